@@ -1,1 +1,44 @@
-//! placeholder
+//! Ziggurat's first layer: what a tensor *is*, before any device holds one.
+//!
+//! Element types ([`DType`], [`Element`]), shapes ([`Shape`]), strided views ([`Layout`]) and the
+//! rules between them: broadcasting, axes, reshaping, the merging of dimensions for a kernel
+//! ([`coalesce()`]). Everything above agrees on these rules because there is one copy of them.
+//!
+//! Invariants: no GPU, thread or I/O; every function is total or returns a [`ShapeError`]; element
+//! counts and addresses are checked when a [`Shape`] or [`Layout`] is made, so that arithmetic on
+//! an existing one cannot overflow; strides and offsets count elements, never bytes.
+//!
+//! ```
+//! use ziggurat_core::{Layout, Shape, broadcast_shapes};
+//!
+//! # fn main() -> Result<(), ziggurat_core::ShapeError> {
+//! let rows = Shape::new([4, 1])?;
+//! let columns = Shape::new([3])?;
+//! let both = broadcast_shapes(&[rows, columns])?;
+//! assert_eq!(both.to_string(), "[4, 3]");
+//!
+//! let view = Layout::contiguous(rows).expand(both)?.transpose(0, 1)?;
+//! assert_eq!(view.dims(), &[3, 4]);
+//! assert_eq!(view.strides(), &[0, 1]);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod axes;
+pub mod broadcast;
+pub mod coalesce;
+pub mod dtype;
+pub mod element;
+pub mod error;
+pub mod layout;
+pub mod shape;
+
+pub use axes::{normalize_axes, normalize_axis};
+pub use broadcast::{broadcast_shapes, infer_expand};
+pub use coalesce::{Coalesced, coalesce};
+pub use dtype::{DType, ParseDTypeError};
+pub use element::{Element, decode, encode};
+pub use error::ShapeError;
+pub use half::{bf16, f16};
+pub use layout::{Layout, Offsets};
+pub use shape::{MAX_RANK, Shape, infer_reshape};
