@@ -74,7 +74,7 @@ fn casts_to_bf16_round_once_and_overflow_to_infinity() {
             (1.0 + 3.0 * 2_f64.powi(-8), 1.015_625),
             (3.4e38, INF),
             (-3.4e38, -INF),
-            (3.38e38, 3.380_953_062_374_209_4e38),
+            (3.39e38, bf16::MAX.to_f64()),
             (NAN, NAN),
             (-0.0, -0.0),
         ],
@@ -224,7 +224,7 @@ fn typed_values_survive_with_their_dtype() {
     );
     check(DType::I32, &[i32::MIN, -1, 0, i32::MAX]);
     check(DType::U32, &[0, 1, u32::MAX]);
-    check(DType::U8, &[0, 255]);
-    check(DType::I8, &[-128, 127]);
+    check(DType::U8, &[0_u8, 255]);
+    check(DType::I8, &[-128_i8, 127]);
     check(DType::Bool, &[true, false]);
 }
