@@ -69,7 +69,8 @@ impl Coalesced {
 
 /// Drops the dimensions of 1 and merges the neighbours that merge in every operand.
 ///
-/// All layouts must have the same shape; broadcast with [`Layout::expand`] first. An operand whose
+/// All layouts must have the same shape (checked in debug builds, the first one's counts); broadcast
+/// with [`Layout::expand`] first. An operand whose
 /// elements are all one has stride 0, except that a result of a single element has stride 1, which
 /// is as good as any.
 ///

@@ -24,8 +24,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that tensor elements have on the host: `f32`, [`f16`], [`bf16`], `i32`, `u32`, `u8`,
-/// `i8` or `bool`.
+/// A Rust type that tensor elements have on the host: `f32`, [`f16`](struct@f16), [`bf16`], `i32`,
+/// `u32`, `u8`, `i8` or `bool`.
 ///
 /// ```
 /// use ziggurat_core::{DType, Element, f16};
