@@ -1,0 +1,104 @@
+//! From a checked kernel to a pipeline.
+//!
+//! By the time this runs, reflection has accepted the shader for this device, so what is left to fail is the driver,
+//! or a rule that only wgpu knows. On native both are caught in error scopes, which are per thread, and become
+//! [`PipelineError::Compile`]. In a browser error scopes answer later than this function returns; an error there
+//! reaches the device's uncaptured-error handler and surfaces at the next use of the device.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this layer owns the creation of shader modules and pipelines"
+)]
+
+use std::borrow::Cow;
+
+use crate::bind::Layout;
+use crate::descriptor::KernelDescriptor;
+use crate::error::PipelineError;
+use crate::reflect::{ParamSpace, Reflection};
+
+/// Creates the pipeline.
+pub(crate) fn compile(
+    device: &wgpu::Device,
+    descriptor: &KernelDescriptor,
+    reflection: &Reflection,
+    layout: Option<&Layout>,
+    cache: Option<&wgpu::PipelineCache>,
+) -> Result<wgpu::ComputePipeline, PipelineError> {
+    let name = descriptor.source.name();
+    let (pipeline, error) = captured(device, || {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(Cow::Owned(descriptor.source.text())),
+        });
+        let immediate_size = match &reflection.params {
+            Some(params) if params.space == ParamSpace::Immediate => params.bytes,
+            _ => 0,
+        };
+        let groups: Vec<_> = layout.iter().map(|layout| Some(&layout.wgpu)).collect();
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(name),
+            bind_group_layouts: &groups,
+            immediate_size,
+        });
+        let constants: Vec<(&str, f64)> = descriptor
+            .constants
+            .iter()
+            .map(|(name, value)| (name.as_ref(), *value))
+            .collect();
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: Some(&layout),
+            module: &module,
+            entry_point: Some(&reflection.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                zero_initialize_workgroup_memory: descriptor.zero_workgroup_memory,
+            },
+            cache,
+        })
+    });
+    match error {
+        None => Ok(pipeline),
+        Some(message) => Err(PipelineError::Compile {
+            kernel: name.to_owned(),
+            file: reflection.file.clone(),
+            line: reflection.line,
+            message,
+        }),
+    }
+}
+
+/// Runs `create` and returns the first error that it raised.
+#[cfg(not(target_arch = "wasm32"))]
+fn captured<R>(device: &wgpu::Device, create: impl FnOnce() -> R) -> (R, Option<String>) {
+    let filters = [
+        wgpu::ErrorFilter::OutOfMemory,
+        wgpu::ErrorFilter::Internal,
+        wgpu::ErrorFilter::Validation,
+    ];
+    let scopes = filters.map(|filter| device.push_error_scope(filter));
+    let result = create();
+    let mut first = None;
+    // Scopes are a stack: the last one pushed is popped first.
+    for scope in scopes.into_iter().rev() {
+        let error = ready(scope.pop()).flatten();
+        first = first.or_else(|| error.map(|error| error.to_string()));
+    }
+    (result, first)
+}
+
+#[cfg(target_arch = "wasm32")]
+fn captured<R>(_device: &wgpu::Device, create: impl FnOnce() -> R) -> (R, Option<String>) {
+    (create(), None)
+}
+
+/// The value of a future that is ready: native error scopes always are.
+#[cfg(not(target_arch = "wasm32"))]
+fn ready<F: Future>(future: F) -> Option<F::Output> {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(value) => Some(value),
+        std::task::Poll::Pending => None,
+    }
+}

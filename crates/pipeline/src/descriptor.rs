@@ -1,0 +1,257 @@
+//! What a kernel is made from: text, entry point, constants. Also the structural keys of hot kernels.
+//!
+//! A pipeline is cached under its complete [`KernelDescriptor`], text included, so that an edited kernel can never
+//! meet an old pipeline. Assembling and hashing some 10 KiB of text for each call of an op would cost more than the
+//! dispatch, hence [`KernelKey`]: a short list of the choices that led to the text. In debug builds every hit
+//! compares the descriptor with the one the key stood for before.
+
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+
+use crate::source::ShaderSource;
+
+/// A kernel to be: shader source, entry point and constants.
+#[derive(Clone, Debug)]
+pub struct KernelDescriptor {
+    /// The WGSL.
+    pub source: ShaderSource,
+    /// The entry point; `None` if the shader has only one.
+    pub entry: Option<Cow<'static, str>>,
+    /// Values of `override`s, by name (or by number for those with `@id`).
+    pub constants: Vec<(Cow<'static, str>, f64)>,
+    /// Whether workgroup memory starts as zeros, as WGSL says. Kernels that write before they read may switch it
+    /// off, which is faster.
+    pub zero_workgroup_memory: bool,
+}
+
+impl KernelDescriptor {
+    /// The shader's only entry point, without constants.
+    pub fn new(source: ShaderSource) -> Self {
+        Self {
+            source,
+            entry: None,
+            constants: Vec::new(),
+            zero_workgroup_memory: true,
+        }
+    }
+
+    /// Chooses an entry point.
+    #[must_use]
+    pub fn entry(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.entry = Some(name.into());
+        self
+    }
+
+    /// Gives an `override` a value.
+    #[must_use]
+    pub fn constant(mut self, name: impl Into<Cow<'static, str>>, value: f64) -> Self {
+        self.constants.push((name.into(), value));
+        self
+    }
+
+    /// Says whether workgroup memory must start as zeros.
+    #[must_use]
+    pub fn zero_workgroup_memory(mut self, zero: bool) -> Self {
+        self.zero_workgroup_memory = zero;
+        self
+    }
+}
+
+/// Constants are compared by bits: −0 and 0 differ, a NaN equals itself.
+impl PartialEq for KernelDescriptor {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |a: &(Cow<'static, str>, f64), b: &(Cow<'static, str>, f64)| {
+            a.0 == b.0 && a.1.to_bits() == b.1.to_bits()
+        };
+        self.entry == other.entry
+            && self.zero_workgroup_memory == other.zero_workgroup_memory
+            && self.constants.len() == other.constants.len()
+            && self
+                .constants
+                .iter()
+                .zip(&other.constants)
+                .all(|(a, b)| bits(a, b))
+            && self.source == other.source
+    }
+}
+
+impl Eq for KernelDescriptor {}
+
+impl Hash for KernelDescriptor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.source.hash(state);
+        self.entry.hash(state);
+        for (name, value) in &self.constants {
+            name.hash(state);
+            value.to_bits().hash(state);
+        }
+        self.zero_workgroup_memory.hash(state);
+    }
+}
+
+/// One word of a [`KernelKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Word {
+    Tag(&'static str),
+    Number(u64),
+}
+
+/// How many words a key holds without allocating.
+const INLINE: usize = 10;
+
+/// A short structural name of a kernel variant: a family and the choices made within it, in a fixed order.
+///
+/// Words keep their boundaries and kinds, so that `("ab", "c")` and `("a", "bc")` are different keys.
+///
+/// ```
+/// use ziggurat_pipeline::KernelKey;
+/// let key = KernelKey::new("binary/flat").tag("add").tag("f32").number(256);
+/// assert_eq!(key, KernelKey::new("binary/flat").tag("add").tag("f32").number(256));
+/// assert_ne!(key, KernelKey::new("binary/flat").tag("add").tag("f32").number(128));
+/// ```
+#[derive(Clone)]
+pub struct KernelKey {
+    family: &'static str,
+    words: [Word; INLINE],
+    len: usize,
+    more: Vec<Word>,
+}
+
+impl KernelKey {
+    /// A key without choices.
+    pub const fn new(family: &'static str) -> Self {
+        Self {
+            family,
+            words: [Word::Number(0); INLINE],
+            len: 0,
+            more: Vec::new(),
+        }
+    }
+
+    /// Appends a name: of an op, a dtype, a variant.
+    #[must_use]
+    pub fn tag(self, tag: &'static str) -> Self {
+        self.word(Word::Tag(tag))
+    }
+
+    /// Appends a number: a rank, a tile size, an override's value.
+    #[must_use]
+    pub fn number(self, number: u64) -> Self {
+        self.word(Word::Number(number))
+    }
+
+    /// Appends a float by its bits.
+    #[must_use]
+    pub fn float(self, value: f64) -> Self {
+        self.number(value.to_bits())
+    }
+
+    /// Appends a switch.
+    #[must_use]
+    pub fn flag(self, flag: bool) -> Self {
+        self.number(u64::from(flag))
+    }
+
+    fn word(mut self, word: Word) -> Self {
+        match self.words.get_mut(self.len) {
+            Some(slot) => {
+                *slot = word;
+                self.len += 1;
+            }
+            None => self.more.push(word),
+        }
+        self
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Word> {
+        self.words.iter().take(self.len).chain(&self.more)
+    }
+}
+
+impl PartialEq for KernelKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.family == other.family && self.all().eq(other.all())
+    }
+}
+
+impl Eq for KernelKey {}
+
+impl Hash for KernelKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.family.hash(state);
+        state.write_usize(self.len + self.more.len());
+        for word in self.all() {
+            word.hash(state);
+        }
+    }
+}
+
+impl std::fmt::Debug for KernelKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.family)?;
+        for word in self.all() {
+            match word {
+                Word::Tag(tag) => write!(f, "/{tag}")?,
+                Word::Number(number) => write!(f, "/{number}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn descriptor() -> KernelDescriptor {
+        KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("WG", 64.0)
+    }
+
+    #[test]
+    fn every_field_is_part_of_the_identity() {
+        let variants = [
+            descriptor(),
+            descriptor().constant("WG", 64.0),
+            descriptor().entry("main"),
+            descriptor().zero_workgroup_memory(false),
+            KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("WG", 65.0),
+            KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("X", 64.0),
+            KernelDescriptor::new(ShaderSource::wgsl("k", "text2")).constant("WG", 64.0),
+            KernelDescriptor::new(ShaderSource::wgsl("l", "text")).constant("WG", 64.0),
+            KernelDescriptor::new(ShaderSource::new("k").part("k", "te").part("k", "xt"))
+                .constant("WG", 64.0),
+        ];
+        let set: HashSet<_> = variants.iter().collect();
+        assert_eq!(set.len(), variants.len());
+        assert!(set.contains(&descriptor()));
+    }
+
+    #[test]
+    fn constants_compare_by_bits() {
+        let with = |value| KernelDescriptor::new(ShaderSource::wgsl("k", "t")).constant("C", value);
+        assert_ne!(with(0.0), with(-0.0));
+        assert_eq!(with(f64::NAN), with(f64::NAN));
+    }
+
+    #[test]
+    fn keys_keep_word_boundaries_and_kinds() {
+        let key = || KernelKey::new("f");
+        assert_ne!(key().tag("ab").tag("c"), key().tag("a").tag("bc"));
+        assert_ne!(key().number(0), key());
+        assert_ne!(key().tag("1"), key().number(1));
+        assert_ne!(KernelKey::new("f/a"), key().tag("a"));
+    }
+
+    #[test]
+    fn long_keys_keep_all_their_words() {
+        let long = |last| {
+            (0..30)
+                .fold(KernelKey::new("f"), KernelKey::number)
+                .number(last)
+        };
+        assert_eq!(long(7), long(7));
+        assert_ne!(long(7), long(8));
+        assert_eq!(HashSet::from([long(7), long(8), long(7)]).len(), 2);
+    }
+}

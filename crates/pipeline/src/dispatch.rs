@@ -1,0 +1,258 @@
+//! Arguments of a dispatch, and all checks before it is recorded.
+//!
+//! wgpu would find most of these mistakes too, but late, on another thread's error handler, and without the name of
+//! the binding. Here each is an error value that names kernel, binding and WGSL line, raised before anything is
+//! recorded, and the device stays usable.
+
+use ziggurat_core::DType;
+use ziggurat_device::Caps;
+use ziggurat_memory::Buffer;
+
+use crate::error::PipelineError;
+use crate::reflect::{Access, Binding, Reflection};
+
+/// A buffer for one storage binding. Arguments go to bindings in the order of the binding index.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg<'a> {
+    buffer: &'a Buffer,
+    access: Access,
+    range: Option<(u64, u64)>,
+    element: Option<DType>,
+}
+
+impl<'a> Arg<'a> {
+    /// For a binding that the shader only reads.
+    pub fn read(buffer: &'a Buffer) -> Self {
+        Self::new(buffer, Access::Read)
+    }
+
+    /// For a `read_write` binding.
+    pub fn write(buffer: &'a Buffer) -> Self {
+        Self::new(buffer, Access::ReadWrite)
+    }
+
+    fn new(buffer: &'a Buffer, access: Access) -> Self {
+        Self {
+            buffer,
+            access,
+            range: None,
+            element: None,
+        }
+    }
+
+    /// Binds only these bytes. The range may extend past the buffer's length into its capacity, as kernels do that
+    /// read whole words; without a range all of the buffer is bound, rounded up to 4 bytes.
+    #[must_use]
+    pub fn range(mut self, offset_bytes: u64, bytes: u64) -> Self {
+        self.range = Some((offset_bytes, bytes));
+        self
+    }
+
+    /// Says what the buffer holds; the shader's declaration must agree.
+    #[must_use]
+    pub fn element(mut self, dtype: DType) -> Self {
+        self.element = Some(dtype);
+        self
+    }
+
+    /// The buffer.
+    pub fn buffer(&self) -> &'a Buffer {
+        self.buffer
+    }
+
+    /// The bytes that will be bound: offset and length.
+    fn span(&self) -> (u64, u64) {
+        self.range.unwrap_or_else(|| {
+            let bytes = self.buffer.bytes();
+            let padded = bytes.checked_next_multiple_of(4).unwrap_or(bytes);
+            (0, padded.min(self.buffer.capacity()))
+        })
+    }
+}
+
+/// A checked argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound<'a> {
+    pub(crate) binding: u32,
+    pub(crate) buffer: &'a Buffer,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What can be said without looking at sizes: checked even if there is no work.
+pub(crate) fn check_kinds(
+    reflection: &Reflection,
+    args: &[Arg<'_>],
+    params: &[u8],
+) -> Result<(), PipelineError> {
+    let bindings = &reflection.bindings;
+    if bindings.len() != args.len() {
+        let declared = |b: &Binding| format!("`{}` ({}:{})", b.name, b.file, b.line);
+        return Err(PipelineError::BindingCount {
+            kernel: reflection.kernel.clone(),
+            expected: bindings.len(),
+            got: args.len(),
+            declared: bindings.iter().map(declared).collect(),
+        });
+    }
+    for (binding, arg) in bindings.iter().zip(args) {
+        if binding.access != arg.access {
+            return Err(PipelineError::BindingAccess {
+                kernel: reflection.kernel.clone(),
+                file: binding.file.clone(),
+                line: binding.line,
+                binding: binding.binding,
+                name: binding.name.clone(),
+                expected: binding.access,
+                got: arg.access,
+            });
+        }
+        if let Some(got) = arg.element
+            && !binding.scalar.holds(got)
+        {
+            return Err(PipelineError::BindingType {
+                kernel: reflection.kernel.clone(),
+                file: binding.file.clone(),
+                line: binding.line,
+                binding: binding.binding,
+                name: binding.name.clone(),
+                expected: binding.scalar,
+                got,
+            });
+        }
+    }
+    let expected = reflection.params_bytes();
+    if usize::try_from(expected) != Ok(params.len()) {
+        let declared = reflection.params.as_ref();
+        return Err(PipelineError::ParamsSize {
+            kernel: reflection.kernel.clone(),
+            file: declared.map_or_else(|| reflection.file.clone(), |p| p.file.clone()),
+            line: declared.map_or(reflection.line, |p| p.line),
+            name: declared.map_or_else(|| "(none declared)".to_owned(), |p| p.name.clone()),
+            expected,
+            got: params.len(),
+        });
+    }
+    Ok(())
+}
+
+/// The ranges to bind, each legal by itself and none in conflict with another.
+pub(crate) fn check_ranges<'a>(
+    reflection: &Reflection,
+    args: &[Arg<'a>],
+    caps: &Caps,
+) -> Result<Vec<Bound<'a>>, PipelineError> {
+    let mut bound = Vec::with_capacity(args.len());
+    for (binding, arg) in reflection.bindings.iter().zip(args) {
+        let (offset, bytes) = arg.span();
+        check_range(&reflection.kernel, binding, arg.buffer, offset, bytes, caps)?;
+        bound.push(Bound {
+            binding: binding.binding,
+            buffer: arg.buffer,
+            offset,
+            bytes,
+        });
+    }
+    check_aliases(reflection, &bound)?;
+    Ok(bound)
+}
+
+fn check_range(
+    kernel: &str,
+    declared: &Binding,
+    buffer: &Buffer,
+    offset: u64,
+    bytes: u64,
+    caps: &Caps,
+) -> Result<(), PipelineError> {
+    let kernel = || kernel.to_owned();
+    let (file, line) = (|| declared.file.clone(), declared.line);
+    let (name, binding) = (|| declared.name.clone(), declared.binding);
+    let capacity = buffer.capacity();
+    if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
+        return Err(PipelineError::RangeOutOfBounds {
+            kernel: kernel(),
+            file: file(),
+            line,
+            binding,
+            name: name(),
+            offset,
+            bytes,
+            capacity,
+        });
+    }
+    let alignment = caps.storage_alignment;
+    if !offset.is_multiple_of(u64::from(alignment.max(1))) || !bytes.is_multiple_of(4) {
+        return Err(PipelineError::MisalignedOffset {
+            kernel: kernel(),
+            file: file(),
+            line,
+            binding,
+            name: name(),
+            offset,
+            bytes,
+            alignment,
+        });
+    }
+    if bytes > caps.max_binding_bytes {
+        return Err(PipelineError::BindingTooLarge {
+            kernel: kernel(),
+            file: file(),
+            line,
+            binding,
+            name: name(),
+            bytes,
+            limit: caps.max_binding_bytes,
+        });
+    }
+    if bytes < declared.min_bytes {
+        return Err(PipelineError::BindingTooSmall {
+            kernel: kernel(),
+            file: file(),
+            line,
+            binding,
+            name: name(),
+            bytes,
+            needed: declared.min_bytes,
+        });
+    }
+    match declared.stride {
+        Some(stride) if !bytes.is_multiple_of(u64::from(stride.max(1))) => {
+            Err(PipelineError::PartialElement {
+                kernel: kernel(),
+                file: file(),
+                line,
+                binding,
+                name: name(),
+                bytes,
+                stride,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One buffer may be bound several times for reading. As soon as one binding writes, every other binding of the
+/// buffer is in conflict if it reads (usage is tracked for whole buffers) or if the two ranges overlap.
+fn check_aliases(reflection: &Reflection, bound: &[Bound<'_>]) -> Result<(), PipelineError> {
+    let all = || reflection.bindings.iter().zip(bound);
+    for (index, (first, a)) in all().enumerate() {
+        for (second, b) in all().skip(index + 1) {
+            let writes = [first, second].map(|x| x.access == Access::ReadWrite);
+            if !writes.contains(&true) || !a.buffer.same_memory(b.buffer) {
+                continue;
+            }
+            let overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+            if overlap || writes.contains(&false) {
+                return Err(PipelineError::Aliased {
+                    kernel: reflection.kernel.clone(),
+                    first: first.name.clone(),
+                    first_place: format!("{}:{}", first.file, first.line),
+                    second: second.name.clone(),
+                    second_place: format!("{}:{}", second.file, second.line),
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,498 @@
+//! What can go wrong between WGSL text and a recorded dispatch.
+//!
+//! Every variant is raised before anything is recorded, carries values instead of prepared sentences, and names the
+//! WGSL file and line that it is about. A line of 0 means that the compiler gave no place. Errors are `Clone`,
+//! because all callers that waited for one pipeline creation get the same one.
+
+use ziggurat_core::DType;
+use ziggurat_device::DeviceError;
+use ziggurat_memory::MemoryError;
+
+use crate::reflect::{Access, Scalar};
+
+/// An error of this layer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PipelineError {
+    /// The text is not WGSL.
+    #[error("{kernel}: {file}:{line}:{column}: {message}\n{snippet}")]
+    Parse {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the place.
+        file: String,
+        /// The line in that file, from 1.
+        line: u32,
+        /// The byte column, from 1.
+        column: u32,
+        /// What the parser says.
+        message: String,
+        /// The line of code with a mark below.
+        snippet: String,
+    },
+    /// The text parses, but breaks a rule of WGSL.
+    #[error("{kernel}: {file}:{line}:{column}: {message}\n{snippet}")]
+    Validation {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the place.
+        file: String,
+        /// The line in that file, from 1.
+        line: u32,
+        /// The byte column, from 1.
+        column: u32,
+        /// What the validator says, with its causes.
+        message: String,
+        /// The line of code with a mark below.
+        snippet: String,
+    },
+    /// The shader has no compute entry point.
+    #[error("{kernel}: no `@compute` entry point in {file}")]
+    NoEntryPoint {
+        /// The kernel's name.
+        kernel: String,
+        /// The last file of the source.
+        file: String,
+    },
+    /// The shader has no compute entry point of the wanted name.
+    #[error("{kernel}: no entry point `{wanted}`; the shader has {}", list(have))]
+    UnknownEntryPoint {
+        /// The kernel's name.
+        kernel: String,
+        /// The name asked for.
+        wanted: String,
+        /// The entry points there are, each with file and line.
+        have: Vec<String>,
+    },
+    /// No entry point was named and the shader has several.
+    #[error("{kernel}: name one of the entry points {}", list(have))]
+    AmbiguousEntryPoint {
+        /// The kernel's name.
+        kernel: String,
+        /// The entry points there are, each with file and line.
+        have: Vec<String>,
+    },
+    /// A constant was given that the shader does not declare as an `override`.
+    #[error("{kernel}: no override `{name}`; the shader has {}", list(have))]
+    UnknownConstant {
+        /// The kernel's name.
+        kernel: String,
+        /// The constant's name.
+        name: String,
+        /// The overrides there are.
+        have: Vec<String>,
+    },
+    /// An `override` without a default got no value.
+    #[error("{kernel}: {file}:{line}: override `{name}` has no default and got no value")]
+    MissingConstant {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The override's name.
+        name: String,
+    },
+    /// The values of the overrides cannot be used, for example because one does not fit its type.
+    #[error("{kernel}: {file}:{line}: {message} (constants: {constants:?})")]
+    ConstantValue {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration or of the entry point.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The rule that was broken.
+        message: String,
+        /// The values given.
+        constants: Vec<(String, f64)>,
+    },
+    /// The shader needs something that the device does not have.
+    #[error(
+        "{kernel}: {file}:{line}: needs {feature}, which this device does not have (or which was switched off)"
+    )]
+    MissingFeature {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the first use.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// What is missing.
+        feature: &'static str,
+    },
+    /// The shader declares a binding that is not a storage or uniform buffer.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers can be bound"
+    )]
+    UnsupportedBinding {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A binding outside group 0.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` is in group {group}; all bindings must be in group 0"
+    )]
+    BindingGroup {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// Its group.
+        group: u32,
+    },
+    /// More than one uniform or immediate variable.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` is a second place for parameters, after `{first}`; use one `var<uniform>` or one `var<immediate>`"
+    )]
+    SecondParams {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the second declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The second variable's name.
+        name: String,
+        /// The first variable's name.
+        first: String,
+    },
+    /// More storage buffers than the device binds at once.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` is storage buffer number {count}; the device binds at most {limit}"
+    )]
+    TooManyStorageBuffers {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the last binding.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The last binding's name.
+        name: String,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// The parameters are larger than the device takes.
+    #[error(
+        "{kernel}: {file}:{line}: the parameters `{name}` take {bytes} bytes; the device takes at most {limit}"
+    )]
+    ParamsTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// Its bytes.
+        bytes: u32,
+        /// The device's limit for its address space.
+        limit: u64,
+    },
+    /// The workgroup has more invocations than the device runs, or none.
+    #[error(
+        "{kernel}: {file}:{line}: workgroup size {size:?} ({} invocations) is over the device's limits {limit:?} and {max_invocations} invocations in all, or zero",
+        size.iter().map(|&n| u64::from(n)).product::<u64>()
+    )]
+    WorkgroupTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the entry point.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The workgroup size after overrides.
+        size: [u32; 3],
+        /// The device's limit per dimension.
+        limit: [u32; 3],
+        /// The device's limit of the product.
+        max_invocations: u32,
+    },
+    /// The workgroup's shared memory is larger than the device has.
+    #[error(
+        "{kernel}: {file}:{line}: {bytes} bytes of workgroup memory; the device has {limit} (`{name}` is the largest)"
+    )]
+    WorkgroupMemory {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the largest variable.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// Its name.
+        name: String,
+        /// Bytes of all variables that the entry point uses.
+        bytes: u64,
+        /// The device's limit.
+        limit: u32,
+    },
+    /// The driver, or wgpu's own validation, refused the pipeline.
+    #[error("{kernel}: {file}:{line}: cannot compile: {message}")]
+    Compile {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the entry point.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// What the driver or wgpu says.
+        message: String,
+    },
+    /// A structural key was used for two different descriptors.
+    #[error(
+        "{kernel}: the key {key} already stands for another descriptor; keys must tell all variants apart"
+    )]
+    KeyMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// The key, formatted.
+        key: String,
+    },
+    /// The kernel was made by another `Pipelines`.
+    #[error("{kernel}: the kernel belongs to another device's pipelines")]
+    ForeignKernel {
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// The number of buffers is not the number of the shader's storage bindings.
+    #[error(
+        "{kernel}: expected {expected} buffers for {}, got {got}",
+        list(declared)
+    )]
+    BindingCount {
+        /// The kernel's name.
+        kernel: String,
+        /// Storage bindings of the shader.
+        expected: usize,
+        /// Buffers given.
+        got: usize,
+        /// The bindings, each with file and line.
+        declared: Vec<String>,
+    },
+    /// A buffer's elements are not what the binding reads.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"
+    )]
+    BindingType {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// What the shader declares.
+        expected: Scalar,
+        /// What was given.
+        got: DType,
+    },
+    /// A buffer was given for reading where the shader may write, or the other way round.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}) is {expected}, the argument is {got}"
+    )]
+    BindingAccess {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// What the shader declares.
+        expected: Access,
+        /// What was given.
+        got: Access,
+    },
+    /// A range reaches past its buffer.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset} are not inside a buffer of {capacity} bytes"
+    )]
+    RangeOutOfBounds {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// The range's first byte.
+        offset: u64,
+        /// The range's length.
+        bytes: u64,
+        /// The buffer's capacity.
+        capacity: u64,
+    },
+    /// A range starts, or ends, where the device cannot bind it.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset}: the offset must be a multiple of {alignment} and the length of 4"
+    )]
+    MisalignedOffset {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// The range's first byte.
+        offset: u64,
+        /// The range's length.
+        bytes: u64,
+        /// The device's alignment of storage offsets.
+        alignment: u32,
+    },
+    /// A range is longer than the device binds.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes; the device binds at most {limit}"
+    )]
+    BindingTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// The range's length.
+        bytes: u64,
+        /// The device's limit.
+        limit: u64,
+    },
+    /// A range is shorter than the declared type (for a runtime array: than one element).
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}) needs at least {needed} bytes, got {bytes}"
+    )]
+    BindingTooSmall {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// The range's length.
+        bytes: u64,
+        /// The type's bytes.
+        needed: u64,
+    },
+    /// A range ends inside an element, which the shader would never see.
+    #[error(
+        "{kernel}: {file}:{line}: `{name}` (binding {binding}) has elements of {stride} bytes, {bytes} bytes end inside one"
+    )]
+    PartialElement {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+        /// The range's length.
+        bytes: u64,
+        /// The element's bytes.
+        stride: u32,
+    },
+    /// Memory that is written is bound a second time in the same dispatch.
+    #[error(
+        "{kernel}: `{first}` ({first_place}) and `{second}` ({second_place}) are the same memory and one is written; use one `read_write` binding"
+    )]
+    Aliased {
+        /// The kernel's name.
+        kernel: String,
+        /// One variable's name.
+        first: String,
+        /// Its file and line.
+        first_place: String,
+        /// The other variable's name.
+        second: String,
+        /// Its file and line.
+        second_place: String,
+    },
+    /// The parameter bytes are not as many as the shader declares.
+    #[error("{kernel}: {file}:{line}: the parameters `{name}` take {expected} bytes, got {got}")]
+    ParamsSize {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// Bytes that the shader declares; 0 if it has no parameters.
+        expected: u32,
+        /// Bytes given.
+        got: usize,
+    },
+    /// The work needs more workgroups than the device dispatches.
+    #[error("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension")]
+    GridTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// Workgroups wanted.
+        wanted: [u64; 3],
+        /// The limit per dimension.
+        limit: u32,
+    },
+    /// The pipeline cache could not be written.
+    #[error("cannot write the pipeline cache {path}: {message}")]
+    CacheFile {
+        /// The file.
+        path: String,
+        /// What the operating system says.
+        message: String,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Parameter memory failed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// A list for a message: `a, b` or `none`.
+fn list(items: &[String]) -> String {
+    if items.is_empty() {
+        "none".to_owned()
+    } else {
+        items.join(", ")
+    }
+}

@@ -1,0 +1,245 @@
+//! Reflection: what a kernel binds, how large its workgroups are, and what it needs from a device.
+//!
+//! Everything is read from naga's view of the whole shader after overrides got their values, so that sizes driven by
+//! an `override` are the real ones; drivers find such mistakes late or never. Needs no device: checks of the source
+//! tree use [`reflect`] and [`check_limits`] as they are.
+//!
+//! A shader's *bindings* are those of its only entry point: all that are declared, used or not. With several entry
+//! points they are those that the chosen one uses.
+
+mod globals;
+mod limits;
+mod module;
+
+use std::fmt;
+
+use ziggurat_core::DType;
+
+use crate::descriptor::KernelDescriptor;
+use crate::error::PipelineError;
+use crate::feature::ShaderFeatures;
+use crate::place::Assembled;
+
+pub use limits::check_limits;
+
+/// How a shader, or an argument, uses a storage buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `var<storage>`, `var<storage, read>`
+    Read,
+    /// `var<storage, read_write>`
+    ReadWrite,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read-only",
+            Self::ReadWrite => "read_write",
+        })
+    }
+}
+
+/// The scalars that a binding is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scalar {
+    /// `f16`
+    F16,
+    /// `f32`
+    F32,
+    /// `f64`
+    F64,
+    /// `i32`
+    I32,
+    /// `u32`
+    U32,
+    /// `i64`
+    I64,
+    /// `u64`
+    U64,
+    /// A struct of different scalars, or something else.
+    Mixed,
+}
+
+impl Scalar {
+    /// Whether a buffer of this dtype may be bound here. Types narrower than 32 bits are packed into `u32` words.
+    pub fn holds(self, dtype: DType) -> bool {
+        match self {
+            Self::Mixed => true,
+            Self::F16 => dtype == DType::F16,
+            Self::F32 => dtype == DType::F32,
+            Self::I32 => dtype == DType::I32,
+            Self::U32 => dtype == DType::U32 || dtype.lanes() > 1,
+            Self::F64 | Self::I64 | Self::U64 => false,
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::Mixed => "mixed types",
+        })
+    }
+}
+
+/// A storage buffer of a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The binding index in group 0.
+    pub binding: u32,
+    /// The variable's name.
+    pub name: String,
+    /// The file of its declaration.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// Whether the shader may write.
+    pub access: Access,
+    /// What it holds.
+    pub scalar: Scalar,
+    /// Bytes from one element to the next if it is a runtime-sized array.
+    pub stride: Option<u32>,
+    /// Bytes that must be bound at least: the type, or one element of a runtime-sized array.
+    pub min_bytes: u64,
+}
+
+/// Where the parameter bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParamSpace {
+    /// `var<immediate>`
+    Immediate,
+    /// `var<uniform>` at this binding.
+    Uniform {
+        /// The binding index in group 0.
+        binding: u32,
+    },
+}
+
+/// The parameters of a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Their address space.
+    pub space: ParamSpace,
+    /// The variable's name.
+    pub name: String,
+    /// The file of its declaration.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// Bytes of the variable's type.
+    pub bytes: u32,
+    /// The members, if the type is a struct.
+    pub members: Vec<Member>,
+}
+
+/// A member of a parameter struct, for comparison with the host's struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// Its bytes.
+    pub bytes: u32,
+    /// What it is made of.
+    pub scalar: Scalar,
+}
+
+/// A pipeline-overridable constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// The name, or the number for those with `@id`: how a constant refers to it.
+    pub name: String,
+    /// The file of its declaration.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// Whether it has a default.
+    pub has_default: bool,
+}
+
+/// A variable in workgroup memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkgroupVariable {
+    /// Its name.
+    pub name: String,
+    /// The file of its declaration.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// Its bytes, rounded up to 16 as WebGPU counts them.
+    pub bytes: u64,
+}
+
+/// All that is known about a kernel before a device compiles it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reflection {
+    /// The shader's name.
+    pub kernel: String,
+    /// The entry point.
+    pub entry: String,
+    /// The entry point's file.
+    pub file: String,
+    /// The entry point's line.
+    pub line: u32,
+    /// The workgroup size after overrides.
+    pub workgroup_size: [u32; 3],
+    /// Storage buffers, by binding index.
+    pub bindings: Vec<Binding>,
+    /// The uniform or immediate variable.
+    pub params: Option<Params>,
+    /// Workgroup memory that the entry point uses.
+    pub workgroup_memory: Vec<WorkgroupVariable>,
+    /// All overrides of the shader.
+    pub overrides: Vec<Override>,
+    /// What it needs beyond plain WGSL.
+    pub features: ShaderFeatures,
+}
+
+impl Reflection {
+    /// Bytes of workgroup memory in all.
+    pub fn workgroup_bytes(&self) -> u64 {
+        self.workgroup_memory
+            .iter()
+            .map(|variable| variable.bytes)
+            .sum()
+    }
+
+    /// Bytes of parameters; 0 without.
+    pub fn params_bytes(&self) -> u32 {
+        self.params.as_ref().map_or(0, |params| params.bytes)
+    }
+
+    /// Invocations of one workgroup.
+    pub fn invocations(&self) -> u64 {
+        self.workgroup_size.iter().fold(1, |product: u64, &size| {
+            product.saturating_mul(u64::from(size))
+        })
+    }
+}
+
+/// Reads a kernel with naga, for a device that has `available`.
+///
+/// # Errors
+///
+/// Text that is no valid WGSL, an entry point or constant that does not exist, a binding of an unsupported kind, or a
+/// feature that is not available; each with its file and line.
+pub fn reflect(
+    descriptor: &KernelDescriptor,
+    available: ShaderFeatures,
+) -> Result<Reflection, PipelineError> {
+    let text = Assembled::new(&descriptor.source);
+    module::read(&text, descriptor, available)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! From a module's global variables to bindings, parameters and workgroup memory.
+
+use naga::valid::FunctionInfo;
+use naga::{
+    AddressSpace, ArraySize, GlobalVariable, Handle, Module, ScalarKind, StorageAccess, Type,
+    TypeInner,
+};
+
+use super::{Access, Binding, Member, ParamSpace, Params, Scalar, WorkgroupVariable};
+use crate::error::PipelineError;
+use crate::place::{Assembled, Place};
+
+/// What [`collect`] finds.
+#[derive(Debug, Default)]
+pub(super) struct Globals {
+    pub(super) bindings: Vec<Binding>,
+    pub(super) params: Option<Params>,
+    pub(super) workgroup_memory: Vec<WorkgroupVariable>,
+}
+
+/// Walks the globals. `only` says that the entry point is the module's only one: then unused bindings count too.
+pub(super) fn collect(
+    text: &Assembled<'_>,
+    module: &Module,
+    uses: &FunctionInfo,
+    only: bool,
+) -> Result<Globals, PipelineError> {
+    let mut found = Globals::default();
+    for (handle, variable) in module.global_variables.iter() {
+        let used = !uses[handle].is_empty();
+        let shared = variable.space == AddressSpace::WorkGroup;
+        if !used && (shared || !only) {
+            continue;
+        }
+        let place = text.place(Some(module.global_variables.get_span(handle)));
+        let name = variable.name.clone().unwrap_or_default();
+        let one = One {
+            text,
+            module,
+            variable,
+            place,
+            name,
+        };
+        one.add(&mut found, used)?;
+    }
+    found.bindings.sort_by_key(|binding| binding.binding);
+    Ok(found)
+}
+
+/// A global with what errors say about it.
+struct One<'a> {
+    text: &'a Assembled<'a>,
+    module: &'a Module,
+    variable: &'a GlobalVariable,
+    place: Place,
+    name: String,
+}
+
+impl One<'_> {
+    fn add(self, found: &mut Globals, used: bool) -> Result<(), PipelineError> {
+        let bytes = size(self.module, self.variable.ty);
+        match self.variable.space {
+            AddressSpace::WorkGroup => {
+                found.workgroup_memory.push(WorkgroupVariable {
+                    name: self.name,
+                    file: self.place.file,
+                    line: self.place.line,
+                    bytes: u64::from(bytes).next_multiple_of(16),
+                });
+                Ok(())
+            }
+            AddressSpace::Immediate => self.params(found, ParamSpace::Immediate, bytes),
+            AddressSpace::Uniform => {
+                let binding = self.binding()?;
+                self.params(found, ParamSpace::Uniform { binding }, bytes)
+            }
+            AddressSpace::Storage { access } => {
+                let binding = self.binding()?;
+                let clash = found.bindings.iter().any(|other| other.binding == binding);
+                if clash && !used {
+                    return Ok(());
+                }
+                // Of two variables at one index at most one is used; the used one counts.
+                found.bindings.retain(|other| other.binding != binding);
+                found.bindings.push(Binding {
+                    binding,
+                    scalar: scalar(self.module, self.variable.ty),
+                    stride: runtime_stride(self.module, self.variable.ty),
+                    access: if access.contains(StorageAccess::STORE) {
+                        Access::ReadWrite
+                    } else {
+                        Access::Read
+                    },
+                    min_bytes: u64::from(bytes),
+                    name: self.name,
+                    file: self.place.file,
+                    line: self.place.line,
+                });
+                Ok(())
+            }
+            AddressSpace::Handle => Err(PipelineError::UnsupportedBinding {
+                kernel: self.text.name(),
+                file: self.place.file,
+                line: self.place.line,
+                name: self.name,
+                what: what(&self.module.types[self.variable.ty].inner),
+            }),
+            AddressSpace::Function
+            | AddressSpace::Private
+            | AddressSpace::TaskPayload
+            | AddressSpace::RayPayload
+            | AddressSpace::IncomingRayPayload => Ok(()),
+        }
+    }
+
+    /// The binding index; refuses groups other than 0 and arrays of buffers.
+    fn binding(&self) -> Result<u32, PipelineError> {
+        let group = self.variable.binding.map_or(0, |binding| binding.group);
+        if group != 0 {
+            return Err(PipelineError::BindingGroup {
+                kernel: self.text.name(),
+                file: self.place.file.clone(),
+                line: self.place.line,
+                name: self.name.clone(),
+                group,
+            });
+        }
+        let inner = &self.module.types[self.variable.ty].inner;
+        if matches!(inner, TypeInner::BindingArray { .. }) {
+            return Err(PipelineError::UnsupportedBinding {
+                kernel: self.text.name(),
+                file: self.place.file.clone(),
+                line: self.place.line,
+                name: self.name.clone(),
+                what: what(inner),
+            });
+        }
+        Ok(self.variable.binding.map_or(0, |binding| binding.binding))
+    }
+
+    fn params(
+        self,
+        found: &mut Globals,
+        space: ParamSpace,
+        bytes: u32,
+    ) -> Result<(), PipelineError> {
+        if let Some(first) = &found.params {
+            return Err(PipelineError::SecondParams {
+                kernel: self.text.name(),
+                file: self.place.file,
+                line: self.place.line,
+                name: self.name,
+                first: first.name.clone(),
+            });
+        }
+        let members = match &self.module.types[self.variable.ty].inner {
+            TypeInner::Struct { members, .. } => members
+                .iter()
+                .map(|member| Member {
+                    name: member.name.clone().unwrap_or_default(),
+                    offset: member.offset,
+                    bytes: size(self.module, member.ty),
+                    scalar: scalar(self.module, member.ty),
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        found.params = Some(Params {
+            space,
+            name: self.name,
+            file: self.place.file,
+            line: self.place.line,
+            bytes,
+            members,
+        });
+        Ok(())
+    }
+}
+
+fn size(module: &Module, ty: Handle<Type>) -> u32 {
+    module.types[ty]
+        .inner
+        .try_size(module.to_ctx())
+        .unwrap_or(u32::MAX)
+}
+
+/// The stride if the type is a runtime-sized array itself. In a struct that ends with one, padding makes the number
+/// of whole elements a matter of the struct's alignment, so no rule is made from it.
+fn runtime_stride(module: &Module, ty: Handle<Type>) -> Option<u32> {
+    match module.types[ty].inner {
+        TypeInner::Array {
+            size: ArraySize::Dynamic,
+            stride,
+            ..
+        } => Some(stride),
+        _ => None,
+    }
+}
+
+fn scalar(module: &Module, ty: Handle<Type>) -> Scalar {
+    match &module.types[ty].inner {
+        TypeInner::Scalar(scalar)
+        | TypeInner::Vector { scalar, .. }
+        | TypeInner::Matrix { scalar, .. }
+        | TypeInner::Atomic(scalar) => match (scalar.kind, scalar.width) {
+            (ScalarKind::Float, 2) => Scalar::F16,
+            (ScalarKind::Float, 4) => Scalar::F32,
+            (ScalarKind::Float, 8) => Scalar::F64,
+            (ScalarKind::Sint, 4) => Scalar::I32,
+            (ScalarKind::Uint, 4) => Scalar::U32,
+            (ScalarKind::Sint, 8) => Scalar::I64,
+            (ScalarKind::Uint, 8) => Scalar::U64,
+            _ => Scalar::Mixed,
+        },
+        TypeInner::Array { base, .. } => scalar(module, *base),
+        TypeInner::Struct { members, .. } => {
+            let mut kinds = members.iter().map(|member| scalar(module, member.ty));
+            let first = kinds.next().unwrap_or(Scalar::Mixed);
+            if kinds.all(|kind| kind == first) {
+                first
+            } else {
+                Scalar::Mixed
+            }
+        }
+        _ => Scalar::Mixed,
+    }
+}
+
+fn what(inner: &TypeInner) -> &'static str {
+    match inner {
+        TypeInner::Image { .. } => "a texture",
+        TypeInner::Sampler { .. } => "a sampler",
+        TypeInner::AccelerationStructure { .. } => "an acceleration structure",
+        TypeInner::BindingArray { .. } => "an array of bindings",
+        _ => "an opaque handle",
+    }
+}

@@ -1,0 +1,87 @@
+//! A kernel against the limits of a device.
+//!
+//! Asked before the pipeline is created: some drivers accept a workgroup that is too large and then write nothing.
+
+use super::{ParamSpace, Reflection};
+use crate::error::PipelineError;
+
+/// Checks workgroup size, workgroup memory, number of storage buffers and parameter bytes.
+///
+/// # Errors
+///
+/// The first limit that the kernel is over, with both numbers and the WGSL line.
+pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(), PipelineError> {
+    let size = reflection.workgroup_size;
+    let limit = [
+        limits.max_compute_workgroup_size_x,
+        limits.max_compute_workgroup_size_y,
+        limits.max_compute_workgroup_size_z,
+    ];
+    let max_invocations = limits.max_compute_invocations_per_workgroup;
+    let legal = size
+        .iter()
+        .zip(limit)
+        .all(|(&n, max)| (1..=max).contains(&n));
+    if !legal || reflection.invocations() > u64::from(max_invocations) {
+        return Err(PipelineError::WorkgroupTooLarge {
+            kernel: reflection.kernel.clone(),
+            file: reflection.file.clone(),
+            line: reflection.line,
+            size,
+            limit,
+            max_invocations,
+        });
+    }
+
+    let bytes = reflection.workgroup_bytes();
+    let limit = limits.max_compute_workgroup_storage_size;
+    let largest = reflection
+        .workgroup_memory
+        .iter()
+        .max_by_key(|variable| variable.bytes);
+    if let Some(largest) = largest
+        && bytes > u64::from(limit)
+    {
+        return Err(PipelineError::WorkgroupMemory {
+            kernel: reflection.kernel.clone(),
+            file: largest.file.clone(),
+            line: largest.line,
+            name: largest.name.clone(),
+            bytes,
+            limit,
+        });
+    }
+
+    let limit = limits.max_storage_buffers_per_shader_stage;
+    let count = reflection.bindings.len();
+    if let Some(last) = reflection.bindings.last()
+        && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
+    {
+        return Err(PipelineError::TooManyStorageBuffers {
+            kernel: reflection.kernel.clone(),
+            file: last.file.clone(),
+            line: last.line,
+            name: last.name.clone(),
+            count,
+            limit,
+        });
+    }
+
+    if let Some(params) = &reflection.params {
+        let limit = match params.space {
+            ParamSpace::Immediate => u64::from(limits.max_immediate_size),
+            ParamSpace::Uniform { .. } => u64::from(limits.max_uniform_buffer_binding_size),
+        };
+        if u64::from(params.bytes) > limit {
+            return Err(PipelineError::ParamsTooLarge {
+                kernel: reflection.kernel.clone(),
+                file: params.file.clone(),
+                line: params.line,
+                name: params.name.clone(),
+                bytes: params.bytes,
+                limit,
+            });
+        }
+    }
+    Ok(())
+}

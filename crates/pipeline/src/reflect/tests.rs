@@ -1,0 +1,512 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::*;
+use crate::feature::ShaderFeature;
+use crate::source::ShaderSource;
+
+/// A prelude of five lines before the body, so that lines of the whole and of the file differ.
+const PRELUDE: &str = "// one\nconst ONE: u32 = 1u;\n\nfn same(x: u32) -> u32 {\n    return x;\n}";
+
+fn kernel(body: &str) -> KernelDescriptor {
+    KernelDescriptor::new(
+        ShaderSource::new("probe")
+            .part("prelude.wgsl", PRELUDE)
+            .part("body.wgsl", body.to_owned()),
+    )
+}
+
+fn plain(body: &str) -> Result<Reflection, PipelineError> {
+    reflect(&kernel(body), ShaderFeatures::NONE)
+}
+
+const BODY: &str = "struct Params { len: u32, scale: f32, shape: vec4<u32> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(3) var<storage, read_write> out: array<vec4<f32>>;
+@group(0) @binding(1) var<storage> a: array<u32>;
+@group(0) @binding(2) var<storage, read> b: array<atomic_free>;
+alias atomic_free = i32;
+var<workgroup> tile: array<f32, WG>;
+override WG: u32 = 64u;
+@compute @workgroup_size(WG, 2) fn main(@builtin(local_invocation_index) i: u32) {
+    tile[i] = params.scale * f32(a[i] + same(ONE));
+    out[i] = vec4(tile[i] + f32(b[i]));
+}
+";
+
+#[test]
+fn finds_bindings_in_order_with_file_and_line() {
+    let found = plain(BODY).unwrap();
+    let seen: Vec<_> = found
+        .bindings
+        .iter()
+        .map(|b| {
+            (
+                b.binding,
+                b.name.as_str(),
+                b.file.as_str(),
+                b.line,
+                b.access,
+                b.scalar,
+                b.stride,
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (1, "a", "body.wgsl", 4, Access::Read, Scalar::U32, Some(4)),
+            (2, "b", "body.wgsl", 5, Access::Read, Scalar::I32, Some(4)),
+            (
+                3,
+                "out",
+                "body.wgsl",
+                3,
+                Access::ReadWrite,
+                Scalar::F32,
+                Some(16)
+            ),
+        ]
+    );
+    assert_eq!(found.bindings[2].min_bytes, 16);
+    assert_eq!((found.entry.as_str(), found.line), ("main", 9));
+}
+
+#[test]
+fn finds_the_parameter_struct() {
+    let params = plain(BODY).unwrap().params.unwrap();
+    assert_eq!(params.space, ParamSpace::Uniform { binding: 0 });
+    assert_eq!(
+        (params.name.as_str(), params.line, params.bytes),
+        ("params", 2, 32)
+    );
+    let members: Vec<_> = params
+        .members
+        .iter()
+        .map(|m| (m.name.as_str(), m.offset, m.bytes, m.scalar))
+        .collect();
+    assert_eq!(
+        members,
+        [
+            ("len", 0, 4, Scalar::U32),
+            ("scale", 4, 4, Scalar::F32),
+            ("shape", 16, 16, Scalar::U32)
+        ]
+    );
+}
+
+#[test]
+fn overrides_drive_workgroup_size_and_memory() {
+    let found = plain(BODY).unwrap();
+    assert_eq!(found.workgroup_size, [64, 2, 1]);
+    assert_eq!(found.workgroup_bytes(), 256);
+    assert_eq!(found.invocations(), 128);
+    assert_eq!(found.overrides.len(), 1);
+    assert_eq!(
+        (found.overrides[0].name.as_str(), found.overrides[0].line),
+        ("WG", 8)
+    );
+
+    let found = reflect(&kernel(BODY).constant("WG", 100.0), ShaderFeatures::NONE).unwrap();
+    assert_eq!(found.workgroup_size, [100, 2, 1]);
+    assert_eq!(found.workgroup_bytes(), 400);
+    assert_eq!(found.bindings.len(), 3);
+    assert_eq!(found.bindings[0].line, 4);
+}
+
+#[test]
+fn unused_bindings_of_an_only_entry_point_count_but_unused_workgroup_memory_does_not() {
+    let found = plain(
+        "@group(0) @binding(0) var<storage> a: array<f32>;
+         var<workgroup> tile: array<f32, 64>;
+         @compute @workgroup_size(1) fn main() {}",
+    )
+    .unwrap();
+    assert_eq!(found.bindings.len(), 1);
+    assert_eq!(found.workgroup_bytes(), 0);
+}
+
+const TWO: &str = "@group(0) @binding(0) var<storage> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b: array<f32>;
+@group(0) @binding(0) var<storage, read_write> c: array<u32>;
+@compute @workgroup_size(1) fn first() { b[0] = a[0]; }
+@compute @workgroup_size(2) fn second() { c[0] = 1u; }
+";
+
+#[test]
+fn of_several_entry_points_the_chosen_one_decides() {
+    let names = |entry: &'static str| {
+        let found = reflect(&kernel(TWO).entry(entry), ShaderFeatures::NONE).unwrap();
+        let names: Vec<_> = found.bindings.iter().map(|b| b.name.clone()).collect();
+        (names, found.workgroup_size)
+    };
+    assert_eq!(
+        names("first"),
+        (vec!["a".to_owned(), "b".to_owned()], [1, 1, 1])
+    );
+    assert_eq!(names("second"), (vec!["c".to_owned()], [2, 1, 1]));
+}
+
+#[test]
+fn entry_points_must_be_clear() {
+    let error = plain(TWO).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::AmbiguousEntryPoint { have, .. }
+            if *have == ["`first` (body.wgsl:4)", "`second` (body.wgsl:5)"]),
+        "{error}"
+    );
+    let error = reflect(&kernel(TWO).entry("third"), ShaderFeatures::NONE).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::UnknownEntryPoint { wanted, have, .. }
+            if wanted == "third" && have.len() == 2),
+        "{error}"
+    );
+    let error = plain("fn f() {}").unwrap_err();
+    assert!(
+        matches!(error, PipelineError::NoEntryPoint { .. }),
+        "{error}"
+    );
+    let error = plain("@fragment fn f() {}").unwrap_err();
+    assert!(
+        matches!(error, PipelineError::NoEntryPoint { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn parse_errors_name_file_line_and_column() {
+    let error = plain("fn f() {\n    let x = ;\n}\n").unwrap_err();
+    let PipelineError::Parse {
+        kernel,
+        file,
+        line,
+        column,
+        message,
+        snippet,
+    } = &error
+    else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        (kernel.as_str(), file.as_str(), *line, *column),
+        ("probe", "body.wgsl", 2, 13)
+    );
+    assert!(!message.is_empty());
+    assert_eq!(snippet, "2 |     let x = ;\n  |             ^");
+    assert!(
+        error.to_string().starts_with("probe: body.wgsl:2:13: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_error_in_the_first_file_is_not_blamed_on_the_second() {
+    let source = ShaderSource::new("probe")
+        .part("first.wgsl", "\nconst A: u32 = -1.5;")
+        .part("second.wgsl", "@compute @workgroup_size(1) fn main() {}");
+    let error = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::Parse { file, line: 2, .. } if file == "first.wgsl"),
+        "{error}"
+    );
+}
+
+#[test]
+fn validation_errors_name_the_line() {
+    let error = plain(
+        "@group(0) @binding(0) var<storage> a: array<f32>;
+         @compute @workgroup_size(1) fn main() {
+             a[0] = 1.0;
+         }",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::Validation { file, line: 3, message, .. }
+            if file == "body.wgsl" && !message.is_empty()),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn constants_must_exist_and_fit() {
+    let with = |name: &'static str, value| {
+        reflect(&kernel(BODY).constant(name, value), ShaderFeatures::NONE).unwrap_err()
+    };
+    let error = with("WQ", 1.0);
+    assert!(
+        matches!(&error, PipelineError::UnknownConstant { name, have, .. }
+            if name == "WQ" && *have == ["`WG` (body.wgsl:8)"]),
+        "{error}"
+    );
+    for value in [f64::NAN, 1e20] {
+        let error = with("WG", value);
+        assert!(
+            matches!(error, PipelineError::ConstantValue { .. }),
+            "{value}: {error:?}"
+        );
+    }
+    let error = plain(
+        "override N: u32;
+         @compute @workgroup_size(N) fn main() {}",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::MissingConstant { name, line: 1, .. } if name == "N"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn overrides_with_a_number_go_by_it() {
+    let body = "@id(7) override N: u32 = 3;
+        @compute @workgroup_size(N) fn main() {}";
+    let found = reflect(&kernel(body).constant("7", 5.0), ShaderFeatures::NONE).unwrap();
+    assert_eq!(found.workgroup_size, [5, 1, 1]);
+    let error = reflect(&kernel(body).constant("N", 5.0), ShaderFeatures::NONE).unwrap_err();
+    assert!(
+        matches!(error, PipelineError::UnknownConstant { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_features_are_named_with_their_line() {
+    let half = "enable f16;
+@group(0) @binding(0) var<storage, read_write> a: array<f16>;
+@compute @workgroup_size(1) fn main() { a[0] = 1.0h; }";
+    let source = ShaderSource::wgsl("half.wgsl", half);
+    let descriptor = KernelDescriptor::new(source);
+    let error = reflect(&descriptor, ShaderFeatures::NONE).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::MissingFeature { file, line, feature: "f16", .. }
+            if file == "half.wgsl" && *line > 0),
+        "{error:?}"
+    );
+    let has = ShaderFeatures::NONE.with(ShaderFeature::F16);
+    let found = reflect(&descriptor, has).unwrap();
+    assert_eq!(found.features, has);
+    assert_eq!(found.bindings[0].scalar, Scalar::F16);
+
+    let subgroup = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;
+@compute @workgroup_size(1) fn main() {
+    a[0] = subgroupAdd(1.0);
+}";
+    let error = plain(subgroup).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::MissingFeature { line, feature: "subgroup operations", .. }
+            if *line > 0),
+        "{error:?}"
+    );
+    let found = reflect(&kernel(subgroup), ShaderFeatures::all()).unwrap();
+    assert_eq!(
+        found.features.iter().collect::<Vec<_>>(),
+        [ShaderFeature::Subgroups]
+    );
+}
+
+#[test]
+fn immediates_are_a_feature_and_a_place_for_parameters() {
+    let body = "struct P { a: u32, b: vec2<u32> }
+var<immediate> params: P;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1) fn main() { out[0] = params.a + params.b.y; }";
+    let error = plain(body).unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::MissingFeature {
+                line: 2,
+                feature: "immediates",
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let has = ShaderFeatures::NONE.with(ShaderFeature::Immediates);
+    let params = reflect(&kernel(body), has).unwrap().params.unwrap();
+    assert_eq!((params.space, params.bytes), (ParamSpace::Immediate, 16));
+}
+
+#[test]
+fn one_place_for_parameters_only() {
+    let error = plain(
+        "@group(0) @binding(0) var<uniform> a: u32;
+         @group(0) @binding(1) var<uniform> b: u32;
+         @compute @workgroup_size(1) fn main() { _ = a + b; }",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::SecondParams { name, first, line: 2, .. }
+            if name == "b" && first == "a"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn other_groups_and_textures_are_refused_with_their_line() {
+    let error = plain(
+        "@group(1) @binding(0) var<storage> a: array<f32>;
+         @compute @workgroup_size(1) fn main() { _ = a[0]; }",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::BindingGroup {
+                group: 1,
+                line: 1,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let error = plain(
+        "
+         @group(0) @binding(0) var t: texture_2d<f32>;
+         @compute @workgroup_size(1) fn main() {}",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::UnsupportedBinding {
+                line: 2,
+                what: "a texture",
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn structs_and_atomics_know_their_scalars() {
+    let found = plain(
+        "struct Same { x: u32, y: array<vec2<u32>, 3> }
+         struct Mixed { x: u32, y: f32 }
+         @group(0) @binding(0) var<storage> alike: Same;
+         @group(0) @binding(1) var<storage> mixed: array<Mixed>;
+         @group(0) @binding(2) var<storage, read_write> bits: array<atomic<u32>>;
+         @compute @workgroup_size(1) fn main() {}",
+    )
+    .unwrap();
+    let seen: Vec<_> = found
+        .bindings
+        .iter()
+        .map(|b| (b.scalar, b.stride, b.min_bytes))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Scalar::U32, None, 32),
+            (Scalar::Mixed, Some(8), 8),
+            (Scalar::U32, Some(4), 4)
+        ]
+    );
+}
+
+#[test]
+fn narrow_dtypes_live_in_words() {
+    for dtype in [
+        DType::F16,
+        DType::BF16,
+        DType::U8,
+        DType::I8,
+        DType::Bool,
+        DType::U32,
+    ] {
+        assert!(Scalar::U32.holds(dtype), "{dtype:?}");
+    }
+    assert!(!Scalar::U32.holds(DType::F32) && !Scalar::U32.holds(DType::I32));
+    assert!(Scalar::F32.holds(DType::F32) && !Scalar::F32.holds(DType::F16));
+    assert!(Scalar::F16.holds(DType::F16) && !Scalar::F16.holds(DType::BF16));
+}
+
+#[test]
+fn limits_are_checked_with_line_and_numbers() {
+    let limits = wgpu::Limits::default();
+    let check = |body: &str| check_limits(&plain(body).unwrap(), &limits);
+
+    assert!(check("@compute @workgroup_size(256) fn main() {}").is_ok());
+    let error = check("\n@compute @workgroup_size(257) fn main() {}").unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::WorkgroupTooLarge {
+                size: [257, 1, 1],
+                max_invocations: 256,
+                line: 2,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let error = check("@compute @workgroup_size(16, 17) fn main() {}").unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::WorkgroupTooLarge { .. }),
+        "{error:?}"
+    );
+    let error = check("@compute @workgroup_size(1, 1, 65) fn main() {}").unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::WorkgroupTooLarge { .. }),
+        "{error:?}"
+    );
+
+    let shared = |len: u32| {
+        format!(
+            "var<workgroup> small: u32;\nvar<workgroup> tile: array<f32, {len}>;
+             @compute @workgroup_size(1) fn main() {{ tile[0] = f32(small); }}"
+        )
+    };
+    assert!(check(&shared(4092)).is_ok());
+    let error = check(&shared(4096)).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::WorkgroupMemory { bytes: 16_400, limit: 16_384, line: 2, name, .. } if name == "tile"),
+        "{error:?}"
+    );
+
+    let many = |count: usize| -> String {
+        let bindings =
+            (0..count).map(|i| format!("@group(0) @binding({i}) var<storage> b{i}: array<u32>;\n"));
+        bindings.collect::<String>() + "@compute @workgroup_size(1) fn main() {}"
+    };
+    assert!(check(&many(8)).is_ok());
+    let error = check(&many(9)).unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::TooManyStorageBuffers {
+                count: 9,
+                limit: 8,
+                line: 9,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+
+    let error = check(
+        "@group(0) @binding(0) var<uniform> big: array<vec4<u32>, 5000>;
+         @compute @workgroup_size(1) fn main() {}",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            PipelineError::ParamsTooLarge {
+                bytes: 80_000,
+                limit: 65_536,
+                line: 1,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_workgroup_size_of_zero_is_an_error() {
+    let body = "override WG: u32 = 1u;\n@compute @workgroup_size(WG) fn main() {}";
+    let zero = reflect(&kernel(body).constant("WG", 0.0), ShaderFeatures::NONE)
+        .and_then(|found| check_limits(&found, &wgpu::Limits::default()));
+    assert!(zero.is_err(), "{zero:?}");
+}
