@@ -1,1 +1,56 @@
-//! placeholder
+//! Ziggurat's kernels layer: an op catalogue in WGSL, and an async [`Executor`] over buffers and layouts.
+//!
+//! For those who write an engine or a backend of their own: no tensor, no graph, outputs given by the caller. Each op
+//! is recorded at once and returns a future for its completion; the device runs ops in the order they were called.
+//!
+//! Invariants: this is the only crate with WGSL and op names; kernels are chosen by pure functions; nothing blocks
+//! except what says so (`*_blocking`, `wait`), and that does not exist on the web.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), ziggurat_kernels::KernelError> {
+//! use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+//!
+//! let exec = Executor::open(DeviceOptions::default()).await?;
+//! let shape = Shape::new([3]).map_err(|source| ziggurat_kernels::KernelError::Shape { op: "example", source })?;
+//! let a = exec.upload(&[1.0_f32, 2.0, 3.0], &shape)?;
+//! let out = exec.alloc(&shape, DType::F32)?;
+//! let _done = exec.add(&a, &exec.scalar(DType::F32, 1.0)?, &out)?;
+//! let bytes = exec.download(&out)?.await?;
+//! # Ok(()) }
+//! ```
+
+mod arg_reduce;
+mod catalogue;
+mod choice;
+mod completion;
+mod conv;
+mod elementwise;
+mod error;
+mod executor;
+mod launch;
+mod matmul;
+mod params;
+mod pool;
+mod prelude;
+mod reduce;
+pub mod reference;
+mod shaders;
+mod softmax;
+mod view;
+
+pub use ziggurat_core as core;
+pub use ziggurat_pipeline as pipeline;
+pub use ziggurat_pipeline::{device, memory};
+
+pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
+
+pub use catalogue::{Variant, catalogue};
+pub use completion::{Completion, Download, DownloadMany};
+pub use elementwise::binary::Binary;
+pub use elementwise::compare::Compare;
+pub use elementwise::row::{BinarySpec, CompareSpec, Samples, Tolerance, UnarySpec};
+pub use elementwise::unary::Unary;
+pub use error::KernelError;
+pub use executor::Executor;
+pub use params::{ParamField, ParamType, Params};
+pub use view::View;

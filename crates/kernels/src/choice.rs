@@ -1,0 +1,118 @@
+//! [`KernelChoice`]: which variant of a kernel an op call needs, before any text is assembled.
+//!
+//! A `choose` function looks at shapes, dtypes and capabilities and returns one of these: names for people
+//! (labels, profiles, the catalogue), shader parts by path, and override constants. It is structural: two equal
+//! choices are the same pipeline, so the pipeline layer finds it again without assembling or hashing text.
+
+use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource};
+
+use crate::error::KernelError;
+use crate::shaders;
+
+/// The workgroup size that catalogue entries are validated with: the largest every WebGPU device has.
+pub(crate) const CATALOGUE_WG: u32 = 256;
+
+/// A kernel variant: names, shader parts in order (without the params part), override constants.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KernelChoice {
+    names: Vec<&'static str>,
+    parts: Vec<&'static str>,
+    constants: Vec<(&'static str, f64)>,
+    zero_workgroup_memory: bool,
+}
+
+impl KernelChoice {
+    /// A variant whose first name is `family`, usually the op.
+    pub(crate) fn new(family: &'static str) -> Self {
+        Self {
+            names: vec![family],
+            parts: Vec::with_capacity(8),
+            constants: Vec::with_capacity(4),
+            zero_workgroup_memory: true,
+        }
+    }
+
+    /// Appends a name; the label is all names joined by `/`: `add/f32/flat`.
+    #[must_use]
+    pub(crate) fn name(mut self, name: &'static str) -> Self {
+        self.names.push(name);
+        self
+    }
+
+    /// Appends the shader part at this path below `shaders/`.
+    #[must_use]
+    pub(crate) fn part(mut self, path: &'static str) -> Self {
+        self.parts.push(path);
+        self
+    }
+
+    /// Appends several shader parts.
+    #[must_use]
+    pub(crate) fn parts(mut self, paths: &[&'static str]) -> Self {
+        self.parts.extend_from_slice(paths);
+        self
+    }
+
+    /// Sets an override. Without a constant `WG`, the device's preferred workgroup size is used.
+    #[must_use]
+    pub(crate) fn constant(mut self, name: &'static str, value: impl Into<f64>) -> Self {
+        self.constants.push((name, value.into()));
+        self
+    }
+
+    /// Says that the kernel writes workgroup memory before it reads it.
+    #[must_use]
+    #[allow(dead_code, reason = "for kernels with workgroup memory")]
+    pub(crate) fn without_zeroed_memory(mut self) -> Self {
+        self.zero_workgroup_memory = false;
+        self
+    }
+
+    /// The label.
+    pub(crate) fn label(&self) -> String {
+        self.names.join("/")
+    }
+
+    /// The override constants.
+    pub(crate) fn constants(&self) -> &[(&'static str, f64)] {
+        &self.constants
+    }
+
+    /// The last part: the body with the entry point.
+    pub(crate) fn body(&self) -> &'static str {
+        self.parts.last().copied().unwrap_or_default()
+    }
+
+    /// The structural key, for this params part and workgroup size.
+    pub(crate) fn key(&self, params_part: &'static str, wg: u32) -> KernelKey {
+        let [family, names @ ..] = self.names.as_slice() else { return KernelKey::new("") };
+        let mut key = KernelKey::new(family);
+        for name in names {
+            key = key.tag(name);
+        }
+        key = key.tag(params_part).number(u64::from(wg)).flag(self.zero_workgroup_memory);
+        for part in &self.parts {
+            key = key.tag(part);
+        }
+        for (name, value) in &self.constants {
+            key = key.tag(name).float(*value);
+        }
+        key
+    }
+
+    /// The full descriptor.
+    pub(crate) fn descriptor(&self, params_part: (&'static str, &'static str), wg: u32) -> Result<KernelDescriptor, KernelError> {
+        let mut source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
+        for path in &self.parts {
+            source = source.part(*path, shaders::text(path)?);
+        }
+        let mut descriptor = KernelDescriptor::new(source).entry("main").zero_workgroup_memory(self.zero_workgroup_memory);
+        if !self.constants.iter().any(|(name, _)| *name == "WG") {
+            descriptor = descriptor.constant("WG", f64::from(wg));
+        }
+        for (name, value) in &self.constants {
+            descriptor = descriptor.constant(*name, *value);
+        }
+        Ok(descriptor)
+    }
+}

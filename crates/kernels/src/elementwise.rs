@@ -1,0 +1,15 @@
+//! Elementwise ops: tables of rows, and the few plans and bodies that all of them share.
+//!
+//! A row is a name, the dtypes it exists for, an f64 and an integer reference, samples that tell it from its
+//! neighbours, and a tolerance; the arithmetic is one WGSL snippet of the same name. Everything else (methods of
+//! [`Executor`](crate::Executor), catalogue, tests) comes from the tables.
+
+pub(crate) mod binary;
+pub(crate) mod cast;
+pub(crate) mod compare;
+pub(crate) mod copy;
+pub(crate) mod generate;
+pub(crate) mod row;
+pub(crate) mod unary;
+pub(crate) mod walk;
+pub(crate) mod where_op;

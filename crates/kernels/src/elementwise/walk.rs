@@ -1,0 +1,212 @@
+//! How an elementwise op walks its operands: flat quads where everything is dense, strides where not.
+//!
+//! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
+//! stride 0 where they are broadcast; operands too large for one binding are halved along their outermost axis until
+//! they fit, so no op needs to know the limit.
+
+use ziggurat_core::{Coalesced, Layout, coalesce};
+use ziggurat_pipeline::Grid;
+
+use crate::choice::KernelChoice;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::params;
+use crate::prelude;
+use crate::view::View;
+
+params! {
+    /// Parameters of the flat bodies.
+    pub(crate) struct FlatParams {
+        len: u32,
+        offset_out: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_c: u32,
+    }
+}
+
+params! {
+    /// Parameters of the strided bodies and of the scatter.
+    pub(crate) struct StridedParams {
+        len: u32,
+        offset_out: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_c: u32,
+        unused_0: u32,
+        unused_1: u32,
+        unused_2: u32,
+        axes: [[u32; 4]; 8],
+    }
+}
+
+/// Elements that one invocation of these kernels handles per step.
+pub(crate) const PER_INVOCATION: u32 = 4;
+
+/// An elementwise op for given dtypes, before it is known how its operands lie in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    /// The op's name.
+    pub(crate) op: &'static str,
+    /// Further names for the label: dtypes.
+    pub(crate) names: Vec<&'static str>,
+    /// Load and store preludes.
+    pub(crate) preludes: Vec<&'static str>,
+    /// Shared functions and the snippet with `apply`.
+    pub(crate) snippet: Vec<&'static str>,
+    /// The body for dense operands.
+    pub(crate) flat: &'static str,
+    /// The body for operands of any strides.
+    pub(crate) strided: &'static str,
+}
+
+const SCALARS: [&str; 3] = ["SCALAR_A", "SCALAR_B", "SCALAR_C"];
+
+impl Recipe {
+    fn start(&self, params: &'static str) -> KernelChoice {
+        self.names
+            .iter()
+            .fold(KernelChoice::new(self.op), |choice, name| choice.name(name))
+            .part(params)
+            .part(prelude::FLOAT)
+            .parts(&self.preludes)
+            .part("elementwise/emit.wgsl")
+            .parts(&self.snippet)
+    }
+
+    /// The variant for dense operands, those marked being scalars.
+    pub(crate) fn flat(&self, scalars: &[bool]) -> KernelChoice {
+        let choice = self.start("elementwise/flat_params.wgsl").name("flat").part(self.flat);
+        SCALARS.iter().zip(scalars).fold(choice, |choice, (name, scalar)| choice.constant(name, u8::from(*scalar)))
+    }
+
+    /// The variant for operands of any strides, over `rank` axes.
+    pub(crate) fn strided(&self, rank: u32) -> KernelChoice {
+        let choice = self.start("elementwise/strided_params.wgsl").name("strided");
+        choice.part("elementwise/address.wgsl").part(self.strided).constant("RANK", rank)
+    }
+}
+
+/// Extents and strides as the shader reads them.
+pub(crate) fn axes(walk: &Coalesced) -> [[u32; 4]; 8] {
+    let mut rows = [[0; 4]; 8];
+    for (d, (row, &dim)) in rows.iter_mut().zip(&walk.dims).enumerate() {
+        let [extent, strides @ ..] = row;
+        *extent = low_bits(dim as isize);
+        for (slot, operand) in strides.iter_mut().zip(&walk.strides) {
+            *slot = operand.get(d).copied().map_or(0, low_bits);
+        }
+    }
+    rows
+}
+
+/// Two's complement modulo 2³²: addresses are computed with wrapping arithmetic and end up in range.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low 32 bits are what is wanted")]
+fn low_bits(value: isize) -> u32 {
+    value as u32
+}
+
+/// `count` as u32: the walks are limited to what `bind_read` accepts.
+pub(crate) fn count(op: &'static str, elements: usize) -> Result<u32, KernelError> {
+    let limit = crate::launch::MAX_INDEX;
+    let elements = elements as u64;
+    match u32::try_from(elements) {
+        Ok(count) if elements <= limit => Ok(count),
+        _ => Err(KernelError::IndexTooLarge { op, elements, limit }),
+    }
+}
+
+/// Whether the view is one element seen from every index, and its quad may be read whole.
+fn is_scalar(view: &View) -> bool {
+    let quad_end = (view.layout.offset() as u64 / 4 + 1) * 4 * view.dtype.bytes() as u64;
+    view.layout.span().is_some_and(|(low, high)| low == high) && quad_end <= view.buffer.capacity()
+}
+
+/// The first axis that can be halved, and where: at a multiple of 1024 if it is long, so that halves stay aligned.
+fn halving(layout: &Layout) -> Option<(usize, usize)> {
+    let axis = layout.dims().iter().position(|&dim| dim > 1)?;
+    let dim = layout.dims().get(axis).copied()?;
+    let half = dim / 2;
+    Some((axis, if half >= 1024 { half / 1024 * 1024 } else { half }))
+}
+
+/// Both halves of a view.
+fn halves(op: &'static str, view: &View, axis: usize, at: usize) -> Result<[View; 2], KernelError> {
+    let dim = view.dims().get(axis).copied().unwrap_or(0);
+    #[expect(clippy::cast_possible_wrap, reason = "an axis is below the maximal rank")]
+    let narrow = |start, len| view.layout.narrow(axis as isize, start, len).map_err(KernelError::shape(op));
+    Ok([view.with_layout(narrow(0, at)?)?, view.with_layout(narrow(at, dim - at)?)?])
+}
+
+impl Executor {
+    /// Calls `f` on equal parts of all views, small enough that each can be bound. The last view is the output.
+    pub(crate) fn in_parts(
+        &self,
+        op: &'static str,
+        views: &[&View],
+        f: &mut dyn FnMut(&[&View]) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let cut = if self.exceeds_binding(views) { views.last().and_then(|out| halving(&out.layout)) } else { None };
+        let Some((axis, at)) = cut else { return f(views) };
+        let parts: Vec<[View; 2]> = views.iter().map(|view| halves(op, view, axis, at)).collect::<Result<_, _>>()?;
+        for half in 0..2 {
+            let part: Vec<&View> = parts.iter().filter_map(|pair| pair.get(half)).collect();
+            self.in_parts(op, &part, f)?;
+        }
+        Ok(())
+    }
+
+    /// Records an elementwise op. Inputs must have the output's shape.
+    pub(crate) fn walk(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+        let op = recipe.op;
+        for input in inputs {
+            input.check()?;
+        }
+        self.with_dense_out(op, out, inputs, |out| {
+            if out.is_empty() {
+                return Ok(());
+            }
+            let mut views = inputs.to_vec();
+            views.push(out);
+            self.in_parts(op, &views, &mut |part| {
+                let Some((out, inputs)) = part.split_last() else { return Ok(()) };
+                // Halves of a dense output are dense, but may start within a quad.
+                self.with_dense_out(op, out, &[], |out| self.walk_part(recipe, inputs, out))
+            })
+        })
+    }
+
+    fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+        let op = recipe.op;
+        let len = count(op, out.len())?;
+        let mut bound = Vec::with_capacity(4);
+        for input in inputs {
+            bound.push(self.bind_read(op, input)?);
+        }
+        let target = self.bind_write(op, out)?;
+        let offset = |i: usize| bound.get(i).map_or(0, |operand| operand.offset);
+        let (offset_a, offset_b, offset_c, offset_out) = (offset(0), offset(1), offset(2), target.offset);
+        let grid = Grid::stride(u64::from(len), PER_INVOCATION);
+        let scalars: Vec<bool> = inputs.iter().map(|input| is_scalar(input)).collect();
+        let flat = inputs.iter().zip(&scalars).all(|(input, scalar)| *scalar || input.is_quads());
+        let args: Vec<_> = bound.into_iter().map(|operand| operand.arg).chain([target.arg]).collect();
+        if flat {
+            let params = FlatParams { len, offset_out, offset_a, offset_b, offset_c };
+            // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
+            return self.launch(&recipe.flat(&scalars), &args, &params, grid);
+        }
+        let layouts: Vec<Layout> = inputs.iter().map(|input| input.layout).collect();
+        let walk = coalesce(&layouts);
+        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let params = StridedParams {
+            len,
+            offset_out,
+            offset_a,
+            offset_b,
+            offset_c,
+            axes: axes(&walk),
+            ..StridedParams::default()
+        };
+        self.launch(&recipe.strided(rank), &args, &params, grid)
+    }
+}

@@ -1,0 +1,142 @@
+//! [`KernelError`]: everything that can go wrong between an op call and its completion.
+//!
+//! Fields are values, so that a caller can tell *what* was wrong without reading the message, and the
+//! message says operation, rule and what was given. Errors are cloneable because one failed submission is
+//! seen by every future that waits for it.
+
+use ziggurat_core::{DType, Shape, ShapeError};
+use ziggurat_device::DeviceError;
+use ziggurat_memory::MemoryError;
+use ziggurat_pipeline::PipelineError;
+
+/// Why an op could not be recorded, or did not complete.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// A shape or axis rule of the core layer does not hold.
+    #[error("{op}: {source}")]
+    Shape {
+        /// The op that was called.
+        op: &'static str,
+        /// The broken rule.
+        source: ShapeError,
+    },
+    /// An operand's dtype is not one that the op accepts.
+    #[error("{op}: {operand} is {got}, but {rule}")]
+    Dtype {
+        /// The op that was called.
+        op: &'static str,
+        /// The role of the operand: `a`, `b`, `out`, ...
+        operand: &'static str,
+        /// What the op accepts, as a clause: `the dtypes must be equal`.
+        rule: &'static str,
+        /// The operand's dtype.
+        got: DType,
+    },
+    /// Two operands' shapes do not fit each other.
+    #[error("{op}: {rule}: left is {left}, right is {right}")]
+    Operands {
+        /// The op that was called.
+        op: &'static str,
+        /// The broken rule, as a clause: `inner dimensions differ`.
+        rule: &'static str,
+        /// The left (or first) operand's shape.
+        left: Shape,
+        /// The right (or second) operand's shape.
+        right: Shape,
+    },
+    /// One operand's shape breaks a rule of the op.
+    #[error("{op}: {operand} {rule}, but its shape is {got}")]
+    Operand {
+        /// The op that was called.
+        op: &'static str,
+        /// The role of the operand.
+        operand: &'static str,
+        /// The broken rule, as a predicate: `must have rank 4`.
+        rule: &'static str,
+        /// The operand's shape.
+        got: Shape,
+    },
+    /// The output's shape is not the one the op produces.
+    #[error("{op}: the output must be {expected}, but it is {got}")]
+    Output {
+        /// The op that was called.
+        op: &'static str,
+        /// The shape the op produces.
+        expected: Shape,
+        /// The output's shape.
+        got: Shape,
+    },
+    /// An option of the op has a value that it cannot have.
+    #[error("{op}: {option} {rule}, but it is {got}")]
+    Option {
+        /// The op that was called.
+        op: &'static str,
+        /// The option's name.
+        option: &'static str,
+        /// The broken rule, as a predicate: `must be at least 1`.
+        rule: &'static str,
+        /// The value that was given.
+        got: i64,
+    },
+    /// An output view maps two of its indices to one element (stride 0, or overlapping strides).
+    #[error("{op}: the output view of shape {shape} writes some elements more than once")]
+    OverlappingOutput {
+        /// The op that was called.
+        op: &'static str,
+        /// The output's shape.
+        shape: Shape,
+    },
+    /// An operand needs element indices that do not fit 32 bits.
+    #[error("{op}: an operand spans {elements} elements, but kernels index at most {limit}")]
+    IndexTooLarge {
+        /// The op that was called.
+        op: &'static str,
+        /// Elements between the first and the last that the view touches.
+        elements: u64,
+        /// The most that one kernel can index.
+        limit: u64,
+    },
+    /// A view reaches beyond its buffer.
+    #[error("a view of {dtype} reaches byte {end}, but its buffer has {bytes}")]
+    OutOfBuffer {
+        /// The view's dtype.
+        dtype: DType,
+        /// One past the last byte that the view touches.
+        end: u64,
+        /// The buffer's length in bytes.
+        bytes: u64,
+    },
+    /// The data does not have as many elements (or bytes) as the shape says.
+    #[error("data for shape {shape} must have {expected} bytes, but it has {got}")]
+    DataLength {
+        /// The shape that was asked for.
+        shape: Shape,
+        /// Bytes that a dense tensor of that shape has.
+        expected: u64,
+        /// Bytes that were given.
+        got: u64,
+    },
+    /// A shader part named by the catalogue is not in the shader table.
+    #[error("the shader part {path} does not exist")]
+    MissingPart {
+        /// The part's path below `shaders/`.
+        path: &'static str,
+    },
+    /// The device layer failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The memory layer failed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The pipeline layer failed.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+}
+
+impl KernelError {
+    /// Adapts a [`ShapeError`] for `map_err`: `.map_err(KernelError::shape("matmul"))`.
+    pub(crate) fn shape(op: &'static str) -> impl Fn(ShapeError) -> Self {
+        move |source| Self::Shape { op, source }
+    }
+}

@@ -1,0 +1,170 @@
+//! [`Executor`]: every op over buffers and layouts, asynchronous, with no tensor in sight.
+//!
+//! Calling an op checks its operands, records its dispatches at once and returns a future for their completion,
+//! which may be dropped. Outputs are given by the caller. Invariants: an op that returns an error has recorded
+//! nothing that writes to the output; nothing here blocks except the `*_blocking` and `wait` functions, which do not
+//! exist on the web.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use ziggurat_core::{DType, Element, Layout, Shape, encode};
+use ziggurat_device::{Device, DeviceOptions};
+use ziggurat_memory::{Memory, MemoryOptions};
+use ziggurat_pipeline::Pipelines;
+
+use crate::completion::{Completion, Download, DownloadMany};
+use crate::error::KernelError;
+use crate::view::View;
+
+/// Cached scalars beyond this number are made anew each time.
+const MAX_SCALARS: usize = 1024;
+
+/// Runs ops on one device. Cheap to clone; clones share caches and memory.
+#[derive(Clone)]
+pub struct Executor(Arc<Inner>);
+
+struct Inner {
+    pipelines: Pipelines,
+    scalars: Mutex<HashMap<(DType, u64), View>>,
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor").field("adapter", self.device().adapter()).finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// An executor over existing pipelines (and their memory and device).
+    #[must_use]
+    pub fn new(pipelines: &Pipelines) -> Self {
+        Self(Arc::new(Inner { pipelines: pipelines.clone(), scalars: Mutex::new(HashMap::new()) }))
+    }
+
+    /// Opens a device with default memory options and builds an executor on it.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`] if no adapter fits or the device cannot be opened.
+    pub async fn open(options: DeviceOptions) -> Result<Self, KernelError> {
+        Ok(Self::on(&Device::open(options).await?))
+    }
+
+    /// Like [`Self::open`], blocking.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`] if no adapter fits or the device cannot be opened.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_blocking(options: DeviceOptions) -> Result<Self, KernelError> {
+        Ok(Self::on(&Device::open_blocking(options)?))
+    }
+
+    fn on(device: &Device) -> Self {
+        Self::new(&Pipelines::new(&Memory::new(device, MemoryOptions::default())))
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.memory().device()
+    }
+
+    /// The memory that views are allocated from.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        self.pipelines().memory()
+    }
+
+    /// The pipelines that ops run.
+    #[must_use]
+    pub fn pipelines(&self) -> &Pipelines {
+        &self.0.pipelines
+    }
+
+    /// A dense view with unspecified contents, for use as an output.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room.
+    pub fn alloc(&self, shape: &Shape, dtype: DType) -> Result<View, KernelError> {
+        let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        View::new(self.memory().alloc(bytes)?, Layout::contiguous(*shape), dtype)
+    }
+
+    /// A dense view of the given elements, in row-major order.
+    ///
+    /// # Errors
+    /// [`KernelError::DataLength`] if there are not as many as the shape says; [`KernelError::Memory`].
+    pub fn upload<T: Element>(&self, values: &[T], shape: &Shape) -> Result<View, KernelError> {
+        self.upload_bytes(T::DTYPE, &T::write_bytes(values), shape)
+    }
+
+    /// A dense view of elements given as little-endian bytes, in row-major order.
+    ///
+    /// # Errors
+    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`].
+    pub fn upload_bytes(&self, dtype: DType, bytes: &[u8], shape: &Shape) -> Result<View, KernelError> {
+        let expected = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        if bytes.len() as u64 != expected {
+            return Err(KernelError::DataLength { shape: *shape, expected, got: bytes.len() as u64 });
+        }
+        View::new(self.memory().upload(bytes)?, Layout::contiguous(*shape), dtype)
+    }
+
+    /// Reads a view, row-major and dense; a strided view is copied on the device first.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room for the copy; [`KernelError::OutOfBuffer`].
+    pub fn download(&self, view: &View) -> Result<Download, KernelError> {
+        Ok(Download::new(self.download_many(&[view])?))
+    }
+
+    /// Reads several views after one submission.
+    ///
+    /// # Errors
+    /// Like [`Self::download`].
+    pub fn download_many(&self, views: &[&View]) -> Result<DownloadMany, KernelError> {
+        let mut dense = Vec::with_capacity(views.len());
+        for view in views {
+            view.check()?;
+            dense.push(if view.layout.is_contiguous() { (*view).clone() } else { self.to_dense("download", view)? });
+        }
+        let ranges: Vec<_> = dense
+            .iter()
+            .map(|view| {
+                let element = view.dtype.bytes() as u64;
+                let start = if view.is_empty() { 0 } else { view.layout.offset() as u64 * element };
+                (&view.buffer, start..start + view.len() as u64 * element)
+            })
+            .collect();
+        Ok(DownloadMany::new(self.memory().read_many(&ranges)?))
+    }
+
+    /// A view of one element and rank 0, shared by all who ask for the same value: not to be written to.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room.
+    pub fn scalar(&self, dtype: DType, value: f64) -> Result<View, KernelError> {
+        let key = (dtype, value.to_bits());
+        if let Some(view) = self.0.scalars.lock().get(&key) {
+            return Ok(view.clone());
+        }
+        let view = self.upload_bytes(dtype, &encode(dtype, &[value]), &Shape::scalar())?;
+        let mut scalars = self.0.scalars.lock();
+        if scalars.len() < MAX_SCALARS {
+            return Ok(scalars.entry(key).or_insert(view).clone());
+        }
+        Ok(view)
+    }
+
+    /// Submits what is recorded and resolves when the device has finished everything.
+    pub fn synchronize(&self) -> Completion {
+        Completion::new(self.device().synchronize())
+    }
+
+    /// The completion of everything recorded so far.
+    pub(crate) fn completion(&self) -> Completion {
+        let device = self.device();
+        Completion::new(device.completion(device.pending()))
+    }
+}

@@ -1,0 +1,24 @@
+// Computes: out[i] = apply(a[address of i], b[address of i]), any strides of a and b, out contiguous.
+// Bindings: params, 1 a, 2 b, 3 out.
+// Grid: one row of workgroups, looping; four elements per invocation and step.
+// Requires: elem, word, word_index, from_word; out_elem, out_words, emit; address; apply.
+
+override WG: u32 = 256u;
+
+@group(0) @binding(1) var<storage, read> a: array<word>;
+@group(0) @binding(2) var<storage, read> b: array<word>;
+@group(0) @binding(3) var<storage, read_write> out: array<out_words>;
+
+fn lane(i: u32) -> out_elem {
+    let at = address(min(i, params.len - 1u));
+    return apply(from_word(a[word_index(at.x)], at.x), from_word(b[word_index(at.y)], at.y));
+}
+
+@compute @workgroup_size(WG)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let quads = (params.len + 3u) / 4u;
+    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
+        let i = quad * 4u;
+        emit(quad, vec4<out_elem>(lane(i), lane(i + 1u), lane(i + 2u), lane(i + 3u)));
+    }
+}

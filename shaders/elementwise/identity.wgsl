@@ -1,0 +1,5 @@
+// x, unchanged.
+
+fn apply(x: elem) -> out_elem {
+    return x;
+}

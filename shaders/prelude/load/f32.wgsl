@@ -1,0 +1,21 @@
+// Reading f32: one element per word.
+
+alias elem = f32;
+alias word = f32;
+alias words = vec4<f32>;
+
+fn unpack(w: words) -> vec4<elem> {
+    return w;
+}
+
+fn word_index(i: u32) -> u32 {
+    return i;
+}
+
+fn from_word(w: word, i: u32) -> elem {
+    return w;
+}
+
+fn elem_is_nan(x: elem) -> bool {
+    return is_nan(x);
+}

@@ -1,0 +1,18 @@
+// Writing 16-bit elements given as bare bits.
+
+alias out_elem = u32;
+alias out_words = vec2<u32>;
+
+fn out_bits(x: out_elem) -> u32 {
+    return x & 0xffffu;
+}
+
+fn pack(v: vec4<out_elem>) -> out_words {
+    return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
+}
+
+// The first n (1 to 3) elements of `new_words`, the rest of `old_words`.
+fn merge(old_words: out_words, new_words: out_words, n: u32) -> out_words {
+    let mask = select(vec2<u32>(0xffffffffu, (1u << ((n & 1u) * 16u)) - 1u), vec2<u32>(0xffffu, 0u), n < 2u);
+    return (old_words & ~mask) | (new_words & mask);
+}
