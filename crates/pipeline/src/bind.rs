@@ -2,8 +2,10 @@
 //!
 //! Layouts are shared between kernels that bind alike, so that their bind groups are shared too. A new bind group
 //! costs about as much as the dispatch it serves, and with pooled buffers the same ones come again and again.
-//! A bind group keeps its buffers alive; therefore the cache is bounded and simply emptied when it is full, and
-//! can be emptied by hand before memory is given back to the driver.
+//! A bind group keeps its buffers alive; therefore groups go when memory says that one of their buffers does, and
+//! the cache is bounded: it is simply emptied when it is full.
+//!
+//! Invariant: `users` lists each held group under each of its buffers, and nothing else.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,6 +14,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
@@ -62,12 +65,58 @@ pub(crate) struct BindCounts {
     pub(crate) layouts: usize,
 }
 
+/// Layout id, then id, offset and length of each buffer.
+type Key = Arc<[u64]>;
+
 #[derive(Debug, Default)]
 struct State {
     layouts: HashMap<Vec<Slot>, Layout>,
-    groups: HashMap<Box<[u64]>, wgpu::BindGroup>,
+    groups: HashMap<Key, wgpu::BindGroup>,
+    /// By buffer id: the groups that hold the buffer.
+    users: HashMap<u64, Vec<Key>>,
     hits: u64,
     misses: u64,
+}
+
+impl State {
+    fn clear(&mut self) {
+        self.groups.clear();
+        self.users.clear();
+    }
+
+    fn insert(&mut self, key: &Key, group: wgpu::BindGroup) {
+        if self.groups.len() >= MAX_GROUPS {
+            self.clear();
+        }
+        for id in buffers(key) {
+            let keys = self.users.entry(id).or_default();
+            // A buffer bound twice in one group would list it twice.
+            if keys.last() != Some(key) {
+                keys.push(Arc::clone(key));
+            }
+        }
+        self.groups.insert(Arc::clone(key), group);
+    }
+
+    /// Drops the groups that hold a buffer.
+    fn release(&mut self, buffer: u64) {
+        for key in self.users.remove(&buffer).unwrap_or_default() {
+            self.groups.remove(&key);
+            for id in buffers(&key) {
+                if let Some(keys) = self.users.get_mut(&id) {
+                    keys.retain(|other| *other != key);
+                    if keys.is_empty() {
+                        self.users.remove(&id);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The buffer ids of a key.
+fn buffers(key: &[u64]) -> impl Iterator<Item = u64> {
+    key.iter().skip(1).step_by(3).copied()
 }
 
 /// The caches of one device.
@@ -134,16 +183,21 @@ impl BindCache {
             layout: &layout.wgpu,
             entries: &bound,
         });
-        if state.groups.len() >= MAX_GROUPS {
-            state.groups.clear();
-        }
-        state.groups.insert(key.into_boxed_slice(), group.clone());
+        state.insert(&Key::from(key), group.clone());
         group
     }
 
     /// Drops all bind groups, and with them their hold on buffers.
     pub(crate) fn clear_groups(&self) {
-        self.state.lock().groups.clear();
+        self.state.lock().clear();
+    }
+
+    /// Drops the bind groups that hold any of these buffers, which memory gives back to the driver.
+    pub(crate) fn release(&self, buffers: &[u64]) {
+        let mut state = self.state.lock();
+        for &buffer in buffers {
+            state.release(buffer);
+        }
     }
 
     pub(crate) fn counts(&self) -> BindCounts {

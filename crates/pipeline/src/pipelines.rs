@@ -36,7 +36,7 @@ struct Inner {
     features: ShaderFeatures,
     kernels: OnceMap<KernelDescriptor, Kernel, PipelineError>,
     by_key: RwLock<HashMap<KernelKey, Kernel>>,
-    binds: BindCache,
+    binds: Arc<BindCache>,
     hits: AtomicU64,
     misses: AtomicU64,
     compile_time_ns: AtomicU64,
@@ -51,6 +51,13 @@ impl Pipelines {
     pub fn new(memory: &Memory) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let device = memory.device().clone();
+        let binds = Arc::new(BindCache::default());
+        let weak = Arc::downgrade(&binds);
+        memory.on_release(move |buffers| {
+            if let Some(binds) = weak.upgrade() {
+                binds.release(buffers);
+            }
+        });
         Self {
             inner: Arc::new(Inner {
                 id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -61,7 +68,7 @@ impl Pipelines {
                 memory: memory.clone(),
                 kernels: OnceMap::default(),
                 by_key: RwLock::default(),
-                binds: BindCache::default(),
+                binds,
                 hits: AtomicU64::new(0),
                 misses: AtomicU64::new(0),
                 compile_time_ns: AtomicU64::new(0),

@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod arguments;
+
 use std::sync::Barrier;
 use std::thread;
 
-use ziggurat_core::DType;
 use ziggurat_device::DeviceOptions;
 use ziggurat_memory::{Buffer, MemoryOptions};
 
 use super::*;
-use crate::{Access, ShaderSource};
+use crate::ShaderSource;
 
 fn open_with(options: DeviceOptions, limits: Option<wgpu::Limits>) -> Pipelines {
     let device = Device::noop(options, limits).unwrap();
@@ -81,316 +82,6 @@ impl Setup {
         self.pipelines.device().synchronize().wait().unwrap();
         error
     }
-}
-
-#[test]
-fn a_correct_dispatch_is_recorded() {
-    let setup = Setup::new();
-    setup.run(&setup.args()).unwrap();
-    setup.run(&setup.args()).unwrap();
-    let typed = setup.args().map(|arg| arg.element(DType::F32).range(0, 64));
-    setup.run(&typed).unwrap();
-    setup.pipelines.device().synchronize().wait().unwrap();
-    assert_eq!(setup.pipelines.device().queue_stats().dispatches, 3);
-    let stats = setup.pipelines.stats();
-    assert_eq!(stats.dispatches, 3);
-    assert_eq!((stats.hits, stats.misses, stats.entries), (0, 1, 1));
-    assert_eq!(stats.bind_group_hits + stats.bind_group_misses, 3);
-    assert!(stats.bind_group_hits >= 1, "{stats:?}");
-    assert!(stats.compile_time_ns > 0);
-}
-
-#[test]
-fn no_work_is_not_dispatched_and_needs_no_memory() {
-    let setup = Setup::new();
-    let empty = buffer(&setup.pipelines, 0);
-    let args = [Arg::read(&empty), Arg::read(&empty), Arg::write(&empty)];
-    for grid in [
-        Grid::elements(0, 1),
-        Grid::stride(0, 4),
-        Grid::Workgroups([3, 0, 1]),
-    ] {
-        setup
-            .pipelines
-            .dispatch(&setup.kernel, &args, &PARAMS, grid)
-            .unwrap();
-    }
-    assert_eq!(setup.pipelines.device().queue_stats().dispatches, 0);
-    assert_eq!(setup.pipelines.stats().empty_dispatches, 3);
-    let wrong = setup
-        .pipelines
-        .dispatch(&setup.kernel, &args[..2], &PARAMS, Grid::elements(0, 1));
-    assert!(
-        matches!(wrong, Err(PipelineError::BindingCount { .. })),
-        "{wrong:?}"
-    );
-}
-
-#[test]
-fn the_number_of_buffers_must_fit() {
-    let setup = Setup::new();
-    let args = setup.args();
-    let error = setup.refuses(&args[..2]);
-    assert_eq!(
-        error.to_string(),
-        "add: expected 3 buffers for `a` (add.wgsl:2), `b` (add.wgsl:3), `out` (add.wgsl:4), got 2"
-    );
-    let error = setup.refuses(&[args[0], args[0], args[0], args[2]]);
-    assert!(
-        matches!(
-            error,
-            PipelineError::BindingCount {
-                expected: 3,
-                got: 4,
-                ..
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_element_type_must_fit() {
-    let setup = Setup::new();
-    let mut args = setup.args();
-    args[1] = args[1].element(DType::I32);
-    let error = setup.refuses(&args);
-    assert_eq!(
-        error.to_string(),
-        "add: add.wgsl:3: `b` (binding 2) holds f32, got a buffer of i32"
-    );
-}
-
-#[test]
-fn the_access_must_fit_both_ways() {
-    let setup = Setup::new();
-    let [a, b, out] = &setup.buffers;
-    let error = setup.refuses(&[Arg::read(a), Arg::read(b), Arg::read(out)]);
-    assert!(
-        matches!(
-            &error,
-            PipelineError::BindingAccess {
-                line: 4,
-                expected: Access::ReadWrite,
-                got: Access::Read,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    let error = setup.refuses(&[Arg::write(a), Arg::read(b), Arg::write(out)]);
-    assert!(
-        matches!(
-            &error,
-            PipelineError::BindingAccess {
-                line: 2,
-                expected: Access::Read,
-                got: Access::ReadWrite,
-                ..
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_parameter_bytes_must_fit() {
-    let setup = Setup::new();
-    for wrong in [&PARAMS[..0], &PARAMS[..12], &[0; 20]] {
-        let result =
-            setup
-                .pipelines
-                .dispatch(&setup.kernel, &setup.args(), wrong, Grid::elements(1, 1));
-        let error = result.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "add: add.wgsl:1: the parameters `scale` take 16 bytes, got {}",
-                wrong.len()
-            )
-        );
-    }
-    let bare = setup
-        .pipelines
-        .kernel(&KernelDescriptor::new(ShaderSource::wgsl(
-            "bare",
-            "@compute @workgroup_size(1) fn main() {}",
-        )))
-        .unwrap();
-    setup
-        .pipelines
-        .dispatch(&bare, &[], &[], Grid::Workgroups([1; 3]))
-        .unwrap();
-    let error = setup
-        .pipelines
-        .dispatch(&bare, &[], &[0; 4], Grid::Workgroups([1; 3]))
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            PipelineError::ParamsSize {
-                expected: 0,
-                got: 4,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert_eq!(setup.pipelines.device().queue_stats().dispatches, 1);
-}
-
-#[test]
-fn ranges_must_be_inside_aligned_and_whole() {
-    let setup = Setup::new();
-    let large = buffer(&setup.pipelines, 1024);
-    let with = |offset, bytes| {
-        let mut args = setup.args();
-        args[0] = Arg::read(&large).range(offset, bytes);
-        setup.refuses(&args)
-    };
-    let error = with(1024, 16);
-    assert!(
-        matches!(
-            error,
-            PipelineError::RangeOutOfBounds {
-                offset: 1024,
-                bytes: 16,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    let error = with(u64::MAX, 16);
-    assert!(
-        matches!(error, PipelineError::RangeOutOfBounds { .. }),
-        "{error}"
-    );
-    let error = with(16, 16);
-    assert!(
-        matches!(
-            error,
-            PipelineError::MisalignedOffset { alignment: 256, .. }
-        ),
-        "{error}"
-    );
-    let error = with(0, 18);
-    assert!(
-        matches!(error, PipelineError::MisalignedOffset { bytes: 18, .. }),
-        "{error}"
-    );
-    let error = with(0, 0);
-    assert!(
-        matches!(
-            error,
-            PipelineError::BindingTooSmall {
-                bytes: 0,
-                needed: 4,
-                ..
-            }
-        ),
-        "{error}"
-    );
-
-    let mut args = setup.args();
-    args[1] = Arg::read(&large).range(256, 20);
-    let error = setup.refuses(&args);
-    assert!(
-        matches!(
-            error,
-            PipelineError::PartialElement {
-                bytes: 20,
-                stride: 16,
-                line: 3,
-                ..
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_whole_buffer_is_bound_to_the_next_word() {
-    let setup = Setup::new();
-    let odd = buffer(&setup.pipelines, 13);
-    let [_, b, out] = &setup.buffers;
-    setup
-        .run(&[Arg::read(&odd), Arg::read(b), Arg::write(out)])
-        .unwrap();
-    let error = setup.refuses(&[
-        Arg::read(b),
-        Arg::read(&buffer(&setup.pipelines, 20)),
-        Arg::write(out),
-    ]);
-    assert!(
-        matches!(error, PipelineError::PartialElement { bytes: 20, .. }),
-        "{error}"
-    );
-}
-
-#[test]
-fn bindings_over_the_limit_are_refused() {
-    let limits = wgpu::Limits {
-        max_storage_buffer_binding_size: 1 << 16,
-        ..wgpu::Limits::default()
-    };
-    let pipelines = open_with(DeviceOptions::default(), Some(limits));
-    let kernel = pipelines.kernel(&add()).unwrap();
-    let limit = pipelines.caps().max_binding_bytes;
-    let big = buffer(&pipelines, limit + 4);
-    let b = buffer(&pipelines, 64);
-    let out = buffer(&pipelines, 64);
-    let args = [Arg::read(&big), Arg::read(&b), Arg::write(&out)];
-    let error = pipelines
-        .dispatch(&kernel, &args, &PARAMS, Grid::elements(1, 1))
-        .unwrap_err();
-    assert!(
-        matches!(error, PipelineError::BindingTooLarge { bytes, limit: l, .. } if bytes == limit + 4 && l == limit),
-        "{error}"
-    );
-}
-
-#[test]
-fn written_memory_may_not_be_bound_twice() {
-    let setup = Setup::new();
-    let [a, b, out] = &setup.buffers;
-    let error = setup.refuses(&[Arg::read(out), Arg::read(b), Arg::write(out)]);
-    assert_eq!(
-        error.to_string(),
-        "add: `a` (add.wgsl:2) and `out` (add.wgsl:4) are the same memory and one is written; use one `read_write` binding"
-    );
-    setup
-        .run(&[Arg::read(a), Arg::read(a), Arg::write(out)])
-        .unwrap();
-    setup.pipelines.device().synchronize().wait().unwrap();
-}
-
-#[test]
-fn a_grid_over_the_limit_is_refused() {
-    let setup = Setup::new();
-    let grid = |grid| {
-        setup
-            .pipelines
-            .dispatch(&setup.kernel, &setup.args(), &PARAMS, grid)
-    };
-    let error = grid(Grid::Workgroups([1, 65_536, 1])).unwrap_err();
-    assert!(
-        matches!(error, PipelineError::GridTooLarge { limit: 65_535, .. }),
-        "{error}"
-    );
-    grid(Grid::elements(1 << 33, 1)).unwrap();
-    setup.pipelines.device().synchronize().wait().unwrap();
-}
-
-#[test]
-fn a_kernel_belongs_to_its_pipelines() {
-    let setup = Setup::new();
-    let error = open()
-        .dispatch(&setup.kernel, &setup.args(), &PARAMS, Grid::elements(1, 1))
-        .unwrap_err();
-    assert!(
-        matches!(error, PipelineError::ForeignKernel { .. }),
-        "{error}"
-    );
 }
 
 #[test]
@@ -522,6 +213,28 @@ fn the_bind_group_cache_is_bounded() {
         .run(&[Arg::read(a), Arg::read(b), Arg::write(&out)])
         .unwrap();
     setup.pipelines.device().synchronize().wait().unwrap();
+}
+
+#[test]
+fn bind_groups_go_with_the_memory_they_hold() {
+    let setup = Setup::new();
+    setup.run(&setup.args()).unwrap();
+    let [a, b, _] = &setup.buffers;
+    let large = buffer(&setup.pipelines, 1 << 20);
+    setup
+        .run(&[Arg::read(a), Arg::read(b), Arg::write(&large)])
+        .unwrap();
+    setup.pipelines.device().synchronize().wait().unwrap();
+    assert_eq!(setup.pipelines.stats().bind_groups, 2);
+    drop(large);
+    assert_eq!(
+        setup.pipelines.stats().bind_groups,
+        2,
+        "pooled memory is not given back"
+    );
+    assert!(setup.pipelines.memory().trim(0) > 0);
+    assert_eq!(setup.pipelines.stats().bind_groups, 1);
+    setup.run(&setup.args()).unwrap();
 }
 
 #[test]
