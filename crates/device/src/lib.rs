@@ -1,1 +1,50 @@
-//! placeholder
+//! Ziggurat's device layer: which GPU, what it can do, and in which order it works.
+//!
+//! [`Device::open`] picks an adapter by a pure ranking ([`select`]), asks it for its real limits
+//! and the optional features the layers above can use, and reports what it got as [`Caps`].
+//! Everything that runs on the GPU is recorded through [`Device::record`] into one open batch, so
+//! record order is execution order, whichever thread records. A [`Completion`] is an ordinary
+//! future: any executor can await it, because one thread per device drives wgpu's callbacks.
+//!
+//! Invariants:
+//! * this is the only crate that requests adapters and devices, creates command encoders, submits
+//!   and polls;
+//! * a lost or poisoned device is a value ([`DeviceError`]), never a panic;
+//! * environment variables are read in [`env`](mod@env) and nowhere else;
+//! * nothing that blocks exists on `wasm32`.
+
+mod adapter;
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
+mod caps;
+mod completion;
+mod device;
+pub mod env;
+mod error;
+mod limit;
+mod open;
+mod options;
+#[cfg(not(target_arch = "wasm32"))]
+mod poller;
+mod queue;
+mod recorder;
+mod select;
+mod state;
+mod timestamps;
+
+pub use adapter::{AdapterKind, AdapterSummary, adapters, is_available};
+#[cfg(not(target_arch = "wasm32"))]
+pub use adapter::{adapters_blocking, is_available_blocking};
+#[cfg(not(target_arch = "wasm32"))]
+pub use blocking::block_on;
+pub use caps::{Caps, CooperativeShape};
+pub use completion::{CallbackGuard, Completion, Failure, Submission};
+pub use device::Device;
+pub use error::{DeviceError, LostReason};
+pub use limit::LimitName;
+pub use options::{AdapterWish, DeviceOptions, PowerPreference};
+pub use queue::QueueStats;
+pub use recorder::{Dispatch, Recorder};
+pub use select::{install_advice, select};
+pub use timestamps::KernelTime;
+pub use wgpu;

@@ -1,0 +1,176 @@
+//! The adapters of this machine, as plain summaries.
+//!
+//! A summary carries everything the ranking needs, so that the ranking is a pure function which
+//! is tested without a GPU. The position in the list is the adapter's index for
+//! [`AdapterWish::index`](crate::AdapterWish::index) and `ZIGGURAT_ADAPTER`.
+
+use crate::PowerPreference;
+
+/// The sort of an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AdapterKind {
+    /// A GPU with its own memory.
+    Discrete,
+    /// A GPU that shares the CPU's memory.
+    Integrated,
+    /// A GPU of a virtual machine.
+    Virtual,
+    /// The CPU.
+    Software,
+    /// The driver does not say.
+    Other,
+}
+
+impl std::fmt::Display for AdapterKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Software => "software",
+            Self::Other => "other",
+        })
+    }
+}
+
+impl From<wgpu::DeviceType> for AdapterKind {
+    fn from(kind: wgpu::DeviceType) -> Self {
+        match kind {
+            wgpu::DeviceType::DiscreteGpu => Self::Discrete,
+            wgpu::DeviceType::IntegratedGpu => Self::Integrated,
+            wgpu::DeviceType::VirtualGpu => Self::Virtual,
+            wgpu::DeviceType::Cpu => Self::Software,
+            wgpu::DeviceType::Other => Self::Other,
+        }
+    }
+}
+
+/// One adapter, described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterSummary {
+    /// Position in the list of [`adapters`].
+    pub index: usize,
+    /// The driver's name for it; may be empty in browsers.
+    pub name: String,
+    /// The interface it is reached through.
+    pub backend: wgpu::Backend,
+    /// Its sort.
+    pub kind: AdapterKind,
+    /// Driver name and version, as the driver tells them.
+    pub driver: String,
+    /// Vendor id (PCI where that applies).
+    pub vendor: u32,
+    /// Device id (PCI where that applies).
+    pub device: u32,
+    /// Whether it can run compute shaders at all.
+    pub compute: bool,
+}
+
+impl AdapterSummary {
+    pub(crate) fn new(index: usize, adapter: &wgpu::Adapter) -> Self {
+        let info = adapter.get_info();
+        let driver = [info.driver.as_str(), info.driver_info.as_str()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let compute = adapter
+            .get_downlevel_capabilities()
+            .flags
+            .contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
+        Self {
+            index,
+            name: info.name,
+            backend: info.backend,
+            kind: info.device_type.into(),
+            driver,
+            vendor: info.vendor,
+            device: info.device,
+            compute,
+        }
+    }
+}
+
+impl std::fmt::Display for AdapterSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: {} ({}, {})",
+            self.index, self.name, self.backend, self.kind
+        )?;
+        if self.compute {
+            Ok(())
+        } else {
+            f.write_str(" without compute shaders")
+        }
+    }
+}
+
+pub(crate) fn instance(validation: bool, labels: bool) -> wgpu::Instance {
+    let mut flags = wgpu::InstanceFlags::empty();
+    flags.set(wgpu::InstanceFlags::VALIDATION, validation);
+    flags.set(wgpu::InstanceFlags::DEBUG, labels);
+    flags.set(wgpu::InstanceFlags::DISCARD_HAL_LABELS, !labels);
+    wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: wgpu::Backends::all() - wgpu::Backends::NOOP,
+        flags,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    })
+}
+
+/// Every adapter of `instance` with its summary. A browser names one at most, by power preference.
+pub(crate) async fn enumerate(
+    instance: &wgpu::Instance,
+    power: PowerPreference,
+) -> Vec<(AdapterSummary, wgpu::Adapter)> {
+    let adapters = if cfg!(target_arch = "wasm32") {
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: match power {
+                PowerPreference::None => wgpu::PowerPreference::None,
+                PowerPreference::LowPower => wgpu::PowerPreference::LowPower,
+                PowerPreference::HighPerformance => wgpu::PowerPreference::HighPerformance,
+            },
+            ..Default::default()
+        };
+        instance
+            .request_adapter(&options)
+            .await
+            .into_iter()
+            .collect()
+    } else {
+        instance.enumerate_adapters(wgpu::Backends::all()).await
+    };
+    adapters
+        .into_iter()
+        .enumerate()
+        .map(|(index, adapter)| (AdapterSummary::new(index, &adapter), adapter))
+        .collect()
+}
+
+/// Lists the adapters of this machine, in the order of their indices.
+pub async fn adapters() -> Vec<AdapterSummary> {
+    enumerate(&instance(false, false), PowerPreference::None)
+        .await
+        .into_iter()
+        .map(|(summary, _)| summary)
+        .collect()
+}
+
+/// [`adapters`], blocking.
+#[cfg(not(target_arch = "wasm32"))]
+#[must_use]
+pub fn adapters_blocking() -> Vec<AdapterSummary> {
+    crate::block_on(adapters())
+}
+
+/// Whether any adapter that can compute is there, software included.
+pub async fn is_available() -> bool {
+    adapters().await.iter().any(|adapter| adapter.compute)
+}
+
+/// [`is_available`], blocking.
+#[cfg(not(target_arch = "wasm32"))]
+#[must_use]
+pub fn is_available_blocking() -> bool {
+    crate::block_on(is_available())
+}

@@ -1,0 +1,382 @@
+//! The device handle: capabilities, status, and the way into the command queue.
+//!
+//! A `Device` is a cheap clone of one shared core. Futures it hands out hold it, so that work
+//! somebody waits for outlives the last handle of the program. Hooks and callbacks must not hold
+//! it, or an unsubmitted batch would keep itself alive.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::completion::{CallbackGuard, Completion, Failure, Submission};
+use crate::queue::{Aftermath, CommandQueue, QueueStats, Submitter};
+use crate::recorder::Recorder;
+use crate::state::Shared;
+use crate::timestamps::{KernelTime, Profiler};
+use crate::{AdapterSummary, Caps, DeviceError, DeviceOptions, LostReason};
+
+/// An open GPU device. Clones share it; all methods may be called from any thread.
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    adapter: AdapterSummary,
+    caps: Caps,
+    options: DeviceOptions,
+    shared: Arc<Shared>,
+    commands: Arc<CommandQueue>,
+    profiler: Arc<Profiler>,
+    #[cfg(not(target_arch = "wasm32"))]
+    poller: Option<std::thread::JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        crate::caps::describe(&self.inner.adapter, &self.inner.caps, f)
+    }
+}
+
+impl Device {
+    pub(crate) fn build(
+        adapter: AdapterSummary,
+        caps: Caps,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        options: DeviceOptions,
+    ) -> Self {
+        let shared = Arc::new(Shared::default());
+        install_handlers(&device, &shared);
+        let commands = Arc::new(CommandQueue::default());
+        let period = if caps.timestamps {
+            queue.get_timestamp_period()
+        } else {
+            1.0
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        let poller = match crate::poller::start(device.clone(), shared.clone(), commands.clone()) {
+            Ok(poller) => Some(poller),
+            Err(error) => {
+                shared.fail(error);
+                None
+            }
+        };
+        Self {
+            inner: Arc::new(Inner {
+                profiler: Arc::new(Profiler::new(caps.timestamps, options.profile, period)),
+                device,
+                queue,
+                adapter,
+                caps,
+                options,
+                shared,
+                commands,
+                #[cfg(not(target_arch = "wasm32"))]
+                poller,
+            }),
+        }
+    }
+
+    /// What the device can do.
+    #[must_use]
+    pub fn caps(&self) -> &Caps {
+        &self.inner.caps
+    }
+
+    /// The adapter it was opened on.
+    #[must_use]
+    pub fn adapter(&self) -> &AdapterSummary {
+        &self.inner.adapter
+    }
+
+    /// The options it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &DeviceOptions {
+        &self.inner.options
+    }
+
+    /// The wgpu device.
+    #[must_use]
+    pub fn wgpu(&self) -> &wgpu::Device {
+        &self.inner.device
+    }
+
+    /// The wgpu queue. What is submitted on it directly is not ordered with the open batch.
+    #[must_use]
+    pub fn wgpu_queue(&self) -> &wgpu::Queue {
+        &self.inner.queue
+    }
+
+    /// Whether the device works.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`] or [`DeviceError::Poisoned`], the first that happened.
+    pub fn status(&self) -> Result<(), DeviceError> {
+        self.inner.shared.status()
+    }
+
+    /// Declares that results on this device cannot be trusted any more: recorded work is thrown
+    /// away and everything that waits gets `error`. The first failure is kept.
+    pub fn poison(&self, error: DeviceError) {
+        self.inner.shared.fail(error);
+        self.inner.discard_if_failed();
+    }
+
+    /// Gives the device back to the driver. Everything that waits gets [`DeviceError::Lost`].
+    pub fn destroy(&self) {
+        self.poison(DeviceError::Lost {
+            reason: LostReason::Destroyed,
+            message: "destroy was called".to_owned(),
+        });
+        self.inner.device.destroy();
+    }
+
+    /// Records work: `f` is called at once, under the queue's lock, and must neither block nor
+    /// record. The batch is submitted when it has reached
+    /// [`submit_after`](DeviceOptions::submit_after) commands. On native this waits while
+    /// [`max_in_flight`](DeviceOptions::max_in_flight) submissions are unfinished.
+    ///
+    /// # Errors
+    /// The device's failure, also one that this very work caused; [`DeviceError::Reentrant`].
+    pub fn record<R>(&self, f: impl FnOnce(&mut Recorder<'_>) -> R) -> Result<R, DeviceError> {
+        let inner = &*self.inner;
+        self.status()?;
+        inner.wait_for_room();
+        let mut recorder = Recorder {
+            locked: inner.commands.lock()?,
+            device: &inner.device,
+            profiler: &inner.profiler,
+            labels: inner.options.labels,
+        };
+        let result = f(&mut recorder);
+        let mut locked = recorder.locked;
+        let full = locked.batch().commands >= inner.options.submit_after.max(1);
+        let mut aftermath = None;
+        if full && inner.has_room() {
+            aftermath = Some(locked.submit(&inner.submitter()));
+        }
+        drop(locked);
+        match aftermath {
+            Some(aftermath) => aftermath.run(),
+            // Another thread took the last free place: wait for one, then look again.
+            None if full => inner.submit_when_there_is_room(true)?,
+            None => {}
+        }
+        inner.discard_if_failed();
+        self.status()?;
+        Ok(result)
+    }
+
+    /// Submits what has been recorded and returns the number of the last submission. On native
+    /// this waits like [`record`](Self::record).
+    ///
+    /// # Errors
+    /// The device's failure; [`DeviceError::Reentrant`].
+    pub fn flush(&self) -> Result<Submission, DeviceError> {
+        self.status()?;
+        self.inner.submit_when_there_is_room(false)?;
+        self.inner.discard_if_failed();
+        self.status()?;
+        Ok(Submission(self.submitted()))
+    }
+
+    /// Submits what has been recorded without waiting for anything: for use in futures.
+    pub(crate) fn submit_now(&self) -> Result<Submission, DeviceError> {
+        self.status()?;
+        let mut locked = self.inner.commands.lock()?;
+        let aftermath = locked.submit(&self.inner.submitter());
+        drop(locked);
+        aftermath.run();
+        self.inner.discard_if_failed();
+        self.status()?;
+        Ok(Submission(self.submitted()))
+    }
+
+    pub(crate) fn submitted(&self) -> u64 {
+        self.inner.commands.submitted()
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    /// The number that the work recorded so far has or will get.
+    #[must_use]
+    pub fn pending(&self) -> Submission {
+        Submission(self.inner.commands.pending())
+    }
+
+    /// A future for all work up to `submission`; polling it submits that work if need be.
+    pub fn completion(&self, submission: Submission) -> Completion {
+        Completion::new(self.clone(), submission)
+    }
+
+    /// Submits what has been recorded and returns a future for all work so far. Never blocks.
+    pub fn synchronize(&self) -> Completion {
+        // A failure is kept by the device and is what the future resolves with.
+        let submission = self.submit_now().unwrap_or_else(|_| self.pending());
+        self.completion(submission)
+    }
+
+    /// A future that resolves with the device's error once it fails.
+    pub fn failure(&self) -> Failure {
+        Failure::new(self.clone())
+    }
+
+    /// Keeps wgpu's callbacks running while the guard lives, for `map_async`.
+    pub fn callback_guard(&self) -> CallbackGuard {
+        CallbackGuard::new(self.clone())
+    }
+
+    /// The queue's counters.
+    #[must_use]
+    pub fn queue_stats(&self) -> QueueStats {
+        let commands = &self.inner.commands;
+        let state = self.inner.shared.state.lock();
+        QueueStats {
+            submissions: commands.submitted(),
+            dispatches: commands.dispatches.load(Ordering::Relaxed),
+            copies: commands.copies.load(Ordering::Relaxed),
+            in_flight: state.in_flight.len() as u64,
+            max_in_flight_seen: state.max_in_flight_seen as u64,
+        }
+    }
+
+    /// Switches time per kernel on or off for what is recorded from now on. False if the device
+    /// has no timestamps; nothing is switched then.
+    pub fn set_profiling(&self, on: bool) -> bool {
+        self.inner.profiler.set(on)
+    }
+
+    /// Submits what has been recorded and resolves with the times of all dispatches recorded with
+    /// profiling on since the last call, longest first.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn take_profile(
+        &self,
+    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + 'static {
+        let device = self.clone();
+        let submitted = self.submit_now();
+        async move {
+            let submission = submitted?;
+            let read = device.inner.profiler.when_read(submission);
+            let failure = device.failure();
+            match futures::future::select(read, failure).await {
+                futures::future::Either::Left(_) => Ok(device.inner.profiler.take()),
+                futures::future::Either::Right((error, _)) => Err(error),
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn submitter(&self) -> Submitter<'_> {
+        Submitter {
+            device: &self.device,
+            queue: &self.queue,
+            shared: &self.shared,
+            profiler: &self.profiler,
+            options: &self.options,
+        }
+    }
+
+    fn max_in_flight(&self) -> usize {
+        usize::try_from(self.options.max_in_flight.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// Nothing waits in a browser, so there is always room there.
+    fn has_room(&self) -> bool {
+        cfg!(target_arch = "wasm32") || self.shared.in_flight() < self.max_in_flight()
+    }
+
+    fn wait_for_room(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.shared.wait_for_room(self.max_in_flight());
+    }
+
+    /// Submits the batch (with `only_full`, if it still is full) once there is room, holding the
+    /// queue's lock only while submitting: the completion thread may need it to make room.
+    fn submit_when_there_is_room(&self, only_full: bool) -> Result<(), DeviceError> {
+        loop {
+            self.wait_for_room();
+            self.shared.status()?;
+            let mut locked = self.commands.lock()?;
+            let batch = locked.batch();
+            let wanted = if only_full {
+                batch.commands >= self.options.submit_after.max(1)
+            } else {
+                !batch.is_empty()
+            };
+            if !wanted {
+                return Ok(());
+            }
+            if self.has_room() || self.is_poller() {
+                let aftermath: Aftermath = locked.submit(&self.submitter());
+                drop(locked);
+                aftermath.run();
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_poller(&self) -> bool {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.shared.state.lock().poller == Some(std::thread::current().id());
+        #[cfg(target_arch = "wasm32")]
+        return false;
+    }
+
+    fn discard_if_failed(&self) {
+        if self.shared.is_failed() {
+            self.commands.discard();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Recorded work may write to buffers that somebody else owns: it is not forgotten.
+        if !self.shared.is_failed()
+            && let Ok(mut locked) = self.commands.lock()
+        {
+            let aftermath = locked.submit(&self.submitter());
+            drop(locked);
+            aftermath.run();
+        }
+        self.commands.discard();
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let on_poller = self.is_poller();
+            self.shared.state.lock().shutdown = true;
+            self.shared.work.notify_all();
+            if let Some(poller) = self.poller.take().filter(|_| !on_poller) {
+                // It catches panics itself; there is nothing to learn from the result.
+                let _ = poller.join();
+            }
+        }
+    }
+}
+
+/// Turns wgpu's uncaught errors and the loss of the device into values.
+fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>) {
+    let poison = shared.clone();
+    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+        poison.fail(DeviceError::Poisoned {
+            message: error.to_string(),
+        });
+    }));
+    let lose = shared.clone();
+    device.set_device_lost_callback(move |reason, message| {
+        lose.fail(DeviceError::Lost {
+            reason: match reason {
+                wgpu::DeviceLostReason::Destroyed => LostReason::Destroyed,
+                wgpu::DeviceLostReason::Unknown => LostReason::Unknown,
+            },
+            message,
+        });
+    });
+}

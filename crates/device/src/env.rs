@@ -1,0 +1,189 @@
+//! Environment variables: the only file that reads them.
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `ZIGGURAT_ADAPTER` | index in the list of adapters, or part of a name |
+//! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
+//! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
+//!
+//! The first two win over the program's options, so that a user can steer a program that was
+//! not written for it. A folder set in the options wins over the third. Parsing is separate from
+//! reading and is tested without touching the process's environment.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::{AdapterWish, DeviceError, DeviceOptions};
+
+const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
+
+/// Applies `ZIGGURAT_ADAPTER` and `ZIGGURAT_BACKEND` to `wish`. An empty value counts as unset.
+///
+/// # Errors
+/// [`DeviceError::UnknownBackend`] for a backend name that is not known.
+pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
+    apply_from(wish, |name| std::env::var(name).ok())
+}
+
+/// The folder for compiled pipelines: the one in the options, `ZIGGURAT_CACHE_DIR`, or
+/// `ziggurat` in the user's cache folder. `None` when caching is off or no folder is known.
+#[must_use]
+pub fn cache_dir(options: &DeviceOptions) -> Option<PathBuf> {
+    cache_dir_from(options, std::env::consts::OS, |name| std::env::var_os(name))
+}
+
+fn apply_from(
+    wish: &mut AdapterWish,
+    read: impl Fn(&str) -> Option<String>,
+) -> Result<(), DeviceError> {
+    let read = |name: &str| {
+        read(name)
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    };
+    if let Some(value) = read("ZIGGURAT_ADAPTER") {
+        if let Ok(index) = value.parse() {
+            (wish.index, wish.name) = (Some(index), None);
+        } else {
+            (wish.index, wish.name) = (None, Some(value));
+        }
+    }
+    if let Some(value) = read("ZIGGURAT_BACKEND") {
+        wish.backend = Some(parse_backend(&value)?);
+    }
+    Ok(())
+}
+
+fn parse_backend(value: &str) -> Result<wgpu::Backend, DeviceError> {
+    match value.to_lowercase().as_str() {
+        "vulkan" | "vk" => Ok(wgpu::Backend::Vulkan),
+        "metal" | "mtl" => Ok(wgpu::Backend::Metal),
+        "dx12" | "d3d12" | "directx12" => Ok(wgpu::Backend::Dx12),
+        "gl" | "gles" | "opengl" => Ok(wgpu::Backend::Gl),
+        "webgpu" => Ok(wgpu::Backend::BrowserWebGpu),
+        _ => Err(DeviceError::UnknownBackend {
+            given: value.to_owned(),
+            known: BACKENDS,
+        }),
+    }
+}
+
+fn cache_dir_from(
+    options: &DeviceOptions,
+    os: &str,
+    read: impl Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    if !options.pipeline_cache {
+        return None;
+    }
+    let read = |name: &str| {
+        read(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let user_cache = || match os {
+        "windows" => read("LOCALAPPDATA"),
+        "macos" => read("HOME").map(|home| home.join("Library").join("Caches")),
+        _ => read("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| read("HOME").map(|home| home.join(".cache"))),
+    };
+    options
+        .pipeline_cache_dir
+        .clone()
+        .or_else(|| read("ZIGGURAT_CACHE_DIR"))
+        .or_else(|| user_cache().map(|path| path.join("ziggurat")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn wish(pairs: &[(&str, &str)]) -> Result<AdapterWish, DeviceError> {
+        let mut wish = AdapterWish::default();
+        apply_from(&mut wish, |name| find(pairs, name))?;
+        Ok(wish)
+    }
+
+    fn find(pairs: &[(&str, &str)], name: &str) -> Option<String> {
+        let pair = pairs.iter().find(|(key, _)| *key == name);
+        pair.map(|(_, value)| (*value).to_owned())
+    }
+
+    fn dir(options: &DeviceOptions, os: &str, pairs: &[(&str, &str)]) -> Option<PathBuf> {
+        cache_dir_from(options, os, |name| find(pairs, name).map(OsString::from))
+    }
+
+    #[test]
+    fn a_number_is_an_index_and_anything_else_a_name() {
+        let by_index = wish(&[("ZIGGURAT_ADAPTER", " 2 ")]).unwrap();
+        assert_eq!((by_index.index, by_index.name), (Some(2), None));
+        let by_name = wish(&[("ZIGGURAT_ADAPTER", "llvm")]).unwrap();
+        assert_eq!((by_name.index, by_name.name), (None, Some("llvm".into())));
+    }
+
+    #[test]
+    fn a_variable_replaces_the_programs_choice_and_an_empty_one_does_not() {
+        let mut wish = AdapterWish {
+            index: Some(7),
+            ..Default::default()
+        };
+        apply_from(&mut wish, |_| Some("  ".into())).unwrap();
+        assert_eq!(wish.index, Some(7));
+        apply_from(&mut wish, |name| {
+            (name == "ZIGGURAT_ADAPTER").then(|| "iris".into())
+        })
+        .unwrap();
+        assert_eq!((wish.index, wish.name), (None, Some("iris".into())));
+    }
+
+    #[test]
+    fn backends_have_their_usual_names() {
+        for (name, backend) in [
+            ("vulkan", wgpu::Backend::Vulkan),
+            ("Metal", wgpu::Backend::Metal),
+            ("DX12", wgpu::Backend::Dx12),
+            ("opengl", wgpu::Backend::Gl),
+            ("webgpu", wgpu::Backend::BrowserWebGpu),
+        ] {
+            let wish = wish(&[("ZIGGURAT_BACKEND", name)]).unwrap();
+            assert_eq!(wish.backend, Some(backend));
+        }
+    }
+
+    #[test]
+    fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
+        let error = wish(&[("ZIGGURAT_BACKEND", "cuda")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("\"cuda\"") && error.contains("vulkan"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_cache_folder_follows_options_then_variables_then_the_users_folder() {
+        let variables = [
+            ("ZIGGURAT_CACHE_DIR", "/z"),
+            ("XDG_CACHE_HOME", "/x"),
+            ("HOME", "/h"),
+            ("LOCALAPPDATA", "/l"),
+        ];
+        let mut options = DeviceOptions::default();
+        let expect = |from: usize, os: &str, path: &str, options: &DeviceOptions| {
+            assert_eq!(dir(options, os, &variables[from..]), Some(path.into()));
+        };
+        expect(0, "linux", "/z", &options);
+        expect(1, "linux", "/x/ziggurat", &options);
+        expect(2, "linux", "/h/.cache/ziggurat", &options);
+        expect(1, "macos", "/h/Library/Caches/ziggurat", &options);
+        expect(1, "windows", "/l/ziggurat", &options);
+        assert_eq!(dir(&options, "linux", &[]), None);
+        options.pipeline_cache_dir = Some("/o".into());
+        expect(0, "linux", "/o", &options);
+        options.pipeline_cache = false;
+        assert_eq!(dir(&options, "linux", &variables), None);
+    }
+}

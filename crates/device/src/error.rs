@@ -1,0 +1,128 @@
+//! What can go wrong between asking for a GPU and having its work done.
+//!
+//! Fields are values, so that a caller can decide by them. The error is `Clone` because one lost
+//! device answers every waiting future with the same reason.
+
+use crate::LimitName;
+
+/// Why a device was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LostReason {
+    /// The driver, the system or the browser took it away.
+    Unknown,
+    /// [`Device::destroy`](crate::Device::destroy) was called.
+    Destroyed,
+}
+
+impl std::fmt::Display for LostReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "taken away by the driver or the system",
+            Self::Destroyed => "destroyed by the program",
+        })
+    }
+}
+
+/// An error of the device layer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// No adapter fits the wish.
+    #[error("no adapter fits ({wish}); seen: {}; {advice}", list(.seen))]
+    NoAdapter {
+        /// One line per adapter that is present.
+        seen: Vec<String>,
+        /// The wish, in words.
+        wish: String,
+        /// What to install or change.
+        advice: String,
+    },
+    /// A backend name that is not known, from `ZIGGURAT_BACKEND`.
+    #[error("unknown backend {given:?}: expected one of {known}")]
+    UnknownBackend {
+        /// What was given.
+        given: String,
+        /// The accepted names.
+        known: &'static str,
+    },
+    /// The adapter refused to open a device.
+    #[error("adapter {adapter} did not open: {reason}")]
+    RequestDevice {
+        /// The adapter's name and backend.
+        adapter: String,
+        /// The driver's or wgpu's words.
+        reason: String,
+    },
+    /// A limit the caller requires is beyond the adapter.
+    #[error("limit not met: {limit} of {wanted} is wanted, the adapter has {got}")]
+    LimitNotMet {
+        /// Which limit.
+        limit: LimitName,
+        /// The value that was required.
+        wanted: u64,
+        /// The value the adapter has.
+        got: u64,
+    },
+    /// The device is gone; so is everything on it.
+    #[error("device lost ({reason}): {message}")]
+    Lost {
+        /// Why.
+        reason: LostReason,
+        /// What the driver said; may be empty.
+        message: String,
+    },
+    /// An earlier error that nobody caught: results on this device cannot be trusted any more.
+    #[error("device poisoned by an earlier error: {message}")]
+    Poisoned {
+        /// The first uncaught error.
+        message: String,
+    },
+    /// `record` or `flush` was called from within `record` or a `before_submit` hook.
+    #[error("the command queue was used again from within a recording on the same thread")]
+    Reentrant,
+    /// The thread that drives completions could not be started.
+    #[error("the completion thread did not start: {reason}")]
+    Thread {
+        /// The system's words.
+        reason: String,
+    },
+}
+
+fn list(seen: &[String]) -> String {
+    if seen.is_empty() {
+        "none".to_owned()
+    } else {
+        seen.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_adapter_says_what_was_seen_and_what_to_do() {
+        let error = DeviceError::NoAdapter {
+            seen: vec!["0: X".into(), "1: Y".into()],
+            wish: "backend metal".into(),
+            advice: "install Z".into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "no adapter fits (backend metal); seen: 0: X; 1: Y; install Z"
+        );
+    }
+
+    #[test]
+    fn an_unmet_limit_names_both_values() {
+        let error = DeviceError::LimitNotMet {
+            limit: LimitName::WorkgroupMemory,
+            wanted: 65536,
+            got: 16384,
+        };
+        assert_eq!(
+            error.to_string(),
+            "limit not met: workgroup memory bytes of 65536 is wanted, the adapter has 16384"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! What a caller may ask of a device.
+//!
+//! Plain structs with public fields and defaults that suit a program which just wants the best
+//! adapter present. Environment variables are applied on top when a device is opened
+//! (see [`env`](mod@crate::env)).
+
+use std::path::PathBuf;
+
+use crate::LimitName;
+
+/// Which of several adapters to prefer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PowerPreference {
+    /// No preference: ranked like [`HighPerformance`](Self::HighPerformance).
+    #[default]
+    None,
+    /// Integrated before discrete.
+    LowPower,
+    /// Discrete before integrated.
+    HighPerformance,
+}
+
+/// Which adapter is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterWish {
+    /// Preference between discrete and integrated adapters.
+    pub power: PowerPreference,
+    /// Only this backend.
+    pub backend: Option<wgpu::Backend>,
+    /// Exactly the adapter at this position of [`adapters`](crate::adapters).
+    pub index: Option<usize>,
+    /// Only adapters whose name contains this text, in any case.
+    pub name: Option<String>,
+    /// Whether a software adapter may be chosen when nothing better is there. One that is named
+    /// by `index` or `name` is always allowed.
+    pub allow_software: bool,
+}
+
+impl Default for AdapterWish {
+    fn default() -> Self {
+        Self {
+            power: PowerPreference::None,
+            backend: None,
+            index: None,
+            name: None,
+            allow_software: true,
+        }
+    }
+}
+
+impl std::fmt::Display for AdapterWish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(backend) = self.backend {
+            parts.push(format!("backend {backend}"));
+        }
+        if let Some(index) = self.index {
+            parts.push(format!("index {index}"));
+        }
+        if let Some(name) = &self.name {
+            parts.push(format!("name containing {name:?}"));
+        }
+        if !self.allow_software {
+            parts.push("no software adapter".to_owned());
+        }
+        if parts.is_empty() {
+            parts.push("any adapter that can compute".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// How to open a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// Which adapter.
+    pub adapter: AdapterWish,
+    /// Ask for the driver's validation layers and check every submission by itself, so that an
+    /// error names it. On in debug builds.
+    pub validation: bool,
+    /// Give the driver labels of passes and dispatches. On in debug builds.
+    pub labels: bool,
+    /// Upper bound for one buffer, below what the adapter allows.
+    pub max_buffer_bytes: Option<u64>,
+    /// Whether compiled pipelines may be kept on disk.
+    pub pipeline_cache: bool,
+    /// Folder for them; `None` takes the user's cache folder (see
+    /// [`env::cache_dir`](crate::env::cache_dir)).
+    pub pipeline_cache_dir: Option<PathBuf>,
+    /// Preferred invocations of a one-dimensional workgroup; clamped to the limits.
+    pub workgroup_size: Option<u32>,
+    /// Stay within WebGPU's default limits even where the adapter has more.
+    pub default_limits: bool,
+    /// Use 16-bit floats where they exist.
+    pub f16: bool,
+    /// Use subgroup operations where they exist.
+    pub subgroups: bool,
+    /// Use immediates (push constants) where they exist.
+    pub immediates: bool,
+    /// Use cooperative matrices where they exist.
+    pub cooperative_matrix: bool,
+    /// Use timestamp queries where they exist.
+    pub timestamps: bool,
+    /// Start with per-kernel timing on (needs timestamps).
+    pub profile: bool,
+    /// Commands (dispatches, copies, clears) recorded before a batch is submitted by itself.
+    pub submit_after: u32,
+    /// Submissions the GPU may be behind before `record` and `flush` wait (native only).
+    pub max_in_flight: u32,
+    /// Limits without which opening fails with
+    /// [`DeviceError::LimitNotMet`](crate::DeviceError::LimitNotMet).
+    pub required: Vec<(LimitName, u64)>,
+}
+
+impl Default for DeviceOptions {
+    fn default() -> Self {
+        Self {
+            adapter: AdapterWish::default(),
+            validation: cfg!(debug_assertions),
+            labels: cfg!(debug_assertions),
+            max_buffer_bytes: None,
+            pipeline_cache: true,
+            pipeline_cache_dir: None,
+            workgroup_size: None,
+            default_limits: false,
+            f16: true,
+            subgroups: true,
+            immediates: true,
+            cooperative_matrix: true,
+            timestamps: true,
+            profile: false,
+            submit_after: 64,
+            max_in_flight: 32,
+            required: Vec::new(),
+        }
+    }
+}

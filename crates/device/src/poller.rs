@@ -1,0 +1,114 @@
+//! The completion thread: one per device, asleep while nothing is pending; native only.
+//!
+//! wgpu runs callbacks only while somebody polls. This thread does, so that any executor can
+//! await a future of ours. It waits for the *oldest* submission in flight, which makes callbacks
+//! prompt when several are queued, and in short slices, because wgpu holds a lock meanwhile that
+//! destroying a buffer needs. With no submission in flight but a [`CallbackGuard`] alive it polls
+//! at growing intervals: a `map_async` registered after the GPU finished is served too.
+//!
+//! It holds no `Device`, so a device can be dropped; dropping joins the thread.
+//!
+//! [`CallbackGuard`]: crate::CallbackGuard
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::queue::CommandQueue;
+use crate::state::Shared;
+use crate::{DeviceError, LostReason};
+
+const SLICE: Duration = Duration::from_millis(2);
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LAST_PAUSE: Duration = Duration::from_millis(2);
+
+enum Step {
+    Wake,
+    Discard,
+    Poll(wgpu::PollType),
+    Stop,
+}
+
+/// Starts the thread for `device`.
+pub(crate) fn start(
+    device: wgpu::Device,
+    shared: Arc<Shared>,
+    queue: Arc<CommandQueue>,
+) -> Result<JoinHandle<()>, DeviceError> {
+    std::thread::Builder::new()
+        .name("ziggurat-poll".to_owned())
+        .spawn(move || run(&device, &shared, &queue))
+        .map_err(|error| DeviceError::Thread {
+            reason: error.to_string(),
+        })
+}
+
+fn run(device: &wgpu::Device, shared: &Shared, queue: &CommandQueue) {
+    shared.state.lock().poller = Some(std::thread::current().id());
+    let mut pause = FIRST_PAUSE;
+    let mut dead = false;
+    loop {
+        match next(shared, &mut pause, dead) {
+            // A waker is foreign code: its panic must not end the thread that everybody needs.
+            Step::Wake => {
+                let _ = catch_unwind(AssertUnwindSafe(|| shared.wake_ready()));
+            }
+            Step::Discard => queue.discard(),
+            Step::Poll(how) => {
+                let polled = catch_unwind(AssertUnwindSafe(|| device.poll(how)));
+                if polled.is_err() && !dead {
+                    // Either wgpu gave up on a lost device, or a callback panicked.
+                    dead = shared.is_failed();
+                    if !dead {
+                        shared.fail(DeviceError::Lost {
+                            reason: LostReason::Unknown,
+                            message: "polling the device panicked".to_owned(),
+                        });
+                    }
+                }
+            }
+            Step::Stop => return,
+        }
+    }
+}
+
+fn next(shared: &Shared, pause: &mut Duration, dead: bool) -> Step {
+    let mut state = shared.state.lock();
+    let mut paused = false;
+    loop {
+        if !state.ready.is_empty() {
+            return Step::Wake;
+        }
+        if std::mem::take(&mut state.discard) {
+            return Step::Discard;
+        }
+        if state.shutdown {
+            return Step::Stop;
+        }
+        if dead {
+            shared.work.wait(&mut state);
+            continue;
+        }
+        if let Some((_, index)) = state.in_flight.front() {
+            return Step::Poll(wgpu::PollType::Wait {
+                submission_index: Some(index.clone()),
+                timeout: Some(SLICE),
+            });
+        }
+        if state.guards == 0 {
+            *pause = FIRST_PAUSE;
+            shared.work.wait(&mut state);
+            continue;
+        }
+        if std::mem::take(&mut state.nudged) {
+            *pause = FIRST_PAUSE;
+            return Step::Poll(wgpu::PollType::Poll);
+        }
+        if paused {
+            *pause = (*pause * 2).min(LAST_PAUSE);
+            return Step::Poll(wgpu::PollType::Poll);
+        }
+        paused = shared.work.wait_for(&mut state, *pause).timed_out();
+    }
+}

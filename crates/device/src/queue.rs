@@ -1,0 +1,221 @@
+//! The command queue: one open batch, one lock, record order is execution order.
+//!
+//! The batch is a lazily created encoder with a lazily opened compute pass; consecutive dispatches
+//! share the pass and a copy ends it. Submitting numbers the batch, so that "the work recorded so
+//! far" has a number before it is submitted.
+//!
+//! Lock order: the queue's lock comes first, the shared state's lock is a leaf. `before_submit`
+//! hooks run under the queue's lock, because they belong to exactly this submission;
+//! `after_submit` hooks run after it is released. A thread that records within a recording gets
+//! [`DeviceError::Reentrant`] instead of a deadlock.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::completion::Submission;
+use crate::state::Shared;
+use crate::timestamps::{Chunk, Profiler};
+use crate::{DeviceError, DeviceOptions};
+
+pub(crate) type BeforeSubmit = Box<dyn FnOnce(&wgpu::Queue) + Send>;
+pub(crate) type AfterSubmit = Box<dyn FnOnce(Submission) + Send>;
+
+/// Counters of a device's command queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Batches submitted.
+    pub submissions: u64,
+    /// Dispatches recorded.
+    pub dispatches: u64,
+    /// Copies and clears recorded.
+    pub copies: u64,
+    /// Submissions the GPU has not finished.
+    pub in_flight: u64,
+    /// The largest `in_flight` there has been.
+    pub max_in_flight_seen: u64,
+}
+
+/// Work recorded and not yet submitted.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// The pass must go before the encoder is finished.
+    pub(crate) pass: Option<wgpu::ComputePass<'static>>,
+    pub(crate) encoder: Option<wgpu::CommandEncoder>,
+    /// What the open pass has bound.
+    pub(crate) pipeline: Option<wgpu::ComputePipeline>,
+    pub(crate) bind_group: Option<wgpu::BindGroup>,
+    pub(crate) commands: u32,
+    pub(crate) before: Vec<BeforeSubmit>,
+    pub(crate) after: Vec<AfterSubmit>,
+    pub(crate) timings: Vec<Chunk>,
+}
+
+impl Batch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.encoder.is_none() && self.before.is_empty() && self.after.is_empty()
+    }
+
+    pub(crate) fn end_pass(&mut self) {
+        self.pipeline = None;
+        self.bind_group = None;
+        self.pass = None;
+    }
+}
+
+/// The lock around the batch, and what can be read without it.
+#[derive(Default)]
+pub(crate) struct CommandQueue {
+    batch: Mutex<Batch>,
+    /// Identifies the thread that holds the lock; 0 for none.
+    owner: AtomicUsize,
+    /// The number of the last submitted batch.
+    submitted: AtomicU64,
+    /// The number that the work recorded so far has or will get.
+    pending: AtomicU64,
+    pub(crate) dispatches: AtomicU64,
+    pub(crate) copies: AtomicU64,
+}
+
+impl std::fmt::Debug for CommandQueue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CommandQueue")
+            .field("submitted", &self.submitted)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The batch, locked by this thread.
+pub(crate) struct Locked<'a> {
+    queue: &'a CommandQueue,
+    batch: MutexGuard<'a, Batch>,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let submitted = self.queue.submitted.load(Ordering::Relaxed);
+        let pending = submitted + u64::from(!self.batch.is_empty());
+        self.queue.pending.store(pending, Ordering::Release);
+        self.queue.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A number that differs between living threads and is never 0.
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| std::ptr::from_ref(token).addr())
+}
+
+impl CommandQueue {
+    pub(crate) fn lock(&self) -> Result<Locked<'_>, DeviceError> {
+        let token = thread_token();
+        if self.owner.load(Ordering::Relaxed) == token {
+            return Err(DeviceError::Reentrant);
+        }
+        let batch = self.batch.lock();
+        self.owner.store(token, Ordering::Relaxed);
+        Ok(Locked { queue: self, batch })
+    }
+
+    pub(crate) fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Acquire)
+    }
+
+    /// Throws the open batch away without running its hooks. What it held is dropped after the
+    /// lock is released, because dropping may run foreign code.
+    pub(crate) fn discard(&self) {
+        let Ok(mut locked) = self.lock() else { return };
+        let batch = std::mem::take(locked.batch());
+        drop(locked);
+        drop(batch);
+    }
+}
+
+/// Everything a submission needs besides the batch.
+pub(crate) struct Submitter<'a> {
+    pub(crate) device: &'a wgpu::Device,
+    pub(crate) queue: &'a wgpu::Queue,
+    pub(crate) shared: &'a std::sync::Arc<Shared>,
+    pub(crate) profiler: &'a std::sync::Arc<Profiler>,
+    pub(crate) options: &'a DeviceOptions,
+}
+
+/// What remains to be done once the lock is released.
+#[must_use = "hooks must run"]
+#[derive(Default)]
+pub(crate) struct Aftermath {
+    submission: Submission,
+    hooks: Vec<AfterSubmit>,
+}
+
+impl Aftermath {
+    pub(crate) fn run(self) {
+        for hook in self.hooks {
+            hook(self.submission);
+        }
+    }
+}
+
+impl Locked<'_> {
+    pub(crate) fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    /// The number the open batch will get.
+    pub(crate) fn number(&self) -> Submission {
+        Submission(self.queue.submitted() + 1)
+    }
+
+    pub(crate) fn counters(&self) -> &CommandQueue {
+        self.queue
+    }
+
+    /// Submits the open batch, if there is anything in it.
+    pub(crate) fn submit(&mut self, with: &Submitter<'_>) -> Aftermath {
+        if self.batch.is_empty() {
+            return Aftermath::default();
+        }
+        let submission = self.number();
+        let mut batch = std::mem::take(&mut *self.batch);
+        batch.end_pass();
+
+        // Scopes are thread-local and answer at once, but only on native.
+        let native = !cfg!(target_arch = "wasm32");
+        let scope = (native && with.options.validation)
+            .then(|| with.device.push_error_scope(wgpu::ErrorFilter::Validation));
+        for hook in batch.before.drain(..) {
+            hook(with.queue);
+        }
+        let commands = batch.encoder.take().map(|mut encoder| {
+            for chunk in &batch.timings {
+                chunk.resolve(&mut encoder);
+            }
+            encoder.finish()
+        });
+        let index = with.queue.submit(commands);
+        if let Some(scope) = scope {
+            let caught = futures::FutureExt::now_or_never(scope.pop()).flatten();
+            if let Some(error) = caught {
+                with.shared.fail(DeviceError::Poisoned {
+                    message: format!("submission {}: {error}", submission.0),
+                });
+            }
+        }
+        self.queue.submitted.store(submission.0, Ordering::Release);
+        let shared = with.shared.clone();
+        with.queue
+            .on_submitted_work_done(move || shared.complete(submission.0));
+        with.shared.submitted(submission.0, index);
+
+        let mut hooks = batch.after;
+        for chunk in batch.timings {
+            hooks.push(with.profiler.reader(chunk, submission, with.shared));
+        }
+        Aftermath { submission, hooks }
+    }
+}

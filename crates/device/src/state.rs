@@ -1,0 +1,269 @@
+//! What a device shares with its callbacks and its completion thread: failure, progress, waiters.
+//!
+//! One small lock that is never held while calling into wgpu, a hook or a waker. wgpu's callbacks
+//! may run inside `submit` on a thread that holds the command queue's lock, so they only move
+//! wakers to `ready`; the completion thread wakes them afterwards (in a browser, where callbacks
+//! come from the event loop, they are woken at once).
+//!
+//! Invariants: `completed` only grows; a waker is in `wakers` only while its submission is
+//! neither complete nor failed; the first failure is kept.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::DeviceError;
+
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    failed: AtomicBool,
+    pub(crate) state: Mutex<State>,
+    /// Tells the completion thread that there is something to do.
+    pub(crate) work: Condvar,
+    /// Tells blocked threads that a submission completed or the device failed.
+    pub(crate) progress: Condvar,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) failure: Option<DeviceError>,
+    pub(crate) completed: u64,
+    pub(crate) in_flight: VecDeque<(u64, wgpu::SubmissionIndex)>,
+    pub(crate) max_in_flight_seen: usize,
+    wakers: BTreeMap<(u64, u64), Waker>,
+    next_key: u64,
+    pub(crate) ready: Vec<Waker>,
+    pub(crate) guards: usize,
+    /// A callback was announced: poll without delay.
+    pub(crate) nudged: bool,
+    /// The open batch must be thrown away because the device failed.
+    pub(crate) discard: bool,
+    pub(crate) shutdown: bool,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) poller: Option<std::thread::ThreadId>,
+}
+
+impl State {
+    /// Registers `waker` for submission `id`, replacing the one registered under `key`.
+    pub(crate) fn register(&mut self, id: u64, key: Option<u64>, waker: &Waker) -> u64 {
+        let key = key.unwrap_or_else(|| {
+            self.next_key += 1;
+            self.next_key
+        });
+        match self.wakers.get_mut(&(id, key)) {
+            Some(old) => old.clone_from(waker),
+            None => {
+                self.wakers.insert((id, key), waker.clone());
+            }
+        }
+        key
+    }
+
+    pub(crate) fn forget(&mut self, id: u64, key: u64) -> Option<Waker> {
+        self.wakers.remove(&(id, key))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.wakers.len()
+    }
+}
+
+impl Shared {
+    /// The failure, if there is one. Cheap while there is none.
+    pub(crate) fn status(&self) -> Result<(), DeviceError> {
+        if !self.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match &self.state.lock().failure {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Records the first failure and releases everybody who waits.
+    pub(crate) fn fail(&self, error: DeviceError) {
+        let lost = matches!(error, DeviceError::Lost { .. });
+        let mut state = self.state.lock();
+        if state.failure.is_none() {
+            state.failure = Some(error);
+            state.discard = true;
+        }
+        if lost {
+            // Nothing on a lost device will report completion.
+            state.in_flight.clear();
+        }
+        let wakers = std::mem::take(&mut state.wakers);
+        state.ready.extend(wakers.into_values());
+        self.failed.store(true, Ordering::Release);
+        drop(state);
+        self.announce();
+    }
+
+    /// Submission `id` was handed to the driver. Called after its completion callback is set,
+    /// which may have run already.
+    pub(crate) fn submitted(&self, id: u64, index: wgpu::SubmissionIndex) {
+        let mut state = self.state.lock();
+        let lost = matches!(state.failure, Some(DeviceError::Lost { .. }));
+        if state.completed < id && !lost {
+            state.in_flight.push_back((id, index));
+            state.max_in_flight_seen = state.max_in_flight_seen.max(state.in_flight.len());
+        }
+        drop(state);
+        self.work.notify_all();
+    }
+
+    /// The GPU finished submission `id` and all before it.
+    pub(crate) fn complete(&self, id: u64) {
+        let mut state = self.state.lock();
+        state.completed = state.completed.max(id);
+        while state
+            .in_flight
+            .front()
+            .is_some_and(|(first, _)| *first <= id)
+        {
+            state.in_flight.pop_front();
+        }
+        let later = state.wakers.split_off(&(id.saturating_add(1), 0));
+        let done = std::mem::replace(&mut state.wakers, later);
+        state.ready.extend(done.into_values());
+        drop(state);
+        self.announce();
+    }
+
+    fn announce(&self) {
+        self.progress.notify_all();
+        self.work.notify_all();
+        #[cfg(target_arch = "wasm32")]
+        self.wake_ready();
+    }
+
+    /// Wakes the tasks whose work is done. The state is not locked meanwhile.
+    pub(crate) fn wake_ready(&self) {
+        let ready = std::mem::take(&mut self.state.lock().ready);
+        for waker in ready {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.state.lock().in_flight.len()
+    }
+
+    pub(crate) fn guard(&self) {
+        self.state.lock().guards += 1;
+        self.work.notify_all();
+    }
+
+    pub(crate) fn nudge(&self) {
+        self.state.lock().nudged = true;
+        self.work.notify_all();
+    }
+
+    pub(crate) fn unguard(&self) {
+        let mut state = self.state.lock();
+        state.guards = state.guards.saturating_sub(1);
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Shared {
+    fn on_poller(state: &State) -> bool {
+        state.poller == Some(std::thread::current().id())
+    }
+
+    /// Waits until fewer than `max` submissions are in flight or the device failed. The completion
+    /// thread itself never waits: it is the one that makes room.
+    pub(crate) fn wait_for_room(&self, max: usize) {
+        let mut state = self.state.lock();
+        if Self::on_poller(&state) {
+            return;
+        }
+        while state.in_flight.len() >= max && state.failure.is_none() {
+            self.progress.wait(&mut state);
+        }
+    }
+
+    /// Waits until submission `id` completed or the device failed.
+    pub(crate) fn wait(&self, id: u64) -> Result<(), DeviceError> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(error) = &state.failure {
+                return Err(error.clone());
+            }
+            if state.completed >= id {
+                return Ok(());
+            }
+            self.progress.wait(&mut state);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn lost() -> DeviceError {
+        DeviceError::Lost {
+            reason: crate::LostReason::Unknown,
+            message: "gone".into(),
+        }
+    }
+
+    #[test]
+    fn completion_wakes_only_those_who_wait_for_it_or_for_less() {
+        let shared = Shared::default();
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Waker::from(count.clone());
+        for id in [1, 2, 2, 3, u64::MAX] {
+            shared.state.lock().register(id, None, &waker);
+        }
+        shared.complete(2);
+        assert_eq!(count.0.load(Ordering::SeqCst), 0, "not inside the callback");
+        shared.wake_ready();
+        assert_eq!(count.0.load(Ordering::SeqCst), 3);
+        assert_eq!(shared.state.lock().waiting(), 2);
+    }
+
+    #[test]
+    fn a_failure_wakes_everybody_and_the_first_one_is_kept() {
+        let shared = Shared::default();
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Waker::from(count.clone());
+        shared.state.lock().register(5, None, &waker);
+        shared.fail(lost());
+        shared.fail(DeviceError::Reentrant);
+        shared.wake_ready();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert_eq!(shared.status(), Err(lost()));
+    }
+
+    #[test]
+    fn polling_again_replaces_the_waker_instead_of_adding_one() {
+        let shared = Shared::default();
+        let waker = Waker::from(Arc::new(Count(AtomicUsize::new(0))));
+        let mut state = shared.state.lock();
+        let key = state.register(1, None, &waker);
+        assert_eq!(state.register(1, Some(key), &waker), key);
+        assert_eq!(state.waiting(), 1);
+        assert!(state.forget(1, key).is_some());
+        assert_eq!(state.waiting(), 0);
+    }
+}

@@ -1,0 +1,288 @@
+//! Time per kernel by timestamp queries.
+//!
+//! While profiling is on, each dispatch gets a compute pass of its own with a timestamp at both
+//! ends (timestamps inside a pass are not in WebGPU). Queries come in chunks; a chunk is resolved
+//! and copied to a mappable buffer at the end of its batch, read in the map callback, summed by
+//! label and used again. Passes of their own cost some overlap between kernels: times are per
+//! kernel, and their sum is not the time of a batch without profiling.
+//!
+//! The only buffers this crate creates are the two of a chunk.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::channel::oneshot;
+use parking_lot::Mutex;
+
+use crate::completion::Submission;
+use crate::queue::AfterSubmit;
+use crate::state::Shared;
+
+/// Dispatches timed by one chunk.
+const CAPACITY: u32 = 128;
+const QUERIES: u32 = 2 * CAPACITY;
+const BYTES: u64 = QUERIES as u64 * wgpu::QUERY_SIZE as u64;
+
+/// GPU time of all dispatches with one label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelTime {
+    /// The dispatches' label.
+    pub label: String,
+    /// How many there were.
+    pub count: u64,
+    /// Nanoseconds they took together.
+    pub total_ns: u64,
+    /// The shortest, in nanoseconds.
+    pub min_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+    /// Dispatches whose end was before their beginning: the driver's clock was reset in between.
+    /// They count in `count` and in nothing else.
+    pub unreliable: u64,
+}
+
+impl KernelTime {
+    fn add(&mut self, begin: u64, end: u64, period: f64) {
+        self.count += 1;
+        let Some(ticks) = end.checked_sub(begin) else {
+            self.unreliable += 1;
+            return;
+        };
+        let ns = (ticks as f64 * period).round() as u64;
+        let first = self.count - self.unreliable == 1;
+        self.total_ns = self.total_ns.saturating_add(ns);
+        self.min_ns = if first { ns } else { self.min_ns.min(ns) };
+        self.max_ns = self.max_ns.max(ns);
+    }
+}
+
+/// Queries and buffers for up to [`CAPACITY`] dispatches.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    readable: wgpu::Buffer,
+    labels: Vec<String>,
+}
+
+impl Chunk {
+    fn new(device: &wgpu::Device) -> Self {
+        let buffer = |label, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: BYTES,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("kernel times"),
+                ty: wgpu::QueryType::Timestamp,
+                count: QUERIES,
+            }),
+            resolved: buffer(
+                "kernel times, resolved",
+                wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            ),
+            readable: buffer(
+                "kernel times, readable",
+                wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            ),
+            labels: Vec::new(),
+        }
+    }
+
+    fn used(&self) -> u32 {
+        u32::try_from(self.labels.len()).unwrap_or(CAPACITY)
+    }
+
+    /// The timestamps of the dispatch reserved last.
+    pub(crate) fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
+        let first = 2 * self.used().saturating_sub(1);
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(first),
+            end_of_pass_write_index: Some(first + 1),
+        }
+    }
+
+    pub(crate) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        let used = 2 * self.used();
+        if used == 0 {
+            return;
+        }
+        let bytes = u64::from(used) * u64::from(wgpu::QUERY_SIZE);
+        encoder.resolve_query_set(&self.queries, 0..used, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readable, 0, bytes);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    free: Vec<Chunk>,
+    /// Submissions whose times have not been read, one entry per chunk.
+    unread: Vec<u64>,
+    waiting: Vec<(u64, oneshot::Sender<()>)>,
+    totals: BTreeMap<String, KernelTime>,
+}
+
+/// Collects kernel times of one device.
+#[derive(Debug)]
+pub(crate) struct Profiler {
+    available: bool,
+    on: AtomicBool,
+    /// Nanoseconds per tick.
+    period: f64,
+    times: Mutex<Times>,
+}
+
+impl Profiler {
+    pub(crate) fn new(available: bool, on: bool, period: f32) -> Self {
+        Self {
+            available,
+            on: AtomicBool::new(available && on),
+            period: period.into(),
+            times: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn set(&self, on: bool) -> bool {
+        self.on.store(on && self.available, Ordering::Relaxed);
+        self.available
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Makes room for one more dispatch in the last of `chunks`.
+    pub(crate) fn reserve(&self, device: &wgpu::Device, chunks: &mut Vec<Chunk>, label: &str) {
+        if let Some(last) = chunks.last_mut().filter(|last| last.used() < CAPACITY) {
+            last.labels.push(label.to_owned());
+            return;
+        }
+        let free = self.times.lock().free.pop();
+        let mut chunk = free.unwrap_or_else(|| Chunk::new(device));
+        chunk.labels.push(label.to_owned());
+        chunks.push(chunk);
+    }
+
+    /// The hook that reads `chunk` once its batch has been submitted.
+    pub(crate) fn reader(
+        self: &Arc<Self>,
+        chunk: Chunk,
+        submission: Submission,
+        shared: &Arc<Shared>,
+    ) -> AfterSubmit {
+        let (profiler, shared) = (self.clone(), shared.clone());
+        self.times.lock().unread.push(submission.0);
+        Box::new(move |_| {
+            shared.guard();
+            let readable = chunk.readable.clone();
+            let guard = shared.clone();
+            readable.map_async(wgpu::MapMode::Read, .., move |mapped| {
+                profiler.read(chunk, submission.0, mapped.is_ok());
+                guard.unguard();
+            });
+            shared.nudge();
+        })
+    }
+
+    fn read(&self, mut chunk: Chunk, submission: u64, mapped: bool) {
+        let mut pairs = Vec::new();
+        if mapped {
+            if let Ok(view) = chunk.readable.get_mapped_range(..) {
+                pairs = decode(&view);
+            }
+            chunk.readable.unmap();
+        }
+        let mut times = self.times.lock();
+        for (label, (begin, end)) in chunk.labels.drain(..).zip(pairs) {
+            let total = times.totals.entry(label).or_default();
+            total.add(begin, end, self.period);
+        }
+        if mapped {
+            times.free.push(chunk);
+        }
+        if let Some(at) = times.unread.iter().position(|&unread| unread == submission) {
+            times.unread.swap_remove(at);
+        }
+        let first_unread = times.unread.iter().min().copied().unwrap_or(u64::MAX);
+        let waiting = std::mem::take(&mut times.waiting);
+        let (done, waiting) = waiting
+            .into_iter()
+            .partition(|(submission, _)| *submission < first_unread);
+        times.waiting = waiting;
+        drop(times);
+        let done: Vec<(u64, oneshot::Sender<()>)> = done;
+        for (_, sender) in done {
+            // The receiver may be gone: somebody dropped the future.
+            let _ = sender.send(());
+        }
+    }
+
+    /// Resolves when the times of all submissions up to `submission` have been read.
+    pub(crate) fn when_read(&self, submission: Submission) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        let mut times = self.times.lock();
+        if times.unread.iter().any(|&unread| unread <= submission.0) {
+            times.waiting.push((submission.0, sender));
+        } else {
+            let _ = sender.send(());
+        }
+        receiver
+    }
+
+    /// The times so far, longest first; starts again from nothing.
+    pub(crate) fn take(&self) -> Vec<KernelTime> {
+        let totals = std::mem::take(&mut self.times.lock().totals);
+        let mut times: Vec<KernelTime> = totals
+            .into_iter()
+            .map(|(label, time)| KernelTime { label, ..time })
+            .collect();
+        times.sort_by(|a, b| b.total_ns.cmp(&a.total_ns));
+        times
+    }
+}
+
+/// Pairs of ticks from the bytes of resolved queries.
+fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
+    let (words, _) = bytes.as_chunks::<8>();
+    let ticks: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let (pairs, _) = ticks.as_chunks::<2>();
+    pairs.iter().map(|[begin, end]| (*begin, *end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_by_period_and_keeps_extremes() {
+        let mut time = KernelTime::default();
+        time.add(100, 110, 2.5);
+        time.add(200, 204, 2.5);
+        assert_eq!((time.count, time.total_ns), (2, 35));
+        assert_eq!((time.min_ns, time.max_ns), (10, 25));
+    }
+
+    #[test]
+    fn an_end_before_its_beginning_is_counted_apart() {
+        let mut time = KernelTime::default();
+        time.add(100, 50, 1.0);
+        time.add(100, 107, 1.0);
+        assert_eq!((time.count, time.unreliable), (2, 1));
+        assert_eq!((time.total_ns, time.min_ns, time.max_ns), (7, 7, 7));
+    }
+
+    #[test]
+    fn ticks_are_little_endian_pairs() {
+        let bytes: Vec<u8> = [1u64, 2, 3, 4]
+            .iter()
+            .flat_map(|tick| tick.to_le_bytes())
+            .collect();
+        assert_eq!(decode(&bytes), [(1, 2), (3, 4)]);
+    }
+}
