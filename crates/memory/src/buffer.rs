@@ -1,0 +1,122 @@
+//! A handle to device memory.
+//!
+//! Clones share the memory; the last one dropped returns it to its pool at once.
+//! `bytes` is what was asked for and all that can be read back; the capacity behind it is padding
+//! that kernels may read and write freely up to whole 16-byte units.
+
+use crate::pool::{Block, Pool};
+use std::fmt;
+use std::sync::Arc;
+
+/// Device memory, shared by its clones.
+#[derive(Clone)]
+pub struct Buffer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    block: Block,
+    bytes: u64,
+    capacity: u64,
+    pool: Arc<Pool>,
+    wrapped: bool,
+}
+
+impl Buffer {
+    pub(crate) fn pooled(block: Block, bytes: u64, capacity: u64, pool: &Arc<Pool>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                block,
+                bytes,
+                capacity,
+                pool: Arc::clone(pool),
+                wrapped: false,
+            }),
+        }
+    }
+
+    pub(crate) fn wrapped(buffer: wgpu::Buffer, pool: &Arc<Pool>) -> Self {
+        let bytes = buffer.size();
+        Self {
+            inner: Arc::new(Inner {
+                block: Block {
+                    buffer,
+                    id: pool.new_id(),
+                },
+                bytes,
+                capacity: bytes,
+                pool: Arc::clone(pool),
+                wrapped: true,
+            }),
+        }
+    }
+
+    /// Bytes that were asked for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.inner.bytes
+    }
+
+    /// Bytes the memory really has.
+    ///
+    /// For buffers of the pool a multiple of 16 and at least `bytes` rounded up to 16;
+    /// for a wrapped buffer its own size.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.inner.capacity
+    }
+
+    /// The wgpu buffer, of [`capacity`](Self::capacity) bytes.
+    #[must_use]
+    pub fn wgpu(&self) -> &wgpu::Buffer {
+        &self.inner.block.buffer
+    }
+
+    /// Identifies the wgpu buffer: the same number each time the pool hands out the same memory, and
+    /// never one of another buffer. Fit to key bind groups, together with
+    /// [`Memory::on_release`](crate::Memory::on_release).
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.inner.block.id
+    }
+
+    /// Whether this is the only handle to the memory.
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
+    }
+
+    /// Whether both handles mean the same memory.
+    #[must_use]
+    pub fn same_memory(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.inner.block.buffer == other.inner.block.buffer
+    }
+
+    /// Whether the memory was given from outside and does not belong to the pool.
+    #[must_use]
+    pub fn is_wrapped(&self) -> bool {
+        self.inner.wrapped
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("id", &self.id())
+            .field("bytes", &self.bytes())
+            .field("capacity", &self.capacity())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let block = self.block.clone();
+        if self.wrapped {
+            self.pool.release(vec![block]);
+        } else {
+            self.pool.give_back(block, self.capacity, self.bytes);
+        }
+    }
+}

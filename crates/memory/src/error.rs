@@ -1,0 +1,84 @@
+//! What can go wrong with device memory.
+
+use ziggurat_device::DeviceError;
+
+/// An error of this crate.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// Neither the driver nor the limit of the options had room, even with nothing cached.
+    #[error(
+        "out of device memory: {requested} bytes requested with {in_use} in use and {reserved} reserved{}",
+        limit.map_or_else(String::new, |limit| format!(" of at most {limit}"))
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes in live buffers.
+        in_use: u64,
+        /// Bytes in live and cached buffers.
+        reserved: u64,
+        /// The limit on reserved bytes from the options; `None` if only the driver limits.
+        limit: Option<u64>,
+    },
+    /// A single buffer larger than the device allows.
+    #[error("a buffer of {requested} bytes is larger than this device's limit of {limit} bytes")]
+    TooLarge {
+        /// Bytes asked for.
+        requested: u64,
+        /// The most one buffer may have.
+        limit: u64,
+    },
+    /// A range that does not lie within its buffer.
+    #[error("bytes {start}..{end} do not lie within a buffer of {bytes} bytes")]
+    OutOfRange {
+        /// First byte asked for.
+        start: u64,
+        /// One past the last byte asked for; saturated if it overflows.
+        end: u64,
+        /// Bytes of the buffer.
+        bytes: u64,
+    },
+    /// An operation that needs whole words got a part of one.
+    #[error(
+        "{operation}: offset {offset} and length {bytes} must be multiples of {alignment} bytes"
+    )]
+    Misaligned {
+        /// What was asked for.
+        operation: &'static str,
+        /// Byte offset given.
+        offset: u64,
+        /// Byte count given.
+        bytes: u64,
+        /// What both must be multiples of.
+        alignment: u64,
+    },
+    /// A wrapped buffer was created without a usage that the operation needs.
+    #[error("{operation}: the buffer has the usages {have:?} but needs {needs:?}")]
+    MissingUsage {
+        /// What was asked for.
+        operation: &'static str,
+        /// Usages the buffer was created with.
+        have: wgpu::BufferUsages,
+        /// Usages that are needed.
+        needs: wgpu::BufferUsages,
+    },
+    /// The host has no room for the bytes read back.
+    #[error("out of host memory: {requested} bytes requested for a readback")]
+    HostMemory {
+        /// Bytes asked for.
+        requested: u64,
+    },
+    /// A staging buffer could not be mapped although the device reports no error.
+    #[error("a staging buffer of {bytes} bytes could not be mapped")]
+    Map {
+        /// Bytes of the staging buffer.
+        bytes: u64,
+    },
+    /// A read was polled again after it had given its bytes away.
+    #[error("this read has already given its bytes away")]
+    Finished,
+    /// The device is lost, destroyed or poisoned.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}

@@ -1,0 +1,200 @@
+//! The buffer pool: the inventory's policy applied to real buffers.
+//!
+//! A buffer is handed out again as soon as its last handle is dropped, even while work that uses it
+//! is still queued: the queue runs in order, so whatever is recorded later runs later.
+//! Released buffers are only dropped, never destroyed; wgpu keeps them until queued work is done.
+//!
+//! Invariants: nothing is dropped, created or called back while the inventory's lock is held.
+
+use crate::buffer::Buffer;
+use crate::create::{NoMemory, create};
+use crate::error::MemoryError;
+use crate::inventory::{Bounds, Inventory, Refusal};
+use crate::options::MemoryOptions;
+use crate::usage::Usage;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use ziggurat_device::Device;
+
+/// A wgpu buffer and its identity.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) buffer: wgpu::Buffer,
+    pub(crate) id: u64,
+}
+
+type ReleaseListener = Arc<dyn Fn(&[u64]) + Send + Sync>;
+type PressureListener = Arc<dyn Fn() + Send + Sync>;
+
+/// Buffers in use and idle.
+pub(crate) struct Pool {
+    device: Device,
+    limit: Option<u64>,
+    inventory: Mutex<Inventory<Block>>,
+    next_id: AtomicU64,
+    on_release: Mutex<Vec<ReleaseListener>>,
+    on_pressure: Mutex<Vec<PressureListener>>,
+}
+
+const USAGES: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_SRC)
+    .union(wgpu::BufferUsages::COPY_DST);
+
+impl Pool {
+    pub(crate) fn new(device: &Device, options: &MemoryOptions) -> Self {
+        Self {
+            device: device.clone(),
+            limit: options.limit,
+            inventory: Mutex::new(Inventory::new(Bounds {
+                limit: options.limit,
+                max_cached: options.max_cached,
+                max_buffer_bytes: device.caps().max_buffer_bytes,
+            })),
+            next_id: AtomicU64::new(1),
+            on_release: Mutex::default(),
+            on_pressure: Mutex::default(),
+        }
+    }
+
+    pub(crate) const fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A buffer of at least `bytes` with unspecified contents.
+    pub(crate) fn alloc(self: &Arc<Self>, bytes: u64) -> Result<Buffer, MemoryError> {
+        self.device.status()?;
+        let granted = self.inventory.lock().claim(bytes);
+        let grant = granted.map_err(|refusal| match refusal {
+            Refusal::TooLarge { limit } => MemoryError::TooLarge {
+                requested: bytes,
+                limit,
+            },
+            Refusal::OverLimit => self.out_of_memory(bytes),
+        })?;
+        self.release(grant.evicted);
+        let block = match grant.item {
+            Some(block) => block,
+            None => match self.create("pool", grant.capacity, USAGES, false) {
+                Ok(buffer) => Block {
+                    buffer,
+                    id: self.new_id(),
+                },
+                Err(error) => {
+                    self.inventory.lock().cancel(grant.capacity, bytes);
+                    return Err(match error {
+                        // The failed request itself is not in use: count without it.
+                        MemoryError::OutOfMemory { .. } => self.out_of_memory(bytes),
+                        error => error,
+                    });
+                }
+            },
+        };
+        Ok(Buffer::pooled(block, bytes, grant.capacity, self))
+    }
+
+    /// Takes back what the last handle of a pooled buffer held.
+    pub(crate) fn give_back(&self, block: Block, capacity: u64, bytes: u64) {
+        let evicted = self.inventory.lock().give_back(capacity, bytes, block);
+        self.release(evicted);
+    }
+
+    /// Releases idle buffers until at most `target` bytes are cached; returns the bytes released.
+    pub(crate) fn trim(&self, target: u64) -> u64 {
+        let (bytes, evicted) = self.inventory.lock().trim(target);
+        self.release(evicted);
+        bytes
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.inventory.lock().usage()
+    }
+
+    /// Creates a buffer of any kind; when the driver has no memory, makes room and tries once more.
+    ///
+    /// Waits for the device on native, so it must not be called while commands are being recorded.
+    pub(crate) fn create(
+        &self,
+        label: &str,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+        mapped: bool,
+    ) -> Result<wgpu::Buffer, MemoryError> {
+        if let Ok(buffer) = create(&self.device, label, bytes, usage, mapped) {
+            return Ok(buffer);
+        }
+        self.device.status()?;
+        self.trim(0);
+        let listeners = self.on_pressure.lock().clone();
+        for listener in listeners {
+            listener();
+        }
+        // Released buffers are freed once the work that uses them is done.
+        #[cfg(not(target_arch = "wasm32"))]
+        self.device.synchronize().wait()?;
+        #[cfg(target_arch = "wasm32")]
+        self.device.flush()?;
+        create(&self.device, label, bytes, usage, mapped)
+            .map_err(|NoMemory| self.out_of_memory(bytes))
+    }
+
+    /// Creates a buffer without making room: usable while commands are being recorded.
+    pub(crate) fn create_now(
+        &self,
+        label: &str,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, MemoryError> {
+        create(&self.device, label, bytes, usage, false)
+            .map_err(|NoMemory| self.out_of_memory(bytes))
+    }
+
+    /// Calls `listener` with the ids of buffers that are given back to the driver.
+    pub(crate) fn on_release(&self, listener: ReleaseListener) {
+        self.on_release.lock().push(listener);
+    }
+
+    /// Calls `listener` when the driver is out of memory and idle memory should be released.
+    pub(crate) fn on_pressure(&self, listener: PressureListener) {
+        self.on_pressure.lock().push(listener);
+    }
+
+    /// Tells the listeners about buffers that are about to be dropped, then drops them.
+    pub(crate) fn release(&self, blocks: Vec<Block>) {
+        if blocks.is_empty() {
+            return;
+        }
+        let listeners = self.on_release.lock().clone();
+        if listeners.is_empty() {
+            return;
+        }
+        let ids: Vec<u64> = blocks.iter().map(|block| block.id).collect();
+        for listener in listeners {
+            listener(&ids);
+        }
+    }
+
+    fn out_of_memory(&self, requested: u64) -> MemoryError {
+        let inventory = self.inventory.lock();
+        MemoryError::OutOfMemory {
+            requested,
+            in_use: inventory.live(),
+            reserved: inventory.reserved(),
+            limit: self.limit,
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("usage", &self.usage())
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,29 @@
+//! A device without a GPU and data that shows where each byte came from.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use ziggurat_device::{Device, DeviceOptions};
+use ziggurat_memory::{Memory, MemoryOptions};
+
+pub fn device() -> Device {
+    Device::noop(DeviceOptions::default(), None).unwrap()
+}
+
+pub fn memory(options: MemoryOptions) -> Memory {
+    Memory::new(&device(), options)
+}
+
+/// Staging so small that ordinary sizes need many pieces.
+pub fn small_staging() -> MemoryOptions {
+    MemoryOptions {
+        staging_chunk: 4096,
+        staging_limit: 16384,
+        ..MemoryOptions::default()
+    }
+}
+
+/// Bytes that differ between seeds and positions.
+pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| (i.wrapping_mul(167) ^ (i >> 8).wrapping_mul(59) ^ seed.wrapping_mul(31)) as u8)
+        .collect()
+}
