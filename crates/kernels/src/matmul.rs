@@ -1,0 +1,228 @@
+//! Matrix products: any strides, broadcast batches, every number dtype.
+//!
+//! [`problem`] turns two layouts into numbers, [`choose`] picks the kernel. Floats are multiplied and added in f32,
+//! integers wrap. Invariant: every product of a row and a column enters the sum (0 · inf is NaN), and nothing else
+//! does: positions outside the matrices count as 0 on both sides.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use crate::catalogue::Candidate;
+use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::completion::Completion;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::prelude;
+use crate::reduce::Reduce;
+use crate::reduce::axes::{pack, wrap};
+use crate::reduce::lanes::{self, Lanes, Side};
+use crate::reduce::walk::narrow;
+use crate::view::View;
+
+mod choose;
+mod problem;
+
+use choose::{Choice, Limits, TILE, TILE_WG, Tile, choose};
+use problem::Problem;
+
+const OP: &str = "matmul";
+
+params! {
+    /// Parameters of the matmul kernels.
+    pub(crate) struct MatmulParams {
+        m: u32,
+        n: u32,
+        k: u32,
+        batch: u32,
+        a_offset: u32,
+        b_offset: u32,
+        out_offset: u32,
+        chunks: u32,
+        a_row: u32,
+        a_depth: u32,
+        b_depth: u32,
+        b_col: u32,
+        chunk_len: u32,
+        tiles_m: u32,
+        tiles_n: u32,
+        reserved: u32,
+        dims: [[u32; 4]; 2],
+        a_strides: [[u32; 4]; 2],
+        b_strides: [[u32; 4]; 2],
+    }
+}
+
+/// Whether products of `input` may be written as `output`: the same dtype, or the one that sums are kept in.
+const fn accepts(input: DType, output: DType) -> bool {
+    let same = input as u8 == output as u8;
+    !input.is_bool() && (same || input.compute() as u8 == output as u8)
+}
+
+fn base(input: DType, output: DType) -> KernelChoice {
+    KernelChoice::new(OP)
+        .name(input.name())
+        .name(output.name())
+        .parts(&[prelude::FLOAT, prelude::load(input), prelude::store(output)])
+        .without_zeroed_memory()
+}
+
+/// The dot kernel; in chunks it leaves accumulators for a reduction.
+fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
+    let choice = if lanes.chunks == 1 {
+        base(input, output)
+            .name("dot")
+            .parts(&[prelude::cell(output), "matmul/params.wgsl", "matmul/dot_elem.wgsl", "matmul/dot.wgsl"])
+    } else {
+        base(input, output).name("dot_chunks").parts(&["matmul/params.wgsl", "matmul/dot_acc.wgsl", "matmul/dot.wgsl"])
+    };
+    let choice = choice.constant("BATCH_AXES", batch_axes as f64);
+    lanes.constants().into_iter().fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// The tiled kernel.
+fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelChoice {
+    let pick = |quads, quad, word| if quads { quad } else { word };
+    let mut choice = base(input, output)
+        .name("tile")
+        .name(pick(tile.a_quads, "a_quads", "a_words"))
+        .name(pick(tile.b_quads, "b_quads", "b_words"))
+        .name(pick(tile.out_quads, "out_quads", "out_cells"));
+    if !tile.out_quads {
+        choice = choice.part(prelude::cell(output));
+    }
+    choice
+        .parts(&[
+            "matmul/params.wgsl",
+            "matmul/tile_origin.wgsl",
+            pick(tile.a_quads, "matmul/tile_a_quad.wgsl", "matmul/tile_a_word.wgsl"),
+            pick(tile.b_quads, "matmul/tile_b_quad.wgsl", "matmul/tile_b_word.wgsl"),
+            pick(tile.out_quads, "matmul/tile_out_quad.wgsl", "matmul/tile_out_cell.wgsl"),
+            "matmul/tile.wgsl",
+        ])
+        .constant("WG", TILE_WG)
+        .constant("BATCH_AXES", batch_axes as f64)
+        .constant("A_ALONG_DEPTH", u32::from(tile.a_along_depth))
+        .constant("B_ALONG_DEPTH", u32::from(tile.b_along_depth))
+}
+
+/// Tiles that cover a side.
+fn tiles(side: u64) -> u64 {
+    side.div_ceil(TILE)
+}
+
+fn params(p: &Problem) -> MatmulParams {
+    let strides = |operand: usize| {
+        pack(p.batch.iter().map(|axis| wrap(axis.strides.get(operand).copied().unwrap_or(0))))
+    };
+    MatmulParams {
+        m: narrow(p.m),
+        n: narrow(p.n),
+        k: narrow(p.k),
+        batch: narrow(p.batches()),
+        chunks: 1,
+        chunk_len: narrow(p.k),
+        a_row: wrap(p.a_row),
+        a_depth: wrap(p.a_depth),
+        b_depth: wrap(p.b_depth),
+        b_col: wrap(p.b_col),
+        tiles_m: narrow(tiles(p.m)),
+        tiles_n: narrow(tiles(p.n)),
+        dims: pack(p.batch.iter().map(|axis| narrow(axis.dim))),
+        a_strides: strides(0),
+        b_strides: strides(1),
+        ..MatmulParams::default()
+    }
+}
+
+/// Both kernels for every pair of dtypes, the tiled one with every way to load and store.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for input in DType::ALL {
+        for output in DType::ALL.into_iter().filter(|&output| accepts(input, output)) {
+            for split in [false, true] {
+                let lanes = lanes::choose(4, 1 << 16, Side::Reduced, split, CATALOGUE_WG);
+                all.push(dot(input, output, 1, &lanes));
+            }
+            for bits in 0..8 {
+                let tile = Tile {
+                    a_quads: bits & 1 != 0,
+                    b_quads: bits & 2 != 0,
+                    out_quads: bits & 4 != 0,
+                    a_along_depth: true,
+                    b_along_depth: false,
+                };
+                all.push(tiled(input, output, 1, tile));
+            }
+        }
+    }
+    all.into_iter().map(|choice| Candidate::new(choice, MatmulParams::FIELDS)).collect()
+}
+
+impl Executor {
+    /// The matrix product of `a` `[.., m, k]` and `b` `[.., k, n]` into `out` `[.., m, n]`; batch axes broadcast as in
+    /// NumPy. No inner extent gives zeros.
+    ///
+    /// # Errors
+    /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
+    /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`].
+    pub fn matmul(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+        if a.dtype.is_bool() {
+            return Err(KernelError::Dtype { op: OP, operand: "a", rule: "it must be a number", got: a.dtype });
+        }
+        if a.dtype != b.dtype {
+            return Err(KernelError::Dtype { op: OP, operand: "b", rule: "it must have the dtype of a", got: b.dtype });
+        }
+        if !accepts(a.dtype, out.dtype) {
+            let rule = "it must have the dtype of a, or the one that sums are kept in";
+            return Err(KernelError::Dtype { op: OP, operand: "out", rule, got: out.dtype });
+        }
+        let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
+        if expected != *out.shape() {
+            return Err(KernelError::Output { op: OP, expected, got: *out.shape() });
+        }
+        if expected.is_empty() {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(OP, out, &[a, b], |out| self.multiply(a, b, &problem, out))?;
+        Ok(self.completion())
+    }
+
+    fn multiply(&self, a: &View, b: &View, p: &Problem, out: &View) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let limits = Limits {
+            workgroup_size: caps.workgroup_size,
+            max_invocations: caps
+                .limits
+                .max_compute_invocations_per_workgroup
+                .min(caps.limits.max_compute_workgroup_size_x),
+        };
+        let (left, right, write) = (self.bind_read(OP, a)?, self.bind_read(OP, b)?, self.bind_write(OP, out)?);
+        let params = MatmulParams {
+            a_offset: left.offset,
+            b_offset: right.offset,
+            out_offset: write.offset,
+            ..params(p)
+        };
+        let axes = p.batch.len();
+        let lanes = match choose(p, limits) {
+            Choice::Tile(tile) => {
+                let groups = tiles(p.m) * tiles(p.n) * p.batches();
+                let grid = Grid::elements(groups * u64::from(TILE_WG), 1);
+                let choice = tiled(a.dtype, out.dtype, axes, tile);
+                return self.launch(&choice, &[left.arg, right.arg, write.arg], &params, grid);
+            }
+            Choice::Dot(lanes) => lanes,
+        };
+        let params = MatmulParams { chunks: lanes.chunks, chunk_len: lanes.chunk_len, ..params };
+        let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
+        let choice = dot(a.dtype, out.dtype, axes, &lanes);
+        if lanes.chunks == 1 {
+            return self.launch(&choice, &[left.arg, right.arg, write.arg], &params, grid);
+        }
+        let partial = self.partials(a.dtype.compute(), p.outputs(), lanes.chunks)?;
+        let scratch = self.bind_write(OP, &partial)?;
+        self.launch(&choice, &[left.arg, right.arg, scratch.arg], &params, grid)?;
+        self.reduce_partials(Reduce::Sum, a.dtype, &partial, p.k, out)
+    }
+}

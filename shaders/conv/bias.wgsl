@@ -1,0 +1,9 @@
+// Bias part: one value per output channel. `out` comes after the bias.
+
+@group(0) @binding(3) var<storage, read> c: array<word>;
+@group(0) @binding(4) var<storage, read_write> out: array<cell>;
+
+fn bias(filter_index: u32) -> acc {
+    let i = params.bias_offset + filter_index * params.bias_step;
+    return from_word(c[word_index(i)], i);
+}

@@ -1,0 +1,60 @@
+// Shared by the kernels that walk "outputs x reduced elements": reduce, arg_reduce, softmax.
+//
+// `dims` and `strides` hold KEPT axes, then REDUCED axes, outermost first. Strides are two's-complement
+// u32: negative strides come out right because all index arithmetic wraps.
+//
+// A workgroup is a grid of ROWS x LANES invocations (ROWS * LANES = WG, LANES a power of two): each row
+// is one output, its lanes share the reduced elements. ROW_STEP and LANE_STEP say how the grid lies in
+// the invocation index: lanes side by side (LANE_STEP = 1) where the reduced axis is contiguous, rows
+// side by side (ROW_STEP = 1) where a kept axis is, so that neighbours always read neighbours.
+
+struct Params {
+    outputs: u32,
+    len: u32,
+    chunks: u32,
+    chunk_len: u32,
+    offset: u32,
+    out_offset: u32,
+    identity: u32,
+    count: u32,
+    dims: array<vec4<u32>, 2>,
+    strides: array<vec4<u32>, 2>,
+}
+
+override WG: u32 = 256u;
+override ROWS: u32 = 1u;
+override LANES: u32 = 256u;
+override ROW_STEP: u32 = 256u;
+override LANE_STEP: u32 = 1u;
+override KEPT: u32 = 1u;
+override REDUCED: u32 = 1u;
+
+// Element offset of position `i` within the axes `first .. last`.
+fn axes_offset(i: u32, first: u32, last: u32) -> u32 {
+    var rest = i;
+    var at = 0u;
+    for (var d = last; d > first; d--) {
+        let axis = d - 1u;
+        var index = rest;
+        if axis > first {
+            let dim = params.dims[axis / 4u][axis % 4u];
+            index = rest % dim;
+            rest = rest / dim;
+        }
+        at += index * params.strides[axis / 4u][axis % 4u];
+    }
+    return at;
+}
+
+fn kept_offset(output: u32) -> u32 {
+    return params.offset + axes_offset(output, 0u, KEPT);
+}
+
+fn reduced_offset(r: u32) -> u32 {
+    return axes_offset(r, KEPT, KEPT + REDUCED);
+}
+
+// Workgroup number in a grid that was folded over x, y and z.
+fn folded(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return group.x + (group.y + group.z * groups.y) * groups.x;
+}

@@ -1,0 +1,15 @@
+// Operator part: the element with the greatest key (maximum, or minimum with LEAST = 1); NaN wins.
+
+alias acc = key;
+
+fn lift(x: elem) -> acc {
+    return to_key(x);
+}
+
+fn combine(x: acc, y: acc) -> acc {
+    return max(x, y);
+}
+
+fn finish(v: acc) -> out_elem {
+    return from_key(v);
+}
