@@ -70,7 +70,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     if let Some(params) = &reflection.params {
         let limit = match params.space {
             ParamSpace::Immediate => u64::from(limits.max_immediate_size),
-            ParamSpace::Uniform { .. } => u64::from(limits.max_uniform_buffer_binding_size),
+            ParamSpace::Uniform { .. } => limits.max_uniform_buffer_binding_size,
         };
         if u64::from(params.bytes) > limit {
             return Err(PipelineError::ParamsTooLarge {
