@@ -23,8 +23,6 @@
 //! Invariants: this crate alone creates, writes and maps buffers; `size_class`, `free_list`,
 //! `inventory`, `span` and the readback plan are pure and tested without a GPU.
 
-#[cfg(not(target_arch = "wasm32"))]
-mod block_on;
 mod buffer;
 mod create;
 mod error;

@@ -127,9 +127,9 @@ impl Uniforms {
         let before = self.state.lock().open.replace((batch, Arc::clone(&chunk)));
         drop(before);
         let uniforms = Arc::downgrade(self);
-        let written = Arc::clone(&chunk);
-        recorder.before_submit(move |queue| written.flush(queue));
-        recorder.after_submit(move |_| {
+        // The hook runs under the queue's lock: whoever takes the chunk next records after this batch.
+        recorder.before_submit(move |queue| {
+            chunk.flush(queue);
             if let Some(uniforms) = uniforms.upgrade() {
                 uniforms.put(chunk);
             }

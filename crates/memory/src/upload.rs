@@ -352,6 +352,7 @@ fn map_again(ring: &Weak<Ring>, chunk: Metered) {
         return;
     };
     let guard = strong.device().callback_guard();
+    let announced = strong.device().callback_guard();
     drop(strong);
     let ring = Weak::clone(ring);
     let buffer = chunk.buffer.clone();
@@ -361,6 +362,7 @@ fn map_again(ring: &Weak<Ring>, chunk: Metered) {
         }
         drop(guard);
     });
+    announced.registered();
 }
 
 impl fmt::Debug for Ring {

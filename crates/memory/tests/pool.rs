@@ -81,28 +81,63 @@ fn an_allocation_above_the_limit_fails_and_the_next_ones_work() {
     );
 }
 
+/// Set in a child process whose address space is too small for the request.
+const CHILD: &str = "ZIGGURAT_MEMORY_TEST_CHILD";
+
+#[cfg(target_os = "linux")]
 #[test]
 fn a_driver_without_memory_is_an_error_and_the_device_still_works() {
+    if std::env::var_os(CHILD).is_some() {
+        return exhaust_the_driver();
+    }
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 3000000 && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "a_driver_without_memory_is_an_error_and_the_device_still_works",
+        ])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+fn exhaust_the_driver() {
+    const HUGE: u64 = (4 << 30) - 16;
     let limits = wgpu::Limits {
-        max_buffer_size: 1 << 60,
+        max_buffer_size: 4 << 30,
         ..wgpu::Limits::default()
     };
     let device = Device::noop(DeviceOptions::default(), Some(limits)).unwrap();
     let memory = Memory::new(&device, MemoryOptions::default());
     let kept = memory.upload(&pattern(1, 1000)).unwrap();
     drop(memory.alloc(4000).unwrap());
-    let error = memory.alloc(1 << 58).unwrap_err();
-    assert!(
-        matches!(error, MemoryError::OutOfMemory { requested, limit: None, .. } if requested == 1 << 58),
-        "{error}"
-    );
+    for _ in 0..3 {
+        let error = memory.alloc(HUGE).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                MemoryError::OutOfMemory {
+                    requested: HUGE,
+                    limit: None,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
     let usage = memory.usage();
     assert_eq!(
         (usage.live, usage.cached),
         (kept.capacity(), 0),
         "trimmed before giving up"
     );
-    device.status().unwrap();
+    memory.device().status().unwrap();
     let more = memory.upload(&pattern(2, 1000)).unwrap();
     assert_eq!(
         memory.read(&kept, 0..1000).unwrap().wait().unwrap(),

@@ -114,6 +114,7 @@ impl Ticket {
                 return;
             };
             let guard = device.callback_guard();
+            let announced = device.callback_guard();
             buffer.map_async(wgpu::MapMode::Read, 0..bytes, move |mapped| {
                 if mapped.is_ok() {
                     let slot = self.slot.take();
@@ -122,6 +123,7 @@ impl Ticket {
                 drop(self);
                 drop(guard);
             });
+            announced.registered();
         });
     }
 }

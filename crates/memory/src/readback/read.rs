@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use ziggurat_device::Failure;
 
 /// A read on its way: resolves to the bytes.
 ///
@@ -30,6 +31,8 @@ pub struct Read {
 #[must_use = "a read gives its bytes to whoever awaits it"]
 pub struct ReadMany {
     slots: Arc<Slots>,
+    /// Wakes us if the device fails: its callbacks may then never come.
+    failure: Failure,
     /// `None` once given away.
     outputs: Option<Vec<Vec<u8>>>,
     /// Pieces whose slots are on their way, in the order they will land.
@@ -53,6 +56,7 @@ impl ReadMany {
             .collect::<Result<Vec<_>, _>>()?;
         let mut read = Self {
             slots: Arc::clone(slots),
+            failure: device.failure(),
             outputs: Some(outputs),
             flying: VecDeque::new(),
             parked: VecDeque::new(),
@@ -105,7 +109,7 @@ impl ReadMany {
     /// As awaiting it: the device is lost or poisoned, or staging memory could not be mapped.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(self) -> Result<Vec<Vec<u8>>, MemoryError> {
-        crate::block_on::block_on(self)
+        ziggurat_device::block_on(self)
     }
 
     /// Copies what a mapped slot holds to the outputs and gives the slot back.
@@ -155,15 +159,13 @@ impl ReadMany {
         Ok(())
     }
 
-    fn advance(&mut self, context: &Context<'_>) -> Poll<Result<(), MemoryError>> {
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<(), MemoryError>> {
         while let Some((landing, _)) = self.flying.front() {
             match landing.poll(context) {
                 Poll::Pending => {
-                    // A lost device may answer late or never: its status is the answer.
-                    return match self.slots.pool.device().status() {
-                        Ok(()) => Poll::Pending,
-                        Err(error) => Poll::Ready(Err(error.into())),
-                    };
+                    return Pin::new(&mut self.failure)
+                        .poll(context)
+                        .map(|error| Err(error.into()));
                 }
                 Poll::Ready(slot) => {
                     let Some((_, piece)) = self.flying.pop_front() else {
@@ -237,7 +239,7 @@ impl Read {
     /// As awaiting it: the device is lost or poisoned, or staging memory could not be mapped.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(self) -> Result<Vec<u8>, MemoryError> {
-        crate::block_on::block_on(self)
+        ziggurat_device::block_on(self)
     }
 }
 
