@@ -1,4 +1,4 @@
-// Computes: out[row, col] = 1 where col == row + k, else 0, for a row-major matrix.
+// Computes: out[row, col] = 1 where col == row + k, else 0, for a row-major matrix or its elements from `first` on.
 // Bindings: params, 1 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: out_elem, out_words, emit.
@@ -7,7 +7,7 @@ struct Params {
     len: u32,
     offset_out: u32,
     cols: u32,
-    row: u32,
+    first: u32,
     k: i32,
 }
 
@@ -16,8 +16,9 @@ override WG: u32 = 256u;
 @group(0) @binding(1) var<storage, read_write> out: array<out_words>;
 
 fn lane(i: u32) -> out_elem {
-    let row = params.row + i / params.cols;
-    let col = i % params.cols;
+    let at = params.first + i;
+    let row = at / params.cols;
+    let col = at % params.cols;
     return out_elem(bitcast<i32>(col) - bitcast<i32>(row) == params.k);
 }
 

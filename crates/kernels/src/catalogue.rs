@@ -10,6 +10,7 @@ use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
 use crate::elementwise::{binary, cast, compare, copy, generate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
+use crate::{arg_reduce, conv, matmul, pool, reduce, softmax};
 
 /// One kernel as a device would compile it.
 #[derive(Clone, Debug)]
@@ -61,6 +62,12 @@ fn candidates() -> Vec<Candidate> {
     all.extend(cast::variants());
     all.extend(copy::variants());
     all.extend(generate::variants());
+    all.extend(reduce::variants());
+    all.extend(arg_reduce::variants());
+    all.extend(softmax::variants());
+    all.extend(matmul::variants());
+    all.extend(conv::variants());
+    all.extend(pool::variants());
     all
 }
 

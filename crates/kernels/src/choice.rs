@@ -62,7 +62,6 @@ impl KernelChoice {
 
     /// Says that the kernel writes workgroup memory before it reads it.
     #[must_use]
-    #[allow(dead_code, reason = "for kernels with workgroup memory")]
     pub(crate) fn without_zeroed_memory(mut self) -> Self {
         self.zero_workgroup_memory = false;
         self

@@ -44,8 +44,10 @@ pub use ziggurat_pipeline::{device, memory};
 
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
+pub use arg_reduce::ArgReduce;
 pub use catalogue::{Variant, catalogue};
 pub use completion::{Completion, Download, DownloadMany};
+pub use conv::Conv2dOptions;
 pub use elementwise::binary::Binary;
 pub use elementwise::compare::Compare;
 pub use elementwise::row::{BinarySpec, CompareSpec, Samples, Tolerance, UnarySpec};
@@ -53,4 +55,6 @@ pub use elementwise::unary::Unary;
 pub use error::KernelError;
 pub use executor::Executor;
 pub use params::{ParamField, ParamType, Params};
+pub use pool::{Pool, Pool2dOptions, pool2d_extents};
+pub use reduce::Reduce;
 pub use view::View;

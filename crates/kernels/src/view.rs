@@ -91,10 +91,4 @@ impl View {
             && offset % 4 == 0
             && end.saturating_mul(self.dtype.bytes() as u64) <= self.buffer.capacity()
     }
-
-    /// The same memory read as another dtype of the same width.
-    pub(crate) fn reinterpret(&self, dtype: DType) -> Self {
-        debug_assert_eq!(self.dtype.bytes(), dtype.bytes(), "reinterpreting keeps the width");
-        Self { dtype, ..self.clone() }
-    }
 }

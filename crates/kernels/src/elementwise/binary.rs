@@ -1,0 +1,118 @@
+//! The binary table: two inputs of one dtype, which the output has too.
+
+use ziggurat_core::DType;
+
+use crate::catalogue::Candidate;
+use crate::completion::Completion;
+use crate::elementwise::row::{ALL, BITS, BinarySpec, NUMERIC, Samples, Tolerance, recipe, snippets};
+use crate::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
+use crate::elementwise::walk::Recipe;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::reference::special;
+use crate::view::View;
+
+const POW: &[&str] = &["functions/exp.wgsl", "functions/log.wgsl"];
+
+/// For rows without floating-point dtypes.
+fn none(x: f64, _: f64) -> f64 {
+    x
+}
+
+macro_rules! binary_ops {
+    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr;)*) => {
+        /// An elementwise op of two inputs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Binary { $($(#[$doc])* $variant,)* }
+
+        impl Binary {
+            /// Every binary op.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The op's row: name, dtypes, references, samples, tolerance.
+            #[must_use]
+            pub const fn spec(self) -> &'static BinarySpec {
+                match self {
+                    $(Self::$variant => const { &BinarySpec {
+                        name: $name,
+                        dtypes: $dtypes,
+                        float: $float,
+                        int: $int,
+                        samples: $samples,
+                        tolerance: $tolerance,
+                        functions: $functions,
+                        snippets: snippets!("binary", $name),
+                    } },)*
+                }
+            }
+        }
+
+        impl Executor {
+            $($(#[$doc])*
+            ///
+            /// # Errors
+            /// See [`Executor::binary`].
+            pub fn $method(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+                self.binary(Binary::$variant, a, b, out)
+            })*
+        }
+    };
+}
+
+binary_ops! {
+    /// `a + b`; integers wrap, for bool it is *or*.
+    Add add "add", ALL, &[], |x, y| x + y, |x, y| x + y, Samples::signed(1e3), Tolerance::EXACT;
+    /// `a - b`; integers wrap.
+    Sub sub "sub", NUMERIC, &[], |x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT;
+    /// `a · b`; integers wrap, for bool it is *and*.
+    Mul mul "mul", ALL, &[], |x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT;
+    /// `a / b`; integers truncate, `x / 0` is `x` and `MIN / -1` is `MIN`.
+    Div div "div", NUMERIC, &[], |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::ulps(2.5);
+    /// The larger one; NaN wins, for bool it is *or*.
+    Maximum maximum "maximum", ALL, &[], special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT;
+    /// The smaller one; NaN wins, for bool it is *and*.
+    Minimum minimum "minimum", ALL, &[], special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT;
+    /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
+    Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0);
+    /// The bits in both; for bool it is *and*.
+    BitwiseAnd bitwise_and "bitwise_and", BITS, &[], none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT;
+    /// The bits in either; for bool it is *or*.
+    BitwiseOr bitwise_or "bitwise_or", BITS, &[], none, |x, y| x | y, Samples::signed(1e3), Tolerance::EXACT;
+    /// The bits in one only; for bool it is *exclusive or*.
+    BitwiseXor bitwise_xor "bitwise_xor", BITS, &[], none, |x, y| x ^ y, Samples::signed(1e3), Tolerance::EXACT;
+}
+
+impl Binary {
+    /// The recipe for a dtype.
+    pub(crate) fn recipe(self, dtype: DType) -> Recipe {
+        let spec = self.spec();
+        recipe(spec.name, 2, dtype, dtype, spec.functions, spec.snippets.of(dtype))
+    }
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Vec<Candidate> {
+    Binary::ALL
+        .iter()
+        .flat_map(|op| op.spec().dtypes.iter().flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2)))
+        .collect()
+}
+
+impl Executor {
+    /// Computes a binary op. `a` and `b` are broadcast to `out`'s shape; all three have one dtype, and `out` may
+    /// be one of the inputs.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if the op does not exist for the dtype or the dtypes differ, [`KernelError::Shape`] if
+    /// an input does not broadcast to `out`, and the errors of the layers below.
+    pub fn binary(&self, op: Binary, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+        let spec = op.spec();
+        check_dtype(spec.name, spec.dtypes, a)?;
+        check_same_dtype(spec.name, "b", b, a.dtype)?;
+        check_same_dtype(spec.name, "out", out, a.dtype)?;
+        let (a, b) = (broadcast(spec.name, a, out)?, broadcast(spec.name, b, out)?);
+        self.walk(&op.recipe(a.dtype), &[&a, &b], out)?;
+        Ok(self.completion())
+    }
+}

@@ -1,0 +1,184 @@
+//! The unary table: one input, the output has its dtype.
+
+use ziggurat_core::DType;
+
+use crate::catalogue::Candidate;
+use crate::completion::Completion;
+use crate::elementwise::row::{BOOL, FLOAT, INT, NUMERIC, Samples, Tolerance, UnarySpec, recipe, snippets};
+use crate::elementwise::walk::Recipe;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::reference::special;
+use crate::view::View;
+
+const EXP: &[&str] = &["functions/exp.wgsl"];
+const LOG: &[&str] = &["functions/log.wgsl"];
+const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
+const ERFC: &[&str] = &["functions/exp.wgsl", "functions/erfc.wgsl"];
+const TRIG: &[&str] = &["functions/trig.wgsl"];
+
+/// For rows without integer dtypes.
+fn none(x: i64) -> i64 {
+    x
+}
+
+macro_rules! unary_ops {
+    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr;)*) => {
+        /// An elementwise op of one input.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Unary { $($(#[$doc])* $variant,)* }
+
+        impl Unary {
+            /// Every unary op.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The op's row: name, dtypes, references, samples, tolerance.
+            #[must_use]
+            pub const fn spec(self) -> &'static UnarySpec {
+                match self {
+                    $(Self::$variant => const { &UnarySpec {
+                        name: $name,
+                        dtypes: $dtypes,
+                        float: $float,
+                        int: $int,
+                        samples: $samples,
+                        tolerance: $tolerance,
+                        functions: $functions,
+                        snippets: snippets!("unary", $name),
+                    } },)*
+                }
+            }
+        }
+
+        impl Executor {
+            $($(#[$doc])*
+            ///
+            /// # Errors
+            /// See [`Executor::unary`].
+            pub fn $method(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
+                self.unary(Unary::$variant, a, out)
+            })*
+        }
+    };
+}
+
+unary_ops! {
+    /// `|x|`; the lowest signed integer stays what it is.
+    Abs abs "abs", NUMERIC, &[], f64::abs, i64::abs, Samples::signed(1e3), Tolerance::EXACT;
+    /// `-x`; integers wrap.
+    Neg neg "neg", NUMERIC, &[], |x| -x, |x| -x, Samples::signed(1e3), Tolerance::EXACT;
+    /// -1, 0 or 1; NaN stays NaN.
+    Sign sign "sign", NUMERIC, &[], special::sign, i64::signum, Samples::signed(2.0), Tolerance::EXACT;
+    /// `eˣ`.
+    Exp exp "exp", FLOAT, EXP, f64::exp, none, Samples::signed(20.0), Tolerance::ulps(3.0);
+    /// `2ˣ`.
+    Exp2 exp2 "exp2", FLOAT, EXP, f64::exp2, none, Samples::signed(20.0), Tolerance::ulps(3.0);
+    /// The natural logarithm.
+    Log log "log", FLOAT, LOG, f64::ln, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0);
+    /// The binary logarithm.
+    Log2 log2 "log2", FLOAT, LOG, f64::log2, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0);
+    /// The square root; NaN for negative numbers.
+    Sqrt sqrt "sqrt", FLOAT, &[], f64::sqrt, none, Samples::range(0.0, 1e3), Tolerance::ulps(3.0);
+    /// `1 / √x`.
+    Rsqrt rsqrt "rsqrt", FLOAT, &[], |x| 1.0 / x.sqrt(), none, Samples::range(1e-3, 1e3), Tolerance::ulps(5.0);
+    /// `x²`; integers wrap.
+    Square square "square", NUMERIC, &[], |x| x * x, |x| x * x, Samples::signed(1e2), Tolerance::EXACT;
+    /// `1 / x`.
+    Reciprocal reciprocal "reciprocal", FLOAT, &[], |x| 1.0 / x, none, Samples::signed(1e2), Tolerance::ulps(2.5);
+    /// The sine, its argument in radians; accurate for every finite argument.
+    Sin sin "sin", FLOAT, TRIG, f64::sin, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7);
+    /// The cosine, its argument in radians; accurate for every finite argument.
+    Cos cos "cos", FLOAT, TRIG, f64::cos, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7);
+    /// The largest integer not above `x`.
+    Floor floor "floor", FLOAT, &[], f64::floor, none, Samples::signed(10.0), Tolerance::EXACT;
+    /// The smallest integer not below `x`.
+    Ceil ceil "ceil", FLOAT, &[], f64::ceil, none, Samples::signed(10.0), Tolerance::EXACT;
+    /// The nearest integer, halves to even.
+    Round round "round", FLOAT, &[], f64::round_ties_even, none, Samples::signed(10.0), Tolerance::EXACT;
+    /// `x` without its fraction.
+    Trunc trunc "trunc", FLOAT, &[], f64::trunc, none, Samples::signed(10.0), Tolerance::EXACT;
+    /// `max(x, 0)`; NaN and -0.0 stay what they are.
+    Relu relu "relu", NUMERIC, &[], special::relu, |x| x.max(0), Samples::signed(8.0), Tolerance::EXACT;
+    /// `x · Φ(x)` with the normal distribution function Φ.
+    Gelu gelu "gelu", FLOAT, ERFC, special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0);
+    /// The approximation of [`Gelu`](Self::Gelu) by tanh.
+    GeluTanh gelu_tanh "gelu_tanh", FLOAT, SIGMOID, special::gelu_tanh, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0);
+    /// `1 / (1 + e⁻ˣ)`.
+    Sigmoid sigmoid "sigmoid", FLOAT, SIGMOID, special::sigmoid, none, Samples::signed(20.0), Tolerance::ulps(6.0);
+    /// The hyperbolic tangent.
+    Tanh tanh "tanh", FLOAT, EXP, f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0);
+    /// `x · sigmoid(x)`.
+    Silu silu "silu", FLOAT, SIGMOID, special::silu, none, Samples::signed(20.0), Tolerance::ulps(7.0);
+    /// Not `x`.
+    LogicalNot logical_not "logical_not", BOOL, &[], |x| x, |x| i64::from(x == 0), Samples::range(0.0, 1.0), Tolerance::EXACT;
+    /// Every bit inverted.
+    BitwiseNot bitwise_not "bitwise_not", INT, &[], |x| x, |x| !x, Samples::signed(1e3), Tolerance::EXACT;
+}
+
+impl Unary {
+    /// The recipe for a dtype.
+    pub(crate) fn recipe(self, dtype: DType) -> Recipe {
+        let spec = self.spec();
+        recipe(spec.name, 1, dtype, dtype, spec.functions, spec.snippets.of(dtype))
+    }
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Vec<Candidate> {
+    Unary::ALL
+        .iter()
+        .flat_map(|op| op.spec().dtypes.iter().flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 1)))
+        .collect()
+}
+
+impl Executor {
+    /// Computes a unary op. `a` is broadcast to `out`'s shape and must have its dtype; `out` may be `a` itself.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if the op does not exist for the dtype or `out` has another, [`KernelError::Shape`] if
+    /// `a` does not broadcast to `out`, and the errors of the layers below.
+    pub fn unary(&self, op: Unary, a: &View, out: &View) -> Result<Completion, KernelError> {
+        let spec = op.spec();
+        check_dtype(spec.name, spec.dtypes, a)?;
+        check_same_dtype(spec.name, "out", out, a.dtype)?;
+        let a = broadcast(spec.name, a, out)?;
+        self.walk(&op.recipe(a.dtype), &[&a], out)?;
+        Ok(self.completion())
+    }
+}
+
+/// The op must exist for the dtype.
+pub(crate) fn check_dtype(op: &'static str, dtypes: &[DType], a: &View) -> Result<(), KernelError> {
+    if dtypes.contains(&a.dtype) {
+        return Ok(());
+    }
+    let rule = if dtypes.iter().all(|dtype| dtype.is_float()) {
+        "only floating-point dtypes have this op"
+    } else if dtypes.iter().all(|dtype| dtype.is_bool()) {
+        "only bool has this op"
+    } else if dtypes.iter().all(|dtype| !dtype.is_float()) {
+        "floating-point dtypes do not have this op"
+    } else {
+        "bool does not have this op"
+    };
+    Err(KernelError::Dtype { op, operand: "a", rule, got: a.dtype })
+}
+
+/// The operand must have the first input's dtype.
+pub(crate) fn check_same_dtype(
+    op: &'static str,
+    operand: &'static str,
+    view: &View,
+    dtype: DType,
+) -> Result<(), KernelError> {
+    if view.dtype == dtype {
+        return Ok(());
+    }
+    Err(KernelError::Dtype { op, operand, rule: "it must have the dtype of the first input", got: view.dtype })
+}
+
+/// The view broadcast to the output's shape.
+pub(crate) fn broadcast(op: &'static str, view: &View, out: &View) -> Result<View, KernelError> {
+    view.with_layout(view.layout.expand(*out.shape()).map_err(KernelError::shape(op))?)
+}

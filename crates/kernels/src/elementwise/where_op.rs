@@ -1,0 +1,51 @@
+//! `where`: a choice between two inputs by a condition. Elements move as bare bits, so nothing of the side that is not
+//! chosen can show.
+
+use ziggurat_core::DType;
+
+use crate::catalogue::Candidate;
+use crate::completion::Completion;
+use crate::elementwise::copy::bits;
+use crate::elementwise::unary::{broadcast, check_same_dtype};
+use crate::elementwise::walk::Recipe;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::prelude;
+use crate::view::View;
+
+fn recipe(bytes: usize) -> Recipe {
+    let (name, load, store) = bits(bytes);
+    Recipe {
+        op: "where",
+        names: vec![name],
+        preludes: vec![load, store, prelude::LOAD_COND],
+        snippet: Vec::new(),
+        flat: "elementwise/where_flat.wgsl",
+        strided: "elementwise/where_strided.wgsl",
+    }
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Vec<Candidate> {
+    [4, 2, 1].iter().flat_map(|&bytes| Candidate::of_recipe(&recipe(bytes), 3)).collect()
+}
+
+impl Executor {
+    /// `a` where `cond` is true, else `b`; all three are broadcast to `out`'s shape.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if `cond` is not bool or the other dtypes differ, [`KernelError::Shape`] if an input
+    /// does not broadcast to `out`, and the errors of the layers below.
+    pub fn where_(&self, cond: &View, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+        let op = "where";
+        if cond.dtype != DType::Bool {
+            return Err(KernelError::Dtype { op, operand: "cond", rule: "it must be bool", got: cond.dtype });
+        }
+        check_same_dtype(op, "b", b, a.dtype)?;
+        check_same_dtype(op, "out", out, a.dtype)?;
+        let cond = broadcast(op, cond, out)?;
+        let (a, b) = (broadcast(op, a, out)?, broadcast(op, b, out)?);
+        self.walk(&recipe(a.dtype.bytes()), &[&cond, &a, &b], out)?;
+        Ok(self.completion())
+    }
+}

@@ -1,0 +1,15 @@
+//! CPU references in f64, for tests, benches and anyone who wants to check an adapter.
+//!
+//! Values are dense, row-major `f64` slices, which hold every value of every dtype exactly. Elementwise references are
+//! rows of the op tables ([`Unary::spec`](crate::Unary::spec), ...) and are applied here to a dtype; those of the larger
+//! ops are in modules of their own. They are written to be read, not to be fast.
+
+pub mod conv;
+pub mod elementwise;
+pub mod matmul;
+pub mod pool;
+pub mod reduce;
+pub mod softmax;
+pub(crate) mod special;
+
+pub use elementwise::{binary, cast, compare, round_to, unary, wrap};

@@ -1,0 +1,5 @@
+// The bits in either.
+
+fn apply(x: elem, y: elem) -> elem {
+    return x | y;
+}

@@ -1,0 +1,5 @@
+// x or y.
+
+fn apply(x: elem, y: elem) -> elem {
+    return x || y;
+}

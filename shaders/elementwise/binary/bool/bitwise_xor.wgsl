@@ -1,0 +1,5 @@
+// Exactly one of both.
+
+fn apply(x: elem, y: elem) -> elem {
+    return x != y;
+}

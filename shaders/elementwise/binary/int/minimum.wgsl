@@ -1,0 +1,5 @@
+// The smaller one.
+
+fn apply(x: elem, y: elem) -> elem {
+    return min(x, y);
+}

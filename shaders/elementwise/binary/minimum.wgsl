@@ -1,0 +1,11 @@
+// The smaller one; NaN wins.
+
+fn apply(x: elem, y: elem) -> elem {
+    if is_nan(x) {
+        return x;
+    }
+    if is_nan(y) {
+        return y;
+    }
+    return select(y, x, x < y);
+}

@@ -1,0 +1,5 @@
+// false < true.
+
+fn apply(x: elem, y: elem) -> out_elem {
+    return !x || y;
+}

@@ -1,0 +1,5 @@
+// Every bit inverted.
+
+fn apply(x: elem) -> elem {
+    return ~x;
+}

@@ -1,0 +1,5 @@
+// The largest integer not above x.
+
+fn apply(x: elem) -> elem {
+    return floor(x);
+}

@@ -1,0 +1,5 @@
+// -x, wrapping.
+
+fn apply(x: elem) -> elem {
+    return elem(0) - x;
+}

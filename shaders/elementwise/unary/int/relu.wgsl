@@ -1,0 +1,5 @@
+// max(x, 0)
+
+fn apply(x: elem) -> elem {
+    return max(x, elem(0));
+}

@@ -1,0 +1,5 @@
+// Not x.
+
+fn apply(x: elem) -> elem {
+    return !x;
+}

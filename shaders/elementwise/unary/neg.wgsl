@@ -1,0 +1,5 @@
+// -x
+
+fn apply(x: elem) -> elem {
+    return -x;
+}

@@ -1,0 +1,5 @@
+// x * x; integers wrap.
+
+fn apply(x: elem) -> elem {
+    return x * x;
+}

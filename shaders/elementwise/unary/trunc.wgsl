@@ -1,0 +1,5 @@
+// x without its fraction.
+
+fn apply(x: elem) -> elem {
+    return trunc(x);
+}

@@ -1,0 +1,62 @@
+// Natural and binary logarithm within a few ulp on every adapter. Source of the polynomial: Cephes, logf.c (Moshier).
+
+// x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) = f + y.
+struct LogParts {
+    e: f32,
+    f: f32,
+    y: f32,
+}
+
+// For positive finite x. A subnormal is an integer times 2^-149; arithmetic on it might flush it.
+fn log_parts(x: f32) -> LogParts {
+    var bits = bitcast<u32>(x);
+    var e = 0;
+    if bits < 0x00800000u {
+        bits = bitcast<u32>(f32(bits));
+        e = -149;
+    }
+    // The mantissa as a number in [1/2, 1).
+    e += i32(bits >> 23u) - 126;
+    var m = bitcast<f32>((bits & 0x007fffffu) | 0x3f000000u);
+    if m < 0.70710678 {
+        e -= 1;
+        m = m + m;
+    }
+    let f = m - 1.0;
+    let z = f * f;
+    var y = 7.0376836292e-2;
+    y = y * f - 1.1514610310e-1;
+    y = y * f + 1.1676998740e-1;
+    y = y * f - 1.2420140846e-1;
+    y = y * f + 1.4249322787e-1;
+    y = y * f - 1.6668057665e-1;
+    y = y * f + 2.0000714765e-1;
+    y = y * f - 2.4999993993e-1;
+    y = y * f + 3.3333331174e-1;
+    return LogParts(f32(e), f, y * f * z - 0.5 * z);
+}
+
+// log2(1 + f): log2(e) is split so that the large part of the product is exact.
+fn log2_mantissa(parts: LogParts) -> f32 {
+    return parts.y * 0.44269504 + parts.f * 0.44269504 + parts.y + parts.f;
+}
+
+// What a logarithm is where it is no finite number: NaN, -inf, inf; `found` says whether x is such a place.
+struct LogEdge {
+    found: bool,
+    value: f32,
+}
+
+fn log_edge(x: f32) -> LogEdge {
+    let bits = bitcast<u32>(x);
+    if is_nan(x) {
+        return LogEdge(true, x);
+    }
+    if (bits & 0x7fffffffu) == 0u {
+        return LogEdge(true, -inf_f32());
+    }
+    if bits >= 0x80000000u {
+        return LogEdge(true, nan_f32());
+    }
+    return LogEdge(bits == 0x7f800000u, x);
+}
