@@ -17,16 +17,17 @@ use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Reflection};
 
-/// Creates the pipeline.
+/// Creates the pipeline; `layout` is called where its errors are caught as well.
 pub(crate) fn compile(
     device: &wgpu::Device,
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
-    layout: Option<&Layout>,
+    layout: impl FnOnce() -> Option<Layout>,
     cache: Option<&wgpu::PipelineCache>,
-) -> Result<wgpu::ComputePipeline, PipelineError> {
+) -> Result<(wgpu::ComputePipeline, Option<Layout>), PipelineError> {
     let name = descriptor.source.name();
-    let (pipeline, error) = captured(device, || {
+    let (created, error) = captured(device, || {
+        let bind_layout = layout();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(name),
             source: wgpu::ShaderSource::Wgsl(Cow::Owned(descriptor.source.text())),
@@ -35,7 +36,10 @@ pub(crate) fn compile(
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
             _ => 0,
         };
-        let groups: Vec<_> = layout.iter().map(|layout| Some(&layout.wgpu)).collect();
+        let groups: Vec<_> = bind_layout
+            .iter()
+            .map(|layout| Some(&layout.wgpu))
+            .collect();
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(name),
             bind_group_layouts: &groups,
@@ -46,7 +50,7 @@ pub(crate) fn compile(
             .iter()
             .map(|(name, value)| (name.as_ref(), *value))
             .collect();
-        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: Some(&layout),
             module: &module,
@@ -56,10 +60,11 @@ pub(crate) fn compile(
                 zero_initialize_workgroup_memory: descriptor.zero_workgroup_memory,
             },
             cache,
-        })
+        });
+        (pipeline, bind_layout)
     });
     match error {
-        None => Ok(pipeline),
+        None => Ok(created),
         Some(message) => Err(PipelineError::Compile {
             kernel: name.to_owned(),
             file: reflection.file.clone(),

@@ -122,9 +122,9 @@ pub enum PipelineError {
         /// What is missing.
         feature: &'static str,
     },
-    /// The shader declares a binding that is not a storage or uniform buffer.
+    /// The shader declares a binding that is not a storage or uniform buffer, or whose index is of no use.
     #[error(
-        "{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers can be bound"
+        "{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers with one legal index each can be bound"
     )]
     UnsupportedBinding {
         /// The kernel's name.

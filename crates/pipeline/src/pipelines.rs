@@ -271,9 +271,9 @@ impl Inner {
         let reflection = reflect(descriptor, self.features)?;
         check_limits(&reflection, &self.device.caps().limits)?;
         let device = self.device.wgpu();
-        let layout = self.binds.layout(device, &reflection);
+        let layout = || self.binds.layout(device, &reflection);
         let cache = self.wgpu_cache();
-        let pipeline = compile(device, descriptor, &reflection, layout.as_ref(), cache)?;
+        let (pipeline, layout) = compile(device, descriptor, &reflection, layout, cache)?;
         Ok(Kernel::new(
             self.id,
             descriptor.clone(),

@@ -76,7 +76,15 @@ impl<'a> Assembled<'a> {
                 && ident
                     .strip_prefix(name)
                     .is_some_and(|rest| rest.trim_start().starts_with('('));
-            if named && let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(from)) {
+            let line = self.text.get(..start).unwrap_or_default();
+            let comment = line
+                .rsplit('\n')
+                .next()
+                .is_some_and(|line| line.contains("//"));
+            if named
+                && !comment
+                && let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(from))
+            {
                 return self.place(Some(Span::new(start, end)));
             }
         }
@@ -142,7 +150,7 @@ mod tests {
 
     #[test]
     fn finds_functions_by_their_whole_name() {
-        let source = ShaderSource::wgsl("k", "fn main2() {}\n// fn main\nfn  main () {}\n");
+        let source = ShaderSource::wgsl("k", "fn main2() {}\n// fn main()\nfn  main () {}\n");
         let text = Assembled::new(&source);
         assert_eq!(text.function("main").line, 3);
         assert_eq!(text.function("other").line, 0);

@@ -16,7 +16,9 @@ mod native {
         Arg, Grid, IMMEDIATE_PART, Kernel, KernelDescriptor, Pipelines, ShaderSource, UNIFORM_PART,
     };
 
-    const TESTS: [(&str, fn(&Pipelines)); 6] = [
+    type Test = fn(&Pipelines);
+
+    const TESTS: [(&str, Test); 6] = [
         ("every_dispatch_of_a_batch_gets_its_own_uniform", uniforms),
         ("immediates_and_uniforms_carry_the_same_bytes", immediates),
         ("folded_grids_reach_every_element_once", folded_grids),

@@ -122,6 +122,34 @@ fn every_failure_leaves_the_device_usable() {
 }
 
 #[test]
+fn what_only_wgpu_refuses_is_an_error_too_and_the_device_stays_usable() {
+    let pipelines = open();
+    // Two variables at one index: legal WGSL, as only one is used, but no bind group layout can hold both.
+    let text = "@group(0) @binding(0) var<uniform> p: u32;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn main() { out[0] = 1u; }";
+    let clash = KernelDescriptor::new(ShaderSource::wgsl("clash", text));
+    let error = pipelines.kernel(&clash).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::Compile { file, line: 3, .. } if file == "clash"),
+        "{error}"
+    );
+    pipelines.device().status().unwrap();
+
+    let text = "@group(0) @binding(5000) var<storage> a: array<u32>;
+        @compute @workgroup_size(1) fn main() {}";
+    let far = KernelDescriptor::new(ShaderSource::wgsl("far", text));
+    let error = pipelines.kernel(&far).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::UnsupportedBinding { line: 1, .. }),
+        "{error}"
+    );
+    pipelines.device().status().unwrap();
+    pipelines.kernel(&add()).unwrap();
+    pipelines.device().synchronize().wait().unwrap();
+}
+
+#[test]
 fn the_same_content_is_one_kernel_and_any_change_another() {
     let pipelines = open();
     let first = pipelines.kernel(&add()).unwrap();

@@ -5,7 +5,7 @@
 use super::{ParamSpace, Reflection};
 use crate::error::PipelineError;
 
-/// Checks workgroup size, workgroup memory, number of storage buffers and parameter bytes.
+/// Checks workgroup size, workgroup memory, number and indices of storage buffers, and parameter bytes.
 ///
 /// # Errors
 ///
@@ -64,6 +64,17 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
             name: last.name.clone(),
             count,
             limit,
+        });
+    }
+
+    let highest = limits.max_bindings_per_bind_group;
+    if let Some(over) = reflection.bindings.iter().find(|b| b.binding >= highest) {
+        return Err(PipelineError::UnsupportedBinding {
+            kernel: reflection.kernel.clone(),
+            file: over.file.clone(),
+            line: over.line,
+            name: over.name.clone(),
+            what: "at a binding index over the device's limit",
         });
     }
 
