@@ -1,5 +1,7 @@
 //! Buffers are reused, bounded, trimmed and counted.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 use common::{device, memory, pattern};
 use proptest::prelude::*;
@@ -82,6 +84,7 @@ fn an_allocation_above_the_limit_fails_and_the_next_ones_work() {
 }
 
 /// Set in a child process whose address space is too small for the request.
+#[cfg(target_os = "linux")]
 const CHILD: &str = "ZIGGURAT_MEMORY_TEST_CHILD";
 
 #[cfg(target_os = "linux")]
@@ -107,6 +110,7 @@ fn a_driver_without_memory_is_an_error_and_the_device_still_works() {
     );
 }
 
+#[cfg(target_os = "linux")]
 fn exhaust_the_driver() {
     const HUGE: u64 = (4 << 30) - 16;
     let limits = wgpu::Limits {
@@ -226,7 +230,7 @@ fn poison_is_visible_in_new_and_in_reused_memory() {
     let fresh = memory.alloc(3_000_001).unwrap();
     let bytes = memory.read(&fresh, 0..3_000_001).unwrap().wait().unwrap();
     assert!(bytes.iter().all(|&byte| byte == 0xFF));
-    memory.write(&fresh, 0, &[0; 3_000_001]).unwrap();
+    memory.write(&fresh, 0, &vec![0; 3_000_001]).unwrap();
     drop(fresh);
     let reused = memory.alloc(3_000_001).unwrap();
     assert_eq!(memory.usage().hits, 1);

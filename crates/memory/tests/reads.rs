@@ -1,5 +1,7 @@
 //! Reads resolve on any executor, may be dropped, and never hang.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 use common::{device, memory, pattern, small_staging};
 use futures::future::try_join_all;

@@ -1,5 +1,7 @@
 //! Bytes go up, across and down unchanged, whatever their length and offset.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 use common::{memory, pattern, small_staging};
 use proptest::prelude::*;

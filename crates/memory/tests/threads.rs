@@ -1,5 +1,7 @@
 //! Many threads share one memory.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 use common::{memory, pattern, small_staging};
 use std::thread;

@@ -1,5 +1,7 @@
 //! Parameters reach the batch they were given in.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 use common::{device, pattern};
 use ziggurat_memory::{Memory, MemoryError, MemoryOptions, UniformSlice};
