@@ -106,13 +106,27 @@ impl std::fmt::Display for AdapterSummary {
     }
 }
 
-pub(crate) fn instance(validation: bool, labels: bool) -> wgpu::Instance {
+/// Which interfaces to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Vulkan, Metal, DirectX 12 and WebGPU.
+    Native,
+    /// OpenGL too, after the others. Loading it takes time and memory, so that opening a device
+    /// does so only when the others have nothing that fits.
+    All,
+}
+
+pub(crate) fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
     let mut flags = wgpu::InstanceFlags::empty();
     flags.set(wgpu::InstanceFlags::VALIDATION, validation);
     flags.set(wgpu::InstanceFlags::DEBUG, labels);
     flags.set(wgpu::InstanceFlags::DISCARD_HAL_LABELS, !labels);
+    let mut backends = wgpu::Backends::all() - wgpu::Backends::NOOP;
+    if reach == Reach::Native {
+        backends -= wgpu::Backends::GL;
+    }
     wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends: wgpu::Backends::all() - wgpu::Backends::NOOP,
+        backends,
         flags,
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     })
@@ -147,13 +161,17 @@ pub(crate) async fn enumerate(
         .collect()
 }
 
-/// Lists the adapters of this machine, in the order of their indices.
-pub async fn adapters() -> Vec<AdapterSummary> {
-    enumerate(&instance(false, false), PowerPreference::None)
+async fn summaries(reach: Reach) -> Vec<AdapterSummary> {
+    enumerate(&instance(reach, false, false), PowerPreference::None)
         .await
         .into_iter()
         .map(|(summary, _)| summary)
         .collect()
+}
+
+/// Lists the adapters of this machine, in the order of their indices; OpenGL's come last.
+pub async fn adapters() -> Vec<AdapterSummary> {
+    summaries(Reach::All).await
 }
 
 /// [`adapters`], blocking.
@@ -165,7 +183,12 @@ pub fn adapters_blocking() -> Vec<AdapterSummary> {
 
 /// Whether any adapter that can compute is there, software included.
 pub async fn is_available() -> bool {
-    adapters().await.iter().any(|adapter| adapter.compute)
+    for reach in [Reach::Native, Reach::All] {
+        if summaries(reach).await.iter().any(|adapter| adapter.compute) {
+            return true;
+        }
+    }
+    false
 }
 
 /// [`is_available`], blocking.

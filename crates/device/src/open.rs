@@ -3,23 +3,22 @@
 //! The three ways meet in one place that asks for limits and features, so that a device for tests
 //! is opened like a real one.
 
-use crate::adapter::{enumerate, instance};
+use crate::adapter::{Reach, enumerate, instance};
 use crate::{AdapterSummary, Caps, Device, DeviceError, DeviceOptions, caps, env, limit, select};
 
 impl Device {
-    /// Opens the adapter that fits `options` best (see [`select`]), with
-    /// everything it has that the layers above can use.
+    /// Opens the adapter that fits `options` best (see [`select`]), with everything it has that
+    /// the layers above can use. OpenGL is looked at only when nothing else fits.
     ///
     /// # Errors
     /// [`DeviceError::NoAdapter`], [`DeviceError::LimitNotMet`], [`DeviceError::RequestDevice`],
     /// or [`DeviceError::UnknownBackend`] from the environment.
     pub async fn open(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
-        let instance = instance(options.validation, options.labels);
-        let mut found = enumerate(&instance, options.adapter.power).await;
-        let summaries: Vec<AdapterSummary> =
-            found.iter().map(|(summary, _)| summary.clone()).collect();
-        let (summary, adapter) = found.swap_remove(select(&summaries, &options.adapter)?);
+        let (summary, adapter) = match find(Reach::Native, &options).await {
+            Ok(found) => found,
+            Err(_) => find(Reach::All, &options).await?,
+        };
         request(summary, &adapter, options).await
     }
 
@@ -86,6 +85,17 @@ impl Device {
         let summary = AdapterSummary::new(0, adapter);
         Self::build(summary, caps, device, queue, options)
     }
+}
+
+/// The best adapter within `reach`.
+async fn find(
+    reach: Reach,
+    options: &DeviceOptions,
+) -> Result<(AdapterSummary, wgpu::Adapter), DeviceError> {
+    let instance = instance(reach, options.validation, options.labels);
+    let mut found = enumerate(&instance, options.adapter.power).await;
+    let summaries: Vec<AdapterSummary> = found.iter().map(|(summary, _)| summary.clone()).collect();
+    Ok(found.swap_remove(select(&summaries, &options.adapter)?))
 }
 
 async fn request(

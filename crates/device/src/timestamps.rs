@@ -242,7 +242,7 @@ impl Profiler {
             .into_iter()
             .map(|(label, time)| KernelTime { label, ..time })
             .collect();
-        times.sort_by(|a, b| b.total_ns.cmp(&a.total_ns));
+        times.sort_by_key(|time| std::cmp::Reverse(time.total_ns));
         times
     }
 }
