@@ -196,7 +196,7 @@ impl Executor {
         let dims = [g.batch, g.filters.saturating_mul(options.groups), g.output[0], g.output[1]];
         let expected = Shape::new(dims).map_err(KernelError::shape(OP))?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: OP, expected, got: *out.shape() });
+            return Err(KernelError::Output { op: OP, expected: Box::new(expected), got: Box::new(*out.shape()) });
         }
         for count in [expected.len() as u64, g.depth() as u64] {
             if count > MAX_COUNT {

@@ -41,9 +41,9 @@ pub enum KernelError {
         /// The broken rule, as a clause: `inner dimensions differ`.
         rule: &'static str,
         /// The left (or first) operand's shape.
-        left: Shape,
+        left: Box<Shape>,
         /// The right (or second) operand's shape.
-        right: Shape,
+        right: Box<Shape>,
     },
     /// One operand's shape breaks a rule of the op.
     #[error("{op}: {operand} {rule}, but its shape is {got}")]
@@ -63,9 +63,9 @@ pub enum KernelError {
         /// The op that was called.
         op: &'static str,
         /// The shape the op produces.
-        expected: Shape,
+        expected: Box<Shape>,
         /// The output's shape.
-        got: Shape,
+        got: Box<Shape>,
     },
     /// An option of the op has a value that it cannot have.
     #[error("{op}: {option} {rule}, but it is {got}")]

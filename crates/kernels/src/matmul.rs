@@ -179,7 +179,7 @@ impl Executor {
         }
         let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: OP, expected, got: *out.shape() });
+            return Err(KernelError::Output { op: OP, expected: Box::new(expected), got: Box::new(*out.shape()) });
         }
         if expected.is_empty() {
             return Ok(self.completion());

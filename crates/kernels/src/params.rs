@@ -59,7 +59,7 @@ pub(crate) trait Field {
 
 impl Field for u32 {
     const TYPE: ParamType = ParamType::U32;
-    const COUNT: Option<u32> = None;
+    const COUNT: Option<Self> = None;
 }
 
 impl Field for i32 {

@@ -193,7 +193,7 @@ impl Executor {
         let [out_h, out_w] = pool2d_extents([height, width], options)?;
         let expected = Shape::new([batch, channels, out_h, out_w]).map_err(KernelError::shape(name))?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: name, expected, got: *out.shape() });
+            return Err(KernelError::Output { op: name, expected: Box::new(expected), got: Box::new(*out.shape()) });
         }
         if expected.len() as u64 > MAX_COUNT {
             return Err(KernelError::IndexTooLarge { op: name, elements: expected.len() as u64, limit: MAX_COUNT });

@@ -257,7 +257,7 @@ pub(crate) fn check_len(op: &'static str, a: &View, axes: &[usize], out: &View) 
         a.dims().iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, &dim)| dim).collect();
     let expected = Shape::new(kept).map_err(KernelError::shape(op))?;
     if expected.len() != out.len() {
-        return Err(KernelError::Output { op, expected, got: *out.shape() });
+        return Err(KernelError::Output { op, expected: Box::new(expected), got: Box::new(*out.shape()) });
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ impl Executor {
             return Err(KernelError::Shape { op: OP, source: ShapeError::AxisOutOfRange { axis, rank: a.rank() } });
         }
         if out.shape() != a.shape() {
-            return Err(KernelError::Output { op: OP, expected: *a.shape(), got: *out.shape() });
+            return Err(KernelError::Output { op: OP, expected: Box::new(*a.shape()), got: Box::new(*out.shape()) });
         }
         let walk = Walk::new(OP, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {

@@ -88,7 +88,7 @@ impl View {
         let offset = self.layout.offset();
         let end = (offset as u64).saturating_add(self.len() as u64).div_ceil(4).saturating_mul(4);
         self.layout.is_contiguous()
-            && offset % 4 == 0
+            && offset.is_multiple_of(4)
             && end.saturating_mul(self.dtype.bytes() as u64) <= self.buffer.capacity()
     }
 }

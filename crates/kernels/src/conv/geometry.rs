@@ -40,8 +40,8 @@ impl Geometry {
             return Err(KernelError::Operands {
                 op: OP,
                 rule: "the channels of x must be groups times the channels of w",
-                left: *x,
-                right: *w,
+                left: Box::new(*x),
+                right: Box::new(*w),
             });
         }
         if all_filters % groups != 0 {
@@ -52,8 +52,8 @@ impl Geometry {
                 return Err(KernelError::Operands {
                     op: OP,
                     rule: "the bias must have one element per filter",
-                    left: *bias,
-                    right: *w,
+                    left: Box::new(*bias),
+                    right: Box::new(*w),
                 });
             }
         }

@@ -33,7 +33,7 @@ pub(crate) struct Problem {
 
 /// The shape of `a @ b`, both of rank 2 or more.
 pub(crate) fn output_shape(a: &Shape, b: &Shape) -> Result<Shape, KernelError> {
-    let operands = |rule| KernelError::Operands { op: OP, rule, left: *a, right: *b };
+    let operands = |rule| KernelError::Operands { op: OP, rule, left: Box::new(*a), right: Box::new(*b) };
     let ([a_batch @ .., m, a_k], [b_batch @ .., b_k, n]) = (a.dims(), b.dims()) else {
         return Err(operands("both operands must have rank 2 or more"));
     };
@@ -57,8 +57,8 @@ impl Problem {
             return Err(KernelError::Operands {
                 op: OP,
                 rule: "both operands must have rank 2 or more",
-                left: *a.shape(),
-                right: *b.shape(),
+                left: Box::new(*a.shape()),
+                right: Box::new(*b.shape()),
             });
         };
         let ([a_row, a_depth], [b_depth, b_col]) = (matrix_strides(a), matrix_strides(b));

@@ -40,13 +40,13 @@ fn counted(executor: Option<Executor>) -> Option<Executor> {
 }
 
 /// The executor of this test binary, with everything the adapter offers.
-pub fn executor() -> Option<Executor> {
+pub(crate) fn executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
     counted(EXECUTOR.get_or_init(|| open(DeviceOptions { pipeline_cache: false, ..DeviceOptions::default() })).clone())
 }
 
 /// An executor on a device restricted to WebGPU's default limits, without optional features.
-pub fn plain_executor() -> Option<Executor> {
+pub(crate) fn plain_executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
     let options = DeviceOptions {
         pipeline_cache: false,
@@ -62,7 +62,7 @@ pub fn plain_executor() -> Option<Executor> {
 }
 
 /// An executor with a small workgroup size, so that grids overflow a row of workgroups with few elements.
-pub fn narrow_executor() -> Option<Executor> {
+pub(crate) fn narrow_executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
     let options = DeviceOptions { pipeline_cache: false, workgroup_size: Some(8), ..DeviceOptions::default() };
     counted(EXECUTOR.get_or_init(|| open(options)).clone())
