@@ -1,0 +1,24 @@
+//! `cargo xtask demo`: from a fresh machine to classified digits.
+
+use crate::failure::Outcome;
+use crate::{process, setup, workspace};
+
+/// Sets the machine up, then builds and runs the example in release mode.
+pub(crate) fn run(arguments: &[String]) -> Outcome<String> {
+    println!("adapter: {}", setup::run()?);
+    println!("building the demo in release mode; the first time takes some minutes");
+    let mut command = workspace::cargo();
+    command
+        .args([
+            "run",
+            "--release",
+            "-p",
+            "ziggurat-tensor",
+            "--example",
+            "digits",
+            "--",
+        ])
+        .args(arguments);
+    process::stream(&mut command)?;
+    Ok("demo: done".into())
+}

@@ -1,0 +1,34 @@
+//! `cargo xtask layers`: the tower stands on what is below it and on nothing else.
+//!
+//! Four rules: no crate depends on one above it; the wgpu calls that a layer owns are named by no other
+//! layer; the tensor crate's dependency tree stays within its budget; whatever blocks does not exist on
+//! the web.
+
+mod blocking;
+mod budget;
+mod edges;
+mod owners;
+
+use std::path::Path;
+
+use crate::failure::Outcome;
+use crate::problem::Report;
+use crate::workspace;
+
+/// Checks the workspace under `root`.
+pub(crate) fn check(root: &Path) -> Outcome<Report> {
+    let mut report = Report::default();
+    report.extend(edges::check(&workspace::metadata(false)?));
+    let crates = budget::count(&workspace::metadata(true)?)?;
+    report.extend(budget::check(crates));
+    let sources = workspace::text_files(root, "crates", &[".rs"])?;
+    report.extend(owners::check(&sources));
+    report.extend(blocking::check(&sources));
+    report.scope = format!(
+        "{} layers, {} source files, {crates} of {} crates in the tensor crate's tree",
+        workspace::LAYERS.len(),
+        sources.len(),
+        budget::LIMIT
+    );
+    Ok(report)
+}

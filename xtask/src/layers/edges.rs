@@ -1,0 +1,156 @@
+//! Dependency edges between workspace members, as Cargo sees them.
+//!
+//! Normal, build and development dependencies all count: an upward development dependency would make
+//! the lower crate's tests need the upper crate.
+
+use serde_json::Value;
+
+use crate::problem::Problem;
+use crate::workspace::LAYERS;
+
+const RULE: &str = "layer-edge";
+
+/// Refuses every edge that does not go down the tower.
+pub(super) fn check(metadata: &Value) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for package in array(metadata, "packages") {
+        let name = text(package, "name");
+        let manifest = manifest(metadata, package);
+        let from = layer(name);
+        if from.is_none() && name != "xtask" {
+            problems.push(Problem::new(
+                manifest,
+                0,
+                RULE,
+                format!(
+                    "{name} is neither a layer ({}) nor xtask",
+                    LAYERS.join(" < ")
+                ),
+            ));
+            continue;
+        }
+        for dependency in array(package, "dependencies") {
+            let other = text(dependency, "name");
+            let to = layer(other);
+            let refused = match (from, to) {
+                _ if other == "xtask" => true,
+                (Some(from), Some(to)) => to >= from,
+                _ => false,
+            };
+            if refused {
+                problems.push(Problem::new(
+                    manifest.clone(),
+                    0,
+                    RULE,
+                    format!(
+                        "{name} depends on {other}, which is not below it ({})",
+                        LAYERS.join(" < ")
+                    ),
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// A package's height in the tower.
+fn layer(package: &str) -> Option<usize> {
+    let name = package.strip_prefix("ziggurat-")?;
+    LAYERS.iter().position(|layer| *layer == name)
+}
+
+fn manifest(metadata: &Value, package: &Value) -> String {
+    let path = text(package, "manifest_path").replace('\\', "/");
+    let root = text(metadata, "workspace_root").replace('\\', "/");
+    path.strip_prefix(&root).map_or(path.clone(), |short| {
+        short.trim_start_matches('/').to_owned()
+    })
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn workspace(edges: &[(&str, &[&str], Option<&str>)]) -> Value {
+        let packages: Vec<Value> = edges
+            .iter()
+            .map(|(name, needs, kind)| {
+                let needs: Vec<Value> = needs.iter().map(|n| json!({ "name": n, "kind": kind })).collect();
+                json!({ "name": name, "manifest_path": format!("/w/{name}/Cargo.toml"), "dependencies": needs })
+            })
+            .collect();
+        json!({ "workspace_root": "/w", "packages": packages })
+    }
+
+    #[test]
+    fn edges_down_the_tower_are_accepted() {
+        let metadata = workspace(&[
+            ("ziggurat-core", &["thiserror"], None),
+            ("ziggurat-device", &["ziggurat-core", "wgpu"], None),
+            (
+                "ziggurat-tensor",
+                &["ziggurat-kernels", "ziggurat-core"],
+                None,
+            ),
+            ("xtask", &["ziggurat-tensor"], None),
+        ]);
+        assert_eq!(check(&metadata), []);
+    }
+
+    #[test]
+    fn a_planted_upward_dependency_is_refused() {
+        let problems = check(&workspace(&[(
+            "ziggurat-memory",
+            &["ziggurat-kernels"],
+            None,
+        )]));
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].file, "ziggurat-memory/Cargo.toml");
+        assert!(
+            problems[0]
+                .message
+                .contains("ziggurat-memory depends on ziggurat-kernels")
+        );
+    }
+
+    #[test]
+    fn an_upward_development_dependency_is_refused_too() {
+        assert_eq!(
+            check(&workspace(&[(
+                "ziggurat-core",
+                &["ziggurat-device"],
+                Some("dev")
+            )]))
+            .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn nothing_depends_on_xtask() {
+        assert_eq!(
+            check(&workspace(&[("ziggurat-tensor", &["xtask"], None)])).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_crate_without_a_place_in_the_tower_is_refused() {
+        assert_eq!(
+            check(&workspace(&[("ziggurat-extras", &[], None)])).len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! `cargo xtask setup`: a machine that can compute.
+//!
+//! Looks for an adapter; where there is none, installs the software Vulkan driver on Debian and its
+//! relatives, and says exactly what to install elsewhere. Installing needs root: it is done directly,
+//! or through sudo where that asks for no password, and is otherwise left to the person, with the command.
+
+use std::fs;
+use std::process::Command;
+
+use ziggurat_device::{AdapterSummary, AdapterWish, DeviceOptions};
+
+use crate::failure::{Failure, Outcome};
+use crate::process;
+use crate::progress::Step;
+
+const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
+
+/// Makes sure that there is an adapter; the note names the one that will be used.
+pub(crate) fn run() -> Outcome<String> {
+    if let Some(chosen) = chosen() {
+        return Ok(describe(&chosen));
+    }
+    println!("no GPU adapter found");
+    if !is_debian(&os_release()) {
+        return Err(Failure::new(advice(std::env::consts::OS)));
+    }
+    install()?;
+    chosen().map(|chosen| describe(&chosen)).ok_or_else(|| {
+        Failure::new(format!(
+            "{} are installed and there is still no adapter: run `cargo xtask doctor`",
+            PACKAGES.join(" and ")
+        ))
+    })
+}
+
+/// What a device opened with default options would use.
+fn chosen() -> Option<AdapterSummary> {
+    let adapters = ziggurat_device::adapters_blocking();
+    let index = ziggurat_device::select(&adapters, &wish()).ok()?;
+    adapters.get(index).cloned()
+}
+
+/// The wish of default options.
+pub(crate) fn wish() -> AdapterWish {
+    DeviceOptions::default().adapter
+}
+
+/// One line about an adapter.
+pub(crate) fn describe(adapter: &AdapterSummary) -> String {
+    format!(
+        "{} ({:?}, {:?}, driver {})",
+        adapter.name, adapter.kind, adapter.backend, adapter.driver
+    )
+}
+
+/// What to install where this program does not do it.
+pub(crate) fn advice(os: &str) -> String {
+    let what = match os {
+        "linux" => {
+            "install a Vulkan driver: your card's own, or Mesa's software driver \
+             (Debian, Ubuntu: `apt-get install mesa-vulkan-drivers libvulkan1`; \
+             Fedora: `dnf install mesa-vulkan-drivers vulkan-loader`; \
+             Arch: `pacman -S vulkan-swrast vulkan-icd-loader`; \
+             Alpine: `apk add mesa-vulkan-swrast vulkan-loader`)"
+        }
+        "macos" => {
+            "Metal is part of macOS: this needs macOS 11 or newer and a session with access to the GPU"
+        }
+        "windows" => {
+            "update the graphics driver; without a GPU, Windows 10 and newer bring the WARP adapter for DirectX 12"
+        }
+        _ => "install a Vulkan driver and its loader for this system",
+    };
+    format!("no GPU adapter on this machine: {what}")
+}
+
+fn os_release() -> String {
+    fs::read_to_string("/etc/os-release").unwrap_or_default()
+}
+
+/// True for Debian, Ubuntu and what calls itself like them.
+pub(crate) fn is_debian(os_release: &str) -> bool {
+    os_release
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("ID=")
+                .or_else(|| line.strip_prefix("ID_LIKE="))
+        })
+        .flat_map(|value| value.trim_matches('"').split(' '))
+        .any(|id| matches!(id, "debian" | "ubuntu"))
+}
+
+/// True on this machine.
+pub(crate) fn on_debian() -> bool {
+    is_debian(&os_release())
+}
+
+fn install() -> Outcome {
+    let by_hand = format!(
+        "apt-get update && apt-get install -y {}",
+        PACKAGES.join(" ")
+    );
+    let Some(prefix) = root_prefix() else {
+        return Err(Failure::new(format!(
+            "the software Vulkan driver is missing; as root, run: {by_hand}"
+        )));
+    };
+    println!(
+        "installing the software Vulkan driver ({})",
+        PACKAGES.join(", ")
+    );
+    // Old package lists are good enough where the network fails: the install below says if not.
+    if let Err(failure) = process::quiet("apt-get update", &mut apt(&prefix, &["update"])) {
+        println!("{failure}");
+    }
+    let mut words = vec!["install", "-y", "--no-install-recommends"];
+    words.extend(PACKAGES);
+    process::quiet(
+        "apt-get install mesa-vulkan-drivers",
+        &mut apt(&prefix, &words),
+    )
+    .map_err(|failure| Failure::new(format!("{failure}\nas root, run: {by_hand}")))?;
+    Ok(())
+}
+
+/// How to become root: nothing for root itself, sudo where it asks nothing.
+fn root_prefix() -> Option<Vec<&'static str>> {
+    let id = process::capture(Command::new("id").arg("-u")).ok()?;
+    if id.stdout.starts_with(b"0") {
+        return Some(Vec::new());
+    }
+    let _step = Step::start("asking sudo");
+    process::succeeds(Command::new("sudo").args(["-n", "true"])).then(|| vec!["sudo", "-n"])
+}
+
+fn apt(prefix: &[&str], words: &[&str]) -> Command {
+    let all: Vec<&str> = prefix
+        .iter()
+        .copied()
+        .chain(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"])
+        .chain(words.iter().copied())
+        .collect();
+    let (program, rest) = all.split_first().unwrap_or((&"apt-get", &[]));
+    let mut command = Command::new(program);
+    command.args(rest);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debian_and_its_relatives_are_recognised() {
+        assert!(is_debian(
+            "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"
+        ));
+        assert!(is_debian("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"));
+        assert!(!is_debian("ID=fedora\nID_LIKE=\"rhel\"\n"));
+        assert!(!is_debian(""));
+    }
+
+    #[test]
+    fn every_system_is_told_something_of_its_own() {
+        assert!(advice("linux").contains("mesa-vulkan-drivers"));
+        assert!(advice("macos").contains("Metal"));
+        assert!(advice("windows").contains("DirectX 12"));
+        assert!(advice("freebsd").contains("Vulkan"));
+    }
+
+    #[test]
+    fn root_is_reached_through_sudo_where_needed() {
+        let command = process::spell(&apt(&["sudo", "-n"], &["update"]));
+        assert_eq!(
+            command,
+            "sudo -n env DEBIAN_FRONTEND=noninteractive apt-get update"
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! `cargo xtask test`: everything that must hold, stage by stage.
+//!
+//! Every stage runs even if one before it failed, so that one run shows all that is wrong. Components
+//! that a fresh machine may lack (rustfmt, Clippy, cargo-nextest) are left out with a word, or replaced
+//! by what does the same.
+
+use std::process::Command;
+
+use clap::{Args, ValueEnum};
+
+use crate::failure::{Failure, Outcome};
+use crate::progress::{Stages, Tally};
+use crate::{check, process, setup, wasm, workspace};
+
+/// Set for every child, so that a missing adapter is a failure and not a skip.
+const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
+/// Examples that run by themselves and must end well, each of another layer.
+const EXAMPLES: [&str; 3] = ["custom_wgsl", "executor", "first"];
+
+/// Which stages to run.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Choice {
+    /// Only these stages
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Stage>,
+    /// All but these stages
+    #[arg(long, value_delimiter = ',')]
+    skip: Vec<Stage>,
+    /// Also compile for the web (fetches a toolchain the first time)
+    #[arg(long)]
+    wasm: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Stage {
+    Setup,
+    Format,
+    Check,
+    Clippy,
+    Tests,
+    Doctests,
+    Docs,
+    Examples,
+    Wasm,
+}
+
+impl Choice {
+    fn stages(&self) -> Vec<Stage> {
+        let all = Stage::value_variants().iter().copied();
+        all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
+            .filter(|stage| !self.skip.contains(stage))
+            .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
+            .collect()
+    }
+}
+
+/// Runs the chosen stages.
+pub(crate) fn run(choice: &Choice) -> Outcome<String> {
+    let stages = choice.stages();
+    let mut run = Stages::new(stages.len());
+    for stage in stages {
+        let name = stage
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default();
+        run.run(&name, |tally| match stage {
+            Stage::Setup => setup::run(),
+            Stage::Format => format(),
+            Stage::Check => check::all(),
+            Stage::Clippy => clippy(),
+            Stage::Tests => tests(tally),
+            Stage::Doctests => doctests(tally),
+            Stage::Docs => docs(),
+            Stage::Examples => examples(tally),
+            Stage::Wasm => wasm::run(),
+        });
+    }
+    run.finish()
+}
+
+fn cargo(words: &[&str]) -> Command {
+    let mut command = workspace::cargo();
+    command.args(words).env(REQUIRE_GPU.0, REQUIRE_GPU.1);
+    command
+}
+
+fn has_subcommand(name: &str) -> bool {
+    process::succeeds(&mut cargo(&[name, "--version"]))
+}
+
+fn format() -> Outcome<String> {
+    if !has_subcommand("fmt") {
+        return Ok("left out: `rustup component add rustfmt` for it".into());
+    }
+    process::stream(&mut cargo(&["fmt", "--all", "--check"]))?;
+    Ok("formatted".into())
+}
+
+fn clippy() -> Outcome<String> {
+    if !has_subcommand("clippy") {
+        return Ok("left out: `rustup component add clippy` for it".into());
+    }
+    process::stream(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    Ok("no warnings".into())
+}
+
+fn tests(tally: &mut Tally) -> Outcome<String> {
+    let nextest = has_subcommand("nextest");
+    let mut command = if nextest {
+        cargo(&["nextest", "run", "--workspace", "--profile", "ci"])
+    } else {
+        cargo(&[
+            "test",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--examples",
+            "--no-fail-fast",
+        ])
+    };
+    let outcome = process::stream_lines(&mut command, |line| count(line, tally));
+    outcome?;
+    note(tally, if nextest { "nextest" } else { "cargo test" })
+}
+
+fn doctests(tally: &mut Tally) -> Outcome<String> {
+    process::stream_lines(
+        &mut cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]),
+        |line| count(line, tally),
+    )?;
+    note(tally, "doctests")
+}
+
+/// A run that found no test has proved nothing.
+fn note(tally: &Tally, what: &str) -> Outcome<String> {
+    if tally.passed == 0 {
+        return Err(Failure::new(format!("{what}: no test ran")));
+    }
+    Ok(format!("{} passed ({what})", tally.passed))
+}
+
+fn docs() -> Outcome<String> {
+    let mut command = cargo(&["doc", "--workspace", "--no-deps"]);
+    process::stream(command.env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok("no warnings".into())
+}
+
+/// Builds all examples at once, so that every crate keeps the features it was tested with.
+fn examples(tally: &mut Tally) -> Outcome<String> {
+    process::stream(&mut cargo(&["build", "--workspace", "--examples"]))?;
+    let folder = workspace::target_dir()?.join("debug").join("examples");
+    for name in EXAMPLES {
+        let mut command =
+            Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+        let outcome = process::stream(
+            command
+                .current_dir(workspace::root())
+                .env(REQUIRE_GPU.0, REQUIRE_GPU.1),
+        );
+        match outcome {
+            Ok(()) => tally.passed += 1,
+            Err(failure) => {
+                println!("{failure}");
+                tally.failed += 1;
+            }
+        }
+    }
+    if tally.failed == 0 {
+        Ok(format!("ran {}", EXAMPLES.join(", ")))
+    } else {
+        Err(Failure::new(format!(
+            "{} of {} failed",
+            tally.failed,
+            EXAMPLES.len()
+        )))
+    }
+}
+
+/// Adds the tests that a line of cargo's or nextest's output sums up.
+fn count(line: &str, tally: &mut Tally) {
+    let plain = without_colour(line);
+    let trimmed = plain.trim_start();
+    if !trimmed.starts_with("test result:") && !trimmed.starts_with("Summary [") {
+        return;
+    }
+    tally.passed += number_before(&plain, " passed");
+    tally.failed += number_before(&plain, " failed") + number_before(&plain, " timed out");
+}
+
+fn number_before(line: &str, word: &str) -> u64 {
+    let Some(end) = line.find(word) else { return 0 };
+    let digits = line
+        .get(..end)
+        .unwrap_or_default()
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// The line without terminal colour codes.
+fn without_colour(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut pieces = line.split("\u{1b}[");
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        out.push_str(piece.split_once('m').map_or("", |(_, rest)| rest));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(lines: &[&str]) -> (u64, u64) {
+        let mut tally = Tally::default();
+        lines.iter().for_each(|line| count(line, &mut tally));
+        (tally.passed, tally.failed)
+    }
+
+    #[test]
+    fn cargo_test_results_add_up() {
+        let lines = [
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured",
+            "I passed 7 passed",
+        ];
+        assert_eq!(counted(&lines), (15, 2));
+    }
+
+    #[test]
+    fn nextest_summaries_are_read_in_colour() {
+        let line = "\u{1b}[32;1m     Summary\u{1b}[0m [  12.345s] \u{1b}[1m340\u{1b}[0m tests run: \u{1b}[1m338\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m (2 slow), 2 failed, 4 skipped";
+        assert_eq!(counted(&[line]), (338, 2));
+    }
+
+    #[test]
+    fn stages_can_be_picked_and_left_out() {
+        let all = Choice::default().stages();
+        assert!(all.contains(&Stage::Tests) && !all.contains(&Stage::Wasm));
+        let some = Choice {
+            only: vec![Stage::Check, Stage::Tests],
+            skip: vec![Stage::Tests],
+            wasm: true,
+        };
+        assert_eq!(some.stages(), [Stage::Check]);
+        let web = Choice {
+            wasm: true,
+            ..Choice::default()
+        };
+        assert!(web.stages().contains(&Stage::Wasm));
+    }
+
+    #[test]
+    fn a_run_without_tests_is_a_failure() {
+        assert!(note(&Tally::default(), "tests").is_err());
+        assert!(
+            note(
+                &Tally {
+                    passed: 1,
+                    failed: 0
+                },
+                "tests"
+            )
+            .is_ok()
+        );
+    }
+}

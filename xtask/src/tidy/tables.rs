@@ -1,0 +1,98 @@
+//! The tables of ops against what users can call.
+//!
+//! A row of the tables without a public method on `Tensor` is an op that nobody can reach; a snippet
+//! without a row is refused as an orphan by the shader check.
+
+use crate::problem::Problem;
+use crate::rust_text;
+use crate::wgsl::OpRow;
+use crate::workspace::TextFile;
+
+/// Rows whose op goes by another name on `Tensor`.
+const RENAMED: [(&str, &str); 1] = [("where", "where_")];
+
+/// Refuses rows without a public function of that name in the tensor crate.
+pub(super) fn check(files: &[TextFile], rows: &[OpRow]) -> Vec<Problem> {
+    let sources: Vec<String> = files
+        .iter()
+        .filter(|file| file.path.starts_with("crates/tensor/src/"))
+        .map(|file| rust_text::code_only(&file.text))
+        .collect();
+    let missing = rows.iter().filter(|row| {
+        let renamed = RENAMED.iter().find(|(name, _)| *name == row.name);
+        let name = renamed.map_or(row.name.as_str(), |(_, method)| method);
+        !sources.iter().any(|code| declares(code, name))
+    });
+    missing
+        .map(|row| {
+            let file = row.file.clone().unwrap_or_else(|| "crates/kernels".into());
+            Problem::new(
+                file,
+                0,
+                "row-without-method",
+                format!("`{}` has a row and no method on Tensor", row.name),
+            )
+        })
+        .collect()
+}
+
+/// True for `pub fn name(` and for a macro row that opens with the name, as in `name(`, `name,` or `name =>`.
+fn declares(code: &str, name: &str) -> bool {
+    code.lines().map(str::trim_start).any(|line| {
+        let declared = line
+            .strip_prefix("pub fn ")
+            .or_else(|| line.strip_prefix("pub async fn "));
+        let rest = declared.unwrap_or(line).strip_prefix(name);
+        rest.is_some_and(|rest| {
+            let rest = rest.trim_start();
+            if declared.is_some() {
+                rest.starts_with(['(', '<'])
+            } else {
+                rest.starts_with(',')
+                    || rest.starts_with(';')
+                    || rest.starts_with("=>")
+                    || rest.starts_with(": ")
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str) -> OpRow {
+        OpRow {
+            family: "Unary".into(),
+            name: name.into(),
+            dtypes: vec![],
+            tolerance: String::new(),
+            file: None,
+        }
+    }
+
+    #[test]
+    fn a_row_with_a_method_is_accepted_and_one_without_rejected() {
+        let code = "impl Tensor {\n    pub fn relu(&self) -> R {}\n    fn gelu(&self) -> R {}\n}\nmethods! {\n    tanh => Tanh;\n}\n";
+        let files = [TextFile::new("crates/tensor/src/ops.rs", code)];
+        let problems = check(
+            &files,
+            &[row("relu"), row("gelu"), row("tanh"), row("where")],
+        );
+        let messages: Vec<&str> = problems
+            .iter()
+            .map(|problem| problem.message.as_str())
+            .collect();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert!(messages[0].contains("gelu") && messages[1].contains("where"));
+    }
+
+    #[test]
+    fn methods_of_other_crates_do_not_count() {
+        let files = [TextFile::new(
+            "crates/kernels/src/ops.rs",
+            "pub fn relu(&self) {}",
+        )];
+        assert_eq!(check(&files, &[row("relu")]).len(), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! `cargo xtask wasm`: the six crates compile for the web, with wgpu's WebGPU backend.
+//!
+//! That nothing blocks there is proved by compiling: whatever blocks does not exist on `wasm32`.
+//! The standard library for that target comes from rustup where it can, else from Debian's packages.
+
+mod debian;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::failure::{Failure, Outcome};
+use crate::{process, setup, workspace};
+
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// A compiler that can build for the web.
+#[derive(Debug)]
+struct Toolchain {
+    name: String,
+    /// Instead of the rustc on the path.
+    rustc: Option<PathBuf>,
+}
+
+/// Compiles every layer for the web.
+pub(crate) fn run() -> Outcome<String> {
+    let toolchain = toolchain()?;
+    println!("compiling for {TARGET} with {}", toolchain.name);
+    let mut command = workspace::cargo();
+    command.args(["build", "--lib", "--target", TARGET]);
+    for layer in workspace::LAYERS {
+        command.args(["-p", &format!("ziggurat-{layer}")]);
+    }
+    // Only whether it compiles is asked: no time goes into optimising.
+    command.args([
+        "--config",
+        "profile.dev.opt-level=0",
+        "--config",
+        "profile.dev.package.'*'.opt-level=0",
+    ]);
+    command.args(["--config", "profile.dev.debug=false"]);
+    command
+        .arg("--target-dir")
+        .arg(workspace::target_dir()?.join("wasm"));
+    command.env_remove("RUSTFLAGS");
+    if let Some(rustc) = &toolchain.rustc {
+        command.env("RUSTC", rustc).env_remove("RUSTC_WRAPPER");
+    }
+    process::stream(&mut command)?;
+    Ok(format!(
+        "{} crates, {}",
+        workspace::LAYERS.len(),
+        toolchain.name
+    ))
+}
+
+fn toolchain() -> Outcome<Toolchain> {
+    if has_std()? {
+        return Ok(Toolchain {
+            name: version("rustc")?,
+            rustc: None,
+        });
+    }
+    let in_toolchain = env::var_os("RUSTUP_TOOLCHAIN").is_some()
+        || process::succeeds(Command::new("rustup").arg("--version"));
+    if in_toolchain {
+        let added = process::quiet(
+            "rustup target add",
+            Command::new("rustup").args(["target", "add", TARGET]),
+        );
+        match added {
+            Ok(_) if has_std()? => {
+                return Ok(Toolchain {
+                    name: version("rustc")?,
+                    rustc: None,
+                });
+            }
+            Ok(_) => println!("rustup added {TARGET} for another toolchain than the one in use"),
+            Err(failure) => println!("{failure}"),
+        }
+    }
+    if setup::on_debian() {
+        println!("rustup cannot get {TARGET} here; taking Debian's packages");
+        let rustc = debian::prepare(&workspace::target_dir()?.join("wasm-toolchain"))?;
+        let name = version(&rustc.to_string_lossy())?;
+        return Ok(Toolchain {
+            name,
+            rustc: Some(rustc),
+        });
+    }
+    Err(Failure::new(format!(
+        "the standard library for {TARGET} is missing: run `rustup target add {TARGET}`, \
+         or install your distribution's package of it"
+    )))
+}
+
+fn has_std() -> Outcome<bool> {
+    let output = process::capture(Command::new("rustc").args([
+        "--print",
+        "target-libdir",
+        "--target",
+        TARGET,
+    ]))?;
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let files = folder.read_dir();
+    Ok(output.status.success()
+        && files.is_ok_and(|mut files| {
+            files.any(|file| {
+                file.is_ok_and(|file| file.file_name().to_string_lossy().starts_with("libcore"))
+            })
+        }))
+}
+
+fn version(rustc: &str) -> Outcome<String> {
+    let output = process::capture(Command::new(rustc).arg("--version"))?;
+    if !output.status.success() {
+        return Err(Failure::new(format!(
+            "{rustc} does not run: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

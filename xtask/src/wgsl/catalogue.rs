@@ -1,0 +1,222 @@
+//! The kernels crate's own list of variants and rows, in the form that the checks read.
+//!
+//! Every variant is checked twice, with its parameters as a uniform and, where they fit, as immediates; the
+//! catalogue has the second form for one kernel of each body only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ziggurat_kernels::{Binary, Compare, DType, ParamField, Tolerance, Unary};
+use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
+
+use crate::failure::Outcome;
+use crate::wgsl::variant::{Field, Part, Tier, Variant};
+
+/// Bytes of immediates that an adapter with any has at least; larger blocks always go through a uniform.
+const IMMEDIATE_BYTES: u32 = 128;
+const FOLDER: &str = "shaders/";
+const UNIFORM: &str = " uniform";
+const IMMEDIATE: &str = " immediate";
+
+/// Every kernel, with immediates on and off.
+pub(crate) fn variants() -> Outcome<Vec<Variant>> {
+    let mut all: Vec<Variant> = ziggurat_kernels::catalogue()?.iter().map(convert).collect();
+    let names: BTreeSet<String> = all.iter().map(|variant| variant.name.clone()).collect();
+    let twins: Vec<Variant> = all
+        .iter()
+        .filter_map(with_immediates)
+        .filter(|twin| !names.contains(&twin.name))
+        .collect();
+    all.extend(twins);
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+fn convert(variant: &ziggurat_kernels::Variant) -> Variant {
+    let descriptor = &variant.descriptor;
+    let parts = descriptor.source.parts().iter();
+    Variant {
+        name: variant.name.clone(),
+        parts: parts
+            .map(|part| Part {
+                file: format!("{FOLDER}{}", part.file),
+                text: part.text.to_string(),
+            })
+            .collect(),
+        entry: descriptor.entry.as_ref().map(ToString::to_string),
+        constants: descriptor
+            .constants
+            .iter()
+            .map(|(name, value)| (name.to_string(), *value))
+            .collect(),
+        params: (!variant.params.is_empty()).then(|| variant.params.iter().map(field).collect()),
+        tier: Tier::BASE,
+    }
+}
+
+fn field(field: &ParamField) -> Field {
+    let element = field.ty.name();
+    let ty = field.count.map_or_else(
+        || element.to_owned(),
+        |count| format!("array<{element}, {count}>"),
+    );
+    Field {
+        name: field.name.to_owned(),
+        ty,
+        offset: field.offset,
+    }
+}
+
+/// The same kernel with its parameters as immediates, if they fit.
+fn with_immediates(variant: &Variant) -> Option<Variant> {
+    let place = variant
+        .parts
+        .iter()
+        .position(|part| part.file == format!("{FOLDER}{}", UNIFORM_PART.0))?;
+    let last = variant.params.as_ref()?.last()?;
+    if last.offset + 16 > IMMEDIATE_BYTES || last.ty.starts_with("array") {
+        return None;
+    }
+    let mut twin = variant.clone();
+    twin.name = format!("{}{IMMEDIATE}", variant.name.trim_end_matches(UNIFORM));
+    let (file, text) = IMMEDIATE_PART;
+    *twin.parts.get_mut(place)? = Part {
+        file: format!("{FOLDER}{file}"),
+        text: text.to_owned(),
+    };
+    Some(twin)
+}
+
+/// A row of the documentation of ops.
+#[derive(Clone, Debug)]
+pub(crate) struct OpRow {
+    /// The heading it stands under.
+    pub(crate) family: String,
+    pub(crate) name: String,
+    pub(crate) dtypes: Vec<String>,
+    pub(crate) tolerance: String,
+    /// The op's own shader file, if it has exactly one.
+    pub(crate) file: Option<String>,
+}
+
+/// The rows of the op tables, in their order.
+pub(crate) fn op_rows() -> Vec<OpRow> {
+    let mut rows = Vec::new();
+    for spec in Unary::ALL.iter().map(|op| op.spec()) {
+        rows.push(row(
+            "Unary",
+            spec.name,
+            spec.dtypes,
+            tolerance(spec.tolerance),
+            "unary",
+        ));
+    }
+    for spec in Binary::ALL.iter().map(|op| op.spec()) {
+        rows.push(row(
+            "Binary",
+            spec.name,
+            spec.dtypes,
+            tolerance(spec.tolerance),
+            "binary",
+        ));
+    }
+    for spec in Compare::ALL.iter().map(|op| op.spec()) {
+        rows.push(row(
+            "Comparison",
+            spec.name,
+            spec.dtypes,
+            "exact".into(),
+            "compare",
+        ));
+    }
+    rows
+}
+
+/// Ops that are no rows of a table: name and input dtypes, from the names of their kernels.
+pub(crate) fn other_ops() -> Outcome<BTreeMap<String, BTreeSet<DType>>> {
+    let rows: BTreeSet<String> = op_rows().into_iter().map(|row| row.name).collect();
+    let mut ops: BTreeMap<String, BTreeSet<DType>> = BTreeMap::new();
+    for variant in ziggurat_kernels::catalogue()? {
+        let label = variant.descriptor.source.name();
+        let mut names = label.split('/');
+        let op = names.next().unwrap_or_default();
+        if !rows.contains(op) {
+            let dtypes = names
+                .flat_map(|name| name.split('_'))
+                .filter_map(|name| name.parse::<DType>().ok());
+            ops.entry(op.to_owned()).or_default().extend(dtypes.take(1));
+        }
+    }
+    Ok(ops)
+}
+
+fn row(family: &str, name: &str, dtypes: &[DType], tolerance: String, folder: &str) -> OpRow {
+    OpRow {
+        family: family.into(),
+        name: name.into(),
+        dtypes: dtypes.iter().map(|dtype| dtype.name().to_owned()).collect(),
+        tolerance,
+        file: Some(format!("{FOLDER}elementwise/{folder}/{name}.wgsl")),
+    }
+}
+
+/// In words: `exact`, `3 ulp + 2 per unit of input`.
+fn tolerance(tolerance: Tolerance) -> String {
+    let mut parts = Vec::new();
+    if tolerance.ulps > 0.0 {
+        parts.push(format!("{} ulp", tolerance.ulps));
+    }
+    if tolerance.ulps_per_input > 0.0 {
+        parts.push(format!(
+            "{} ulp per unit of input",
+            tolerance.ulps_per_input
+        ));
+    }
+    if tolerance.absolute > 0.0 {
+        parts.push(format!("{:e}", tolerance.absolute));
+    }
+    if parts.is_empty() {
+        "exact".into()
+    } else {
+        parts.join(" + ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_with_a_small_block_is_there_with_immediates_and_without() {
+        let variants = variants().unwrap();
+        let names: BTreeSet<&str> = variants
+            .iter()
+            .map(|variant| variant.name.as_str())
+            .collect();
+        assert_eq!(names.len(), variants.len(), "two kernels share a name");
+        let with = names
+            .iter()
+            .filter(|name| name.ends_with(IMMEDIATE))
+            .count();
+        let without = names.iter().filter(|name| name.ends_with(UNIFORM)).count();
+        assert!(
+            with > 100 && without > 100,
+            "{with} with immediates, {without} without"
+        );
+    }
+
+    #[test]
+    fn every_row_has_dtypes_and_a_tolerance_in_words() {
+        let rows = op_rows();
+        assert!(
+            rows.iter()
+                .all(|row| !row.dtypes.is_empty() && !row.tolerance.is_empty())
+        );
+        let named = |name: &str| {
+            rows.iter()
+                .find(|row| row.name == name)
+                .map(|row| row.tolerance.clone())
+        };
+        assert_eq!(named("relu").as_deref(), Some("exact"));
+        assert!(named("exp").is_some_and(|tolerance| tolerance.contains("ulp")));
+    }
+}

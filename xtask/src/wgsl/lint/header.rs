@@ -1,0 +1,85 @@
+//! A file with an entry point opens with *Computes*, *Bindings*, *Grid* and *Requires*.
+//!
+//! Whoever reads a kernel needs the formula, what is bound, how it is dispatched and what it expects of
+//! the parts before it, and none of that can be read off the code. Other parts open with a comment.
+
+use super::{Finding, is_body};
+use crate::wgsl::scan::Token;
+use crate::workspace::TextFile;
+
+const WORDS: [&str; 4] = ["Computes:", "Bindings:", "Grid:", "Requires:"];
+
+pub(super) fn check(file: &TextFile, tokens: &[Token<'_>]) -> Vec<Finding> {
+    let header: Vec<&str> = file
+        .text
+        .lines()
+        .take_while(|line| line.starts_with("//"))
+        .collect();
+    if header.is_empty() {
+        return vec![(
+            1,
+            "the file does not open with a comment that says what it is for".into(),
+        )];
+    }
+    if !is_body(tokens) {
+        return Vec::new();
+    }
+    let missing: Vec<&str> = WORDS
+        .into_iter()
+        .filter(|word| {
+            !header
+                .iter()
+                .any(|line| line.trim_start_matches(['/', ' ']).starts_with(word))
+        })
+        .collect();
+    if missing.is_empty() {
+        Vec::new()
+    } else {
+        vec![(
+            1,
+            format!("the opening comment lacks {}", missing.join(", ")),
+        )]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings;
+    use super::check;
+
+    const MAIN: &str = "@compute @workgroup_size(WG)\nfn main() {}\n";
+
+    #[test]
+    fn a_body_with_all_four_words_is_accepted() {
+        let text = format!(
+            "// Computes: a\n// Bindings: b\n// Grid: c\n//   more\n// Requires: d\n{MAIN}"
+        );
+        assert!(findings(check, "shaders/a.wgsl", &text).is_empty());
+    }
+
+    #[test]
+    fn a_body_that_lacks_one_is_rejected() {
+        let text = format!("// Computes: a\n// Bindings: b\n// Requires: d\n{MAIN}");
+        assert_eq!(findings(check, "shaders/a.wgsl", &text), [1]);
+    }
+
+    #[test]
+    fn any_part_opens_with_a_comment() {
+        assert_eq!(
+            findings(
+                check,
+                "shaders/a.wgsl",
+                "fn apply(x: elem) -> elem { return x; }"
+            ),
+            [1]
+        );
+        assert!(
+            findings(
+                check,
+                "shaders/a.wgsl",
+                "// x\nfn apply(x: elem) -> elem { return x; }"
+            )
+            .is_empty()
+        );
+    }
+}

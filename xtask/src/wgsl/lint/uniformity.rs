@@ -1,0 +1,455 @@
+//! Every invocation of a workgroup reaches every barrier.
+//!
+//! Browsers refuse a barrier in control flow that may differ between invocations; naga lets it through
+//! and a GPU may hang or compute nonsense. The analysis is a simple form of the WGSL specification's
+//! (section 15.2): a value is *divergent* if it comes from an invocation's id, from memory that others
+//! write, or from a variable that was ever set to such a value or under such a condition. Control flow is
+//! divergent under a divergent condition, and after a divergent `return`, or in a loop that some
+//! invocations may leave early.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use naga::{
+    AddressSpace, Binding, Block, BuiltIn, Expression, Function, Handle, LocalVariable, Module,
+    Span, Statement, StorageAccess,
+};
+
+use crate::problem::Problem;
+use crate::wgsl::variant::{Parsed, Variant};
+
+/// Barriers of a kernel that some invocations may not reach.
+pub(crate) fn check(variant: &Variant, parsed: &Parsed) -> Vec<Problem> {
+    if !parsed.text.contains("Barrier(") && !parsed.text.contains("workgroupUniformLoad") {
+        return Vec::new();
+    }
+    let Some(main) = parsed.main() else {
+        return Vec::new();
+    };
+    let arguments = main
+        .arguments
+        .iter()
+        .map(|argument| !is_uniform_input(argument.binding.as_ref()))
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut walk = Walk::new(&parsed.module, main, arguments, &mut found);
+    walk.settle();
+    walk.block(&main.body, false);
+    found
+        .into_iter()
+        .map(|(start, end)| {
+            let message = "not every invocation of the workgroup reaches this barrier".to_owned();
+            variant.problem(&parsed.text, Span::new(start, end), "uniformity", message)
+        })
+        .collect()
+}
+
+fn is_uniform_input(binding: Option<&Binding>) -> bool {
+    matches!(
+        binding,
+        Some(Binding::BuiltIn(
+            BuiltIn::WorkGroupId | BuiltIn::NumWorkGroups | BuiltIn::WorkGroupSize
+        ))
+    )
+}
+
+/// How control may leave a block in a divergent way.
+#[derive(Clone, Copy, Default)]
+struct Leaves {
+    /// `break` or `continue` of the loop around it.
+    within_loop: bool,
+    /// `return` of the function.
+    function: bool,
+}
+
+impl Leaves {
+    fn or(self, other: Self) -> Self {
+        Self {
+            within_loop: self.within_loop || other.within_loop,
+            function: self.function || other.function,
+        }
+    }
+
+    fn any(self) -> bool {
+        self.within_loop || self.function
+    }
+}
+
+/// One function under given arguments.
+struct Walk<'a, 'f> {
+    module: &'a Module,
+    function: &'a Function,
+    /// Per argument: divergent?
+    arguments: Vec<bool>,
+    /// Local variables that may hold divergent values.
+    locals: BTreeSet<Handle<LocalVariable>>,
+    /// Results of calls and atomics, set where the statement stands.
+    results: BTreeMap<Handle<Expression>, bool>,
+    /// The value that the function returns is divergent.
+    returns_divergent: bool,
+    /// Byte spans of barriers in divergent control flow.
+    found: &'f mut BTreeSet<(u32, u32)>,
+    reporting: bool,
+}
+
+impl<'a, 'f> Walk<'a, 'f> {
+    fn new(
+        module: &'a Module,
+        function: &'a Function,
+        arguments: Vec<bool>,
+        found: &'f mut BTreeSet<(u32, u32)>,
+    ) -> Self {
+        Self {
+            module,
+            function,
+            arguments,
+            locals: BTreeSet::new(),
+            results: BTreeMap::new(),
+            returns_divergent: false,
+            found,
+            reporting: true,
+        }
+    }
+
+    /// Walks until no further variable becomes divergent; each walk can only add.
+    fn settle(&mut self) {
+        self.reporting = false;
+        loop {
+            let before = (
+                self.locals.len(),
+                self.results
+                    .values()
+                    .filter(|divergent| **divergent)
+                    .count(),
+            );
+            self.block(&self.function.body, false);
+            let after = (
+                self.locals.len(),
+                self.results
+                    .values()
+                    .filter(|divergent| **divergent)
+                    .count(),
+            );
+            if before == after {
+                break;
+            }
+        }
+        self.reporting = true;
+    }
+
+    fn block(&mut self, block: &'a Block, divergent: bool) -> Leaves {
+        let mut divergent = divergent;
+        let mut leaves = Leaves::default();
+        for (statement, span) in block.span_iter() {
+            let left = self.statement(statement, *span, divergent);
+            leaves = leaves.or(left);
+            divergent |= left.any();
+        }
+        leaves
+    }
+
+    fn statement(&mut self, statement: &'a Statement, span: Span, divergent: bool) -> Leaves {
+        match statement {
+            Statement::Block(inner) => return self.block(inner, divergent),
+            Statement::If {
+                condition,
+                accept,
+                reject,
+            } => {
+                let inside = divergent || self.expression(*condition);
+                return self.block(accept, inside).or(self.block(reject, inside));
+            }
+            Statement::Switch { selector, cases } => {
+                let inside = divergent || self.expression(*selector);
+                let mut leaves = Leaves::default();
+                for case in cases {
+                    leaves = leaves.or(self.block(&case.body, inside));
+                }
+                return leaves;
+            }
+            Statement::Loop {
+                body,
+                continuing,
+                break_if,
+            } => return self.repeat(body, continuing, *break_if, divergent),
+            Statement::Break | Statement::Continue => {
+                return Leaves {
+                    within_loop: divergent,
+                    function: false,
+                };
+            }
+            Statement::Return { value } => {
+                self.returns_divergent |=
+                    divergent || value.is_some_and(|value| self.expression(value));
+                return Leaves {
+                    within_loop: false,
+                    function: divergent,
+                };
+            }
+            Statement::ControlBarrier(_) => self.barrier(span, divergent),
+            Statement::WorkGroupUniformLoad { result, .. } => {
+                self.barrier(span, divergent);
+                self.results.insert(*result, false);
+            }
+            Statement::Store { pointer, value } => {
+                if (divergent || self.expression(*value) || self.is_divergent_place(*pointer))
+                    && let Some(local) = self.local_behind(*pointer)
+                {
+                    self.locals.insert(local);
+                }
+            }
+            Statement::Atomic {
+                result: Some(result),
+                ..
+            }
+            | Statement::SubgroupBallot { result, .. }
+            | Statement::SubgroupGather { result, .. }
+            | Statement::SubgroupCollectiveOperation { result, .. } => {
+                self.results.insert(*result, true);
+            }
+            Statement::Call {
+                function,
+                arguments,
+                result,
+            } => self.call(*function, arguments, *result, divergent),
+            _ => {}
+        }
+        Leaves::default()
+    }
+
+    fn repeat(
+        &mut self,
+        body: &'a Block,
+        continuing: &'a Block,
+        break_if: Option<Handle<Expression>>,
+        divergent: bool,
+    ) -> Leaves {
+        let reporting = std::mem::replace(&mut self.reporting, false);
+        let leaves = self
+            .block(body, divergent)
+            .or(self.block(continuing, divergent));
+        self.reporting = reporting;
+        // If some invocations leave early, the next round is run by the others only.
+        let inside = divergent
+            || leaves.any()
+            || break_if.is_some_and(|condition| self.expression(condition));
+        let after = self.block(body, inside).or(self.block(continuing, inside));
+        Leaves {
+            within_loop: false,
+            function: leaves.function || (after.function && divergent),
+        }
+    }
+
+    fn barrier(&mut self, span: Span, divergent: bool) {
+        if divergent && self.reporting {
+            let range = span.to_range().unwrap_or_default();
+            let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+            self.found.insert((byte(range.start), byte(range.end)));
+        }
+    }
+
+    fn call(
+        &mut self,
+        function: Handle<Function>,
+        arguments: &[Handle<Expression>],
+        result: Option<Handle<Expression>>,
+        divergent: bool,
+    ) {
+        let divergences: Vec<bool> = arguments
+            .iter()
+            .map(|argument| self.expression(*argument))
+            .collect();
+        let callee = &self.module.functions[function];
+        let mut walk = Walk::new(self.module, callee, divergences, &mut *self.found);
+        walk.settle();
+        // The value of a call under a divergent condition is judged by its arguments alone.
+        walk.reporting = false;
+        walk.returns_divergent = false;
+        walk.block(&callee.body, false);
+        let returned = walk.returns_divergent;
+        walk.reporting = self.reporting;
+        walk.block(&callee.body, divergent);
+        if let Some(result) = result {
+            self.results.insert(result, returned);
+        }
+        // What the callee writes through a pointer counts as divergent if anything about the call is.
+        let tainted =
+            divergent || returned || arguments.iter().any(|argument| self.expression(*argument));
+        for argument in arguments {
+            if tainted && let Some(local) = self.local_behind(*argument) {
+                self.locals.insert(local);
+            }
+        }
+    }
+
+    /// The local variable that a pointer expression leads to.
+    fn local_behind(&self, pointer: Handle<Expression>) -> Option<Handle<LocalVariable>> {
+        match self.function.expressions[pointer] {
+            Expression::LocalVariable(local) => Some(local),
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+                self.local_behind(base)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if a pointer picks a different element per invocation.
+    fn is_divergent_place(&self, pointer: Handle<Expression>) -> bool {
+        match self.function.expressions[pointer] {
+            Expression::Access { base, index } => {
+                self.expression(index) || self.is_divergent_place(base)
+            }
+            Expression::AccessIndex { base, .. } => self.is_divergent_place(base),
+            _ => false,
+        }
+    }
+
+    /// True if the expression's value may differ between invocations.
+    fn expression(&self, expression: Handle<Expression>) -> bool {
+        let is = |handle: Handle<Expression>| self.expression(handle);
+        match &self.function.expressions[expression] {
+            Expression::Literal(_)
+            | Expression::Constant(_)
+            | Expression::Override(_)
+            | Expression::ZeroValue(_) => false,
+            Expression::ArrayLength(_) | Expression::WorkGroupUniformLoadResult { .. } => false,
+            Expression::FunctionArgument(index) => {
+                self.arguments.get(*index as usize).copied().unwrap_or(true)
+            }
+            Expression::GlobalVariable(global) => {
+                let readonly = |access: StorageAccess| !access.contains(StorageAccess::STORE);
+                match self.module.global_variables[*global].space {
+                    AddressSpace::Uniform | AddressSpace::Immediate => false,
+                    AddressSpace::Storage { access } => !readonly(access),
+                    _ => true,
+                }
+            }
+            Expression::LocalVariable(local) => self.locals.contains(local),
+            Expression::Load { pointer } => is(*pointer),
+            Expression::Compose { components, .. } => {
+                components.iter().any(|component| is(*component))
+            }
+            Expression::Access { base, index } => is(*base) || is(*index),
+            Expression::AccessIndex { base, .. } => is(*base),
+            Expression::Splat { value, .. } => is(*value),
+            Expression::Swizzle { vector, .. } => is(*vector),
+            Expression::Unary { expr, .. } | Expression::As { expr, .. } => is(*expr),
+            Expression::Binary { left, right, .. } => is(*left) || is(*right),
+            Expression::Select {
+                condition,
+                accept,
+                reject,
+            } => is(*condition) || is(*accept) || is(*reject),
+            Expression::Relational { argument, .. } => is(*argument),
+            Expression::Math {
+                arg,
+                arg1,
+                arg2,
+                arg3,
+                ..
+            } => is(*arg) || [arg1, arg2, arg3].into_iter().flatten().any(|arg| is(*arg)),
+            Expression::CallResult(_) => self.results.get(&expression).copied().unwrap_or(false),
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wgsl::variant::{parse, planted};
+
+    /// Lines of refused barriers, counted from the body's first line.
+    fn lines(body: &str) -> Vec<u32> {
+        let text = format!(
+            "struct Params {{ len: u32 }}\n\
+             @group(0) @binding(0) var<uniform> params: Params;\n\
+             @group(0) @binding(1) var<storage, read> a: array<u32>;\n\
+             @group(0) @binding(2) var<storage, read_write> out: array<u32>;\n\
+             override WG: u32 = 64u;\n\
+             var<workgroup> tile_a: array<u32, 64>;\n\
+             fn halve(x: u32) -> u32 {{ return x / 2u; }}\n\
+             fn sync() {{ workgroupBarrier(); }}\n\
+             @compute @workgroup_size(WG)\n\
+             fn main(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {{\n\
+             {body}\n\
+             }}"
+        );
+        let variant = planted(&text);
+        let parsed = parse(&variant).unwrap();
+        check(&variant, &parsed)
+            .into_iter()
+            .map(|problem| problem.line)
+            .collect()
+    }
+
+    #[test]
+    fn a_loop_over_uniform_values_is_accepted() {
+        assert_eq!(
+            lines(
+                "for (var s = WG / 2u; s > 0u; s /= 2u) { if lid < s { tile_a[lid] += 1u; } workgroupBarrier(); }"
+            ),
+            Vec::<u32>::new()
+        );
+        assert_eq!(
+            lines("for (var t = 0u; t < params.len; t = t + a[wid.x]) { workgroupBarrier(); }"),
+            Vec::<u32>::new()
+        );
+        assert_eq!(
+            lines("let n = halve(params.len); if n > 3u { sync(); }"),
+            Vec::<u32>::new()
+        );
+        assert_eq!(
+            lines("var t = 0u; loop { if t >= halve(wid.x) { break; } sync(); t += 1u; }"),
+            Vec::<u32>::new()
+        );
+    }
+
+    #[test]
+    fn a_barrier_under_an_invocations_own_condition_is_rejected() {
+        assert_eq!(lines("if lid < 3u {\nworkgroupBarrier(); }"), [12]);
+        assert_eq!(lines("if tile_a[0] == 1u {\nstorageBarrier(); }"), [12]);
+        assert_eq!(lines("if a[lid] == 1u {\nworkgroupBarrier(); }"), [12]);
+    }
+
+    #[test]
+    fn a_barrier_in_a_loop_that_some_leave_early_is_rejected() {
+        assert_eq!(
+            lines("for (var i = lid; i < 9u; i++) {\nworkgroupBarrier(); }"),
+            [12]
+        );
+        assert_eq!(
+            lines("for (var i = 0u; i < 9u; i++) {\nworkgroupBarrier();\nif lid == i { break; } }"),
+            [12]
+        );
+    }
+
+    #[test]
+    fn a_barrier_after_an_early_return_is_rejected() {
+        assert_eq!(lines("if lid > 3u { return; }\nworkgroupBarrier();"), [12]);
+        assert_eq!(
+            lines("if wid.x > 3u { return; }\nworkgroupBarrier();"),
+            Vec::<u32>::new()
+        );
+    }
+
+    #[test]
+    fn a_variable_set_under_a_divergent_condition_is_divergent() {
+        assert_eq!(
+            lines("var n = 1u;\nif lid == 0u { n = 2u; }\nif n == 2u {\nworkgroupBarrier(); }"),
+            [14]
+        );
+    }
+
+    #[test]
+    fn a_barrier_inside_a_called_function_is_rejected_where_it_stands() {
+        assert_eq!(lines("if lid == 0u { sync(); }"), [8]);
+    }
+
+    #[test]
+    fn a_uniform_load_makes_a_value_uniform() {
+        assert_eq!(
+            lines("let n = workgroupUniformLoad(&tile_a)[0];\nif n == 2u { workgroupBarrier(); }"),
+            Vec::<u32>::new()
+        );
+    }
+}
