@@ -1,1 +1,62 @@
-//! placeholder
+//! Tensors on any GPU: the top of Ziggurat.
+//!
+//! ```
+//! # use ziggurat_tensor::doc;
+//! use ziggurat_tensor::{DType, Tensor};
+//!
+//! # let Some(device) = doc::device() else { return Ok(()) };
+//! let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
+//! let b = Tensor::eye(&device, 2, DType::F32)?;
+//! let c = (a.matmul(&b)? * &a - &b)?.sqrt()?;
+//! println!("{c}");
+//! assert_eq!(c.dims(), [2, 2]);
+//! # Ok::<(), ziggurat_tensor::Error>(())
+//! ```
+//!
+//! [`Device`] opens an adapter, [`Tensor`] holds values, [`io`] reads and writes files, [`CustomKernel`] runs own WGSL, and
+//! [`interop`] shares a device with other wgpu code. Operations are recorded at once and run in order; only reading waits, as a
+//! future or, on native targets, in the `_blocking` forms.
+//!
+//! Invariants: every mistake of a caller is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
+//! signature outside [`interop`].
+#![allow(
+    clippy::result_large_err,
+    reason = "the executor's error, which this crate boxes at once, holds shapes by value"
+)]
+
+mod custom;
+mod device;
+mod display;
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(hidden)]
+pub mod doc;
+mod error;
+pub mod interop;
+pub mod io;
+mod node;
+mod operand;
+mod operators;
+mod ops;
+mod scalar;
+mod tensor;
+
+pub use custom::{CustomCall, CustomKernel};
+pub use device::Device;
+pub use display::Printed;
+pub use error::Error;
+pub use operand::Operand;
+pub use ops::{Conv1dOptions, Conv2dOptions, Pool1dOptions, PoolOptions};
+pub use scalar::{Scalar, scalar};
+#[cfg(not(target_arch = "wasm32"))]
+pub use tensor::read_many_blocking;
+pub use tensor::{Nested, Tensor, read_many};
+
+pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
+#[cfg(not(target_arch = "wasm32"))]
+pub use ziggurat_device::adapters_blocking;
+pub use ziggurat_device::{
+    AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
+    adapters,
+};
+pub use ziggurat_memory::Usage;
+pub use ziggurat_pipeline::PipelineStats;

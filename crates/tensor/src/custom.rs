@@ -1,0 +1,259 @@
+//! The user's own WGSL on tensors.
+//!
+//! A [`CustomKernel`] is a shader with a signature: the dtypes of its inputs and of its output. Calling it checks the
+//! tensors against the signature and the shader against reality (bindings, access, limits) before anything is recorded;
+//! the result is a tensor like any other, in the same queue, pool and profile.
+//!
+//! What the shader sees: bindings in the order of their numbers are the inputs in the order given, then the output; every
+//! buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
+//! have two and u8, i8, bool four elements to a word). Parameters come as one `var<uniform>` or `var<immediate>`.
+//! Elements that the shader does not write are 0.
+
+use std::borrow::Cow;
+
+use ziggurat_core::DType;
+use ziggurat_kernels::View;
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
+
+use crate::tensor::new_shape;
+use crate::{Device, Error, Tensor};
+
+/// A WGSL compute shader with the dtypes of its inputs and output.
+///
+/// ```
+/// # use ziggurat_tensor::{doc, CustomKernel, DType, Tensor};
+/// # let Some(device) = doc::device() else { return Ok(()) };
+/// let axpy = CustomKernel::wgsl("axpy", "
+///     @group(0) @binding(0) var<uniform> alpha: f32;
+///     @group(0) @binding(1) var<storage, read> x: array<f32>;
+///     @group(0) @binding(2) var<storage, read> y: array<f32>;
+///     @group(0) @binding(3) var<storage, read_write> out: array<f32>;
+///     @compute @workgroup_size(64)
+///     fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+///         if (id.x < arrayLength(&out)) { out[id.x] = alpha * x[id.x] + y[id.x]; }
+///     }
+/// ").input(DType::F32).input(DType::F32).output(DType::F32);
+///
+/// let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3])?;
+/// let y = Tensor::ones(&device, [3], DType::F32)?;
+/// let z = axpy.call(&[&x, &y]).shape([3]).uniform(&10.0f32.to_le_bytes()).run()?;
+/// assert_eq!(z.to_vec_blocking::<f32>()?, [11.0, 21.0, 31.0]);
+/// assert!(axpy.call(&[&x]).shape([3]).run().is_err());
+/// # Ok::<(), ziggurat_tensor::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CustomKernel {
+    descriptor: KernelDescriptor,
+    inputs: Vec<DType>,
+    output: DType,
+}
+
+impl CustomKernel {
+    /// A kernel from one WGSL text; `name` stands in errors and profiles.
+    pub fn wgsl(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self::from_source(ShaderSource::wgsl(name, text))
+    }
+
+    /// A kernel from several WGSL texts, joined in order; errors name the text and the line in it.
+    pub fn parts<N, T>(
+        name: impl Into<Cow<'static, str>>,
+        parts: impl IntoIterator<Item = (N, T)>,
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        T: Into<Cow<'static, str>>,
+    {
+        let source = parts
+            .into_iter()
+            .fold(ShaderSource::new(name), |source, (file, text)| {
+                source.part(file, text)
+            });
+        Self::from_source(source)
+    }
+
+    fn from_source(source: ShaderSource) -> Self {
+        Self {
+            descriptor: KernelDescriptor::new(source),
+            inputs: Vec::new(),
+            output: DType::F32,
+        }
+    }
+
+    /// Adds an input of this dtype, bound after the inputs added before.
+    #[must_use]
+    pub fn input(mut self, dtype: DType) -> Self {
+        self.inputs.push(dtype);
+        self
+    }
+
+    /// The dtype of the output (f32 unless said), which is bound last.
+    #[must_use]
+    pub fn output(mut self, dtype: DType) -> Self {
+        self.output = dtype;
+        self
+    }
+
+    /// The entry point, where the shader has several.
+    #[must_use]
+    pub fn entry(mut self, entry: impl Into<Cow<'static, str>>) -> Self {
+        self.descriptor = self.descriptor.entry(entry);
+        self
+    }
+
+    /// The value of an `override` constant.
+    #[must_use]
+    pub fn constant(mut self, name: impl Into<Cow<'static, str>>, value: f64) -> Self {
+        self.descriptor = self.descriptor.constant(name, value);
+        self
+    }
+
+    /// Starts a call on these inputs, on their device.
+    pub fn call<'a>(&'a self, inputs: &[&'a Tensor]) -> CustomCall<'a> {
+        CustomCall {
+            kernel: self,
+            device: inputs.first().map(|tensor| tensor.device()),
+            inputs: inputs.to_vec(),
+            shape: None,
+            params: &[],
+            grid: None,
+            per_invocation: 1,
+        }
+    }
+
+    /// Starts a call on a device given by name, for kernels without inputs.
+    pub fn call_on<'a>(&'a self, device: &'a Device, inputs: &[&'a Tensor]) -> CustomCall<'a> {
+        CustomCall {
+            device: Some(device),
+            ..self.call(inputs)
+        }
+    }
+}
+
+/// One call of a [`CustomKernel`], being put together.
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct CustomCall<'a> {
+    kernel: &'a CustomKernel,
+    device: Option<&'a Device>,
+    inputs: Vec<&'a Tensor>,
+    shape: Option<Vec<usize>>,
+    params: &'a [u8],
+    grid: Option<[u32; 3]>,
+    per_invocation: u32,
+}
+
+impl<'a> CustomCall<'a> {
+    /// The shape of the output; that of the first input unless said.
+    pub fn shape(mut self, shape: impl AsRef<[usize]>) -> Self {
+        self.shape = Some(shape.as_ref().to_vec());
+        self
+    }
+
+    /// The bytes of the shader's `var<uniform>` or `var<immediate>`.
+    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
+        self.params = bytes;
+        self
+    }
+
+    /// An explicit number of workgroups. Otherwise there is one invocation per output element (see
+    /// [`CustomCall::per_invocation`]), in workgroups folded over x, y and z where x alone does not reach.
+    pub fn workgroups(mut self, workgroups: [u32; 3]) -> Self {
+        self.grid = Some(workgroups);
+        self
+    }
+
+    /// Output elements that one invocation computes, where the number of workgroups is not given.
+    pub fn per_invocation(mut self, elements: u32) -> Self {
+        self.per_invocation = elements;
+        self
+    }
+
+    /// Records the call.
+    ///
+    /// # Errors
+    /// If number or dtypes of the inputs are not those of the signature, the inputs are on different devices, or the shader
+    /// is refused: parse or validation failure, binding count, type or access, uniform size, workgroup limits; the text names the
+    /// WGSL line.
+    pub fn run(self) -> Result<Tensor, Error> {
+        const OP: &str = "custom";
+        let kernel = self.kernel;
+        let device = self.device.ok_or_else(|| {
+            Error::argument(OP, "a call without inputs must name a device: use call_on")
+        })?;
+        let dtypes: Vec<DType> = self.inputs.iter().map(|tensor| tensor.dtype()).collect();
+        if dtypes != kernel.inputs {
+            return Err(Error::dtype(
+                OP,
+                format!(
+                    "`{}` takes inputs {:?}: {dtypes:?} given",
+                    kernel.descriptor.source.name(),
+                    kernel.inputs
+                ),
+            ));
+        }
+        let dims = match (&self.shape, self.inputs.first()) {
+            (Some(shape), _) => shape.clone(),
+            (None, Some(first)) => first.dims().to_vec(),
+            (None, None) => {
+                return Err(Error::argument(
+                    OP,
+                    "a call without inputs must give the output's shape",
+                ));
+            }
+        };
+        let shape = new_shape(OP, &dims)?;
+        let mut dense = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            if !input.device().same(device) {
+                return Err(Error::argument(
+                    OP,
+                    "all inputs must be on the device of the call",
+                ));
+            }
+            dense.push(input.dense(OP)?);
+        }
+        let pipelines = device.executor().pipelines();
+        let fail = |error| Error::from_pipeline(OP, error);
+        let pipeline = pipelines.kernel(&kernel.descriptor).map_err(fail)?;
+        let out = device.alloc_zeroed(OP, &shape, kernel.output)?;
+        let views = dense
+            .iter()
+            .map(Tensor::view)
+            .collect::<Result<Vec<&View>, Error>>()?;
+        let mut args: Vec<Arg<'_>> = views
+            .iter()
+            .map(|view| words(view, Arg::read(&view.buffer)))
+            .collect();
+        args.push(words(&out, Arg::write(&out.buffer)));
+        let grid = match self.grid {
+            Some(workgroups) => Grid::Workgroups(workgroups),
+            None => Grid::Elements {
+                len: shape.len() as u64,
+                per_invocation: self.per_invocation.max(1),
+            },
+        };
+        pipelines
+            .dispatch(&pipeline, &args, self.params, grid)
+            .map_err(fail)?;
+        Ok(Tensor::from_view(device, out))
+    }
+}
+
+/// The whole 32-bit words that hold the elements of a dense view; at least one, since a binding cannot be empty.
+fn words<'a>(view: &View, arg: Arg<'a>) -> Arg<'a> {
+    let bytes = (view.layout.len() as u64 * view.dtype.bytes() as u64)
+        .next_multiple_of(4)
+        .max(4);
+    arg.range(0, bytes).element(view.dtype)
+}
+
+impl Tensor {
+    /// The values in row-major order from the beginning of a buffer, copied where they do not lie so.
+    fn dense(&self, op: &'static str) -> Result<Self, Error> {
+        let view = self.view()?;
+        if view.layout.is_contiguous() && (view.layout.offset() == 0 || self.is_empty()) {
+            return Ok(self.clone());
+        }
+        self.copied(op)
+    }
+}

@@ -1,0 +1,273 @@
+//! NumPy's npy: one array in one file.
+
+use std::future::Future;
+
+use npyz::{Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
+use ziggurat_core::DType;
+
+use super::wide::Wide;
+use crate::{Device, Error, Tensor};
+
+/// The array of an npy file. Both byte orders and both axis orders are read; Fortran order becomes a transposed view.
+///
+/// # Errors
+/// If the bytes are no npy file, are too few or too many for the shape, or a dtype or value cannot be held.
+///
+/// ```
+/// # use ziggurat_tensor::{doc, io, Tensor};
+/// # let Some(device) = doc::device() else { return Ok(()) };
+/// let a = Tensor::from_slice(&device, &[1u8, 2, 3, 4], [2, 2])?;
+/// let bytes = futures::executor::block_on(io::npy_to_bytes(&a))?;
+/// let b = io::npy_from_bytes(&device, &bytes)?;
+/// assert_eq!(b.to_vec2_blocking::<u8>()?, [[1, 2], [3, 4]]);
+/// # Ok::<(), ziggurat_tensor::Error>(())
+/// ```
+pub fn npy_from_bytes(device: &Device, bytes: &[u8]) -> Result<Tensor, Error> {
+    let array = parse(bytes)?;
+    let tensor = Tensor::from_bytes(device, &array.data, &array.dims, array.dtype)?;
+    if !array.fortran {
+        return Ok(tensor);
+    }
+    let axes: Vec<isize> = (0..tensor.rank() as isize).rev().collect();
+    tensor.permute(axes)
+}
+
+/// An npy file with the tensor's values.
+///
+/// # Errors
+/// If the dtype is bf16, which npy does not have, or something recorded before failed on the device.
+pub fn npy_to_bytes(
+    tensor: &Tensor,
+) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
+    let header = header(tensor.dims(), tensor.dtype());
+    let values = tensor.to_bytes();
+    async move {
+        let mut file = header?;
+        file.extend(values.await?);
+        Ok(file)
+    }
+}
+
+/// A parsed file: little-endian data with the extents in the order of memory.
+#[derive(Debug)]
+struct Array {
+    dims: Vec<usize>,
+    dtype: DType,
+    data: Vec<u8>,
+    fortran: bool,
+}
+
+fn parse(bytes: &[u8]) -> Result<Array, Error> {
+    let refused = |detail: String| Error::format(format!("not a valid npy file: {detail}"));
+    check_extents(bytes).map_err(|detail| refused(detail.to_owned()))?;
+    let mut rest = bytes;
+    let header = NpyHeader::from_reader(&mut rest).map_err(|error| refused(error.to_string()))?;
+    let kind = header.dtype();
+    let npyz::DType::Plain(kind) = &kind else {
+        return Err(Error::format(format!(
+            "dtype {} is not supported",
+            kind.descr()
+        )));
+    };
+    let (same, wide) = match (kind.type_char(), kind.size_field()) {
+        (TypeChar::Float, 4) => (Some(DType::F32), None),
+        (TypeChar::Float, 2) => (Some(DType::F16), None),
+        (TypeChar::Int, 4) => (Some(DType::I32), None),
+        (TypeChar::Int, 1) => (Some(DType::I8), None),
+        (TypeChar::Uint, 4) => (Some(DType::U32), None),
+        (TypeChar::Uint, 1) => (Some(DType::U8), None),
+        (TypeChar::Bool, 1) => (Some(DType::Bool), None),
+        (TypeChar::Float, 8) => (None, Some(Wide::F64)),
+        (TypeChar::Int, 8) => (None, Some(Wide::I64)),
+        (TypeChar::Uint, 8) => (None, Some(Wide::U64)),
+        (TypeChar::Int, 2) => (None, Some(Wide::I16)),
+        (TypeChar::Uint, 2) => (None, Some(Wide::U16)),
+        _ => (None, None),
+    };
+    let width = match (same, wide) {
+        (Some(dtype), _) => dtype.bytes(),
+        (None, Some(wide)) => wide.bytes(),
+        (None, None) => return Err(Error::format(format!("dtype {kind} is not supported"))),
+    };
+    let mut dims = header
+        .shape()
+        .iter()
+        .map(|&extent| {
+            usize::try_from(extent).map_err(|_| refused(format!("extent {extent} is too large")))
+        })
+        .collect::<Result<Vec<usize>, Error>>()?;
+    let wanted = dims
+        .iter()
+        .try_fold(width, |bytes, &extent| bytes.checked_mul(extent));
+    if wanted != Some(rest.len()) {
+        let wanted = wanted.map_or_else(
+            || "more than can be addressed".to_owned(),
+            |bytes| bytes.to_string(),
+        );
+        return Err(refused(format!(
+            "shape {dims:?} of {kind} needs {wanted} bytes of data, the file has {}",
+            rest.len()
+        )));
+    }
+    let mut data = rest.to_vec();
+    if kind.endianness() == Endianness::Big {
+        data.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    }
+    let fortran = header.order() == Order::Fortran;
+    if fortran {
+        dims.reverse();
+    }
+    let (data, dtype) = match (same, wide) {
+        (None, Some(wide)) => (wide.convert(&data)?, wide.dtype()),
+        (Some(dtype), _) => (data, dtype),
+        (None, None) => return Err(Error::format(format!("dtype {kind} is not supported"))),
+    };
+    Ok(Array {
+        dims,
+        dtype,
+        data,
+        fortran,
+    })
+}
+
+/// Refuses headers on which `npyz` would overflow: a length beyond the file, or extents whose product is.
+fn check_extents(bytes: &[u8]) -> Result<(), &'static str> {
+    let (start, len) = match bytes {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => {
+            (10, usize::from(u16::from_le_bytes([*a, *b])))
+        }
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => {
+            (12, u32::from_le_bytes([*a, *b, *c, *d]) as usize)
+        }
+        _ => return Err("it does not begin as one"),
+    };
+    let header = bytes
+        .get(start..)
+        .and_then(|rest| rest.get(..len))
+        .ok_or("it ends within the header")?;
+    let text = String::from_utf8_lossy(header);
+    let (_, shape) = text.split_once("shape").ok_or("the header has no shape")?;
+    let shape = shape
+        .split_once('(')
+        .and_then(|(_, shape)| shape.split_once(')'))
+        .map_or("", |(shape, _)| shape);
+    shape
+        .split(',')
+        .filter_map(|extent| extent.trim().trim_end_matches('L').parse::<u64>().ok())
+        .try_fold(1u64, |product, extent| product.checked_mul(extent.max(1)))
+        .map(|_| ())
+        .ok_or("the shape has too many elements")
+}
+
+fn header(dims: &[usize], dtype: DType) -> Result<Vec<u8>, Error> {
+    let kind = match dtype {
+        DType::F32 => "<f4",
+        DType::F16 => "<f2",
+        DType::I32 => "<i4",
+        DType::U32 => "<u4",
+        DType::U8 => "|u1",
+        DType::I8 => "|i1",
+        DType::Bool => "|b1",
+        DType::BF16 => return Err(Error::dtype("npy", "npy has no bf16: convert to f32 first")),
+    };
+    let kind = kind
+        .parse()
+        .map_err(|error| Error::format(format!("dtype {kind}: {error}")))?;
+    let dims: Vec<u64> = dims.iter().map(|&extent| extent as u64).collect();
+    let options = WriteOptions::new_header_only()
+        .dtype(npyz::DType::Plain(kind))
+        .shape(&dims);
+    options
+        .writer(Vec::new())
+        .write_header_only()
+        .map_err(|error| Error::format(format!("npy header: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn file(kind: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+        let order = if fortran { "True" } else { "False" };
+        let mut header =
+            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        while (10 + header.len() + 1) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let len = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [
+            b"\x93NUMPY\x01\x00".as_slice(),
+            &len,
+            header.as_bytes(),
+            data,
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::BF16) {
+            for dims in [vec![], vec![0], vec![5], vec![2, 3, 1]] {
+                let len = dims.iter().product::<usize>() * dtype.bytes();
+                let mut bytes = header(&dims, dtype).unwrap();
+                bytes.extend((0..len).map(|i| (i % 2) as u8));
+                let array = parse(&bytes).unwrap();
+                assert_eq!(
+                    (array.dims, array.dtype, array.data.len()),
+                    (dims.clone(), dtype, len)
+                );
+            }
+        }
+        assert!(header(&[1], DType::BF16).unwrap_err().is_dtype());
+    }
+
+    #[test]
+    fn reads_big_endian_and_fortran_order() {
+        let array = parse(&file(">i4", false, "(1,)", &[0, 0, 1, 2])).unwrap();
+        assert_eq!(array.data, [2, 1, 0, 0]);
+        let array = parse(&file("|u1", true, "(2, 3)", &[1; 6])).unwrap();
+        assert!(array.fortran);
+        assert_eq!(array.dims, [3, 2]);
+    }
+
+    #[test]
+    fn converts_wide_numbers() {
+        let array = parse(&file("<f8", false, "()", &0.5f64.to_le_bytes())).unwrap();
+        assert_eq!(
+            (array.dtype, array.data),
+            (DType::F32, 0.5f32.to_le_bytes().to_vec())
+        );
+        assert!(
+            parse(&file("<i8", false, "()", &i64::MAX.to_le_bytes()))
+                .unwrap_err()
+                .is_format()
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_not_an_array() {
+        let good = file("<f4", false, "(2,)", &[0; 8]);
+        for len in 0..good.len() {
+            assert!(parse(&good[..len]).unwrap_err().is_format(), "{len} bytes");
+        }
+        assert!(parse(&[good.as_slice(), &[0]].concat()).is_err());
+        for (kind, shape) in [
+            ("<c8", "(1,)"),
+            ("|O", "(1,)"),
+            ("|S5", "(1,)"),
+            ("<f4", "(9223372036854775807, 4)"),
+            ("<f4", "(0, 9223372036854775807, 4)"),
+            ("<f4", "(4611686018427387904,)"),
+            ("<f4", "7"),
+            ("?", "(1,)"),
+        ] {
+            assert!(
+                parse(&file(kind, false, shape, &[0; 8])).is_err(),
+                "{kind} {shape}"
+            );
+        }
+        assert!(parse(b"PK\x03\x04 something else entirely").is_err());
+    }
+}

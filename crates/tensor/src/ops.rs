@@ -1,0 +1,20 @@
+//! Operations, by family.
+//!
+//! Each method checks what this layer promises (dtype promotion, axes, shapes), then records one or a few operations of
+//! the executor below. None waits.
+
+pub(crate) mod arithmetic;
+mod bitwise;
+mod cast;
+mod compare;
+mod conv;
+mod elementwise;
+mod matmul;
+mod pool;
+mod pool_indices;
+mod reduce;
+mod softmax;
+mod window;
+
+pub use conv::{Conv1dOptions, Conv2dOptions};
+pub use pool::{Pool1dOptions, PoolOptions};

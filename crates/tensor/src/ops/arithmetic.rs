@@ -1,0 +1,183 @@
+//! Arithmetic of two operands, with broadcasting and type promotion.
+//!
+//! The operators and the methods meet here. The dtype of a result is decided in [`crate::scalar`], before any shape is
+//! looked at; both operands are then converted to it.
+
+use ziggurat_core::{DType, Shape, broadcast_shapes};
+use ziggurat_kernels::{Binary, Executor, KernelError, View};
+
+use crate::operand::{Operand, Side};
+use crate::{Error, Tensor};
+
+pub(crate) fn add(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    promoted("add", Binary::Add, a, b)
+}
+
+pub(crate) fn sub(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    promoted("sub", Binary::Sub, a, b)
+}
+
+pub(crate) fn mul(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    promoted("mul", Binary::Mul, a, b)
+}
+
+/// True division: integers give f32.
+pub(crate) fn div(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    let dtype = a.combined_dtype(b);
+    let dtype = if dtype.is_float() { dtype } else { DType::F32 };
+    binary("div", Binary::Div, a, b, dtype)
+}
+
+fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    binary(op, kernel, a, b, a.combined_dtype(b))
+}
+
+fn binary(
+    op: &'static str,
+    kernel: Binary,
+    a: Side<'_>,
+    b: Side<'_>,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    launch(op, a, b, dtype, dtype, |executor, a, b, out| {
+        executor.binary(kernel, a, b, out)
+    })
+}
+
+/// Converts both sides to `dtype`, finds the shape of the result, and records.
+pub(crate) fn launch<C>(
+    op: &'static str,
+    a: Side<'_>,
+    b: Side<'_>,
+    dtype: DType,
+    out_dtype: DType,
+    record: impl FnOnce(&Executor, &View, &View, &View) -> Result<C, KernelError>,
+) -> Result<Tensor, Error> {
+    let beside = match (a, b) {
+        (Side::Tensor(a), Side::Tensor(b)) => {
+            a.same_device(op, b)?;
+            a
+        }
+        (Side::Tensor(tensor), Side::Scalar(_)) | (Side::Scalar(_), Side::Tensor(tensor)) => tensor,
+        (Side::Scalar(_), Side::Scalar(_)) => {
+            return Err(Error::argument(op, "one operand must be a tensor"));
+        }
+    };
+    let (left, right) = (
+        a.to_tensor(op, dtype, beside)?,
+        b.to_tensor(op, dtype, beside)?,
+    );
+    let shape = broadcast(op, &[*left.shape(), *right.shape()])?;
+    let (left, right) = (left.view()?, right.view()?);
+    Tensor::produce(beside.device(), op, shape, out_dtype, |executor, out| {
+        record(executor, left, right, out)
+    })
+}
+
+pub(crate) fn broadcast(op: &'static str, shapes: &[Shape]) -> Result<Shape, Error> {
+    broadcast_shapes(shapes).map_err(|error| Error::from_shape(op, error))
+}
+
+impl Tensor {
+    /// `self + other`, the method behind `+`. Integers wrap.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
+    /// let row = Tensor::from_slice(&device, &[10.0f32, 20.0], [2])?;
+    /// assert_eq!((&a + &row)?.to_vec2_blocking::<f32>()?, [[11.0, 22.0], [13.0, 24.0]]);
+    /// assert_eq!(a.add(0.5)?.to_vec2_blocking::<f32>()?, [[1.5, 2.5], [3.5, 4.5]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the shapes do not broadcast, or the tensors are on different devices.
+    pub fn add(&self, other: impl Operand) -> Result<Self, Error> {
+        add(Side::Tensor(self), other.side())
+    }
+
+    /// `self - other`, the method behind `-`. Integers wrap.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`]; bool has no difference.
+    pub fn sub(&self, other: impl Operand) -> Result<Self, Error> {
+        sub(Side::Tensor(self), other.side())
+    }
+
+    /// `self * other`, the method behind `*`. Integers wrap.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn mul(&self, other: impl Operand) -> Result<Self, Error> {
+        mul(Side::Tensor(self), other.side())
+    }
+
+    /// `self / other`, the method behind `/`: true division, so integers give f32.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn div(&self, other: impl Operand) -> Result<Self, Error> {
+        div(Side::Tensor(self), other.side())
+    }
+
+    /// The quotient rounded toward zero, in the operands' dtype. For integers x / 0 is x and MIN / -1 is MIN.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn div_trunc(&self, other: impl Operand) -> Result<Self, Error> {
+        let quotient = promoted("div_trunc", Binary::Div, Side::Tensor(self), other.side())?;
+        if quotient.dtype().is_float() {
+            quotient.trunc()
+        } else {
+            Ok(quotient)
+        }
+    }
+
+    /// `self` to the power of `other`; a negative base with an integral exponent is defined.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn pow(&self, other: impl Operand) -> Result<Self, Error> {
+        promoted("pow", Binary::Pow, Side::Tensor(self), other.side())
+    }
+
+    /// The larger of two; NaN where either is NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn maximum(&self, other: impl Operand) -> Result<Self, Error> {
+        promoted("maximum", Binary::Maximum, Side::Tensor(self), other.side())
+    }
+
+    /// The smaller of two; NaN where either is NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn minimum(&self, other: impl Operand) -> Result<Self, Error> {
+        promoted("minimum", Binary::Minimum, Side::Tensor(self), other.side())
+    }
+
+    /// Every element at least `low` and at most `high`; `high` wins where they cross, NaN stays NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Result<Self, Error> {
+        self.maximum(low)?.minimum(high)
+    }
+
+    /// `alpha * self + beta`; f16 and bf16 are computed in f32 and rounded once.
+    ///
+    /// # Errors
+    /// If the device has no memory for the result.
+    pub fn affine(&self, alpha: f32, beta: f32) -> Result<Self, Error> {
+        let dtype = self.dtype();
+        let exact = self.converted("affine", if dtype.is_float() { DType::F32 } else { dtype })?;
+        let moved = exact.mul(alpha)?.add(beta)?;
+        if dtype.is_float() {
+            moved.converted("affine", dtype)
+        } else {
+            Ok(moved)
+        }
+    }
+}

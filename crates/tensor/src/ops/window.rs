@@ -1,0 +1,175 @@
+//! Windows sliding over an axis, for convolution and pooling: a pure function over extents.
+//!
+//! Position `o` covers inputs `o * stride + j * dilation - begin` for `j < kernel`. See V. Dumoulin and F. Visin,
+//! "A guide to convolution arithmetic for deep learning", and PyTorch's `ceil_mode`.
+
+use crate::Error;
+
+/// One spatial axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) input: usize,
+    pub(crate) kernel: usize,
+    pub(crate) stride: usize,
+    pub(crate) dilation: usize,
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    pub(crate) ceil: bool,
+}
+
+impl Window {
+    /// The number of positions.
+    pub(crate) fn positions(&self, op: &'static str) -> Result<usize, Error> {
+        for (name, value) in [
+            ("kernel", self.kernel),
+            ("stride", self.stride),
+            ("dilation", self.dilation),
+        ] {
+            if value == 0 {
+                return Err(Error::argument(
+                    op,
+                    format!("the {name} must be at least 1: 0 given"),
+                ));
+            }
+        }
+        let too_large = || Error::shape(op, format!("extents must be addressable: {self:?}"));
+        let padded = [self.begin, self.end]
+            .iter()
+            .try_fold(self.input, |sum, &pad| sum.checked_add(pad));
+        let reach = (self.kernel - 1)
+            .checked_mul(self.dilation)
+            .and_then(|reach| reach.checked_add(1));
+        let (padded, reach) = padded.zip(reach).ok_or_else(too_large)?;
+        let Some(room) = padded.checked_sub(reach) else {
+            return Err(Error::shape(
+                op,
+                format!(
+                    "the kernel must fit the padded input: kernel reaches {reach}, padded input has {padded}"
+                ),
+            ));
+        };
+        let steps = if self.ceil {
+            room.div_ceil(self.stride)
+        } else {
+            room / self.stride
+        };
+        // With `ceil`, a last window that would start in the padding at the end is dropped.
+        let starts_in_padding =
+            self.ceil && steps.saturating_mul(self.stride) >= self.input + self.begin;
+        steps
+            .checked_add(usize::from(!starts_in_padding))
+            .ok_or_else(too_large)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const UNIT: Window = Window {
+        input: 5,
+        kernel: 2,
+        stride: 2,
+        dilation: 1,
+        begin: 1,
+        end: 1,
+        ceil: false,
+    };
+
+    #[test]
+    fn counts_positions_as_pytorch_does() {
+        assert_eq!(UNIT.positions("pool").unwrap(), 3);
+        assert_eq!(
+            Window {
+                begin: 0,
+                end: 0,
+                ..UNIT
+            }
+            .positions("pool")
+            .unwrap(),
+            2
+        );
+        assert_eq!(
+            Window {
+                begin: 0,
+                end: 0,
+                ceil: true,
+                ..UNIT
+            }
+            .positions("pool")
+            .unwrap(),
+            3
+        );
+        assert_eq!(
+            Window {
+                kernel: 3,
+                dilation: 2,
+                stride: 1,
+                ..UNIT
+            }
+            .positions("pool")
+            .unwrap(),
+            3
+        );
+    }
+
+    #[test]
+    fn drops_a_window_that_starts_in_the_padding() {
+        let window = Window {
+            input: 2,
+            kernel: 1,
+            stride: 2,
+            begin: 0,
+            end: 0,
+            ceil: true,
+            ..UNIT
+        };
+        assert_eq!(window.positions("pool").unwrap(), 1);
+        let window = Window {
+            input: 4,
+            kernel: 3,
+            stride: 2,
+            begin: 1,
+            end: 1,
+            ceil: true,
+            ..UNIT
+        };
+        assert_eq!(window.positions("pool").unwrap(), 3);
+    }
+
+    #[test]
+    fn refuses_kernels_that_do_not_fit_and_zeros() {
+        assert!(
+            Window { kernel: 8, ..UNIT }
+                .positions("pool")
+                .unwrap_err()
+                .is_shape()
+        );
+        assert!(
+            Window { stride: 0, ..UNIT }
+                .positions("pool")
+                .unwrap_err()
+                .is_argument()
+        );
+        assert!(
+            Window {
+                kernel: usize::MAX,
+                dilation: 3,
+                ..UNIT
+            }
+            .positions("pool")
+            .unwrap_err()
+            .is_shape()
+        );
+        assert!(
+            Window {
+                end: usize::MAX,
+                ..UNIT
+            }
+            .positions("pool")
+            .unwrap_err()
+            .is_shape()
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! [`Tensor`]: values of one dtype in a shape, on a device.
+//!
+//! A tensor is a handle: cloning it copies no values, and every operation makes a new tensor. Operations return as soon
+//! as they are recorded; only reading waits. Whatever a caller gets wrong is an [`Error`].
+//!
+//! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::view`] to get at memory
+//! and [`Tensor::produce`] to make new tensors.
+
+mod construct;
+mod read;
+mod shape;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ziggurat_core::{DType, Layout, Shape, ShapeError};
+use ziggurat_kernels::{Executor, KernelError, View};
+
+use crate::node::Node;
+use crate::{Device, Error};
+
+pub(crate) use construct::new_shape;
+#[cfg(not(target_arch = "wasm32"))]
+pub use read::read_many_blocking;
+pub use read::{Nested, read_many};
+
+/// Values of one [`DType`] in a shape of rank 0 to 8, on a device.
+///
+/// Cheap to clone, `Send` and `Sync`. Methods never change a tensor, they make new ones; shape methods share its memory.
+///
+/// ```
+/// # use ziggurat_tensor::{doc, scalar, Tensor};
+/// # let Some(device) = doc::device() else { return Ok(()) };
+/// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let b = Tensor::from_slice(&device, &[3.0f32, 0.0], &[2])?;
+/// let c = (&a * &b + scalar(1.0))?.sqrt()?;
+/// assert_eq!(c.to_vec_blocking::<f32>()?, [2.0, 1.0, 3.1622777, 1.0]);
+/// println!("{c}");
+/// # Ok::<(), ziggurat_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    device: Device,
+    node: Arc<Node>,
+}
+
+impl Tensor {
+    /// The shape.
+    pub fn shape(&self) -> &Shape {
+        self.node.shape()
+    }
+
+    /// The extents, one per axis.
+    pub fn dims(&self) -> &[usize] {
+        self.node.shape().dims()
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.node.shape().rank()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.node.shape().len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.node.shape().is_empty()
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.node.dtype()
+    }
+
+    /// The device that holds the values.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A tensor over memory that is (or will be, in queue order) filled.
+    pub(crate) fn from_view(device: &Device, view: View) -> Self {
+        Self {
+            device: device.clone(),
+            node: Arc::new(Node::materialised(view)),
+        }
+    }
+
+    /// The memory with the values. The only way for an operation to reach it.
+    pub(crate) fn view(&self) -> Result<&View, Error> {
+        self.node.view()
+    }
+
+    /// A new tensor whose values `record` writes.
+    pub(crate) fn produce<C>(
+        device: &Device,
+        op: &'static str,
+        shape: Shape,
+        dtype: DType,
+        record: impl FnOnce(&Executor, &View) -> Result<C, KernelError>,
+    ) -> Result<Self, Error> {
+        let out = device.alloc(op, &shape, dtype)?;
+        // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
+        let _completion =
+            record(device.executor(), &out).map_err(|error| Error::from_kernel(op, error))?;
+        Ok(Self::from_view(device, out))
+    }
+
+    /// The same memory walked differently.
+    pub(crate) fn with_layout(
+        &self,
+        op: &'static str,
+        change: impl FnOnce(&Layout) -> Result<Layout, ShapeError>,
+    ) -> Result<Self, Error> {
+        let view = self.view()?;
+        let layout = change(&view.layout).map_err(|error| Error::from_shape(op, error))?;
+        Ok(Self::from_view(
+            &self.device,
+            View {
+                layout,
+                ..view.clone()
+            },
+        ))
+    }
+
+    /// An error unless `other` lives on the same device.
+    pub(crate) fn same_device(&self, op: &'static str, other: &Self) -> Result<(), Error> {
+        if self.device.same(&other.device) {
+            return Ok(());
+        }
+        let (here, there) = (self.device.name(), other.device.name());
+        Err(Error::argument(
+            op,
+            format!(
+                "all tensors must be on one device: one is on `{here}`, one on `{there}`, opened separately"
+            ),
+        ))
+    }
+}
+
+/// Shape, dtype and device; never reads values.
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor")
+            .field("shape", self.shape())
+            .field("dtype", &self.dtype())
+            .field("device", &self.device.name())
+            .finish()
+    }
+}
+
+/// The values, laid out as NumPy does, large tensors by their corners.
+///
+/// On native targets this waits for the device; a failed read prints as the error's text. In a browser nothing can wait,
+/// so shape and dtype are printed: use [`Tensor::display`] there.
+impl fmt::Display for Tensor {
+    #[cfg(not(target_arch = "wasm32"))]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.display_blocking() {
+            Ok(printed) => fmt::Display::fmt(&printed, f),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}

@@ -1,0 +1,292 @@
+//! Shape and view methods: other ways to walk the same memory.
+//!
+//! None copies values, with the one documented exception of [`Tensor::reshape`] (and [`Tensor::flatten`]), which copy
+//! when no strides can express the new shape. [`Tensor::view_as`] is the form that never does.
+//! Axes may be negative and then count from the end.
+
+use std::ops::{Bound, RangeBounds};
+
+use ziggurat_core::{Shape, infer_expand, infer_reshape, normalize_axis};
+
+use super::construct::new_shape;
+use crate::{Error, Tensor};
+
+impl Tensor {
+    /// The same values, row-major, in another shape; one extent may be -1 and is inferred. Copies only if it must.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::zeros(&device, [2, 3, 4], DType::F32)?;
+    /// assert_eq!(a.reshape([6, -1])?.dims(), [6, 4]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the element count differs.
+    pub fn reshape(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
+        let shape = infer_reshape(self.shape(), dims.as_ref())
+            .map_err(|error| Error::from_shape("reshape", error))?;
+        self.reshaped("reshape", shape)
+    }
+
+    /// As [`Tensor::reshape`], to a shape that is already known.
+    ///
+    /// # Errors
+    /// If the element count differs.
+    pub fn reshape_to(&self, shape: impl AsRef<[usize]>) -> Result<Self, Error> {
+        self.reshaped("reshape", new_shape("reshape", shape.as_ref())?)
+    }
+
+    /// As [`Tensor::reshape`], but an error where a copy would be needed.
+    ///
+    /// # Errors
+    /// If the element count differs, or no strides can express the shape.
+    pub fn view_as(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
+        let fail = |error| Error::from_shape("view_as", error);
+        let shape = infer_reshape(self.shape(), dims.as_ref()).map_err(fail)?;
+        match self.view()?.layout.reshape(shape).map_err(fail)? {
+            Some(layout) => self.with_layout("view_as", |_| Ok(layout)),
+            None => {
+                let (from, strides) = (self.shape(), self.view()?.layout.strides().to_vec());
+                Err(Error::shape(
+                    "view_as",
+                    format!(
+                        "the strides must allow it without a copy: {from} with strides {strides:?} to {shape}"
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn reshaped(&self, op: &'static str, shape: Shape) -> Result<Self, Error> {
+        let view = self.view()?;
+        match view
+            .layout
+            .reshape(shape)
+            .map_err(|error| Error::from_shape(op, error))?
+        {
+            Some(layout) => self.with_layout(op, |_| Ok(layout)),
+            None => {
+                let dense = self.copied(op)?;
+                let layout = ziggurat_core::Layout::contiguous(shape);
+                dense.with_layout(op, |_| Ok(layout))
+            }
+        }
+    }
+
+    /// Axes `start` to `end`, both included, joined into one.
+    ///
+    /// # Errors
+    /// If an axis is out of range or `start` comes after `end`.
+    pub fn flatten(&self, start: isize, end: isize) -> Result<Self, Error> {
+        let axis = |axis| {
+            normalize_axis(axis, self.rank()).map_err(|error| Error::from_shape("flatten", error))
+        };
+        let (first, last) = (axis(start)?, axis(end)?);
+        if first > last {
+            let detail = format!(
+                "start must not come after end: axes {start} to {end} of {}",
+                self.shape()
+            );
+            return Err(Error::shape("flatten", detail));
+        }
+        if self.rank() == 0 {
+            return self.reshaped("flatten", new_shape("flatten", &[1])?);
+        }
+        let (head, tail) = (self.dims().get(..first), self.dims().get(last + 1..));
+        let joined: usize = self.dims().iter().take(last + 1).skip(first).product();
+        let dims = [head.unwrap_or(&[]), &[joined], tail.unwrap_or(&[])].concat();
+        self.reshaped("flatten", new_shape("flatten", &dims)?)
+    }
+
+    /// Axis `i` of the result is axis `axes[i]` of `self`.
+    ///
+    /// # Errors
+    /// If `axes` is not a permutation.
+    pub fn permute(&self, axes: impl AsRef<[isize]>) -> Result<Self, Error> {
+        self.with_layout("permute", |layout| layout.permute(axes.as_ref()))
+    }
+
+    /// Two axes exchanged.
+    ///
+    /// # Errors
+    /// If an axis is out of range.
+    pub fn transpose(&self, a: isize, b: isize) -> Result<Self, Error> {
+        self.with_layout("transpose", |layout| layout.transpose(a, b))
+    }
+
+    /// The last two axes exchanged; rank 0 and 1 stay as they are.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn t(&self) -> Result<Self, Error> {
+        if self.rank() < 2 {
+            return Ok(self.clone());
+        }
+        self.transpose(-2, -1)
+    }
+
+    /// A range along one axis. Negative bounds count from the end; bounds outside are clamped, as in Python.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::arange(&device, 0, 6, 1, DType::I32)?;
+    /// assert_eq!(a.slice(0, 1..-1)?.to_vec_blocking::<i32>()?, [1, 2, 3, 4]);
+    /// assert_eq!(a.slice_step(0, .., -2)?.to_vec_blocking::<i32>()?, [5, 3, 1]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn slice(&self, axis: isize, range: impl RangeBounds<isize>) -> Result<Self, Error> {
+        self.slice_step(axis, range, 1)
+    }
+
+    /// Every `step`-th element of a range along one axis; a negative step walks backwards, as in Python's
+    /// `[start:end:step]`, so that the start of the range is then the higher bound.
+    ///
+    /// # Errors
+    /// If the axis is out of range or the step is 0.
+    pub fn slice_step(
+        &self,
+        axis: isize,
+        range: impl RangeBounds<isize>,
+        step: isize,
+    ) -> Result<Self, Error> {
+        let (start, end) = python_bounds(&range, step);
+        self.with_layout("slice", |layout| layout.slice(axis, start, end, step))
+    }
+
+    /// `len` elements from `start` along one axis.
+    ///
+    /// # Errors
+    /// If the range leaves the axis.
+    pub fn narrow(&self, axis: isize, start: usize, len: usize) -> Result<Self, Error> {
+        self.with_layout("narrow", |layout| layout.narrow(axis, start, len))
+    }
+
+    /// One position of an axis, which disappears; a negative index counts from the end.
+    ///
+    /// # Errors
+    /// If axis or index are out of range.
+    pub fn select(&self, axis: isize, index: isize) -> Result<Self, Error> {
+        self.with_layout("select", |layout| layout.select(axis, index))
+    }
+
+    /// All axes of extent 1 removed.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn squeeze(&self) -> Result<Self, Error> {
+        self.with_layout("squeeze", |layout| layout.squeeze(None))
+    }
+
+    /// One axis removed if its extent is 1; otherwise the tensor stays as it is.
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn squeeze_axis(&self, axis: isize) -> Result<Self, Error> {
+        self.with_layout("squeeze_axis", |layout| layout.squeeze(Some(axis)))
+    }
+
+    /// A new axis of extent 1, which will have the index `axis`.
+    ///
+    /// # Errors
+    /// If the axis is out of range or the rank would exceed the limit.
+    pub fn unsqueeze(&self, axis: isize) -> Result<Self, Error> {
+        self.with_layout("unsqueeze", |layout| layout.unsqueeze(axis))
+    }
+
+    /// Axes of extent 1 repeated to the extents given, new axes in front; -1 keeps an extent.
+    ///
+    /// # Errors
+    /// If an axis with another extent than 1 would have to change.
+    pub fn expand(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
+        let shape = infer_expand(self.shape(), dims.as_ref())
+            .map_err(|error| Error::from_shape("expand", error))?;
+        self.with_layout("expand", |layout| layout.expand(shape))
+    }
+
+    /// As [`Tensor::expand`], to a shape that is already known.
+    ///
+    /// # Errors
+    /// If an axis with another extent than 1 would have to change.
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self, Error> {
+        let shape = new_shape("broadcast_to", shape.as_ref())?;
+        self.with_layout("broadcast_to", |layout| layout.expand(shape))
+    }
+
+    /// The given axes reversed.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice.
+    pub fn flip(&self, axes: impl AsRef<[isize]>) -> Result<Self, Error> {
+        self.with_layout("flip", |layout| layout.flip(axes.as_ref()))
+    }
+
+    /// Whether the values lie in memory in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        self.view().is_ok_and(|view| view.layout.is_contiguous())
+    }
+
+    /// The same values in row-major order without gaps: `self` where that is so already, otherwise a copy.
+    ///
+    /// # Errors
+    /// If the device has no memory for the copy.
+    pub fn contiguous(&self) -> Result<Self, Error> {
+        if self.is_contiguous() {
+            return Ok(self.clone());
+        }
+        self.copied("contiguous")
+    }
+
+    /// A copy in row-major order in memory of its own, always starting at its beginning.
+    pub(crate) fn copied(&self, op: &'static str) -> Result<Self, Error> {
+        let view = self.view()?;
+        Self::produce(
+            self.device(),
+            op,
+            *self.shape(),
+            self.dtype(),
+            |executor, out| executor.copy(view, out),
+        )
+    }
+}
+
+/// Start and end by Python's rules, where an open end depends on the direction.
+fn python_bounds(range: &impl RangeBounds<isize>, step: isize) -> (isize, Option<isize>) {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&start) => start.saturating_add(step.signum()),
+        Bound::Unbounded if step < 0 => isize::MAX,
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Excluded(&end) => Some(end),
+        Bound::Unbounded => None,
+        // One past the last element in the direction of the step; past the end or before the start is open.
+        Bound::Included(&-1) if step > 0 => None,
+        Bound::Included(&0) if step < 0 => None,
+        Bound::Included(&end) => Some(end.saturating_add(step.signum())),
+    };
+    (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_bounds_depend_on_the_direction() {
+        assert_eq!(python_bounds(&(..), 1), (0, None));
+        assert_eq!(python_bounds(&(..), -1), (isize::MAX, None));
+        assert_eq!(python_bounds(&(2..-1), 1), (2, Some(-1)));
+        assert_eq!(python_bounds(&(1..=3), 1), (1, Some(4)));
+        assert_eq!(python_bounds(&(1..=-1), 2), (1, None));
+        #[expect(clippy::reversed_empty_ranges, reason = "a range walked backwards")]
+        let down = 4..=0;
+        assert_eq!(python_bounds(&down, -1), (4, None));
+    }
+}

@@ -1,0 +1,113 @@
+//! The committed conformance vectors, through the public interface.
+//!
+//! Every case of an op that is built must pass; an op is either built or on `conformance-unbuilt.txt`. A second folder of
+//! vectors can be named by `ZIGGURAT_CONFORMANCE_EXTRA`. Without an adapter the tests skip, visibly, unless
+//! `ZIGGURAT_REQUIRE_GPU=1`.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+#[path = "../examples/conformance/suite.rs"]
+mod suite;
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use suite::case::{self, Case};
+use suite::report::read_list;
+use suite::{negative_control, run_folder};
+
+fn crate_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn check_folder(folder: &Path) {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let list = read_list(&std::fs::read_to_string(crate_path("conformance-unbuilt.txt")).unwrap());
+    let report = run_folder(&device, folder, None, |op| println!("{}", op.text())).unwrap();
+    println!("{}", report.totals());
+    assert_eq!(report.json()["passed"], report.passed());
+    assert!(report.passed() > 0, "nothing passed");
+    let disagreements = report.disagreements(&list);
+    assert!(disagreements.is_empty(), "{}", disagreements.join("\n"));
+    let failures: Vec<String> = report
+        .ops
+        .iter()
+        .filter(|op| op.failed() > 0)
+        .map(|op| op.text())
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.join("\n"),
+        report.totals()
+    );
+}
+
+#[test]
+fn every_case_of_a_built_op_passes() {
+    check_folder(&crate_path("conformance"));
+}
+
+#[test]
+fn every_case_of_the_extra_folder_passes() {
+    match std::env::var_os("ZIGGURAT_CONFORMANCE_EXTRA") {
+        Some(folder) => check_folder(Path::new(&folder)),
+        None => println!("skipped: ZIGGURAT_CONFORMANCE_EXTRA names no folder"),
+    }
+}
+
+#[test]
+fn the_list_of_unbuilt_ops_names_only_ops_of_the_vectors() {
+    let list = read_list(&std::fs::read_to_string(crate_path("conformance-unbuilt.txt")).unwrap());
+    let cases = case::read(&crate_path("conformance")).unwrap();
+    for op in &list {
+        assert!(
+            cases.iter().any(|case| case.op == *op),
+            "{op} is in no case"
+        );
+        assert!(
+            !suite::ops::is_built(op),
+            "{op} is built: take it off the list"
+        );
+    }
+}
+
+/// Cases of several kinds: close and exact and ulp tolerances, samples, integers, bool, f16, two outputs.
+const CONTROLS: &[&str] = &[
+    "add",
+    "arg_max",
+    "cast",
+    "equal",
+    "expand",
+    "matmul",
+    "max_pool2d",
+    "relu",
+    "softmax",
+    "where",
+];
+
+#[test]
+fn wrong_expected_values_are_noticed() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let folder = crate_path("conformance");
+    let wanted =
+        |case: &Case| CONTROLS.contains(&case.op.as_str()) && !case.name.starts_with("torch/gen_");
+    let noticed = negative_control(&device, &folder, wanted).unwrap();
+    println!("{noticed:?}");
+    for (corruption, count) in noticed {
+        assert!(
+            count >= 10,
+            "{corruption:?} was tried on {count} cases only"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error_that_names_it() {
+    let error = case::read(Path::new("/no/such/folder")).unwrap_err();
+    assert!(error.contains("/no/such/folder/cases.jsonl"), "{error}");
+}
