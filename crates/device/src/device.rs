@@ -49,8 +49,8 @@ impl Device {
         options: DeviceOptions,
     ) -> Self {
         let shared = Arc::new(Shared::default());
-        install_handlers(&device, &shared);
         let commands = Arc::new(CommandQueue::default());
+        install_handlers(&device, &shared, &commands);
         let period = if caps.timestamps {
             queue.get_timestamp_period()
         } else {
@@ -362,16 +362,26 @@ impl Drop for Inner {
 }
 
 /// Turns wgpu's uncaught errors and the loss of the device into values.
-fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>) {
-    let poison = shared.clone();
+fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>, commands: &Arc<CommandQueue>) {
+    // The device keeps its handlers, and the batch keeps the device: no cycle, please.
+    let (shared, commands) = (shared.clone(), Arc::downgrade(commands));
+    let fail = move |error| {
+        shared.fail(error);
+        // The completion thread throws the batch away; a browser has none, nor other threads.
+        if cfg!(target_arch = "wasm32")
+            && let Some(commands) = commands.upgrade()
+        {
+            commands.discard();
+        }
+    };
+    let poison = fail.clone();
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        poison.fail(DeviceError::Poisoned {
+        poison(DeviceError::Poisoned {
             message: error.to_string(),
         });
     }));
-    let lose = shared.clone();
     device.set_device_lost_callback(move |reason, message| {
-        lose.fail(DeviceError::Lost {
+        fail(DeviceError::Lost {
             reason: match reason {
                 wgpu::DeviceLostReason::Destroyed => LostReason::Destroyed,
                 wgpu::DeviceLostReason::Unknown => LostReason::Unknown,

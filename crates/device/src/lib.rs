@@ -12,6 +12,28 @@
 //! * a lost or poisoned device is a value ([`DeviceError`]), never a panic;
 //! * environment variables are read in [`env`](mod@env) and nowhere else;
 //! * nothing that blocks exists on `wasm32`.
+//!
+//! ```
+//! # #[cfg(not(target_arch = "wasm32"))]
+//! # fn main() -> Result<(), ziggurat_device::DeviceError> {
+//! use ziggurat_device::{Device, DeviceOptions, wgpu};
+//!
+//! // `Device::open(options).await` takes the best GPU; this one needs none.
+//! let device = Device::noop(DeviceOptions::default(), None)?;
+//! let buffer = device.wgpu().create_buffer(&wgpu::BufferDescriptor {
+//!     label: Some("example"),
+//!     size: 1024,
+//!     usage: wgpu::BufferUsages::COPY_DST,
+//!     mapped_at_creation: false,
+//! });
+//! device.record(|recorder| recorder.clear_buffer(&buffer, 0, 1024))?;
+//! device.synchronize().wait()?; // or `.await` it, in any executor
+//! assert_eq!(device.queue_stats().submissions, 1);
+//! # Ok(())
+//! # }
+//! # #[cfg(target_arch = "wasm32")]
+//! # fn main() {}
+//! ```
 
 mod adapter;
 #[cfg(not(target_arch = "wasm32"))]

@@ -40,6 +40,7 @@ pub(crate) struct State {
     pub(crate) nudged: bool,
     /// The open batch must be thrown away because the device failed.
     pub(crate) discard: bool,
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) shutdown: bool,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) poller: Option<std::thread::ThreadId>,
