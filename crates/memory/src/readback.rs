@@ -76,7 +76,12 @@ impl Slots {
             .min(self.chunk)
             .max(bytes);
         let mut free = self.free.lock();
-        let found = free.take(class..=class.saturating_mul(4));
+        // Rather a slot that is far too large than one more above the limit.
+        let found = free.take(class..=class.saturating_mul(4)).or_else(|| {
+            (self.gauge.bytes().saturating_add(class) > self.limit)
+                .then(|| free.take(class..=u64::MAX))
+                .flatten()
+        });
         drop(free);
         if let Some((_, slot)) = found {
             return Ok(slot);
@@ -84,7 +89,11 @@ impl Slots {
         let booking = match self.gauge.book_within(class, self.limit) {
             Some(booking) => booking,
             None => {
-                self.release_idle();
+                let mut free = self.free.lock();
+                let keep = free.bytes().saturating_sub(class);
+                let evicted = free.evict_to(keep);
+                drop(free);
+                drop(evicted);
                 self.gauge.book(class)
             }
         };

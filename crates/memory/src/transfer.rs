@@ -89,7 +89,7 @@ fn share<J: Send>(jobs: Vec<J>, work: impl Fn(J) + Sync) {
     let available =
         *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, std::num::NonZero::get));
     // Only large transfers are cut into several jobs of `JOB` bytes; a few small ones are not worth a thread.
-    let threads = available.min(MAX_THREADS).min(jobs.len() / 4);
+    let threads = available.min(MAX_THREADS).min(jobs.len() / 2);
     if threads < 2 {
         jobs.into_iter().for_each(work);
         return;

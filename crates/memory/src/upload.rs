@@ -265,7 +265,8 @@ impl Ring {
                 if let Some((_, chunk)) = state.free.take(bytes..=u64::MAX) {
                     return Ok(Some(chunk));
                 }
-                evicted = state.free.evict_to(0);
+                let keep = state.free.bytes().saturating_sub(class);
+                evicted = state.free.evict_to(keep);
             }
             drop(state);
             if booking.is_none() && !evicted.is_empty() {

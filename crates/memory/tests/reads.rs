@@ -143,6 +143,21 @@ fn small_reads_reuse_one_slot() {
 }
 
 #[test]
+fn a_small_read_after_a_large_one_keeps_the_large_slots() {
+    let memory = memory(small_staging());
+    let buffer = memory.upload(&pattern(1, 16384)).unwrap();
+    memory.read(&buffer, 0..16384).unwrap().wait().unwrap();
+    let before = memory.usage().staging;
+    for _ in 0..3 {
+        assert_eq!(
+            memory.read(&buffer, 0..4).unwrap().wait().unwrap(),
+            pattern(1, 4)
+        );
+    }
+    assert_eq!(memory.usage().staging, before);
+}
+
+#[test]
 fn a_destroyed_device_fails_every_call_and_hangs_none() {
     let device = device();
     let memory = Memory::new(&device, small_staging());
@@ -169,7 +184,7 @@ fn a_destroyed_device_fails_every_call_and_hangs_none() {
             Err(MemoryError::Device(_))
         ));
         assert!(matches!(
-            memory.write(&buffer, 0, &[1; 40_000]),
+            memory.write(&buffer, 0, &pattern(1, 40_000)),
             Err(MemoryError::Device(_))
         ));
         assert!(matches!(

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use ziggurat_device::Failure;
+use ziggurat_device::{Failure, Recorder};
 
 /// A read on its way: resolves to the bytes.
 ///
@@ -79,19 +79,12 @@ impl ReadMany {
             return Ok(read);
         }
         device.record(|recorder| {
-            let mut copy = |to: &wgpu::Buffer, piece: &Piece| {
-                for part in &piece.parts {
-                    if let Some(source) = sources.get(part.range) {
-                        recorder.copy_buffer(source.wgpu(), part.source, to, part.at, part.bytes);
-                    }
-                }
-            };
             for (buffer, piece) in &read.parked {
-                copy(buffer.wgpu(), piece);
+                copy(recorder, sources, buffer.wgpu(), piece);
             }
             for (ticket, piece) in &tickets {
-                if let Some(buffer) = ticket.buffer() {
-                    copy(buffer, piece);
+                if let Some(slot) = ticket.buffer() {
+                    copy(recorder, sources, slot, piece);
                 }
             }
             for (ticket, piece) in tickets {
@@ -196,6 +189,15 @@ impl ReadMany {
         self.parked.clear();
         for (landing, _) in self.flying.drain(..) {
             landing.abandon();
+        }
+    }
+}
+
+/// Records the copies of one piece.
+fn copy(recorder: &mut Recorder<'_>, sources: &[&Buffer], to: &wgpu::Buffer, piece: &Piece) {
+    for part in &piece.parts {
+        if let Some(source) = sources.get(part.range) {
+            recorder.copy_buffer(source.wgpu(), part.source, to, part.at, part.bytes);
         }
     }
 }
