@@ -3,9 +3,12 @@
 use crate::failure::{Failure, Outcome};
 use crate::{docs, layers, tidy, wgsl, workspace};
 
+/// A check: the note says what it looked at.
+type Check = fn() -> Outcome<String>;
+
 /// Runs `wgsl`, `layers`, `tidy` and `docs --check`, all of them even if one fails.
 pub(crate) fn all() -> Outcome<String> {
-    let checks: [(&str, fn() -> Outcome<String>); 4] = [
+    let checks: [(&str, Check); 4] = [
         ("wgsl", wgsl),
         ("layers", layers),
         ("tidy", tidy),

@@ -16,7 +16,7 @@ mod variant;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, panic, thread};
+use std::{fs, thread};
 
 use clap::Args;
 
@@ -75,13 +75,25 @@ fn print(name: &str) -> Outcome<String> {
     } else {
         exact
     };
+    let kernel = |variant: &Variant| {
+        variant
+            .name
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let kernels: BTreeSet<String> = found.iter().map(|variant| kernel(variant)).collect();
     match found.as_slice() {
         [] => Err(Failure::new(format!(
             "no kernel is called {name}: see `cargo xtask wgsl --list`"
         ))),
-        [variant] => {
-            print!("{}", marked(variant));
-            Ok(variant.name.clone())
+        [first, others @ ..] if kernels.len() == 1 => {
+            print!("{}", marked(first));
+            for other in others {
+                println!("// also: {}", other.name);
+            }
+            Ok(format!("// {}", first.name))
         }
         many => {
             many.iter()
@@ -89,7 +101,7 @@ fn print(name: &str) -> Outcome<String> {
                 .for_each(|variant| println!("{}", variant.name));
             Err(Failure::new(format!(
                 "{} kernels have {name} in their name: pick one",
-                many.len()
+                kernels.len()
             )))
         }
     }
@@ -176,9 +188,6 @@ fn check_variants(variants: &[Variant]) -> (Vec<Problem>, Usage) {
     let step = Step::counted("kernels", variants.len() as u64);
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    // naga's panics are caught and reported; the default hook would print each of them as well.
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
     let mut problems = Vec::new();
     let mut usage = Usage::default();
     thread::scope(|scope| {
@@ -207,7 +216,6 @@ fn check_variants(variants: &[Variant]) -> (Vec<Problem>, Usage) {
             }
         }
     });
-    panic::set_hook(hook);
     (problems, usage)
 }
 

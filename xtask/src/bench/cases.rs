@@ -13,6 +13,9 @@ use crate::failure::Outcome;
 /// One call of an op, recorded on the device.
 type Call = Box<dyn FnMut(&Executor) -> Outcome>;
 
+/// Allocates the operands of an op and returns its call.
+type Prepare = Box<dyn Fn(&Executor) -> Outcome<Call>>;
+
 /// One row of the table.
 pub(crate) struct Case {
     pub(crate) op: String,
@@ -23,7 +26,7 @@ pub(crate) struct Case {
     /// Additions and multiplications.
     flops: f64,
     /// Allocates the operands.
-    prepare: Box<dyn Fn(&Executor) -> Outcome<Call>>,
+    prepare: Prepare,
 }
 
 impl Case {

@@ -36,25 +36,43 @@ pub(super) fn check(files: &[TextFile], rows: &[OpRow]) -> Vec<Problem> {
         .collect()
 }
 
-/// True for `pub fn name(` and for a macro row that opens with the name, as in `name(`, `name,` or `name =>`.
+/// True for `pub fn name(` and for a row of a macro that has both `name` and its variant, as in
+/// `relu => Relu;` or `Keep relu, Relu;`.
 fn declares(code: &str, name: &str) -> bool {
+    let variant = camel_case(name);
     code.lines().map(str::trim_start).any(|line| {
         let declared = line
             .strip_prefix("pub fn ")
             .or_else(|| line.strip_prefix("pub async fn "));
-        let rest = declared.unwrap_or(line).strip_prefix(name);
-        rest.is_some_and(|rest| {
-            let rest = rest.trim_start();
-            if declared.is_some() {
-                rest.starts_with(['(', '<'])
-            } else {
-                rest.starts_with(',')
-                    || rest.starts_with(';')
-                    || rest.starts_with("=>")
-                    || rest.starts_with(": ")
-            }
-        })
+        if let Some(declared) = declared {
+            return declared
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(['(', '<']));
+        }
+        let has = |word: &str| {
+            line.match_indices(word)
+                .any(|(at, _)| rust_text::is_word_at(line, at, word))
+        };
+        line.ends_with(';')
+            && !line.contains('(')
+            && !line.starts_with("use ")
+            && has(name)
+            && has(&variant)
     })
+}
+
+/// `gelu_tanh` as `GeluTanh`.
+fn camel_case(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase())
+            .into_iter()
+            .chain(letters)
+            .collect::<String>()
+    };
+    name.split('_').map(capital).collect()
 }
 
 #[cfg(test)]
@@ -73,11 +91,17 @@ mod tests {
 
     #[test]
     fn a_row_with_a_method_is_accepted_and_one_without_rejected() {
-        let code = "impl Tensor {\n    pub fn relu(&self) -> R {}\n    fn gelu(&self) -> R {}\n}\nmethods! {\n    tanh => Tanh;\n}\n";
+        let code = "impl Tensor {\n    pub fn relu(&self) -> R {}\n    fn gelu(&self) -> R {}\n}\nmethods! {\n    tanh => Tanh;\n    Keep gelu_tanh, GeluTanh;\n}\n";
         let files = [TextFile::new("crates/tensor/src/ops.rs", code)];
         let problems = check(
             &files,
-            &[row("relu"), row("gelu"), row("tanh"), row("where")],
+            &[
+                row("relu"),
+                row("gelu"),
+                row("tanh"),
+                row("gelu_tanh"),
+                row("where"),
+            ],
         );
         let messages: Vec<&str> = problems
             .iter()

@@ -9,10 +9,9 @@ use ziggurat_kernels::{Binary, Compare, DType, ParamField, Tolerance, Unary};
 use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
 
 use crate::failure::Outcome;
+use crate::wgsl::limits;
 use crate::wgsl::variant::{Field, Part, Tier, Variant};
 
-/// Bytes of immediates that an adapter with any has at least; larger blocks always go through a uniform.
-const IMMEDIATE_BYTES: u32 = 128;
 const FOLDER: &str = "shaders/";
 const UNIFORM: &str = " uniform";
 const IMMEDIATE: &str = " immediate";
@@ -72,8 +71,7 @@ fn with_immediates(variant: &Variant) -> Option<Variant> {
         .parts
         .iter()
         .position(|part| part.file == format!("{FOLDER}{}", UNIFORM_PART.0))?;
-    let last = variant.params.as_ref()?.last()?;
-    if last.offset + 16 > IMMEDIATE_BYTES || last.ty.starts_with("array") {
+    if bytes(variant.params.as_ref()?.last()?) > limits::IMMEDIATE_BYTES {
         return None;
     }
     let mut twin = variant.clone();
@@ -84,6 +82,17 @@ fn with_immediates(variant: &Variant) -> Option<Variant> {
         text: text.to_owned(),
     };
     Some(twin)
+}
+
+/// Where a block ends whose last member this is, at most.
+fn bytes(last: &Field) -> u32 {
+    let len = last
+        .ty
+        .trim_end_matches('>')
+        .rsplit_once(", ")
+        .and_then(|(_, len)| len.parse().ok());
+    last.offset
+        .saturating_add(16_u32.saturating_mul(len.unwrap_or(1)))
 }
 
 /// A row of the documentation of ops.

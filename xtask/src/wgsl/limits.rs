@@ -11,8 +11,9 @@ use crate::wgsl::variant::{Tier, Variant};
 
 /// Sizes per dimension that WebGPU allows by default.
 const SIZES: [u32; 3] = [256, 256, 64];
-/// Bytes of parameters that every adapter with immediates takes.
-const IMMEDIATE_BYTES: u32 = 128;
+/// The most bytes of immediates that common adapters take; where there are fewer, the pipeline layer
+/// chooses a uniform by itself.
+pub(crate) const IMMEDIATE_BYTES: u32 = 256;
 /// Bytes of a uniform binding that every adapter takes.
 const UNIFORM_BYTES: u32 = 16 * 1024;
 

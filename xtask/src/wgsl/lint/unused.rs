@@ -135,10 +135,8 @@ pub(crate) fn reached_functions(parsed: &Parsed) -> BTreeSet<Handle<Function>> {
 fn follow(module: &Module, block: &Block, reached: &mut BTreeSet<Handle<Function>>) {
     for statement in block.iter() {
         match statement {
-            Statement::Call { function, .. } => {
-                if reached.insert(*function) {
-                    follow(module, &module.functions[*function].body, reached);
-                }
+            Statement::Call { function, .. } if reached.insert(*function) => {
+                follow(module, &module.functions[*function].body, reached);
             }
             Statement::Block(inner) => follow(module, inner, reached),
             Statement::If { accept, reject, .. } => {
