@@ -83,7 +83,7 @@ unary_ops! {
     /// `1 / √x`.
     Rsqrt rsqrt "rsqrt", FLOAT, &[], |x| 1.0 / x.sqrt(), none, Samples::range(1e-3, 1e3), Tolerance::ulps(5.0);
     /// `x²`; integers wrap.
-    Square square "square", NUMERIC, &[], |x| x * x, |x| x * x, Samples::signed(1e2), Tolerance::EXACT;
+    Square square "square", NUMERIC, &[], |x| x * x, |x| x.wrapping_mul(x), Samples::signed(1e2), Tolerance::EXACT;
     /// `1 / x`.
     Reciprocal reciprocal "reciprocal", FLOAT, &[], |x| 1.0 / x, none, Samples::signed(1e2), Tolerance::ulps(2.5);
     /// The sine, its argument in radians; accurate for every finite argument.
