@@ -1,10 +1,14 @@
-// Operand part of the tiled kernel: convolution as a matrix product per group.
+// Operand part of the tiled kernel: convolution as a batch of matrix products, one per group.
 // Rows are filters, k runs over (channel, kernel_h, kernel_w), columns over (batch, out_h, out_w). The image matrix is never stored:
 // its elements are gathered from x, 0 in the padding.
 
 struct Operands {
     w: u32,
     x: u32,
+}
+
+fn batches() -> u32 {
+    return params.groups;
 }
 
 fn operands(batch: u32, row: u32, col: u32) -> Operands {

@@ -2,7 +2,7 @@
 //           What the matrices are is up to the operand parts: strided views (matmul) or a gathered image (conv).
 // Bindings: params, a, b, out (declared by the operand and output parts).
 // Grid: batch * tiles_m * tiles_n workgroups of exactly 256 invocations, folded, tiles along n innermost.
-// Requires: Operands, operands, fetch_a4 (4 elements along k of one row, 0 outside), fetch_b4 (4 neighbouring columns at one k, 0 outside), emit4.
+// Requires: batches, Operands, operands, fetch_a4 (4 elements along k of one row, 0 outside), fetch_b4 (4 neighbouring columns at one k, 0 outside), emit4.
 
 // 1: the invocations of a load lie side by side along k; 0: along the rows of a (columns of b).
 override A_ALONG_DEPTH: u32 = 1u;
@@ -28,7 +28,7 @@ fn main(
     let tile_n = id % params.tiles_n;
     let tile_m = (id / params.tiles_n) % params.tiles_m;
     let batch = id / params.tiles_n / params.tiles_m;
-    let live = batch < params.batch;
+    let live = batch < batches();
     let row0 = tile_m * SIDE;
     let col0 = tile_n * SIDE;
 
