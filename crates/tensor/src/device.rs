@@ -148,7 +148,8 @@ impl Device {
 
     /// Whether both handles are of one opened device.
     pub(crate) fn same(&self, other: &Self) -> bool {
-        self.executor.device().wgpu() == other.executor.device().wgpu()
+        // wgpu's own equality compares ids, which repeat between instances; the capabilities live with the device.
+        std::ptr::eq(self.caps(), other.caps())
     }
 
     /// An error if a tensor of this shape is more than one binding of the device can hold.

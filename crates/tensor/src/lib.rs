@@ -37,6 +37,7 @@ mod node;
 mod operand;
 mod operators;
 mod ops;
+mod range;
 mod scalar;
 mod tensor;
 
@@ -46,6 +47,7 @@ pub use display::Printed;
 pub use error::Error;
 pub use operand::Operand;
 pub use ops::{Conv1dOptions, Conv2dOptions, Pool1dOptions, PoolOptions};
+pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tensor::read_many_blocking;

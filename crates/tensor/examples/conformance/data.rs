@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
-use ziggurat_tensor::{Device, Element, Tensor};
+use ziggurat_tensor::{AxisRange, Device, Element, Tensor};
 
 use super::Trouble;
 use super::case::{Case, Dtype, Generator, Input, ViewStep};
@@ -143,11 +142,12 @@ pub(crate) fn slice(
             let start = start as isize;
             let last = start + (size as isize - 1) * step;
             // One past the last element; before the first element an end is open.
-            let end = match last + step.signum() {
-                end if end < 0 => Bound::Unbounded,
-                end => Bound::Excluded(end),
+            let end = Some(last + step.signum()).filter(|&end| end >= 0);
+            let range = AxisRange {
+                start: Some(start),
+                end,
             };
-            tensor.slice_step(axis, (Bound::Included(start), end), step)?
+            tensor.slice_step(axis, range, step)?
         };
     }
     Ok(tensor)

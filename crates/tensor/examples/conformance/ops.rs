@@ -180,8 +180,11 @@ fn of_one(case: &Case, x: &Tensor) -> Result<Tensor, Trouble> {
         "cast" => x.to_dtype(case.dtype("to")?)?,
         "clip" => {
             let bound = |value: f64| Tensor::full(x.device(), [], value, x.dtype());
-            let low = case.number_or_none("min")?.map(bound).transpose()?;
-            let high = case.number_or_none("max")?.map(bound).transpose()?;
+            // WebNN takes a NaN bound as none; `clamp`, as PyTorch's, would answer NaN.
+            let given =
+                |name| Ok::<_, Trouble>(case.number_or_none(name)?.filter(|bound| !bound.is_nan()));
+            let low = given("min")?.map(bound).transpose()?;
+            let high = given("max")?.map(bound).transpose()?;
             match (low, high) {
                 (Some(low), Some(high)) => x.clamp(low, high)?,
                 (Some(low), None) => x.maximum(low)?,

@@ -205,7 +205,7 @@ mod tests {
         );
         assert_eq!(joined(DType::F32, &[1e9]), "1.e+09");
         assert_eq!(
-            joined(DType::F32, &[-1e-7f32.into(), 0.0]),
+            joined(DType::F32, &[-f64::from(1e-7f32), 0.0]),
             "-1.e-07| 0.e+00"
         );
         assert_eq!(joined(DType::F32, &[1000.0, 1.0]), "1000.|   1.");

@@ -4,12 +4,10 @@
 //! when no strides can express the new shape. [`Tensor::view_as`] is the form that never does.
 //! Axes may be negative and then count from the end.
 
-use std::ops::{Bound, RangeBounds};
-
 use ziggurat_core::{Shape, infer_expand, infer_reshape, normalize_axis};
 
 use super::construct::new_shape;
-use crate::{Error, Tensor};
+use crate::{AxisRange, Error, Tensor};
 
 impl Tensor {
     /// The same values, row-major, in another shape; one extent may be -1 and is inferred. Copies only if it must.
@@ -127,20 +125,20 @@ impl Tensor {
         self.transpose(-2, -1)
     }
 
-    /// A range along one axis. Negative bounds count from the end; bounds outside are clamped, as in Python.
+    /// A range along one axis: `1..3`, `2..`, `..-1`, or a pair `(1, -1)`. Negative bounds count from the end; bounds outside are clamped, as in Python.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, DType, Tensor};
     /// # let Some(device) = doc::device() else { return Ok(()) };
     /// let a = Tensor::arange(&device, 0, 6, 1, DType::I32)?;
-    /// assert_eq!(a.slice(0, 1..-1)?.to_vec_blocking::<i32>()?, [1, 2, 3, 4]);
+    /// assert_eq!(a.slice(0, (1, -1))?.to_vec_blocking::<i32>()?, [1, 2, 3, 4]);
     /// assert_eq!(a.slice_step(0, .., -2)?.to_vec_blocking::<i32>()?, [5, 3, 1]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the axis is out of range.
-    pub fn slice(&self, axis: isize, range: impl RangeBounds<isize>) -> Result<Self, Error> {
+    pub fn slice(&self, axis: isize, range: impl Into<AxisRange>) -> Result<Self, Error> {
         self.slice_step(axis, range, 1)
     }
 
@@ -152,10 +150,10 @@ impl Tensor {
     pub fn slice_step(
         &self,
         axis: isize,
-        range: impl RangeBounds<isize>,
+        range: impl Into<AxisRange>,
         step: isize,
     ) -> Result<Self, Error> {
-        let (start, end) = python_bounds(&range, step);
+        let (start, end) = range.into().bounds(step);
         self.with_layout("slice", |layout| layout.slice(axis, start, end, step))
     }
 
@@ -252,41 +250,5 @@ impl Tensor {
             self.dtype(),
             |executor, out| executor.copy(view, out),
         )
-    }
-}
-
-/// Start and end by Python's rules, where an open end depends on the direction.
-fn python_bounds(range: &impl RangeBounds<isize>, step: isize) -> (isize, Option<isize>) {
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&start) => start.saturating_add(step.signum()),
-        Bound::Unbounded if step < 0 => isize::MAX,
-        Bound::Unbounded => 0,
-    };
-    let end = match range.end_bound() {
-        Bound::Excluded(&end) => Some(end),
-        Bound::Unbounded => None,
-        // One past the last element in the direction of the step; past the end or before the start is open.
-        Bound::Included(&-1) if step > 0 => None,
-        Bound::Included(&0) if step < 0 => None,
-        Bound::Included(&end) => Some(end.saturating_add(step.signum())),
-    };
-    (start, end)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn open_bounds_depend_on_the_direction() {
-        assert_eq!(python_bounds(&(..), 1), (0, None));
-        assert_eq!(python_bounds(&(..), -1), (isize::MAX, None));
-        assert_eq!(python_bounds(&(2..-1), 1), (2, Some(-1)));
-        assert_eq!(python_bounds(&(1..=3), 1), (1, Some(4)));
-        assert_eq!(python_bounds(&(1..=-1), 2), (1, None));
-        #[expect(clippy::reversed_empty_ranges, reason = "a range walked backwards")]
-        let down = 4..=0;
-        assert_eq!(python_bounds(&down, -1), (4, None));
     }
 }
