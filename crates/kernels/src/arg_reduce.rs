@@ -53,11 +53,30 @@ enum Pass {
     Second,
 }
 
-fn choice(op: ArgReduce, input: DType, select_last: bool, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+fn choice(
+    op: ArgReduce,
+    input: DType,
+    select_last: bool,
+    pass: Pass,
+    walk: &Walk,
+    lanes: &Lanes,
+) -> KernelChoice {
     let (name, read, write) = match pass {
-        Pass::Whole => ("whole", "reduce/arg/input_elem.wgsl", "reduce/arg/output_index.wgsl"),
-        Pass::First => ("first", "reduce/arg/input_elem.wgsl", "reduce/arg/output_partial.wgsl"),
-        Pass::Second => ("second", "reduce/arg/input_partial.wgsl", "reduce/arg/output_index.wgsl"),
+        Pass::Whole => (
+            "whole",
+            "reduce/arg/input_elem.wgsl",
+            "reduce/arg/output_index.wgsl",
+        ),
+        Pass::First => (
+            "first",
+            "reduce/arg/input_elem.wgsl",
+            "reduce/arg/output_partial.wgsl",
+        ),
+        Pass::Second => (
+            "second",
+            "reduce/arg/input_partial.wgsl",
+            "reduce/arg/output_index.wgsl",
+        ),
     };
     let key = match input.compute() {
         DType::F32 => "reduce/key/float.wgsl",
@@ -67,8 +86,20 @@ fn choice(op: ArgReduce, input: DType, select_last: bool, pass: Pass, walk: &Wal
     let choice = KernelChoice::new(op.name())
         .name(input.name())
         .name(name)
-        .name(if select_last { "last" } else { "first_of_equals" })
-        .parts(&[prelude::FLOAT, prelude::load(input), "reduce/index.wgsl", key, read, write, "reduce/arg/body.wgsl"])
+        .name(if select_last {
+            "last"
+        } else {
+            "first_of_equals"
+        })
+        .parts(&[
+            prelude::FLOAT,
+            prelude::load(input),
+            "reduce/index.wgsl",
+            key,
+            read,
+            write,
+            "reduce/arg/body.wgsl",
+        ])
         .constant("LEAST", u32::from(op == ArgReduce::Min))
         .constant("LAST", u32::from(select_last))
         .without_zeroed_memory();
@@ -109,7 +140,12 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let name = op.name();
         if out.dtype != DType::I32 {
-            return Err(KernelError::Dtype { op: name, operand: "out", rule: "positions are i32", got: out.dtype });
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "out",
+                rule: "positions are i32",
+                got: out.dtype,
+            });
         }
         let walk = Walk::new(name, &a.layout, axes, Order::RowMajor)?;
         check_len(name, a, axes, out)?;
@@ -118,9 +154,16 @@ impl Executor {
         }
         if walk.len == 0 {
             let rule = "must have at least one element along the reduced axes";
-            return Err(KernelError::Operand { op: name, operand: "a", rule, got: *a.shape() });
+            return Err(KernelError::Operand {
+                op: name,
+                operand: "a",
+                rule,
+                got: *a.shape(),
+            });
         }
-        self.with_dense_out(name, out, &[a], |out| self.arg_walk(op, a, &walk, select_last, out))?;
+        self.with_dense_out(name, out, &[a], |out| {
+            self.arg_walk(op, a, &walk, select_last, out)
+        })?;
         Ok(self.completion())
     }
 

@@ -42,7 +42,13 @@ pub struct Conv2dOptions {
 
 impl Default for Conv2dOptions {
     fn default() -> Self {
-        Self { strides: [1, 1], pads_begin: [0, 0], pads_end: [0, 0], dilations: [1, 1], groups: 1 }
+        Self {
+            strides: [1, 1],
+            pads_begin: [0, 0],
+            pads_end: [0, 0],
+            dilations: [1, 1],
+            groups: 1,
+        }
     }
 }
 
@@ -95,17 +101,34 @@ const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
 
 fn choose(g: &Geometry, max_invocations: u32) -> Method {
-    let positions = g.batch.saturating_mul(g.output[0]).saturating_mul(g.output[1]);
+    let positions = g
+        .batch
+        .saturating_mul(g.output[0])
+        .saturating_mul(g.output[1]);
     let full = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
-    if full && max_invocations >= TILE_WG { Method::Tiled } else { Method::Direct }
+    if full && max_invocations >= TILE_WG {
+        Method::Tiled
+    } else {
+        Method::Direct
+    }
 }
 
 fn choice(dtype: DType, method: Method, bias: bool) -> KernelChoice {
     let choice = KernelChoice::new(OP)
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
-        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype), prelude::cell(dtype), "conv/params.wgsl"])
-        .part(if bias { "conv/bias.wgsl" } else { "conv/no_bias.wgsl" })
+        .parts(&[
+            prelude::FLOAT,
+            prelude::load(dtype),
+            prelude::store(dtype),
+            prelude::cell(dtype),
+            "conv/params.wgsl",
+        ])
+        .part(if bias {
+            "conv/bias.wgsl"
+        } else {
+            "conv/no_bias.wgsl"
+        })
         .without_zeroed_memory();
     match method {
         Method::Direct => choice.name("direct").part("conv/direct.wgsl"),
@@ -160,7 +183,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for method in [Method::Direct, Method::Tiled] {
             for bias in [false, true] {
-                all.push(Candidate::new(choice(dtype, method, bias), ConvParams::FIELDS));
+                all.push(Candidate::new(
+                    choice(dtype, method, bias),
+                    ConvParams::FIELDS,
+                ));
             }
         }
     }
@@ -184,30 +210,55 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         if !x.dtype.is_float() {
-            return Err(KernelError::Dtype { op: OP, operand: "x", rule: "it must be a float", got: x.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "x",
+                rule: "it must be a float",
+                got: x.dtype,
+            });
         }
         let others = [("w", Some(w)), ("bias", bias), ("out", Some(out))];
         for (operand, view) in others {
             if let Some(view) = view.filter(|view| view.dtype != x.dtype) {
-                return Err(KernelError::Dtype { op: OP, operand, rule: "it must have the dtype of x", got: view.dtype });
+                return Err(KernelError::Dtype {
+                    op: OP,
+                    operand,
+                    rule: "it must have the dtype of x",
+                    got: view.dtype,
+                });
             }
         }
         let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        let dims = [g.batch, g.filters.saturating_mul(options.groups), g.output[0], g.output[1]];
+        let dims = [
+            g.batch,
+            g.filters.saturating_mul(options.groups),
+            g.output[0],
+            g.output[1],
+        ];
         let expected = Shape::new(dims).map_err(KernelError::shape(OP))?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: OP, expected: Box::new(expected), got: Box::new(*out.shape()) });
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(expected),
+                got: Box::new(*out.shape()),
+            });
         }
         for count in [expected.len() as u64, g.depth() as u64] {
             if count > MAX_COUNT {
-                return Err(KernelError::IndexTooLarge { op: OP, elements: count, limit: MAX_COUNT });
+                return Err(KernelError::IndexTooLarge {
+                    op: OP,
+                    elements: count,
+                    limit: MAX_COUNT,
+                });
             }
         }
         if expected.is_empty() {
             return Ok(self.completion());
         }
         let inputs: Vec<&View> = [Some(x), Some(w), bias].into_iter().flatten().collect();
-        self.with_dense_out(OP, out, &inputs, |out| self.correlate(x, w, bias, options, &g, out))?;
+        self.with_dense_out(OP, out, &inputs, |out| {
+            self.correlate(x, w, bias, options, &g, out)
+        })?;
         Ok(self.completion())
     }
 
@@ -221,15 +272,23 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let limits = &self.device().caps().limits;
-        let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
+        let most = limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x);
         let method = choose(g, most);
-        let (image, filters, write) = (self.bind_read(OP, x)?, self.bind_read(OP, w)?, self.bind_write(OP, out)?);
+        let (image, filters, write) = (
+            self.bind_read(OP, x)?,
+            self.bind_read(OP, w)?,
+            self.bind_write(OP, out)?,
+        );
         let bound_bias = bias.map(|bias| self.bind_read(OP, bias)).transpose()?;
         let mut params = ConvParams {
             x_offset: image.offset,
             w_offset: filters.offset,
             bias_offset: bound_bias.as_ref().map_or(0, |bias| bias.offset),
-            bias_step: bias.and_then(|bias| bias.layout.strides().first()).map_or(0, |&step| wrap(step)),
+            bias_step: bias
+                .and_then(|bias| bias.layout.strides().first())
+                .map_or(0, |&step| wrap(step)),
             out_offset: write.offset,
             x_strides: strides(x),
             w_strides: strides(w),
@@ -237,12 +296,14 @@ impl Executor {
         };
         let grid = match method {
             Method::Direct => {
-                let blocks = out.len() as u64 / (g.filters as u64).max(1) * (g.filters as u64).div_ceil(4);
+                let blocks =
+                    out.len() as u64 / (g.filters as u64).max(1) * (g.filters as u64).div_ceil(4);
                 params.tiles_m = 0;
                 Grid::elements(blocks, 1)
             }
             Method::Tiled => {
-                let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n) * options.groups as u64;
+                let tiles =
+                    u64::from(params.tiles_m) * u64::from(params.tiles_n) * options.groups as u64;
                 // The tiled body's batch is the group.
                 Grid::elements(tiles * u64::from(TILE_WG), 1)
             }
@@ -250,7 +311,12 @@ impl Executor {
         let mut args = vec![image.arg, filters.arg];
         args.extend(bound_bias.map(|bias| bias.arg));
         args.push(write.arg);
-        self.launch(&choice(x.dtype, method, bias.is_some()), &args, &params, grid)
+        self.launch(
+            &choice(x.dtype, method, bias.is_some()),
+            &args,
+            &params,
+            grid,
+        )
     }
 }
 
@@ -260,17 +326,41 @@ mod tests {
     use super::*;
 
     fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
-        let options = Conv2dOptions { groups, ..Conv2dOptions::default() };
-        let g = Geometry::new(&Shape::new(x).unwrap(), &Shape::new(w).unwrap(), None, &options).unwrap();
+        let options = Conv2dOptions {
+            groups,
+            ..Conv2dOptions::default()
+        };
+        let g = Geometry::new(
+            &Shape::new(x).unwrap(),
+            &Shape::new(w).unwrap(),
+            None,
+            &options,
+        )
+        .unwrap();
         choose(&g, most)
     }
 
     #[test]
     fn many_filters_take_the_tiled_kernel_and_few_the_direct_one() {
-        assert_eq!(method([1, 16, 28, 28], [32, 16, 3, 3], 1, 256), Method::Tiled);
-        assert_eq!(method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128), Method::Direct);
-        assert_eq!(method([1, 32, 28, 28], [32, 1, 3, 3], 32, 256), Method::Direct);
-        assert_eq!(method([1, 1, 28, 28], [32, 1, 3, 3], 1, 256), Method::Direct);
-        assert_eq!(method([1, 16, 3, 3], [32, 16, 3, 3], 1, 256), Method::Direct);
+        assert_eq!(
+            method([1, 16, 28, 28], [32, 16, 3, 3], 1, 256),
+            Method::Tiled
+        );
+        assert_eq!(
+            method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 32, 28, 28], [32, 1, 3, 3], 32, 256),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 1, 28, 28], [32, 1, 3, 3], 1, 256),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 16, 3, 3], [32, 16, 3, 3], 1, 256),
+            Method::Direct
+        );
     }
 }

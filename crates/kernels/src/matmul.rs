@@ -70,14 +70,24 @@ fn base(input: DType, output: DType) -> KernelChoice {
 /// The dot kernel; in chunks it leaves accumulators for a reduction.
 fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
     let choice = if lanes.chunks == 1 {
-        base(input, output)
-            .name("dot")
-            .parts(&[prelude::cell(output), "matmul/params.wgsl", "matmul/dot_elem.wgsl", "matmul/dot.wgsl"])
+        base(input, output).name("dot").parts(&[
+            prelude::cell(output),
+            "matmul/params.wgsl",
+            "matmul/dot_elem.wgsl",
+            "matmul/dot.wgsl",
+        ])
     } else {
-        base(input, output).name("dot_chunks").parts(&["matmul/params.wgsl", "matmul/dot_acc.wgsl", "matmul/dot.wgsl"])
+        base(input, output).name("dot_chunks").parts(&[
+            "matmul/params.wgsl",
+            "matmul/dot_acc.wgsl",
+            "matmul/dot.wgsl",
+        ])
     };
     let choice = choice.constant("BATCH_AXES", batch_axes as f64);
-    lanes.constants().into_iter().fold(choice, |choice, (name, value)| choice.constant(name, value))
+    lanes
+        .constants()
+        .into_iter()
+        .fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
 /// The tiled kernel.
@@ -95,9 +105,21 @@ fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelCh
         .parts(&[
             "matmul/params.wgsl",
             "matmul/tile_origin.wgsl",
-            pick(tile.a_quads, "matmul/tile_a_quad.wgsl", "matmul/tile_a_word.wgsl"),
-            pick(tile.b_quads, "matmul/tile_b_quad.wgsl", "matmul/tile_b_word.wgsl"),
-            pick(tile.out_quads, "matmul/tile_out_quad.wgsl", "matmul/tile_out_cell.wgsl"),
+            pick(
+                tile.a_quads,
+                "matmul/tile_a_quad.wgsl",
+                "matmul/tile_a_word.wgsl",
+            ),
+            pick(
+                tile.b_quads,
+                "matmul/tile_b_quad.wgsl",
+                "matmul/tile_b_word.wgsl",
+            ),
+            pick(
+                tile.out_quads,
+                "matmul/tile_out_quad.wgsl",
+                "matmul/tile_out_cell.wgsl",
+            ),
             "matmul/tile.wgsl",
         ])
         .constant("WG", TILE_WG)
@@ -113,7 +135,11 @@ fn tiles(side: u64) -> u64 {
 
 fn params(p: &Problem) -> MatmulParams {
     let strides = |operand: usize| {
-        pack(p.batch.iter().map(|axis| wrap(axis.strides.get(operand).copied().unwrap_or(0))))
+        pack(
+            p.batch
+                .iter()
+                .map(|axis| wrap(axis.strides.get(operand).copied().unwrap_or(0))),
+        )
     };
     MatmulParams {
         m: narrow(p.m),
@@ -139,7 +165,10 @@ fn params(p: &Problem) -> MatmulParams {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for input in DType::ALL {
-        for output in DType::ALL.into_iter().filter(|&output| accepts(input, output)) {
+        for output in DType::ALL
+            .into_iter()
+            .filter(|&output| accepts(input, output))
+        {
             for split in [false, true] {
                 let lanes = lanes::choose(4, 1 << 16, Side::Reduced, split, CATALOGUE_WG);
                 all.push(dot(input, output, 1, &lanes));
@@ -156,7 +185,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
             }
         }
     }
-    all.into_iter().map(|choice| Candidate::new(choice, MatmulParams::FIELDS)).collect()
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, MatmulParams::FIELDS))
+        .collect()
 }
 
 impl Executor {
@@ -168,18 +199,37 @@ impl Executor {
     /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`].
     pub fn matmul(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
         if a.dtype.is_bool() {
-            return Err(KernelError::Dtype { op: OP, operand: "a", rule: "it must be a number", got: a.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "a",
+                rule: "it must be a number",
+                got: a.dtype,
+            });
         }
         if a.dtype != b.dtype {
-            return Err(KernelError::Dtype { op: OP, operand: "b", rule: "it must have the dtype of a", got: b.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "b",
+                rule: "it must have the dtype of a",
+                got: b.dtype,
+            });
         }
         if !accepts(a.dtype, out.dtype) {
             let rule = "it must have the dtype of a, or the one that sums are kept in";
-            return Err(KernelError::Dtype { op: OP, operand: "out", rule, got: out.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule,
+                got: out.dtype,
+            });
         }
         let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: OP, expected: Box::new(expected), got: Box::new(*out.shape()) });
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(expected),
+                got: Box::new(*out.shape()),
+            });
         }
         if expected.is_empty() {
             return Ok(self.completion());
@@ -197,7 +247,11 @@ impl Executor {
                 .max_compute_invocations_per_workgroup
                 .min(caps.limits.max_compute_workgroup_size_x),
         };
-        let (left, right, write) = (self.bind_read(OP, a)?, self.bind_read(OP, b)?, self.bind_write(OP, out)?);
+        let (left, right, write) = (
+            self.bind_read(OP, a)?,
+            self.bind_read(OP, b)?,
+            self.bind_write(OP, out)?,
+        );
         let params = MatmulParams {
             a_offset: left.offset,
             b_offset: right.offset,
@@ -214,7 +268,11 @@ impl Executor {
             }
             Choice::Dot(lanes) => lanes,
         };
-        let params = MatmulParams { chunks: lanes.chunks, chunk_len: lanes.chunk_len, ..params };
+        let params = MatmulParams {
+            chunks: lanes.chunks,
+            chunk_len: lanes.chunk_len,
+            ..params
+        };
         let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
         let choice = dot(a.dtype, out.dtype, axes, &lanes);
         if lanes.chunks == 1 {

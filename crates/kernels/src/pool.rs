@@ -126,13 +126,23 @@ fn choice(op: Pool, dtype: DType) -> KernelChoice {
     ]);
     let choice = match (op, dtype.is_float()) {
         (Pool::Average, _) => choice.part("pool/average.wgsl"),
-        (Pool::Max, true) => choice.parts(&["reduce/key/float.wgsl", "pool/max.wgsl"]).constant("LEAST", 0),
-        (Pool::Max, false) => choice.parts(&["reduce/key/int.wgsl", "pool/max.wgsl"]).constant("LEAST", 0),
+        (Pool::Max, true) => choice
+            .parts(&["reduce/key/float.wgsl", "pool/max.wgsl"])
+            .constant("LEAST", 0),
+        (Pool::Max, false) => choice
+            .parts(&["reduce/key/int.wgsl", "pool/max.wgsl"])
+            .constant("LEAST", 0),
     };
     choice.part("pool/body.wgsl")
 }
 
-fn params(op: Pool, x: &View, [_, channels, height, width]: [usize; 4], out: &View, o: &Pool2dOptions) -> PoolParams {
+fn params(
+    op: Pool,
+    x: &View,
+    [_, channels, height, width]: [usize; 4],
+    out: &View,
+    o: &Pool2dOptions,
+) -> PoolParams {
     let n = |value: usize| narrow(value as u64);
     let extent = |axis: usize| out.dims().get(axis).map_or(0, |&dim| n(dim));
     PoolParams {
@@ -164,7 +174,9 @@ fn params(op: Pool, x: &View, [_, channels, height, width]: [usize; 4], out: &Vi
 
 /// Both poolings for every dtype they accept.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let all = Pool::ALL.into_iter().flat_map(|op| DType::ALL.into_iter().map(move |dtype| (op, dtype)));
+    let all = Pool::ALL
+        .into_iter()
+        .flat_map(|op| DType::ALL.into_iter().map(move |dtype| (op, dtype)));
     all.filter(|(op, dtype)| op.accepts(*dtype))
         .map(|(op, dtype)| Candidate::new(choice(op, dtype), PoolParams::FIELDS))
         .collect()
@@ -177,26 +189,56 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] where [`Pool::accepts`] says no or the dtypes differ; [`KernelError::Operand`] for another
     /// rank; [`KernelError::Option`] for impossible windows; [`KernelError::Output`].
-    pub fn pool2d(&self, op: Pool, x: &View, options: &Pool2dOptions, out: &View) -> Result<Completion, KernelError> {
+    pub fn pool2d(
+        &self,
+        op: Pool,
+        x: &View,
+        options: &Pool2dOptions,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
         if !op.accepts(x.dtype) {
             let rule = "maxima need numbers, averages floats";
-            return Err(KernelError::Dtype { op: name, operand: "x", rule, got: x.dtype });
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "x",
+                rule,
+                got: x.dtype,
+            });
         }
         if out.dtype != x.dtype {
-            return Err(KernelError::Dtype { op: name, operand: "out", rule: "it must have the dtype of x", got: out.dtype });
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "out",
+                rule: "it must have the dtype of x",
+                got: out.dtype,
+            });
         }
         let &[batch, channels, height, width] = x.dims() else {
             let rule = "must have rank 4 (batch, channels, height, width)";
-            return Err(KernelError::Operand { op: name, operand: "x", rule, got: *x.shape() });
+            return Err(KernelError::Operand {
+                op: name,
+                operand: "x",
+                rule,
+                got: *x.shape(),
+            });
         };
         let [out_h, out_w] = pool2d_extents([height, width], options)?;
-        let expected = Shape::new([batch, channels, out_h, out_w]).map_err(KernelError::shape(name))?;
+        let expected =
+            Shape::new([batch, channels, out_h, out_w]).map_err(KernelError::shape(name))?;
         if expected != *out.shape() {
-            return Err(KernelError::Output { op: name, expected: Box::new(expected), got: Box::new(*out.shape()) });
+            return Err(KernelError::Output {
+                op: name,
+                expected: Box::new(expected),
+                got: Box::new(*out.shape()),
+            });
         }
         if expected.len() as u64 > MAX_COUNT {
-            return Err(KernelError::IndexTooLarge { op: name, elements: expected.len() as u64, limit: MAX_COUNT });
+            return Err(KernelError::IndexTooLarge {
+                op: name,
+                elements: expected.len() as u64,
+                limit: MAX_COUNT,
+            });
         }
         if expected.is_empty() {
             return Ok(self.completion());
@@ -208,7 +250,12 @@ impl Executor {
                 out_offset: write.offset,
                 ..params(op, x, [batch, channels, height, width], out, options)
             };
-            self.launch(&choice(op, x.dtype), &[read.arg, write.arg], &params, Grid::elements(out.len() as u64, 1))
+            self.launch(
+                &choice(op, x.dtype),
+                &[read.arg, write.arg],
+                &params,
+                Grid::elements(out.len() as u64, 1),
+            )
         })?;
         Ok(self.completion())
     }

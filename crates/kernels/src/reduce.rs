@@ -94,8 +94,12 @@ impl Reduce {
             (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl"],
             (Self::Sum, _) => &["reduce/op/sum.wgsl"],
             (Self::Mean, _) => &["reduce/op/mean.wgsl"],
-            (Self::Max | Self::Min, DType::F32) => &["reduce/key/float.wgsl", "reduce/op/extremum.wgsl"],
-            (Self::Max | Self::Min, DType::Bool) => &["reduce/key/bool.wgsl", "reduce/op/extremum.wgsl"],
+            (Self::Max | Self::Min, DType::F32) => {
+                &["reduce/key/float.wgsl", "reduce/op/extremum.wgsl"]
+            }
+            (Self::Max | Self::Min, DType::Bool) => {
+                &["reduce/key/bool.wgsl", "reduce/op/extremum.wgsl"]
+            }
             (Self::Max | Self::Min, _) => &["reduce/key/int.wgsl", "reduce/op/extremum.wgsl"],
         }
     }
@@ -125,7 +129,14 @@ enum Pass {
     Second,
 }
 
-fn choice(op: Reduce, input: DType, output: DType, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+fn choice(
+    op: Reduce,
+    input: DType,
+    output: DType,
+    pass: Pass,
+    walk: &Walk,
+    lanes: &Lanes,
+) -> KernelChoice {
     let (name, read, write) = match pass {
         Pass::Whole => ("whole", "reduce/input_elem.wgsl", "reduce/output_elem.wgsl"),
         Pass::First => ("first", "reduce/input_elem.wgsl", "reduce/output_acc.wgsl"),
@@ -140,7 +151,10 @@ fn choice(op: Reduce, input: DType, output: DType, pass: Pass, walk: &Walk, lane
     if pass != Pass::First {
         choice = choice.part(prelude::cell(output));
     }
-    choice = choice.part("reduce/index.wgsl").parts(op.operator(input)).parts(&[read, write, "reduce/body.wgsl"]);
+    choice = choice
+        .part("reduce/index.wgsl")
+        .parts(op.operator(input))
+        .parts(&[read, write, "reduce/body.wgsl"]);
     if matches!(op, Reduce::Max | Reduce::Min) {
         choice = choice.constant("LEAST", u32::from(op == Reduce::Min));
     }
@@ -149,7 +163,9 @@ fn choice(op: Reduce, input: DType, output: DType, pass: Pass, walk: &Walk, lane
 
 /// Adds the walk's override constants.
 pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-    walk.constants(lanes).into_iter().fold(choice, |choice, (name, value)| choice.constant(name, value))
+    walk.constants(lanes)
+        .into_iter()
+        .fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
 /// Every reduction of every dtype, in one pass and in two.
@@ -159,9 +175,15 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
     for op in Reduce::ALL {
         for input in DType::ALL {
-            for output in DType::ALL.into_iter().filter(|&output| op.accepts(input, output)) {
+            for output in DType::ALL
+                .into_iter()
+                .filter(|&output| op.accepts(input, output))
+            {
                 for pass in [Pass::Whole, Pass::First, Pass::Second] {
-                    all.push(Candidate::new(choice(op, input, output, pass, &walk, &lanes), WalkParams::FIELDS));
+                    all.push(Candidate::new(
+                        choice(op, input, output, pass, &walk, &lanes),
+                        WalkParams::FIELDS,
+                    ));
                 }
             }
         }
@@ -178,11 +200,22 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] where [`Reduce::accepts`] says no; [`KernelError::Shape`] for axes that `a` does not
     /// have; [`KernelError::Output`] if `out` has another number of elements.
-    pub fn reduce(&self, op: Reduce, a: &View, axes: &[usize], out: &View) -> Result<Completion, KernelError> {
+    pub fn reduce(
+        &self,
+        op: Reduce,
+        a: &View,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
         if !op.accepts(a.dtype, out.dtype) {
             return Err(if op == Reduce::Mean && !a.dtype.is_float() {
-                KernelError::Dtype { op: name, operand: "a", rule: "a mean needs floats", got: a.dtype }
+                KernelError::Dtype {
+                    op: name,
+                    operand: "a",
+                    rule: "a mean needs floats",
+                    got: a.dtype,
+                }
             } else {
                 KernelError::Dtype {
                     op: name,
@@ -201,7 +234,13 @@ impl Executor {
         Ok(self.completion())
     }
 
-    fn reduce_walk(&self, op: Reduce, a: &View, walk: &Walk, out: &View) -> Result<(), KernelError> {
+    fn reduce_walk(
+        &self,
+        op: Reduce,
+        a: &View,
+        walk: &Walk,
+        out: &View,
+    ) -> Result<(), KernelError> {
         let name = op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
@@ -222,8 +261,14 @@ impl Executor {
     }
 
     /// Scratch for `chunks` accumulators per output.
-    pub(crate) fn partials(&self, dtype: DType, outputs: u64, chunks: u32) -> Result<View, KernelError> {
-        let dims = [outputs, u64::from(chunks)].map(|dim| usize::try_from(dim).unwrap_or(usize::MAX));
+    pub(crate) fn partials(
+        &self,
+        dtype: DType,
+        outputs: u64,
+        chunks: u32,
+    ) -> Result<View, KernelError> {
+        let dims =
+            [outputs, u64::from(chunks)].map(|dim| usize::try_from(dim).unwrap_or(usize::MAX));
         let shape = Shape::new(dims).map_err(KernelError::shape("reduce"))?;
         self.alloc(&shape, dtype)
     }
@@ -243,21 +288,46 @@ impl Executor {
             return Ok(());
         };
         let walk = Walk::rows(outputs as u64, chunks as u64);
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, self.device().caps().workgroup_size);
+        let lanes = lanes::choose(
+            walk.outputs,
+            walk.len,
+            walk.side(),
+            false,
+            self.device().caps().workgroup_size,
+        );
         let choice = choice(op, input, out.dtype, Pass::Second, &walk, &lanes);
         let (read, write) = (self.bind_read(name, partial)?, self.bind_write(name, out)?);
         let params = walk.params(&lanes, read.offset, write.offset, op.identity(input), count);
-        self.launch(&choice, &[read.arg, write.arg], &params, Grid::elements(lanes.invocations(walk.outputs), 1))
+        self.launch(
+            &choice,
+            &[read.arg, write.arg],
+            &params,
+            Grid::elements(lanes.invocations(walk.outputs), 1),
+        )
     }
 }
 
 /// The output of a reduction must have one element per position of the kept axes.
-pub(crate) fn check_len(op: &'static str, a: &View, axes: &[usize], out: &View) -> Result<(), KernelError> {
-    let kept: Vec<usize> =
-        a.dims().iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, &dim)| dim).collect();
+pub(crate) fn check_len(
+    op: &'static str,
+    a: &View,
+    axes: &[usize],
+    out: &View,
+) -> Result<(), KernelError> {
+    let kept: Vec<usize> = a
+        .dims()
+        .iter()
+        .enumerate()
+        .filter(|(axis, _)| !axes.contains(axis))
+        .map(|(_, &dim)| dim)
+        .collect();
     let expected = Shape::new(kept).map_err(KernelError::shape(op))?;
     if expected.len() != out.len() {
-        return Err(KernelError::Output { op, expected: Box::new(expected), got: Box::new(*out.shape()) });
+        return Err(KernelError::Output {
+            op,
+            expected: Box::new(expected),
+            got: Box::new(*out.shape()),
+        });
     }
     Ok(())
 }
@@ -270,9 +340,18 @@ mod tests {
 
     #[test]
     fn sums_widen_and_extrema_keep_their_dtype() {
-        assert!(Reduce::Sum.accepts(DType::Bool, DType::I32) && !Reduce::Sum.accepts(DType::Bool, DType::Bool));
-        assert!(Reduce::Sum.accepts(DType::F16, DType::F32) && !Reduce::Sum.accepts(DType::F32, DType::F16));
-        assert!(!Reduce::Mean.accepts(DType::I32, DType::I32) && Reduce::Mean.accepts(DType::BF16, DType::BF16));
+        assert!(
+            Reduce::Sum.accepts(DType::Bool, DType::I32)
+                && !Reduce::Sum.accepts(DType::Bool, DType::Bool)
+        );
+        assert!(
+            Reduce::Sum.accepts(DType::F16, DType::F32)
+                && !Reduce::Sum.accepts(DType::F32, DType::F16)
+        );
+        assert!(
+            !Reduce::Mean.accepts(DType::I32, DType::I32)
+                && Reduce::Mean.accepts(DType::BF16, DType::BF16)
+        );
         for dtype in DType::ALL {
             assert!(Reduce::Max.accepts(dtype, dtype));
             assert_eq!(Reduce::Min.accepts(dtype, DType::F32), dtype == DType::F32);

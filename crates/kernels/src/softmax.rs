@@ -43,7 +43,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
-    floats.map(|dtype| Candidate::new(choice(dtype, &walk, &lanes), WalkParams::FIELDS)).collect()
+    floats
+        .map(|dtype| Candidate::new(choice(dtype, &walk, &lanes), WalkParams::FIELDS))
+        .collect()
 }
 
 impl Executor {
@@ -55,17 +57,37 @@ impl Executor {
     /// not have; [`KernelError::Output`] for another shape.
     pub fn softmax(&self, a: &View, axis: usize, out: &View) -> Result<Completion, KernelError> {
         if !a.dtype.is_float() {
-            return Err(KernelError::Dtype { op: OP, operand: "a", rule: "it must be a float", got: a.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "a",
+                rule: "it must be a float",
+                got: a.dtype,
+            });
         }
         if out.dtype != a.dtype {
-            return Err(KernelError::Dtype { op: OP, operand: "out", rule: "it must have the input's dtype", got: out.dtype });
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule: "it must have the input's dtype",
+                got: out.dtype,
+            });
         }
         if axis >= a.rank().max(1) {
             let axis = isize::try_from(axis).unwrap_or(isize::MAX);
-            return Err(KernelError::Shape { op: OP, source: ShapeError::AxisOutOfRange { axis, rank: a.rank() } });
+            return Err(KernelError::Shape {
+                op: OP,
+                source: ShapeError::AxisOutOfRange {
+                    axis,
+                    rank: a.rank(),
+                },
+            });
         }
         if out.shape() != a.shape() {
-            return Err(KernelError::Output { op: OP, expected: Box::new(*a.shape()), got: Box::new(*out.shape()) });
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(*a.shape()),
+                got: Box::new(*out.shape()),
+            });
         }
         let walk = Walk::new(OP, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
@@ -79,7 +101,12 @@ impl Executor {
             let lowest = lowest_key(a.dtype, false);
             let params = walk.params(&lanes, read.offset, write.offset, lowest, inner as u64);
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            self.launch(&choice(a.dtype, &walk, &lanes), &[read.arg, write.arg], &params, grid)
+            self.launch(
+                &choice(a.dtype, &walk, &lanes),
+                &[read.arg, write.arg],
+                &params,
+                grid,
+            )
         })?;
         Ok(self.completion())
     }

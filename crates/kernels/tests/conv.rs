@@ -16,7 +16,14 @@ fn dims4(operand: &Operand) -> [usize; 4] {
     operand.view.dims().try_into().unwrap()
 }
 
-fn run(exec: &Executor, x: &Operand, w: &Operand, bias: Option<&Operand>, options: &Conv2dOptions, front: usize) {
+fn run(
+    exec: &Executor,
+    x: &Operand,
+    w: &Operand,
+    bias: Option<&Operand>,
+    options: &Conv2dOptions,
+    front: usize,
+) {
     let dtype = x.view.dtype;
     let ([n, _, h, width], [m, c, kh, kw]) = (dims4(x), dims4(w));
     let extent = |axis: usize, len: usize, kernel: usize| {
@@ -25,19 +32,38 @@ fn run(exec: &Executor, x: &Operand, w: &Operand, bias: Option<&Operand>, option
     };
     let size = [extent(0, h, kh), extent(1, width, kw)];
     let out = output(exec, dtype, &[n, m, size[0], size[1]], front);
-    let _done = exec.conv2d(&x.view, &w.view, bias.map(|b| &b.view), options, &out.view).unwrap();
-    let terms = conv2d((&x.values, dims4(x)), (&w.values, dims4(w)), bias.map(|b| &b.values[..]), options, size);
-    let expected: Vec<Expected> =
-        terms.iter().map(|t| Expected::sum(t.value, t.magnitude, c * kh * kw + 1, dtype)).collect();
-    let what = format!("{dtype} {:?} by {:?} {options:?}", x.view.layout, w.view.layout);
+    let _done = exec
+        .conv2d(&x.view, &w.view, bias.map(|b| &b.view), options, &out.view)
+        .unwrap();
+    let terms = conv2d(
+        (&x.values, dims4(x)),
+        (&w.values, dims4(w)),
+        bias.map(|b| &b.values[..]),
+        options,
+        size,
+    );
+    let expected: Vec<Expected> = terms
+        .iter()
+        .map(|t| Expected::sum(t.value, t.magnitude, c * kh * kw + 1, dtype))
+        .collect();
+    let what = format!(
+        "{dtype} {:?} by {:?} {options:?}",
+        x.view.layout, w.view.layout
+    );
     check(&what, &out.read(exec), &expected);
 }
 
 #[test]
 fn every_dtype_and_arrangement_in_both_kernels() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(1);
-    let options = Conv2dOptions { pads_begin: [1, 0], pads_end: [0, 2], ..Conv2dOptions::default() };
+    let options = Conv2dOptions {
+        pads_begin: [1, 0],
+        pads_end: [0, 2],
+        ..Conv2dOptions::default()
+    };
     for dtype in FLOATS {
         for arrangement in Arrangement::ALL {
             for (x, w) in [([2, 3, 6, 7], [5, 3, 3, 2]), ([2, 3, 6, 7], [17, 3, 3, 2])] {
@@ -53,11 +79,17 @@ fn every_dtype_and_arrangement_in_both_kernels() {
 
 #[test]
 fn strides_padding_dilation_and_groups_agree_with_the_reference() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(2);
     for case in 0..50 {
         let groups = rng.pick(&[1, 1, 2, 3]);
-        let per_group = if case % 2 == 0 { 1 + rng.below(6) } else { 16 + rng.below(4) };
+        let per_group = if case % 2 == 0 {
+            1 + rng.below(6)
+        } else {
+            16 + rng.below(4)
+        };
         let channels = 1 + rng.below(5);
         let kernel = [1 + rng.below(3), 1 + rng.below(4)];
         let options = Conv2dOptions {
@@ -67,24 +99,49 @@ fn strides_padding_dilation_and_groups_agree_with_the_reference() {
             dilations: [1 + rng.below(2), 1 + rng.below(3)],
             groups,
         };
-        let size = [0, 1].map(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1 + rng.below(9));
+        let size =
+            [0, 1].map(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1 + rng.below(9));
         let x = [1 + rng.below(3), channels * groups, size[0], size[1]];
         let w = [per_group * groups, channels, kernel[0], kernel[1]];
         let x = random(&exec, DType::F32, &x, rng.pick(&Arrangement::ALL), &mut rng);
         let w = random(&exec, DType::F32, &w, rng.pick(&Arrangement::ALL), &mut rng);
-        let bias = random(&exec, DType::F32, &[per_group * groups], Arrangement::Contiguous, &mut rng);
+        let bias = random(
+            &exec,
+            DType::F32,
+            &[per_group * groups],
+            Arrangement::Contiguous,
+            &mut rng,
+        );
         let front = rng.below(5);
-        run(&exec, &x, &w, (case % 3 > 0).then_some(&bias), &options, front);
+        run(
+            &exec,
+            &x,
+            &w,
+            (case % 3 > 0).then_some(&bias),
+            &options,
+            front,
+        );
     }
 }
 
 #[test]
 fn more_than_one_tile_of_filters_and_positions() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(3);
-    for (x, w) in [([1, 8, 17, 19], [67, 8, 3, 3]), ([3, 16, 9, 7], [64, 16, 1, 1]), ([1, 32, 12, 12], [32, 1, 3, 3])] {
+    for (x, w) in [
+        ([1, 8, 17, 19], [67, 8, 3, 3]),
+        ([3, 16, 9, 7], [64, 16, 1, 1]),
+        ([1, 32, 12, 12], [32, 1, 3, 3]),
+    ] {
         let groups = x[1] / w[1];
-        let options = Conv2dOptions { groups, pads_begin: [1, 1], pads_end: [1, 1], ..Conv2dOptions::default() };
+        let options = Conv2dOptions {
+            groups,
+            pads_begin: [1, 1],
+            pads_end: [1, 1],
+            ..Conv2dOptions::default()
+        };
         let x = random(&exec, DType::F32, &x, Arrangement::Contiguous, &mut rng);
         let w = random(&exec, DType::F32, &w, Arrangement::Contiguous, &mut rng);
         run(&exec, &x, &w, None, &options, 0);
@@ -92,20 +149,54 @@ fn more_than_one_tile_of_filters_and_positions() {
 }
 
 #[test]
+fn small_workgroups_and_default_limits_give_the_same() {
+    let mut rng = Random(4);
+    let options = Conv2dOptions {
+        pads_begin: [1, 1],
+        pads_end: [1, 1],
+        ..Conv2dOptions::default()
+    };
+    for exec in [common::narrow_executor(), common::plain_executor()]
+        .into_iter()
+        .flatten()
+    {
+        // With 8 invocations 700 x 800 positions are more than one row of workgroups.
+        for (x, w) in [
+            ([1, 1, 700, 800], [1, 1, 3, 3]),
+            ([1, 4, 9, 11], [20, 4, 3, 3]),
+        ] {
+            let x = random(&exec, DType::F16, &x, Arrangement::Contiguous, &mut rng);
+            let w = random(&exec, DType::F16, &w, Arrangement::Contiguous, &mut rng);
+            run(&exec, &x, &w, None, &options, 0);
+        }
+    }
+}
+
+#[test]
 fn filters_are_not_turned() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let x = given(&exec, DType::F32, &[1, 1, 1, 3], &[1.0, 2.0, 3.0]);
     let w = given(&exec, DType::F32, &[1, 1, 1, 2], &[1.0, 0.0]);
     let out = output(&exec, DType::F32, &[1, 1, 1, 2], 0);
-    let _done = exec.conv2d(&x.view, &w.view, None, &Conv2dOptions::default(), &out.view).unwrap();
+    let _done = exec
+        .conv2d(&x.view, &w.view, None, &Conv2dOptions::default(), &out.view)
+        .unwrap();
     assert_eq!(out.read(&exec), [1.0, 2.0]);
 }
 
 #[test]
 fn no_images_and_no_channels_are_fine() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let options = Conv2dOptions::default();
-    for (x, w) in [([0, 3, 6, 7], [5, 3, 3, 2]), ([2, 0, 6, 7], [5, 0, 3, 2]), ([2, 3, 6, 7], [0, 3, 3, 2])] {
+    for (x, w) in [
+        ([0, 3, 6, 7], [5, 3, 3, 2]),
+        ([2, 0, 6, 7], [5, 0, 3, 2]),
+        ([2, 3, 6, 7], [0, 3, 3, 2]),
+    ] {
         let x = operands::operand(&exec, DType::F32, &x, Arrangement::Contiguous, || 1.0);
         let w = operands::operand(&exec, DType::F32, &w, Arrangement::Contiguous, || 1.0);
         run(&exec, &x, &w, None, &options, 0);
@@ -114,17 +205,42 @@ fn no_images_and_no_channels_are_fine() {
 
 #[test]
 fn wrong_calls_are_typed_errors() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let f = |dims: &[usize]| view(DType::F32, dims);
     let options = Conv2dOptions::default();
-    let conv = |x: &View, w: &View, bias: Option<&View>, out: &View| exec.conv2d(x, w, bias, &options, out).unwrap_err();
+    let conv = |x: &View, w: &View, bias: Option<&View>, out: &View| {
+        exec.conv2d(x, w, bias, &options, out).unwrap_err()
+    };
     let (x, w, out) = (f(&[1, 3, 5, 5]), f(&[2, 3, 3, 3]), f(&[1, 2, 3, 3]));
-    assert!(matches!(conv(&f(&[3, 5, 5]), &w, None, &out), KernelError::Operand { .. }));
-    assert!(matches!(conv(&x, &f(&[2, 4, 3, 3]), None, &out), KernelError::Operands { .. }));
-    assert!(matches!(conv(&x, &w, Some(&f(&[3])), &out), KernelError::Operands { .. }));
-    assert!(matches!(conv(&x, &w, Some(&view(DType::F16, &[2])), &out), KernelError::Dtype { .. }));
-    assert!(matches!(conv(&x, &f(&[2, 3, 6, 3]), None, &out), KernelError::Option { .. }));
-    assert!(matches!(conv(&x, &w, None, &f(&[1, 2, 3, 4])), KernelError::Output { .. }));
-    assert!(matches!(conv(&view(DType::I32, &[1, 3, 5, 5]), &w, None, &out), KernelError::Dtype { .. }));
+    assert!(matches!(
+        conv(&f(&[3, 5, 5]), &w, None, &out),
+        KernelError::Operand { .. }
+    ));
+    assert!(matches!(
+        conv(&x, &f(&[2, 4, 3, 3]), None, &out),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        conv(&x, &w, Some(&f(&[3])), &out),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        conv(&x, &w, Some(&view(DType::F16, &[2])), &out),
+        KernelError::Dtype { .. }
+    ));
+    assert!(matches!(
+        conv(&x, &f(&[2, 3, 6, 3]), None, &out),
+        KernelError::Option { .. }
+    ));
+    assert!(matches!(
+        conv(&x, &w, None, &f(&[1, 2, 3, 4])),
+        KernelError::Output { .. }
+    ));
+    assert!(matches!(
+        conv(&view(DType::I32, &[1, 3, 5, 5]), &w, None, &out),
+        KernelError::Dtype { .. }
+    ));
 }

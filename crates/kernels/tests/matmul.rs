@@ -6,20 +6,34 @@ mod common;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape, worst};
+use operands::{
+    Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape, worst,
+};
 use ziggurat_kernels::core::{broadcast_shapes, decode, encode};
 use ziggurat_kernels::reference::matmul::{Extents, matmul, matmul_wrapping};
 use ziggurat_kernels::{DType, Executor, KernelError};
 
-const NUMBERS: [DType; 7] =
-    [DType::F32, DType::F16, DType::BF16, DType::I32, DType::U32, DType::I8, DType::U8];
+const NUMBERS: [DType; 7] = [
+    DType::F32,
+    DType::F16,
+    DType::BF16,
+    DType::I32,
+    DType::U32,
+    DType::I8,
+    DType::U8,
+];
 
 /// What `a @ b` should be, broadcast batches written out.
 fn expected(a: &Operand, b: &Operand, dtype: DType, batch: &[usize]) -> Vec<Expected> {
     let (a_dims, b_dims) = (a.view.dims(), b.view.dims());
     let (m, k) = (a_dims[a_dims.len() - 2], a_dims[a_dims.len() - 1]);
     let n = b_dims[b_dims.len() - 1];
-    let e = Extents { batch: batch.iter().product(), m, n, k };
+    let e = Extents {
+        batch: batch.iter().product(),
+        m,
+        n,
+        k,
+    };
     let spread = |operand: &Operand, rows: usize, cols: usize| -> Vec<f64> {
         let own = ziggurat_kernels::Layout::contiguous(*operand.view.shape());
         let full = own.expand(shape(&[batch, &[rows, cols]].concat())).unwrap();
@@ -28,7 +42,10 @@ fn expected(a: &Operand, b: &Operand, dtype: DType, batch: &[usize]) -> Vec<Expe
     let (left, right) = (spread(a, m, k), spread(b, k, n));
     if dtype.is_float() {
         let terms = matmul(&left, &right, e);
-        return terms.iter().map(|t| Expected::sum(t.value, t.magnitude, k, dtype)).collect();
+        return terms
+            .iter()
+            .map(|t| Expected::sum(t.value, t.magnitude, k, dtype))
+            .collect();
     }
     let ints = |values: &[f64]| values.iter().map(|&v| v as i64).collect::<Vec<_>>();
     let wrap = |v: i64| match dtype {
@@ -37,7 +54,10 @@ fn expected(a: &Operand, b: &Operand, dtype: DType, batch: &[usize]) -> Vec<Expe
         DType::I8 => f64::from(v as i8),
         _ => f64::from(v as u8),
     };
-    matmul_wrapping(&ints(&left), &ints(&right), e).into_iter().map(|v| Expected::exact(wrap(v))).collect()
+    matmul_wrapping(&ints(&left), &ints(&right), e)
+        .into_iter()
+        .map(|v| Expected::exact(wrap(v)))
+        .collect()
 }
 
 fn out_dims(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<usize>) {
@@ -57,7 +77,9 @@ fn run(exec: &Executor, a: &Operand, b: &Operand, dtype: DType, front: usize) {
 
 #[test]
 fn every_dtype_and_arrangement_gives_the_products() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(1);
     for dtype in NUMBERS {
         for left in Arrangement::ALL {
@@ -72,7 +94,9 @@ fn every_dtype_and_arrangement_gives_the_products() {
 
 #[test]
 fn vectors_of_every_dtype_and_arrangement_give_the_products() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(2);
     for dtype in NUMBERS {
         for arrangement in Arrangement::ALL {
@@ -85,11 +109,27 @@ fn vectors_of_every_dtype_and_arrangement_give_the_products() {
 
 #[test]
 fn extents_around_the_tile_and_of_one_are_right() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(3);
     for (m, n, k) in [
-        (63, 65, 15), (64, 64, 16), (65, 63, 17), (127, 129, 33), (128, 128, 64), (16, 16, 1), (17, 16, 2), (15, 64, 9),
-        (1, 1, 1), (1, 97, 31), (97, 1, 31), (2, 300, 257), (300, 2, 257), (1, 1, 4099), (1, 3, 70_001), (101, 103, 107),
+        (63, 65, 15),
+        (64, 64, 16),
+        (65, 63, 17),
+        (127, 129, 33),
+        (128, 128, 64),
+        (16, 16, 1),
+        (17, 16, 2),
+        (15, 64, 9),
+        (1, 1, 1),
+        (1, 97, 31),
+        (97, 1, 31),
+        (2, 300, 257),
+        (300, 2, 257),
+        (1, 1, 4099),
+        (1, 3, 70_001),
+        (101, 103, 107),
     ] {
         for (left, right) in [
             (Arrangement::Contiguous, Arrangement::Contiguous),
@@ -104,9 +144,15 @@ fn extents_around_the_tile_and_of_one_are_right() {
 
 #[test]
 fn empty_extents_give_zeros_or_nothing() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for (a, b) in [
-        (&[2, 0][..], &[0, 3][..]), (&[64, 0], &[0, 64]), (&[0, 4], &[4, 3]), (&[3, 4], &[4, 0]), (&[0, 3, 4], &[4, 5]),
+        (&[2, 0][..], &[0, 3][..]),
+        (&[64, 0], &[0, 64]),
+        (&[0, 4], &[4, 3]),
+        (&[3, 4], &[4, 0]),
+        (&[0, 3, 4], &[4, 5]),
         (&[0, 0], &[0, 0]),
     ] {
         for dtype in NUMBERS {
@@ -119,7 +165,9 @@ fn empty_extents_give_zeros_or_nothing() {
 
 #[test]
 fn batches_broadcast_like_numpy() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(4);
     for (a, b) in [
         (&[2, 1, 3, 4][..], &[5, 4, 6][..]),
@@ -138,22 +186,65 @@ fn batches_broadcast_like_numpy() {
 
 #[test]
 fn random_shapes_agree_with_the_reference() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(5);
     for _ in 0..60 {
         let dtype = rng.pick(&NUMBERS);
         let [m, n, k] = [(); 3].map(|()| rng.below(90));
         let batch: Vec<usize> = (0..rng.below(3)).map(|_| 1 + rng.below(3)).collect();
         let (left, right) = (rng.pick(&Arrangement::ALL), rng.pick(&Arrangement::ALL));
-        let a = random(&exec, dtype, &[&batch[..], &[m, k]].concat(), left, &mut rng);
+        let a = random(
+            &exec,
+            dtype,
+            &[&batch[..], &[m, k]].concat(),
+            left,
+            &mut rng,
+        );
         let b = random(&exec, dtype, &[k, n], right, &mut rng);
         run(&exec, &a, &b, dtype, rng.below(9));
     }
 }
 
 #[test]
+fn small_workgroups_and_default_limits_give_the_products_too() {
+    let mut rng = Random(9);
+    for exec in [common::narrow_executor(), common::plain_executor()]
+        .into_iter()
+        .flatten()
+    {
+        for (m, n, k) in [
+            (65, 63, 17),
+            (1, 97, 301),
+            (97, 1, 301),
+            (1, 1, 4099),
+            (3, 30_011, 2),
+        ] {
+            let a = random(
+                &exec,
+                DType::F16,
+                &[m, k],
+                Arrangement::Contiguous,
+                &mut rng,
+            );
+            let b = random(
+                &exec,
+                DType::F16,
+                &[k, n],
+                Arrangement::Transposed,
+                &mut rng,
+            );
+            run(&exec, &a, &b, DType::F16, 1);
+        }
+    }
+}
+
+#[test]
 fn zero_times_infinity_is_not_a_number_and_nothing_else_is() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for (m, n, k) in [(20, 20, 20), (1, 5, 70), (5, 1, 70)] {
         let mut a = vec![0.0; m * k];
         let b = vec![1.0; k * n];
@@ -173,9 +264,16 @@ fn zero_times_infinity_is_not_a_number_and_nothing_else_is() {
 
 #[test]
 fn floats_may_be_written_wider_and_bytes_too() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(6);
-    for (input, wide) in [(DType::F16, DType::F32), (DType::BF16, DType::F32), (DType::I8, DType::I32), (DType::U8, DType::U32)] {
+    for (input, wide) in [
+        (DType::F16, DType::F32),
+        (DType::BF16, DType::F32),
+        (DType::I8, DType::I32),
+        (DType::U8, DType::U32),
+    ] {
         for (m, n) in [(20, 24), (2, 24)] {
             let a = random(&exec, input, &[m, 40], Arrangement::Contiguous, &mut rng);
             let b = random(&exec, input, &[40, n], Arrangement::Contiguous, &mut rng);
@@ -186,32 +284,70 @@ fn floats_may_be_written_wider_and_bytes_too() {
 
 #[test]
 fn many_small_batches_fold_the_grid() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     // One workgroup per batch in the tiled kernel, more than 65,535 of them; all share one pair of matrices.
     let batch = 65_537;
     let mut rng = Random(7);
-    let a = random(&exec, DType::U8, &[16, 4], Arrangement::Contiguous, &mut rng);
-    let b = random(&exec, DType::U8, &[4, 16], Arrangement::Contiguous, &mut rng);
-    let spread = |o: &Operand, dims: &[usize]| o.view.with_layout(o.view.layout.expand(shape(dims)).unwrap()).unwrap();
+    let a = random(
+        &exec,
+        DType::U8,
+        &[16, 4],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let b = random(
+        &exec,
+        DType::U8,
+        &[4, 16],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let spread = |o: &Operand, dims: &[usize]| {
+        o.view
+            .with_layout(o.view.layout.expand(shape(dims)).unwrap())
+            .unwrap()
+    };
     let (wide_a, wide_b) = (spread(&a, &[batch, 16, 4]), spread(&b, &[batch, 4, 16]));
     // A batch stride of b that is not 0 keeps the batches apart.
     let out = output(&exec, DType::U8, &[batch, 16, 16], 0);
     let _done = exec.matmul(&wide_a, &wide_b, &out.view).unwrap();
     let one = expected(&a, &b, DType::U8, &[]);
     for (i, got) in out.read(&exec).chunks(256).enumerate() {
-        assert!(got.iter().zip(&one).all(|(g, e)| *g == e.value), "batch {i}");
+        assert!(
+            got.iter().zip(&one).all(|(g, e)| *g == e.value),
+            "batch {i}"
+        );
     }
 }
 
 #[test]
 fn an_output_that_is_an_input_or_strided_goes_through_scratch() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(8);
-    let a = random(&exec, DType::F32, &[20, 20], Arrangement::Contiguous, &mut rng);
-    let b = random(&exec, DType::F32, &[20, 20], Arrangement::Contiguous, &mut rng);
+    let a = random(
+        &exec,
+        DType::F32,
+        &[20, 20],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let b = random(
+        &exec,
+        DType::F32,
+        &[20, 20],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
     let wanted = expected(&a, &b, DType::F32, &[]);
     let transposed = output(&exec, DType::F32, &[20, 20], 1);
-    let view = transposed.view.with_layout(transposed.view.layout.transpose(0, 1).unwrap()).unwrap();
+    let view = transposed
+        .view
+        .with_layout(transposed.view.layout.transpose(0, 1).unwrap())
+        .unwrap();
     let _done = exec.matmul(&a.view, &b.view, &view).unwrap();
     let y = transposed.read(&exec);
     let back: Vec<f64> = (0..400).map(|i| y[(i % 20) * 20 + i / 20]).collect();
@@ -223,16 +359,27 @@ fn an_output_that_is_an_input_or_strided_goes_through_scratch() {
 
 #[test]
 fn operands_that_do_not_fit_are_typed_errors() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let f = |dims: &[usize]| view(DType::F32, dims);
-    let error = exec.matmul(&f(&[2, 3]), &f(&[4, 5]), &f(&[2, 5])).unwrap_err();
-    assert_eq!(error.to_string(), "matmul: inner dimensions differ: left is [2, 3], right is [4, 5]");
+    let error = exec
+        .matmul(&f(&[2, 3]), &f(&[4, 5]), &f(&[2, 5]))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "matmul: inner dimensions differ: left is [2, 3], right is [4, 5]"
+    );
     let wrong = [
         exec.matmul(&f(&[3]), &f(&[3, 5]), &f(&[5])),
         exec.matmul(&f(&[2, 3]), &f(&[3, 5]), &f(&[5, 2])),
         exec.matmul(&f(&[2, 3]), &view(DType::F16, &[3, 5]), &f(&[2, 5])),
-        exec.matmul(&view(DType::Bool, &[2, 3]), &view(DType::Bool, &[3, 5]), &view(DType::Bool, &[2, 5])),
+        exec.matmul(
+            &view(DType::Bool, &[2, 3]),
+            &view(DType::Bool, &[3, 5]),
+            &view(DType::Bool, &[2, 5]),
+        ),
         exec.matmul(&f(&[2, 3]), &f(&[3, 5]), &view(DType::F16, &[2, 5])),
     ];
     for result in wrong {
@@ -245,10 +392,25 @@ fn operands_that_do_not_fit_are_typed_errors() {
 
 #[test]
 fn the_comparison_catches_a_wrong_element() {
-    let wanted = [Expected::sum(1.0, 1.0, 4, DType::F32), Expected::exact(f64::NAN), Expected::exact(f64::INFINITY)];
-    assert_eq!(worst(&[1.0, f64::NAN, f64::INFINITY], &wanted).unwrap().0, 0.0);
-    for wrong in [[1.001, f64::NAN, f64::INFINITY], [1.0, 0.0, f64::INFINITY], [f64::NAN, f64::NAN, f64::INFINITY], [1.0, f64::NAN, f64::NEG_INFINITY]] {
+    let wanted = [
+        Expected::sum(1.0, 1.0, 4, DType::F32),
+        Expected::exact(f64::NAN),
+        Expected::exact(f64::INFINITY),
+    ];
+    assert_eq!(
+        worst(&[1.0, f64::NAN, f64::INFINITY], &wanted).unwrap().0,
+        0.0
+    );
+    for wrong in [
+        [1.001, f64::NAN, f64::INFINITY],
+        [1.0, 0.0, f64::INFINITY],
+        [f64::NAN, f64::NAN, f64::INFINITY],
+        [1.0, f64::NAN, f64::NEG_INFINITY],
+    ] {
         assert!(worst(&wrong, &wanted).unwrap().0 > 1.0, "{wrong:?}");
     }
-    assert_eq!(decode(DType::F16, &encode(DType::F16, &[65_520.0])), [f64::INFINITY]);
+    assert_eq!(
+        decode(DType::F16, &encode(DType::F16, &[65_520.0])),
+        [f64::INFINITY]
+    );
 }

@@ -6,7 +6,9 @@ mod common;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{Arrangement, Expected, Operand, Random, check, epsilon, given, operand, output, random, shape};
+use operands::{
+    Arrangement, Expected, Operand, Random, check, epsilon, given, operand, output, random, shape,
+};
 use ziggurat_kernels::reference::softmax::softmax;
 use ziggurat_kernels::{DType, Executor, KernelError};
 
@@ -20,18 +22,38 @@ fn run(exec: &Executor, a: &Operand, axis: usize, front: usize) {
     // Each weight is off by a few ULP, and so is the sum; the sum's rounding adds about the square root of its length.
     let len = dims.get(axis).copied().unwrap_or(1) as f64;
     let relative = (8.0 + 2.0 * len.sqrt()) * f64::from(f32::EPSILON) + epsilon(dtype);
-    let least = if dtype == DType::F16 { 2f64.powi(-25) } else { 1.2e-38 };
-    let (padded, axis) = if dims.is_empty() { (vec![1], 0) } else { (dims.to_vec(), axis) };
+    let least = if dtype == DType::F16 {
+        2f64.powi(-25)
+    } else {
+        1.2e-38
+    };
+    let (padded, axis) = if dims.is_empty() {
+        (vec![1], 0)
+    } else {
+        (dims.to_vec(), axis)
+    };
     let expected: Vec<Expected> = softmax(&a.values, &padded, axis)
         .into_iter()
-        .map(|y| Expected { value: y, bound: relative * y + least }.rounded(dtype))
+        .map(|y| {
+            Expected {
+                value: y,
+                bound: relative * y + least,
+            }
+            .rounded(dtype)
+        })
         .collect();
-    check(&format!("{dtype} {:?} along {axis}", a.view.layout), &out.read(exec), &expected);
+    check(
+        &format!("{dtype} {:?} along {axis}", a.view.layout),
+        &out.read(exec),
+        &expected,
+    );
 }
 
 #[test]
 fn every_dtype_and_arrangement_along_every_axis() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(1);
     for dtype in FLOATS {
         for arrangement in Arrangement::ALL {
@@ -45,12 +67,20 @@ fn every_dtype_and_arrangement_along_every_axis() {
 
 #[test]
 fn rows_of_any_length_are_right() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(2);
     for len in [1, 2, 3, 31, 64, 65, 255, 257, 1025, 100_003] {
         for (dims, axis) in [(vec![2, len], 1), (vec![len, 3], 0)] {
             let mut value = || rng.value(DType::F32) * 8.0;
-            let a = operand(&exec, DType::F32, &dims, Arrangement::Contiguous, &mut value);
+            let a = operand(
+                &exec,
+                DType::F32,
+                &dims,
+                Arrangement::Contiguous,
+                &mut value,
+            );
             run(&exec, &a, axis, 0);
         }
     }
@@ -58,10 +88,14 @@ fn rows_of_any_length_are_right() {
 
 #[test]
 fn random_shapes_agree_with_the_reference() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(3);
     for _ in 0..50 {
-        let dims: Vec<usize> = (0..1 + rng.below(5)).map(|_| rng.pick(&[0, 1, 2, 3, 5, 8, 13])).collect();
+        let dims: Vec<usize> = (0..1 + rng.below(5))
+            .map(|_| rng.pick(&[0, 1, 2, 3, 5, 8, 13]))
+            .collect();
         let (dtype, arrangement) = (rng.pick(&FLOATS), rng.pick(&Arrangement::ALL));
         let a = random(&exec, dtype, &dims, arrangement, &mut rng);
         let axis = rng.below(dims.len());
@@ -76,17 +110,41 @@ fn random_shapes_agree_with_the_reference() {
 }
 
 #[test]
+fn small_workgroups_and_default_limits_give_the_same() {
+    let mut rng = Random(4);
+    for exec in [common::narrow_executor(), common::plain_executor()]
+        .into_iter()
+        .flatten()
+    {
+        for (dims, axis) in [(&[7, 1025][..], 1), (&[300_001, 2], 1), (&[2, 3, 50], 0)] {
+            let a = random(&exec, DType::F16, dims, Arrangement::Contiguous, &mut rng);
+            run(&exec, &a, axis, 0);
+        }
+    }
+}
+
+#[test]
 fn a_scalar_is_one_row_of_one() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     run(&exec, &given(&exec, DType::F32, &[], &[5.0]), 0, 0);
 }
 
 #[test]
 fn rows_without_a_finite_maximum_are_not_numbers() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let inf = f64::INFINITY;
     for dtype in FLOATS {
-        let rows = [[-inf, -inf, -inf], [inf, 1.0, 2.0], [f64::NAN, 1.0, 2.0], [0.0, -inf, 0.0], [-inf, -inf, 3.0]];
+        let rows = [
+            [-inf, -inf, -inf],
+            [inf, 1.0, 2.0],
+            [f64::NAN, 1.0, 2.0],
+            [0.0, -inf, 0.0],
+            [-inf, -inf, 3.0],
+        ];
         let a = given(&exec, dtype, &[5, 3], rows.as_flattened());
         run(&exec, &a, 1, 0);
     }
@@ -94,14 +152,33 @@ fn rows_without_a_finite_maximum_are_not_numbers() {
 
 #[test]
 fn large_inputs_do_not_overflow() {
-    let Some(exec) = common::executor() else { return };
-    run(&exec, &given(&exec, DType::F32, &[2, 3], &[1000.0, 1001.0, -1000.0, -3e38, 3e38, 0.0]), 1, 0);
-    run(&exec, &given(&exec, DType::F32, &[3], &[-1000.0, -1001.0, -1086.0]), 0, 0);
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    run(
+        &exec,
+        &given(
+            &exec,
+            DType::F32,
+            &[2, 3],
+            &[1000.0, 1001.0, -1000.0, -3e38, 3e38, 0.0],
+        ),
+        1,
+        0,
+    );
+    run(
+        &exec,
+        &given(&exec, DType::F32, &[3], &[-1000.0, -1001.0, -1086.0]),
+        0,
+        0,
+    );
 }
 
 #[test]
 fn equal_halves_share_equally() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let a = operand(&exec, DType::F16, &[4096], Arrangement::Contiguous, || 1.0);
     let out = output(&exec, DType::F16, &[4096], 0);
     let _done = exec.softmax(&a.view, 0, &out.view).unwrap();
@@ -110,12 +187,26 @@ fn equal_halves_share_equally() {
 
 #[test]
 fn wrong_calls_are_typed_errors() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let a = view(DType::F32, &[2, 3]);
-    assert!(matches!(exec.softmax(&a, 2, &a).unwrap_err(), KernelError::Shape { .. }));
-    assert!(matches!(exec.softmax(&a, 0, &view(DType::F32, &[3, 2])).unwrap_err(), KernelError::Output { .. }));
-    assert!(matches!(exec.softmax(&a, 0, &view(DType::F16, &[2, 3])).unwrap_err(), KernelError::Dtype { .. }));
+    assert!(matches!(
+        exec.softmax(&a, 2, &a).unwrap_err(),
+        KernelError::Shape { .. }
+    ));
+    assert!(matches!(
+        exec.softmax(&a, 0, &view(DType::F32, &[3, 2])).unwrap_err(),
+        KernelError::Output { .. }
+    ));
+    assert!(matches!(
+        exec.softmax(&a, 0, &view(DType::F16, &[2, 3])).unwrap_err(),
+        KernelError::Dtype { .. }
+    ));
     let ints = view(DType::I32, &[2, 3]);
-    assert!(matches!(exec.softmax(&ints, 0, &ints).unwrap_err(), KernelError::Dtype { .. }));
+    assert!(matches!(
+        exec.softmax(&ints, 0, &ints).unwrap_err(),
+        KernelError::Dtype { .. }
+    ));
 }

@@ -50,15 +50,33 @@ pub(crate) fn choose(p: &Problem, limits: Limits) -> Choice {
         return Choice::Tile(tile(p));
     }
     // The larger matrix decides what neighbours should read.
-    let along_depth = if p.m <= p.n { p.b_depth.abs() == 1 } else { p.a_depth.abs() == 1 };
-    let side = if along_depth { Side::Reduced } else { Side::Kept };
-    Choice::Dot(lanes::choose(p.outputs(), p.k, side, true, limits.workgroup_size))
+    let along_depth = if p.m <= p.n {
+        p.b_depth.abs() == 1
+    } else {
+        p.a_depth.abs() == 1
+    };
+    let side = if along_depth {
+        Side::Reduced
+    } else {
+        Side::Kept
+    };
+    Choice::Dot(lanes::choose(
+        p.outputs(),
+        p.k,
+        side,
+        true,
+        limits.workgroup_size,
+    ))
 }
 
 fn tile(p: &Problem) -> Tile {
-    let quad = |n: u64| n % 4 == 0;
+    let quad = |n: u64| n.is_multiple_of(4);
     let stride = |s: isize| s % 4 == 0;
-    let batch = |operand: usize| p.batch.iter().all(|axis| axis.strides.get(operand).is_some_and(|&s| stride(s)));
+    let batch = |operand: usize| {
+        p.batch
+            .iter()
+            .all(|axis| axis.strides.get(operand).is_some_and(|&s| stride(s)))
+    };
     Tile {
         a_quads: p.a_depth == 1 && quad(p.k) && stride(p.a_row) && p.a_aligned && batch(0),
         b_quads: p.b_col == 1 && quad(p.n) && stride(p.b_depth) && p.b_aligned && batch(1),
@@ -74,7 +92,10 @@ mod tests {
     use super::*;
     use ziggurat_core::{Layout, Shape};
 
-    const LIMITS: Limits = Limits { workgroup_size: 256, max_invocations: 256 };
+    const LIMITS: Limits = Limits {
+        workgroup_size: 256,
+        max_invocations: 256,
+    };
 
     fn layout(dims: &[usize]) -> Layout {
         Layout::contiguous(Shape::new(dims).unwrap())
@@ -86,23 +107,41 @@ mod tests {
 
     #[test]
     fn aligned_matrices_move_in_quads() {
-        let all = Tile { a_quads: true, b_quads: true, out_quads: true, a_along_depth: true, b_along_depth: false };
-        assert_eq!(chosen(&layout(&[64, 32]), &layout(&[32, 64])), Choice::Tile(all));
+        let all = Tile {
+            a_quads: true,
+            b_quads: true,
+            out_quads: true,
+            a_along_depth: true,
+            b_along_depth: false,
+        };
+        assert_eq!(
+            chosen(&layout(&[64, 32]), &layout(&[32, 64])),
+            Choice::Tile(all)
+        );
     }
 
     #[test]
     fn odd_extents_and_offsets_move_word_by_word() {
-        let Choice::Tile(t) = chosen(&layout(&[17, 19]), &layout(&[19, 23])) else { unreachable!("not tiled") };
+        let Choice::Tile(t) = chosen(&layout(&[17, 19]), &layout(&[19, 23])) else {
+            unreachable!("not tiled")
+        };
         assert!(!t.a_quads && !t.b_quads && !t.out_quads);
         let sliced = layout(&[64, 33]).slice(1, 1, None, 1).unwrap();
-        let Choice::Tile(t) = chosen(&sliced, &layout(&[32, 64])) else { unreachable!("not tiled") };
+        let Choice::Tile(t) = chosen(&sliced, &layout(&[32, 64])) else {
+            unreachable!("not tiled")
+        };
         assert!(!t.a_quads && t.b_quads);
     }
 
     #[test]
     fn transposed_operands_load_along_their_contiguous_side() {
-        let (a, b) = (layout(&[32, 64]).transpose(0, 1).unwrap(), layout(&[64, 32]).transpose(0, 1).unwrap());
-        let Choice::Tile(t) = chosen(&a, &b) else { unreachable!("not tiled") };
+        let (a, b) = (
+            layout(&[32, 64]).transpose(0, 1).unwrap(),
+            layout(&[64, 32]).transpose(0, 1).unwrap(),
+        );
+        let Choice::Tile(t) = chosen(&a, &b) else {
+            unreachable!("not tiled")
+        };
         assert!(!t.a_along_depth && t.b_along_depth && !t.a_quads && !t.b_quads);
     }
 
@@ -113,12 +152,28 @@ mod tests {
             Choice::Tile(tile) => unreachable!("{tile:?}"),
         };
         assert_eq!(side(&layout(&[1, 512]), &layout(&[512, 300])), Side::Kept);
-        assert_eq!(side(&layout(&[1, 512]), &layout(&[300, 512]).transpose(0, 1).unwrap()), Side::Reduced);
-        assert_eq!(side(&layout(&[300, 512]), &layout(&[512, 1])), Side::Reduced);
-        let p = Problem::new(&layout(&[64, 64]), &layout(&[64, 64])).unwrap().0;
-        let small = Limits { workgroup_size: 64, max_invocations: 128 };
+        assert_eq!(
+            side(
+                &layout(&[1, 512]),
+                &layout(&[300, 512]).transpose(0, 1).unwrap()
+            ),
+            Side::Reduced
+        );
+        assert_eq!(
+            side(&layout(&[300, 512]), &layout(&[512, 1])),
+            Side::Reduced
+        );
+        let p = Problem::new(&layout(&[64, 64]), &layout(&[64, 64]))
+            .unwrap()
+            .0;
+        let small = Limits {
+            workgroup_size: 64,
+            max_invocations: 128,
+        };
         assert!(matches!(choose(&p, small), Choice::Dot(_)));
-        let empty = Problem::new(&layout(&[64, 0]), &layout(&[0, 64])).unwrap().0;
+        let empty = Problem::new(&layout(&[64, 0]), &layout(&[0, 64]))
+            .unwrap()
+            .0;
         assert!(matches!(choose(&empty, LIMITS), Choice::Dot(_)));
     }
 

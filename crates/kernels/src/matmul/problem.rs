@@ -33,7 +33,12 @@ pub(crate) struct Problem {
 
 /// The shape of `a @ b`, both of rank 2 or more.
 pub(crate) fn output_shape(a: &Shape, b: &Shape) -> Result<Shape, KernelError> {
-    let operands = |rule| KernelError::Operands { op: OP, rule, left: Box::new(*a), right: Box::new(*b) };
+    let operands = |rule| KernelError::Operands {
+        op: OP,
+        rule,
+        left: Box::new(*a),
+        right: Box::new(*b),
+    };
     let ([a_batch @ .., m, a_k], [b_batch @ .., b_k, n]) = (a.dims(), b.dims()) else {
         return Err(operands("both operands must have rank 2 or more"));
     };
@@ -41,8 +46,12 @@ pub(crate) fn output_shape(a: &Shape, b: &Shape) -> Result<Shape, KernelError> {
         return Err(operands("inner dimensions differ"));
     }
     let shape = KernelError::shape(OP);
-    let batches = [Shape::new(a_batch).map_err(&shape)?, Shape::new(b_batch).map_err(&shape)?];
-    let batch = broadcast_shapes(&batches).map_err(|_| operands("batch dimensions do not broadcast"))?;
+    let batches = [
+        Shape::new(a_batch).map_err(&shape)?,
+        Shape::new(b_batch).map_err(&shape)?,
+    ];
+    let batch =
+        broadcast_shapes(&batches).map_err(|_| operands("batch dimensions do not broadcast"))?;
     Shape::new([batch.dims(), &[*m, *n]].concat()).map_err(&shape)
 }
 
@@ -50,10 +59,14 @@ impl Problem {
     /// The problem of `a @ b` and the shape of its result.
     pub(crate) fn new(a: &Layout, b: &Layout) -> Result<(Self, Shape), KernelError> {
         let output = output_shape(a.shape(), b.shape())?;
-        let batch_dims = output.dims().split_last_chunk::<2>().map_or(&[][..], |(batch, _)| batch);
-        let (Some((_, &[m, k])), Some((_, &[_, n]))) =
-            (a.dims().split_last_chunk::<2>(), b.dims().split_last_chunk::<2>())
-        else {
+        let batch_dims = output
+            .dims()
+            .split_last_chunk::<2>()
+            .map_or(&[][..], |(batch, _)| batch);
+        let (Some((_, &[m, k])), Some((_, &[_, n]))) = (
+            a.dims().split_last_chunk::<2>(),
+            b.dims().split_last_chunk::<2>(),
+        ) else {
             return Err(KernelError::Operands {
                 op: OP,
                 rule: "both operands must have rank 2 or more",
@@ -62,19 +75,25 @@ impl Problem {
             });
         };
         let ([a_row, a_depth], [b_depth, b_col]) = (matrix_strides(a), matrix_strides(b));
-        let (a_batch, b_batch) = (batch_strides(a, batch_dims.len()), batch_strides(b, batch_dims.len()));
+        let (a_batch, b_batch) = (
+            batch_strides(a, batch_dims.len()),
+            batch_strides(b, batch_dims.len()),
+        );
         let axes: Vec<Axis<2>> = batch_dims
             .iter()
             .zip(a_batch.iter().zip(&b_batch))
-            .map(|(&dim, (&a, &b))| Axis { dim: dim as u64, strides: [a, b] })
+            .map(|(&dim, (&a, &b))| Axis {
+                dim: dim as u64,
+                strides: [a, b],
+            })
             .collect();
         let problem = Self {
             m: m as u64,
             n: n as u64,
             k: k as u64,
             batch: merge(&axes),
-            a_aligned: a.offset() % 4 == 0,
-            b_aligned: b.offset() % 4 == 0,
+            a_aligned: a.offset().is_multiple_of(4),
+            b_aligned: b.offset().is_multiple_of(4),
             a_row,
             a_depth,
             b_depth,
@@ -83,7 +102,11 @@ impl Problem {
         .with_rows_joined();
         for count in [output.len() as u64, problem.k] {
             if count > MAX_COUNT {
-                return Err(KernelError::IndexTooLarge { op: OP, elements: count, limit: MAX_COUNT });
+                return Err(KernelError::IndexTooLarge {
+                    op: OP,
+                    elements: count,
+                    limit: MAX_COUNT,
+                });
             }
         }
         Ok((problem, output))
@@ -97,8 +120,14 @@ impl Problem {
         let rows: Vec<Axis<1>> = self
             .batch
             .iter()
-            .map(|axis| Axis { dim: axis.dim, strides: [axis.strides[0]] })
-            .chain([Axis { dim: self.m, strides: [self.a_row] }])
+            .map(|axis| Axis {
+                dim: axis.dim,
+                strides: [axis.strides[0]],
+            })
+            .chain([Axis {
+                dim: self.m,
+                strides: [self.a_row],
+            }])
             .collect();
         match merge(&rows).as_slice() {
             [] => {
@@ -127,7 +156,10 @@ impl Problem {
 
 /// Strides of the last two axes; the caller has checked the rank.
 fn matrix_strides(layout: &Layout) -> [isize; 2] {
-    layout.strides().split_last_chunk::<2>().map_or([0, 0], |(_, last)| *last)
+    layout
+        .strides()
+        .split_last_chunk::<2>()
+        .map_or([0, 0], |(_, last)| *last)
 }
 
 /// Strides of an operand's batch axes seen through a batch of `rank` axes: 0 where it is broadcast.
@@ -158,7 +190,19 @@ mod tests {
     fn batches_broadcast_with_stride_zero() {
         let (p, shape) = problem(&[2, 1, 3, 4], &[5, 4, 6]);
         assert_eq!(shape.dims(), [2, 5, 3, 6]);
-        assert_eq!(p.batch, [Axis { dim: 2, strides: [12, 0] }, Axis { dim: 5, strides: [0, 24] }]);
+        assert_eq!(
+            p.batch,
+            [
+                Axis {
+                    dim: 2,
+                    strides: [12, 0]
+                },
+                Axis {
+                    dim: 5,
+                    strides: [0, 24]
+                }
+            ]
+        );
         assert_eq!((p.m, p.n, p.k), (3, 6, 4));
     }
 
@@ -183,7 +227,10 @@ mod tests {
     #[test]
     fn shapes_that_do_not_fit_are_errors_with_both_shapes() {
         let error = Problem::new(&layout(&[2, 3]), &layout(&[4, 5])).unwrap_err();
-        assert_eq!(error.to_string(), "matmul: inner dimensions differ: left is [2, 3], right is [4, 5]");
+        assert_eq!(
+            error.to_string(),
+            "matmul: inner dimensions differ: left is [2, 3], right is [4, 5]"
+        );
         assert!(Problem::new(&layout(&[3]), &layout(&[3, 5])).is_err());
         assert!(Problem::new(&layout(&[2, 3, 4]), &layout(&[3, 4, 5])).is_err());
     }

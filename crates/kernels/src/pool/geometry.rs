@@ -13,7 +13,10 @@ const OP: &str = "pool2d";
 ///
 /// # Errors
 /// [`KernelError::Option`] for a zero kernel, stride or dilation, or a window larger than the padded input.
-pub fn pool2d_extents(input: [usize; 2], options: &Pool2dOptions) -> Result<[usize; 2], KernelError> {
+pub fn pool2d_extents(
+    input: [usize; 2],
+    options: &Pool2dOptions,
+) -> Result<[usize; 2], KernelError> {
     let mut output = [0; 2];
     for (axis, slot) in output.iter_mut().enumerate() {
         let kernel = at_least_one("kernel", options.kernel[axis])?;
@@ -34,7 +37,11 @@ pub fn pool2d_extents(input: [usize; 2], options: &Pool2dOptions) -> Result<[usi
             let extent = free.div_ceil(stride) + 1;
             // The last window starts at (extent − 1) · stride in padded coordinates.
             let last = (extent - 1).saturating_mul(stride);
-            if extent > 1 && last >= input[axis] + begin { extent - 1 } else { extent }
+            if extent > 1 && last >= input[axis] + begin {
+                extent - 1
+            } else {
+                extent
+            }
         } else {
             free / stride + 1
         };
@@ -44,7 +51,12 @@ pub fn pool2d_extents(input: [usize; 2], options: &Pool2dOptions) -> Result<[usi
 
 fn at_least_one(option: &'static str, value: usize) -> Result<usize, KernelError> {
     if value == 0 || value > 1 << 30 {
-        return Err(KernelError::Option { op: OP, option, rule: "must be from 1 to 2^30", got: signed(value) });
+        return Err(KernelError::Option {
+            op: OP,
+            option,
+            rule: "must be from 1 to 2^30",
+            got: signed(value),
+        });
     }
     Ok(value)
 }
@@ -83,12 +95,30 @@ mod tests {
     fn impossible_windows_are_errors() {
         let base = Pool2dOptions::new([2, 2]);
         for options in [
-            Pool2dOptions { kernel: [0, 1], ..base.clone() },
-            Pool2dOptions { kernel: [1, 9], ..base.clone() },
-            Pool2dOptions { strides: [0, 1], ..base.clone() },
-            Pool2dOptions { dilations: [1, 0], ..base.clone() },
-            Pool2dOptions { dilations: [1, 8], ..base.clone() },
-            Pool2dOptions { pads_begin: [usize::MAX, 0], ..base.clone() },
+            Pool2dOptions {
+                kernel: [0, 1],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                kernel: [1, 9],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                strides: [0, 1],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                dilations: [1, 0],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                dilations: [1, 8],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                pads_begin: [usize::MAX, 0],
+                ..base.clone()
+            },
         ] {
             assert!(pool2d_extents([8, 8], &options).is_err(), "{options:?}");
         }

@@ -30,8 +30,14 @@ pub(crate) fn merge<const N: usize>(axes: &[Axis<N>]) -> Vec<Axis<N>> {
 }
 
 fn joins<const N: usize>(outer: &Axis<N>, inner: &Axis<N>) -> bool {
-    let Ok(dim) = isize::try_from(inner.dim) else { return false };
-    outer.strides.iter().zip(&inner.strides).all(|(&o, &i)| i.checked_mul(dim) == Some(o))
+    let Ok(dim) = isize::try_from(inner.dim) else {
+        return false;
+    };
+    outer
+        .strides
+        .iter()
+        .zip(&inner.strides)
+        .all(|(&o, &i)| i.checked_mul(dim) == Some(o))
 }
 
 /// Like [`merge`] for walks whose order is free: negative strides are walked from the other end (the returned
@@ -54,7 +60,8 @@ pub(crate) fn merge_unordered(axes: &[Axis<1>]) -> (Vec<Axis<1>>, isize) {
 
 /// The product of the extents, saturating.
 pub(crate) fn product<const N: usize>(axes: &[Axis<N>]) -> u64 {
-    axes.iter().fold(1, |all, axis| all.saturating_mul(axis.dim))
+    axes.iter()
+        .fold(1, |all, axis| all.saturating_mul(axis.dim))
 }
 
 /// Extents or strides as a kernel's parameter array; a shape has at most [`MAX_RANK`] axes, so all fit.
@@ -67,7 +74,11 @@ pub(crate) fn pack(values: impl IntoIterator<Item = u32>) -> [[u32; 4]; 2] {
 }
 
 /// A stride as two's-complement `u32`: kernels index with wrapping arithmetic.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "wrapping is the point")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "wrapping is the point"
+)]
 pub(crate) const fn wrap(stride: isize) -> u32 {
     stride as u32
 }
@@ -80,19 +91,34 @@ mod tests {
     use super::*;
 
     fn axis(dim: u64, stride: isize) -> Axis<1> {
-        Axis { dim, strides: [stride] }
+        Axis {
+            dim,
+            strides: [stride],
+        }
     }
 
     #[test]
     fn joins_contiguous_neighbours_and_drops_ones() {
-        assert_eq!(merge(&[axis(2, 12), axis(1, 99), axis(3, 4), axis(4, 1)]), [axis(24, 1)]);
+        assert_eq!(
+            merge(&[axis(2, 12), axis(1, 99), axis(3, 4), axis(4, 1)]),
+            [axis(24, 1)]
+        );
     }
 
     #[test]
     fn keeps_what_no_single_stride_walks() {
         let axes = [axis(2, 1), axis(3, 2)];
         assert_eq!(merge(&axes), axes);
-        let pair = [Axis { dim: 2, strides: [3, 0] }, Axis { dim: 3, strides: [1, 1] }];
+        let pair = [
+            Axis {
+                dim: 2,
+                strides: [3, 0],
+            },
+            Axis {
+                dim: 3,
+                strides: [1, 1],
+            },
+        ];
         assert_eq!(merge(&pair), pair);
     }
 
@@ -103,7 +129,10 @@ mod tests {
 
     #[test]
     fn walks_flipped_and_transposed_axes_in_memory_order() {
-        assert_eq!(merge_unordered(&[axis(2, 1), axis(3, -2)]), (vec![axis(6, 1)], -4));
+        assert_eq!(
+            merge_unordered(&[axis(2, 1), axis(3, -2)]),
+            (vec![axis(6, 1)], -4)
+        );
     }
 
     #[test]

@@ -37,7 +37,13 @@ const PER_LANE: u64 = 4;
 
 /// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device whose
 /// preferred workgroup size is `workgroup_size`.
-pub(crate) fn choose(outputs: u64, len: u64, side: Side, may_split: bool, workgroup_size: u32) -> Lanes {
+pub(crate) fn choose(
+    outputs: u64,
+    len: u64,
+    side: Side,
+    may_split: bool,
+    workgroup_size: u32,
+) -> Lanes {
     let wg = power_below(workgroup_size.clamp(1, 1024));
     let useful = power_above(len.div_ceil(PER_LANE), wg);
     let lanes = match side {
@@ -47,13 +53,26 @@ pub(crate) fn choose(outputs: u64, len: u64, side: Side, may_split: bool, workgr
             let groups = outputs.div_ceil(u64::from(wg)).max(1);
             // Enough rows for full transactions; more lanes only while the device has room for them.
             let room = power_above(BUSY_GROUPS.div_ceil(groups), wg);
-            useful.min((wg / FULL_ROWS.min(rows)).max(1)).min(room.max(wg / rows))
+            useful
+                .min((wg / FULL_ROWS.min(rows)).max(1))
+                .min(room.max(wg / rows))
         }
     };
     let rows = wg / lanes;
     let groups = outputs.div_ceil(u64::from(rows)).max(1);
-    let (chunks, chunk_len) = if may_split { chunk(groups, len, lanes) } else { (1, len) };
-    Lanes { wg, rows, lanes, side, chunks, chunk_len: narrow(chunk_len) }
+    let (chunks, chunk_len) = if may_split {
+        chunk(groups, len, lanes)
+    } else {
+        (1, len)
+    };
+    Lanes {
+        wg,
+        rows,
+        lanes,
+        side,
+        chunks,
+        chunk_len: narrow(chunk_len),
+    }
 }
 
 /// Chunks per output and elements per chunk.
@@ -106,7 +125,10 @@ fn power_below(n: u32) -> u32 {
 
 /// The least power of two that is at least `n`, but at most `limit` (a power of two).
 fn power_above(n: u64, limit: u32) -> u32 {
-    narrow(n.min(u64::from(limit))).max(1).next_power_of_two().min(limit)
+    narrow(n.min(u64::from(limit)))
+        .max(1)
+        .next_power_of_two()
+        .min(limit)
 }
 
 /// Counts that are bounded by construction or by the callers' checks.
@@ -122,7 +144,10 @@ mod tests {
         assert_eq!(l.rows * l.lanes, l.wg);
         assert!(l.wg.is_power_of_two() && l.lanes.is_power_of_two());
         assert!(u64::from(l.chunks) * u64::from(l.chunk_len) >= len);
-        assert!(len == 0 || u64::from(l.chunks - 1) * u64::from(l.chunk_len) < len, "{l:?} has an empty chunk");
+        assert!(
+            len == 0 || u64::from(l.chunks - 1) * u64::from(l.chunk_len) < len,
+            "{l:?} has an empty chunk"
+        );
     }
 
     #[test]

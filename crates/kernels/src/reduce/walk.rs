@@ -59,34 +59,60 @@ impl Walk {
         axes: &[usize],
         order: Order,
     ) -> Result<Self, KernelError> {
-        let signed: Vec<isize> = axes.iter().map(|&axis| isize::try_from(axis).unwrap_or(isize::MAX)).collect();
+        let signed: Vec<isize> = axes
+            .iter()
+            .map(|&axis| isize::try_from(axis).unwrap_or(isize::MAX))
+            .collect();
         if !axes.is_empty() {
             normalize_axes(&signed, layout.rank()).map_err(KernelError::shape(op))?;
         }
         let (mut kept, mut reduced) = (Vec::new(), Vec::new());
         for (axis, (&dim, &stride)) in layout.dims().iter().zip(layout.strides()).enumerate() {
-            let side = if axes.contains(&axis) { &mut reduced } else { &mut kept };
-            side.push(Axis { dim: dim as u64, strides: [stride] });
+            let side = if axes.contains(&axis) {
+                &mut reduced
+            } else {
+                &mut kept
+            };
+            side.push(Axis {
+                dim: dim as u64,
+                strides: [stride],
+            });
         }
         let (outputs, len) = (product(&kept), product(&reduced));
         for count in [outputs, len] {
             if count > MAX_COUNT {
-                return Err(KernelError::IndexTooLarge { op, elements: count, limit: MAX_COUNT });
+                return Err(KernelError::IndexTooLarge {
+                    op,
+                    elements: count,
+                    limit: MAX_COUNT,
+                });
             }
         }
         let (reduced, shift) = match order {
             Order::Free => merge_unordered(&reduced),
             Order::RowMajor => (merge(&reduced), 0),
         };
-        Ok(Self { kept: merge(&kept), reduced, outputs, len, shift })
+        Ok(Self {
+            kept: merge(&kept),
+            reduced,
+            outputs,
+            len,
+            shift,
+        })
     }
 
     /// The walk over the rows of a dense `outputs × len` matrix.
     pub(crate) fn rows(outputs: u64, len: u64) -> Self {
         let stride = isize::try_from(len).unwrap_or(isize::MAX);
         Self {
-            kept: merge(&[Axis { dim: outputs, strides: [stride] }]),
-            reduced: merge(&[Axis { dim: len, strides: [1] }]),
+            kept: merge(&[Axis {
+                dim: outputs,
+                strides: [stride],
+            }]),
+            reduced: merge(&[Axis {
+                dim: len,
+                strides: [1],
+            }]),
             outputs,
             len,
             shift: 0,
@@ -114,7 +140,14 @@ impl Walk {
     }
 
     /// The parameters of a kernel for this walk; `offset` is the layout's first element in the binding.
-    pub(crate) fn params(&self, lanes: &Lanes, offset: u32, out_offset: u32, identity: u32, count: u64) -> WalkParams {
+    pub(crate) fn params(
+        &self,
+        lanes: &Lanes,
+        offset: u32,
+        out_offset: u32,
+        identity: u32,
+        count: u64,
+    ) -> WalkParams {
         let axes = || self.kept.iter().chain(&self.reduced);
         WalkParams {
             outputs: narrow(self.outputs),
@@ -183,12 +216,23 @@ mod tests {
     #[test]
     fn wrong_axes_and_too_many_elements_are_errors() {
         let l = layout(&[4, 5]);
-        assert!(matches!(Walk::new("sum", &l, &[2], Order::Free), Err(KernelError::Shape { .. })));
-        assert!(matches!(Walk::new("sum", &l, &[1, 1], Order::Free), Err(KernelError::Shape { .. })));
-        let huge = layout(&[1]).expand(Shape::new([1usize << 32]).unwrap()).unwrap();
+        assert!(matches!(
+            Walk::new("sum", &l, &[2], Order::Free),
+            Err(KernelError::Shape { .. })
+        ));
+        assert!(matches!(
+            Walk::new("sum", &l, &[1, 1], Order::Free),
+            Err(KernelError::Shape { .. })
+        ));
+        let huge = layout(&[1])
+            .expand(Shape::new([1usize << 32]).unwrap())
+            .unwrap();
         assert!(matches!(
             Walk::new("sum", &huge, &[0], Order::Free),
-            Err(KernelError::IndexTooLarge { elements: 0x1_0000_0000, .. })
+            Err(KernelError::IndexTooLarge {
+                elements: 0x1_0000_0000,
+                ..
+            })
         ));
     }
 }

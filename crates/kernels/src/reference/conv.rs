@@ -22,15 +22,21 @@ pub fn conv2d(
             for oy in 0..out[0] {
                 for ox in 0..out[1] {
                     let start = bias.map_or(0.0, |bias| bias[m]);
-                    let mut term = Term { value: start, magnitude: start.abs() };
+                    let mut term = Term {
+                        value: start,
+                        magnitude: start.abs(),
+                    };
                     for c in 0..channels {
                         for ky in 0..kernel_h {
                             for kx in 0..kernel_w {
                                 let y = inside(oy, ky, 0, height, options);
                                 let x_at = inside(ox, kx, 1, width, options);
-                                let (Some(iy), Some(ix)) = (y, x_at) else { continue };
+                                let (Some(iy), Some(ix)) = (y, x_at) else {
+                                    continue;
+                                };
                                 let channel = m / per_group * channels + c;
-                                let product = x[((n * all_channels + channel) * height + iy) * width + ix]
+                                let product = x
+                                    [((n * all_channels + channel) * height + iy) * width + ix]
                                     * w[((m * channels + c) * kernel_h + ky) * kernel_w + kx];
                                 term.value += product;
                                 term.magnitude += product.abs();

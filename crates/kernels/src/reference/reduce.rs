@@ -17,7 +17,10 @@ pub struct Term {
 /// Groups the positions of `dims` by output: for each output, the input positions in row-major order.
 fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
     let kept = |axis: &usize| !axes.contains(axis);
-    let outputs: usize = (0..dims.len()).filter(kept).map(|axis| dims[axis]).product();
+    let outputs: usize = (0..dims.len())
+        .filter(kept)
+        .map(|axis| dims[axis])
+        .product();
     let mut groups = vec![Vec::new(); outputs];
     for position in 0..dims.iter().product::<usize>() {
         let mut rest = position;
@@ -26,7 +29,9 @@ fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
             index[axis] = rest % dims[axis];
             rest /= dims[axis];
         }
-        let output = (0..dims.len()).filter(kept).fold(0, |at, axis| at * dims[axis] + index[axis]);
+        let output = (0..dims.len())
+            .filter(kept)
+            .fold(0, |at, axis| at * dims[axis] + index[axis]);
         groups[output].push(position);
     }
     groups
@@ -38,7 +43,10 @@ fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
 #[must_use]
 pub fn reduce(op: Reduce, values: &[f64], dims: &[usize], axes: &[usize]) -> Vec<Term> {
     let groups = groups(dims, axes);
-    groups.into_iter().map(|group| one(op, group.into_iter().map(|i| values[i]))).collect()
+    groups
+        .into_iter()
+        .map(|group| one(op, group.into_iter().map(|i| values[i])))
+        .collect()
 }
 
 fn one(op: Reduce, values: impl Iterator<Item = f64>) -> Term {
@@ -110,7 +118,10 @@ mod tests {
     use super::*;
 
     fn values(op: Reduce, v: &[f64], dims: &[usize], axes: &[usize]) -> Vec<f64> {
-        reduce(op, v, dims, axes).into_iter().map(|term| term.value).collect()
+        reduce(op, v, dims, axes)
+            .into_iter()
+            .map(|term| term.value)
+            .collect()
     }
 
     #[test]

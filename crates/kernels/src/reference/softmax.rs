@@ -8,7 +8,7 @@ pub fn softmax(values: &[f64], dims: &[usize], axis: usize) -> Vec<f64> {
     let mut out = vec![0.0; values.len()];
     for start in 0..values.len() {
         // Positions whose index along the axis is 0 begin the rows.
-        if (start / inner) % len != 0 {
+        if !(start / inner).is_multiple_of(len) {
             continue;
         }
         let row = || (0..len).map(|j| start + j * inner);
@@ -16,7 +16,11 @@ pub fn softmax(values: &[f64], dims: &[usize], axis: usize) -> Vec<f64> {
         let nan = row().any(|i| values[i].is_nan());
         let sum: f64 = row().map(|i| (values[i] - max).exp()).sum();
         for i in row() {
-            out[i] = if nan { f64::NAN } else { (values[i] - max).exp() / sum };
+            out[i] = if nan {
+                f64::NAN
+            } else {
+                (values[i] - max).exp() / sum
+            };
         }
     }
     out

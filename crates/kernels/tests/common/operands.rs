@@ -23,8 +23,13 @@ pub(crate) enum Arrangement {
 }
 
 impl Arrangement {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Contiguous, Self::Transposed, Self::Sliced, Self::Broadcast, Self::Flipped];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Contiguous,
+        Self::Transposed,
+        Self::Sliced,
+        Self::Broadcast,
+        Self::Flipped,
+    ];
 }
 
 /// A view and what it holds.
@@ -91,7 +96,11 @@ fn arrange(arrangement: Arrangement, dims: &[usize]) -> Layout {
                 stored[0] += 2;
             }
             let layout = contiguous(&stored).slice(-1, 1, None, 2).unwrap();
-            if rank > 1 { layout.narrow(0, 1, dims[0]).unwrap() } else { layout }
+            if rank > 1 {
+                layout.narrow(0, 1, dims[0]).unwrap()
+            } else {
+                layout
+            }
         }
         Arrangement::Sliced => contiguous(dims),
         Arrangement::Broadcast => {
@@ -119,7 +128,11 @@ pub(crate) fn operand(
     let layout = arrange(arrangement, dims);
     assert_eq!(layout.dims(), dims, "{arrangement:?}");
     // Three elements in front, so that nothing starts at an aligned place; poison (NaN, 255) around the span.
-    let front = if arrangement == Arrangement::Sliced { 3 } else { 0 };
+    let front = if arrangement == Arrangement::Sliced {
+        3
+    } else {
+        0
+    };
     let len = layout.span().map_or(0, |(_, high)| high + 1);
     let mut values: Vec<f64> = (0..len).map(|_| value()).collect();
     let seen: std::collections::HashSet<usize> = layout.offsets().collect();
@@ -132,21 +145,34 @@ pub(crate) fn operand(
     }
     let bytes = encode(dtype, &stored);
     values = decode(dtype, &bytes)[front..].to_vec();
-    let dense = exec.upload_bytes(dtype, &bytes, &shape(&[front + len])).unwrap();
+    let dense = exec
+        .upload_bytes(dtype, &bytes, &shape(&[front + len]))
+        .unwrap();
     let layout = Layout::new(*layout.shape(), layout.strides(), layout.offset() + front).unwrap();
     let values = layout.offsets().map(|i| values[i - front]).collect();
-    Operand { view: dense.with_layout(layout).unwrap(), values }
+    Operand {
+        view: dense.with_layout(layout).unwrap(),
+        values,
+    }
 }
 
 /// Random values in an arrangement.
-pub(crate) fn random(exec: &Executor, dtype: DType, dims: &[usize], arrangement: Arrangement, rng: &mut Random) -> Operand {
+pub(crate) fn random(
+    exec: &Executor,
+    dtype: DType,
+    dims: &[usize],
+    arrangement: Arrangement,
+    rng: &mut Random,
+) -> Operand {
     operand(exec, dtype, dims, arrangement, || rng.value(dtype))
 }
 
 /// These values, contiguous.
 pub(crate) fn given(exec: &Executor, dtype: DType, dims: &[usize], values: &[f64]) -> Operand {
     let mut next = values.iter().copied();
-    operand(exec, dtype, dims, Arrangement::Contiguous, move || next.next().unwrap())
+    operand(exec, dtype, dims, Arrangement::Contiguous, move || {
+        next.next().unwrap()
+    })
 }
 
 /// An output in the middle of bytes that must not change, filled with 0xFF (NaN in every float dtype).
@@ -166,7 +192,9 @@ pub(crate) fn output(exec: &Executor, dtype: DType, dims: &[usize], front: usize
     let bytes = vec![0xff; len * dtype.bytes()];
     let whole = exec.upload_bytes(dtype, &bytes, &shape(&[len])).unwrap();
     let dense = Layout::contiguous(shape_);
-    let view = whole.with_layout(Layout::new(shape_, dense.strides(), front).unwrap()).unwrap();
+    let view = whole
+        .with_layout(Layout::new(shape_, dense.strides(), front).unwrap())
+        .unwrap();
     Output { whole, view, front }
 }
 
@@ -177,7 +205,11 @@ impl Output {
         let element = self.view.dtype.bytes();
         let (front, rest) = bytes.split_at(self.front * element);
         let (middle, back) = rest.split_at(self.view.len() * element);
-        assert!(front.iter().chain(back).all(|&byte| byte == 0xff), "wrote outside the output {:?}", self.view.layout);
+        assert!(
+            front.iter().chain(back).all(|&byte| byte == 0xff),
+            "wrote outside the output {:?}",
+            self.view.layout
+        );
         decode(self.view.dtype, middle)
     }
 }
@@ -207,13 +239,17 @@ impl Expected {
 
     /// A sum of `len` terms of this magnitude in f32, rounded to `dtype`.
     pub(crate) fn sum(value: f64, magnitude: f64, len: usize, dtype: DType) -> Self {
-        let bound = (len as f64 + 2.0) * f64::from(f32::EPSILON) * magnitude + epsilon(dtype) * value.abs();
+        let bound =
+            (len as f64 + 2.0) * f64::from(f32::EPSILON) * magnitude + epsilon(dtype) * value.abs();
         Self { value, bound }.rounded(dtype)
     }
 
     /// The value as the dtype holds it.
     pub(crate) fn rounded(self, dtype: DType) -> Self {
-        Self { value: decode(dtype, &encode(dtype, &[self.value]))[0], ..self }
+        Self {
+            value: decode(dtype, &encode(dtype, &[self.value]))[0],
+            ..self
+        }
     }
 }
 
@@ -240,6 +276,11 @@ pub(crate) fn worst(actual: &[f64], expected: &[Expected]) -> Option<(f64, usize
 pub(crate) fn check(what: &str, actual: &[f64], expected: &[Expected]) {
     assert_eq!(actual.len(), expected.len(), "{what}: element count");
     if let Some((off, i)) = worst(actual, expected) {
-        assert!(off <= 1.0, "{what}: worst element {i}: got {}, expected {:?} ({off} times the bound)", actual[i], expected[i]);
+        assert!(
+            off <= 1.0,
+            "{what}: worst element {i}: got {}, expected {:?} ({off} times the bound)",
+            actual[i],
+            expected[i]
+        );
     }
 }
