@@ -47,8 +47,12 @@ async fn run() -> Result<(), Box<dyn Error>> {
     println!("softmax: {weights:?}");
 
     let expected = [0.090_030_57, 0.244_728_47, 0.665_240_96];
-    let close = weights.iter().zip(expected.iter().cycle()).all(|(got, wanted): (&f32, &f32)| (got - wanted).abs() < 1e-6);
-    if sum != [11.0, 22.0, 33.0, 14.0, 25.0, 36.0] || product != [14.0, 32.0, 32.0, 77.0] || !close {
+    let close = weights
+        .iter()
+        .zip(expected.iter().cycle())
+        .all(|(got, wanted): (&f32, &f32)| (got - wanted).abs() < 1e-6);
+    if sum != [11.0, 22.0, 33.0, 14.0, 25.0, 36.0] || product != [14.0, 32.0, 32.0, 77.0] || !close
+    {
         return Err("the results are wrong".into());
     }
     exec.synchronize().await?;

@@ -37,14 +37,29 @@ impl Candidate {
 
     /// The flat variants with no scalar and with each operand a scalar, and two strided ones.
     pub(crate) fn of_recipe(recipe: &Recipe, operands: usize) -> Vec<Self> {
-        let mut all = vec![Self::new(recipe.flat(&vec![false; operands]), FlatParams::FIELDS)];
-        all.push(Self::new(recipe.flat(&vec![true; operands]), FlatParams::FIELDS));
+        let mut all = vec![Self::new(
+            recipe.flat(&vec![false; operands]),
+            FlatParams::FIELDS,
+        )];
+        all.push(Self::new(
+            recipe.flat(&vec![true; operands]),
+            FlatParams::FIELDS,
+        ));
         all.push(Self::new(recipe.strided(3), StridedParams::FIELDS));
         all
     }
 
-    fn variant(&self, part: (&'static str, &'static str), suffix: &str) -> Result<Variant, KernelError> {
-        let constants: String = self.choice.constants().iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    fn variant(
+        &self,
+        part: (&'static str, &'static str),
+        suffix: &str,
+    ) -> Result<Variant, KernelError> {
+        let constants: String = self
+            .choice
+            .constants()
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"))
+            .collect();
         Ok(Variant {
             name: format!("{}{constants} {suffix}", self.choice.label()),
             descriptor: self.choice.descriptor(part, CATALOGUE_WG)?,

@@ -84,12 +84,17 @@ impl KernelChoice {
 
     /// The structural key, for this params part and workgroup size.
     pub(crate) fn key(&self, params_part: &'static str, wg: u32) -> KernelKey {
-        let [family, names @ ..] = self.names.as_slice() else { return KernelKey::new("") };
+        let [family, names @ ..] = self.names.as_slice() else {
+            return KernelKey::new("");
+        };
         let mut key = KernelKey::new(family);
         for name in names {
             key = key.tag(name);
         }
-        key = key.tag(params_part).number(u64::from(wg)).flag(self.zero_workgroup_memory);
+        key = key
+            .tag(params_part)
+            .number(u64::from(wg))
+            .flag(self.zero_workgroup_memory);
         for part in &self.parts {
             key = key.tag(part);
         }
@@ -100,12 +105,18 @@ impl KernelChoice {
     }
 
     /// The full descriptor.
-    pub(crate) fn descriptor(&self, params_part: (&'static str, &'static str), wg: u32) -> Result<KernelDescriptor, KernelError> {
+    pub(crate) fn descriptor(
+        &self,
+        params_part: (&'static str, &'static str),
+        wg: u32,
+    ) -> Result<KernelDescriptor, KernelError> {
         let mut source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
         for path in &self.parts {
             source = source.part(*path, shaders::text(path)?);
         }
-        let mut descriptor = KernelDescriptor::new(source).entry("main").zero_workgroup_memory(self.zero_workgroup_memory);
+        let mut descriptor = KernelDescriptor::new(source)
+            .entry("main")
+            .zero_workgroup_memory(self.zero_workgroup_memory);
         if !self.constants.iter().any(|(name, _)| *name == "WG") {
             descriptor = descriptor.constant("WG", f64::from(wg));
         }

@@ -35,7 +35,9 @@ impl Future for Completion {
     type Output = Result<(), KernelError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map_err(KernelError::from)
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map_err(KernelError::from)
     }
 }
 
@@ -63,7 +65,9 @@ impl Future for Download {
     type Output = Result<Vec<u8>, KernelError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map_ok(|mut all| all.pop().unwrap_or_default())
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map_ok(|mut all| all.pop().unwrap_or_default())
     }
 }
 
@@ -91,6 +95,8 @@ impl Future for DownloadMany {
     type Output = Result<Vec<Vec<u8>>, KernelError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map_err(KernelError::from)
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map_err(KernelError::from)
     }
 }

@@ -32,7 +32,9 @@ struct Inner {
 
 impl std::fmt::Debug for Executor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Executor").field("adapter", self.device().adapter()).finish_non_exhaustive()
+        f.debug_struct("Executor")
+            .field("adapter", self.device().adapter())
+            .finish_non_exhaustive()
     }
 }
 
@@ -40,7 +42,10 @@ impl Executor {
     /// An executor over existing pipelines (and their memory and device).
     #[must_use]
     pub fn new(pipelines: &Pipelines) -> Self {
-        Self(Arc::new(Inner { pipelines: pipelines.clone(), scalars: Mutex::new(HashMap::new()) }))
+        Self(Arc::new(Inner {
+            pipelines: pipelines.clone(),
+            scalars: Mutex::new(HashMap::new()),
+        }))
     }
 
     /// Opens a device with default memory options and builds an executor on it.
@@ -61,7 +66,10 @@ impl Executor {
     }
 
     fn on(device: &Device) -> Self {
-        Self::new(&Pipelines::new(&Memory::new(device, MemoryOptions::default())))
+        Self::new(&Pipelines::new(&Memory::new(
+            device,
+            MemoryOptions::default(),
+        )))
     }
 
     /// The device.
@@ -88,7 +96,11 @@ impl Executor {
     /// [`KernelError::Memory`] if there is no room.
     pub fn alloc(&self, shape: &Shape, dtype: DType) -> Result<View, KernelError> {
         let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        View::new(self.memory().alloc(bytes)?, Layout::contiguous(*shape), dtype)
+        View::new(
+            self.memory().alloc(bytes)?,
+            Layout::contiguous(*shape),
+            dtype,
+        )
     }
 
     /// A dense view of the given elements, in row-major order.
@@ -103,12 +115,25 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`].
-    pub fn upload_bytes(&self, dtype: DType, bytes: &[u8], shape: &Shape) -> Result<View, KernelError> {
+    pub fn upload_bytes(
+        &self,
+        dtype: DType,
+        bytes: &[u8],
+        shape: &Shape,
+    ) -> Result<View, KernelError> {
         let expected = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
         if bytes.len() as u64 != expected {
-            return Err(KernelError::DataLength { shape: *shape, expected, got: bytes.len() as u64 });
+            return Err(KernelError::DataLength {
+                shape: *shape,
+                expected,
+                got: bytes.len() as u64,
+            });
         }
-        View::new(self.memory().upload(bytes)?, Layout::contiguous(*shape), dtype)
+        View::new(
+            self.memory().upload(bytes)?,
+            Layout::contiguous(*shape),
+            dtype,
+        )
     }
 
     /// Reads a view, row-major and dense; a strided view is copied on the device first.
@@ -127,13 +152,21 @@ impl Executor {
         let mut dense = Vec::with_capacity(views.len());
         for view in views {
             view.check()?;
-            dense.push(if view.layout.is_contiguous() { (*view).clone() } else { self.to_dense("download", view)? });
+            dense.push(if view.layout.is_contiguous() {
+                (*view).clone()
+            } else {
+                self.to_dense("download", view)?
+            });
         }
         let ranges: Vec<_> = dense
             .iter()
             .map(|view| {
                 let element = view.dtype.bytes() as u64;
-                let start = if view.is_empty() { 0 } else { view.layout.offset() as u64 * element };
+                let start = if view.is_empty() {
+                    0
+                } else {
+                    view.layout.offset() as u64 * element
+                };
                 (&view.buffer, start..start + view.len() as u64 * element)
             })
             .collect();

@@ -39,26 +39,48 @@ struct Window {
 fn window(layout: &Layout, element: u64, capacity: u64, limit: u64, alignment: u64) -> Window {
     let offset = layout.offset() as u64;
     if capacity <= limit {
-        return Window { start: 0, bytes: capacity, offset };
+        return Window {
+            start: 0,
+            bytes: capacity,
+            offset,
+        };
     }
     let alignment = alignment.max(256);
     let (low, high) = layout.span().unwrap_or((layout.offset(), layout.offset()));
     let start = (low as u64 * element) / alignment * alignment;
     let end = ((high as u64 + 1) * element).div_ceil(16) * 16;
-    Window { start, bytes: end.min(capacity).saturating_sub(start), offset: offset.saturating_sub(start / element) }
+    Window {
+        start,
+        bytes: end.min(capacity).saturating_sub(start),
+        offset: offset.saturating_sub(start / element),
+    }
 }
 
 impl Executor {
     /// Binds a view that the kernel reads.
-    pub(crate) fn bind_read<'a>(&self, op: &'static str, view: &'a View) -> Result<Bound<'a>, KernelError> {
+    pub(crate) fn bind_read<'a>(
+        &self,
+        op: &'static str,
+        view: &'a View,
+    ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
-        Ok(Bound { arg: Arg::read(&view.buffer).range(window.start, window.bytes), offset })
+        Ok(Bound {
+            arg: Arg::read(&view.buffer).range(window.start, window.bytes),
+            offset,
+        })
     }
 
     /// Binds a view that the kernel writes (and may read).
-    pub(crate) fn bind_write<'a>(&self, op: &'static str, view: &'a View) -> Result<Bound<'a>, KernelError> {
+    pub(crate) fn bind_write<'a>(
+        &self,
+        op: &'static str,
+        view: &'a View,
+    ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
-        Ok(Bound { arg: Arg::write(&view.buffer).range(window.start, window.bytes), offset })
+        Ok(Bound {
+            arg: Arg::write(&view.buffer).range(window.start, window.bytes),
+            offset,
+        })
     }
 
     fn window(&self, op: &'static str, view: &View) -> Result<(Window, u32), KernelError> {
@@ -73,12 +95,26 @@ impl Executor {
             u64::from(caps.storage_alignment),
         );
         let elements = window.bytes / element;
-        let reach = view.layout.span().map_or(0, |(_, high)| high as u64 - window.start / element);
+        let reach = view
+            .layout
+            .span()
+            .map_or(0, |(_, high)| high as u64 - window.start / element);
         if reach > MAX_INDEX {
-            return Err(KernelError::IndexTooLarge { op, elements, limit: MAX_INDEX });
+            return Err(KernelError::IndexTooLarge {
+                op,
+                elements,
+                limit: MAX_INDEX,
+            });
         }
         let offset = u32::try_from(window.offset);
-        Ok((window, offset.map_err(|_| KernelError::IndexTooLarge { op, elements, limit: MAX_INDEX })?))
+        Ok((
+            window,
+            offset.map_err(|_| KernelError::IndexTooLarge {
+                op,
+                elements,
+                limit: MAX_INDEX,
+            })?,
+        ))
     }
 
     /// Whether any of the views touches more of its buffer than one binding may cover.
@@ -116,7 +152,8 @@ impl Executor {
         if let Some(error) = missing {
             return Err(error);
         }
-        self.pipelines().dispatch(&kernel?, args, bytemuck::bytes_of(params), grid)?;
+        self.pipelines()
+            .dispatch(&kernel?, args, bytemuck::bytes_of(params), grid)?;
         Ok(())
     }
 
@@ -130,7 +167,11 @@ impl Executor {
         f: impl FnOnce(&View) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         check_output(op, out)?;
-        if out.is_quads() && !inputs.iter().any(|input| input.buffer.same_memory(&out.buffer)) {
+        if out.is_quads()
+            && !inputs
+                .iter()
+                .any(|input| input.buffer.same_memory(&out.buffer))
+        {
             return f(out);
         }
         let scratch = self.alloc(out.shape(), out.dtype)?;
@@ -143,7 +184,10 @@ impl Executor {
 pub(crate) fn check_output(op: &'static str, out: &View) -> Result<(), KernelError> {
     out.check()?;
     if !out.is_empty() && !out.layout.is_injective() {
-        return Err(KernelError::OverlappingOutput { op, shape: *out.shape() });
+        return Err(KernelError::OverlappingOutput {
+            op,
+            shape: *out.shape(),
+        });
     }
     Ok(())
 }
@@ -162,19 +206,44 @@ mod tests {
     #[test]
     fn binds_the_whole_buffer_where_it_fits() {
         let view = layout(&[100]).slice(0, 10, Some(20), 1).unwrap();
-        assert_eq!(window(&view, 4, 400, 400, 256), Window { start: 0, bytes: 400, offset: 10 });
+        assert_eq!(
+            window(&view, 4, 400, 400, 256),
+            Window {
+                start: 0,
+                bytes: 400,
+                offset: 10
+            }
+        );
     }
 
     #[test]
     fn binds_an_aligned_window_of_a_buffer_over_the_limit() {
         let view = layout(&[1000]).slice(0, 500, Some(510), 1).unwrap();
         // Byte 2000 rounds down to 1792 (element 448), byte 2040 up to 2048.
-        assert_eq!(window(&view, 4, 4000, 1024, 32), Window { start: 1792, bytes: 256, offset: 52 });
+        assert_eq!(
+            window(&view, 4, 4000, 1024, 32),
+            Window {
+                start: 1792,
+                bytes: 256,
+                offset: 52
+            }
+        );
     }
 
     #[test]
     fn a_flipped_view_starts_at_the_far_end_of_its_window() {
-        let view = layout(&[1000]).slice(0, 500, Some(510), 1).unwrap().flip(&[0]).unwrap();
-        assert_eq!(window(&view, 4, 4000, 1024, 256), Window { start: 1792, bytes: 256, offset: 61 });
+        let view = layout(&[1000])
+            .slice(0, 500, Some(510), 1)
+            .unwrap()
+            .flip(&[0])
+            .unwrap();
+        assert_eq!(
+            window(&view, 4, 4000, 1024, 256),
+            Window {
+                start: 1792,
+                bytes: 256,
+                offset: 61
+            }
+        );
     }
 }

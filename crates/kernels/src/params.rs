@@ -79,7 +79,10 @@ impl Field for [u32; 4] {
 
 impl<const N: usize> Field for [[u32; 4]; N] {
     const TYPE: ParamType = ParamType::Vec4U32;
-    #[expect(clippy::cast_possible_truncation, reason = "arrays of parameters are short")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "arrays of parameters are short"
+    )]
     const COUNT: Option<u32> = Some(N as u32);
 }
 

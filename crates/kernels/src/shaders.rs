@@ -166,7 +166,10 @@ static TABLE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| PARTS.iter().copi
 
 /// The text of a part.
 pub(crate) fn text(path: &'static str) -> Result<&'static str, KernelError> {
-    TABLE.get(path).copied().ok_or(KernelError::MissingPart { path })
+    TABLE
+        .get(path)
+        .copied()
+        .ok_or(KernelError::MissingPart { path })
 }
 
 /// Whether there is a part of that path.
@@ -188,7 +191,12 @@ mod tests {
             if path.is_dir() {
                 collect(&path, root, found);
             } else {
-                let relative = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                let relative = path
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .replace('\\', "/");
                 found.insert(relative);
             }
         }
@@ -207,7 +215,11 @@ mod tests {
     #[test]
     fn the_table_is_sorted_and_finds_what_it_holds() {
         assert!(PARTS.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(PARTS.iter().all(|(path, held)| exists(path) && text(path).unwrap() == *held));
+        assert!(
+            PARTS
+                .iter()
+                .all(|(path, held)| exists(path) && text(path).unwrap() == *held)
+        );
         assert!(text("no/such.wgsl").is_err());
     }
 
@@ -219,7 +231,11 @@ mod tests {
             .flat_map(|variant| variant.descriptor.source.parts())
             .map(|part| part.file.as_ref())
             .collect();
-        let unused: Vec<_> = PARTS.iter().map(|(path, _)| *path).filter(|path| !used.contains(path)).collect();
+        let unused: Vec<_> = PARTS
+            .iter()
+            .map(|(path, _)| *path)
+            .filter(|path| !used.contains(path))
+            .collect();
         assert!(unused.is_empty(), "no variant uses {unused:?}");
     }
 }

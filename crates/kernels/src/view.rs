@@ -28,17 +28,29 @@ impl View {
     /// # Errors
     /// [`KernelError::OutOfBuffer`] if the layout reaches beyond the buffer.
     pub fn new(buffer: Buffer, layout: Layout, dtype: DType) -> Result<Self, KernelError> {
-        let view = Self { buffer, layout, dtype };
+        let view = Self {
+            buffer,
+            layout,
+            dtype,
+        };
         view.check()?;
         Ok(view)
     }
 
     /// Checks that the layout lies inside the buffer.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
-        let Some((_, high)) = self.layout.span() else { return Ok(()) };
-        let end = (high as u64).saturating_add(1).saturating_mul(self.dtype.bytes() as u64);
+        let Some((_, high)) = self.layout.span() else {
+            return Ok(());
+        };
+        let end = (high as u64)
+            .saturating_add(1)
+            .saturating_mul(self.dtype.bytes() as u64);
         if end > self.buffer.bytes() {
-            return Err(KernelError::OutOfBuffer { dtype: self.dtype, end, bytes: self.buffer.bytes() });
+            return Err(KernelError::OutOfBuffer {
+                dtype: self.dtype,
+                end,
+                bytes: self.buffer.bytes(),
+            });
         }
         Ok(())
     }
@@ -86,7 +98,10 @@ impl View {
     #[must_use]
     pub fn is_quads(&self) -> bool {
         let offset = self.layout.offset();
-        let end = (offset as u64).saturating_add(self.len() as u64).div_ceil(4).saturating_mul(4);
+        let end = (offset as u64)
+            .saturating_add(self.len() as u64)
+            .div_ceil(4)
+            .saturating_mul(4);
         self.layout.is_contiguous()
             && offset.is_multiple_of(4)
             && end.saturating_mul(self.dtype.bytes() as u64) <= self.buffer.capacity()

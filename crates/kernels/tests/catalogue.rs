@@ -14,8 +14,15 @@ fn every_variant_is_valid_and_agrees_with_the_host_about_its_parameters() {
     for variant in &all {
         let reflection = reflect(&variant.descriptor, ShaderFeatures::all())
             .unwrap_or_else(|error| panic!("{}: {error}", variant.name));
-        let params = reflection.params.as_ref().unwrap_or_else(|| panic!("{}: no parameters", variant.name));
-        let shader: Vec<_> = params.members.iter().map(|m| (m.name.as_str(), m.offset, m.bytes, m.scalar)).collect();
+        let params = reflection
+            .params
+            .as_ref()
+            .unwrap_or_else(|| panic!("{}: no parameters", variant.name));
+        let shader: Vec<_> = params
+            .members
+            .iter()
+            .map(|m| (m.name.as_str(), m.offset, m.bytes, m.scalar))
+            .collect();
         assert_eq!(shader, host(variant.params), "{}", variant.name);
     }
 }
@@ -30,7 +37,12 @@ fn host(fields: &[ParamField]) -> Vec<(&'static str, u32, u32, Scalar)> {
                 ParamType::F32 => (4, Scalar::F32),
                 ParamType::Vec4U32 => (16, Scalar::U32),
             };
-            (field.name, field.offset, bytes * field.count.unwrap_or(1), scalar)
+            (
+                field.name,
+                field.offset,
+                bytes * field.count.unwrap_or(1),
+                scalar,
+            )
         })
         .collect()
 }

@@ -16,17 +16,65 @@ const DIMS: [usize; 3] = [4, 3, 5];
 /// Values at which casts differ, those that the dtype holds.
 fn edges(dtype: DType) -> Vec<f64> {
     let all = [
-        0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 127.0, 128.0, 129.0, -128.0, -129.0, 255.0, 255.9, 256.0, 300.7, -300.7, 2048.5,
-        2049.0, 65_504.0, 65_519.0, 65_520.0, 16_777_215.0, 16_777_216.0, 3e9, -3e9, 2_147_483_520.0, 2_147_483_647.0, 2_147_483_648.0,
-        -2_147_483_648.0, 4_294_967_040.0, 4_294_967_295.0, 1e10, 3e38, 6e-8, 3e-8, 2.98e-8, 5.96e-8, 6.1e-5, 1.000_488_281_25,
-        1.001_464_843_75, 1.003_906_25, 1.011_718_75, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        1.5,
+        -1.5,
+        2.5,
+        127.0,
+        128.0,
+        129.0,
+        -128.0,
+        -129.0,
+        255.0,
+        255.9,
+        256.0,
+        300.7,
+        -300.7,
+        2048.5,
+        2049.0,
+        65_504.0,
+        65_519.0,
+        65_520.0,
+        16_777_215.0,
+        16_777_216.0,
+        3e9,
+        -3e9,
+        2_147_483_520.0,
+        2_147_483_647.0,
+        2_147_483_648.0,
+        -2_147_483_648.0,
+        4_294_967_040.0,
+        4_294_967_295.0,
+        1e10,
+        3e38,
+        6e-8,
+        3e-8,
+        2.98e-8,
+        5.96e-8,
+        6.1e-5,
+        1.000_488_281_25,
+        1.001_464_843_75,
+        1.003_906_25,
+        1.011_718_75,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
     ];
     all.iter().map(|&x| round_to(dtype, x)).collect()
 }
 
 fn cast_expected(from: DType, to: DType, x: f64) -> Expected {
     // Integers beyond 2^24 go to the halves by way of f32, as PyTorch does it.
-    let through = if from.is_float() || !to.is_float() { x } else { round_to(DType::F32, x) };
+    let through = if from.is_float() || !to.is_float() {
+        x
+    } else {
+        round_to(DType::F32, x)
+    };
     Expected::exact(cast(from, to, through))
 }
 
@@ -37,36 +85,57 @@ fn cast_sweep(exec: &Executor) {
             let a = given(exec, from, &[values.len()], &values);
             let out = output(exec, to, &[values.len()], 4);
             let _done = exec.cast(&a.view, &out.view).unwrap();
-            let expected: Vec<Expected> = values.iter().map(|&x| cast_expected(from, to, x)).collect();
+            let expected: Vec<Expected> =
+                values.iter().map(|&x| cast_expected(from, to, x)).collect();
             let actual = out.read(exec);
             for ((x, e), got) in values.iter().zip(&expected).zip(&actual) {
-                assert!(*got == e.value || (got.is_nan() && e.value.is_nan()), "{from} {x:?} to {to} is {got:?}, should be {:?}", e.value);
+                assert!(
+                    *got == e.value || (got.is_nan() && e.value.is_nan()),
+                    "{from} {x:?} to {to} is {got:?}, should be {:?}",
+                    e.value
+                );
             }
             let mut next = values.iter().copied().cycle();
-            let a = operand(exec, from, &DIMS, Arrangement::Transposed, || next.next().unwrap());
+            let a = operand(exec, from, &DIMS, Arrangement::Transposed, || {
+                next.next().unwrap()
+            });
             let out = output(exec, to, &DIMS, 3);
             let _done = exec.cast(&a.view, &out.view).unwrap();
-            let expected: Vec<Expected> = a.values.iter().map(|&x| cast_expected(from, to, x)).collect();
-            check(&format!("{from} to {to}, strided"), &out.read(exec), &expected);
+            let expected: Vec<Expected> = a
+                .values
+                .iter()
+                .map(|&x| cast_expected(from, to, x))
+                .collect();
+            check(
+                &format!("{from} to {to}, strided"),
+                &out.read(exec),
+                &expected,
+            );
         }
     }
 }
 
 #[test]
 fn casts_between_all_dtypes_follow_the_rules() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     cast_sweep(&exec);
 }
 
 #[test]
 fn casts_hold_within_the_default_limits_and_without_features() {
-    let Some(exec) = common::plain_executor() else { return };
+    let Some(exec) = common::plain_executor() else {
+        return;
+    };
     cast_sweep(&exec);
 }
 
 #[test]
 fn every_f16_and_bf16_survives_widening_and_narrowing() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for dtype in [DType::F16, DType::BF16] {
         let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
         let a = exec.upload_bytes(dtype, &bytes, &shape(&[65_536])).unwrap();
@@ -77,30 +146,53 @@ fn every_f16_and_bf16_survives_widening_and_narrowing() {
         let got = exec.download_many(&[&wide, &back]).unwrap().wait().unwrap();
         let widened = decode(DType::F32, &got[0]);
         for (i, (got, expected)) in widened.iter().zip(decode(dtype, &bytes)).enumerate() {
-            assert!(*got == expected || (got.is_nan() && expected.is_nan()) || (*got == 0.0 && expected.abs() < 1.2e-38), "{dtype} {i:#x} widens to {got}");
+            assert!(
+                *got == expected
+                    || (got.is_nan() && expected.is_nan())
+                    || (*got == 0.0 && expected.abs() < 1.2e-38),
+                "{dtype} {i:#x} widens to {got}"
+            );
         }
-        for (i, (got, (before, bits))) in
-            decode(dtype, &got[1]).iter().zip(decode(dtype, &bytes).iter().zip(0..)).enumerate()
+        for (i, (got, (before, bits))) in decode(dtype, &got[1])
+            .iter()
+            .zip(decode(dtype, &bytes).iter().zip(0..))
+            .enumerate()
         {
             let _: u32 = bits;
-            assert!(got == before || (got.is_nan() && before.is_nan()) || (*got == 0.0 && before.abs() < 1.2e-38), "{dtype} {i:#x} comes back as {got}");
+            assert!(
+                got == before
+                    || (got.is_nan() && before.is_nan())
+                    || (*got == 0.0 && before.abs() < 1.2e-38),
+                "{dtype} {i:#x} comes back as {got}"
+            );
         }
     }
 }
 
 #[test]
 fn rounding_to_halves_is_exact_for_many_floats() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(5);
-    let values: Vec<f32> = (0..60_000).map(|_| f32::from_bits(rng.bits() as u32)).filter(|x| x.is_normal() || x.is_nan()).collect();
+    let values: Vec<f32> = (0..60_000)
+        .map(|_| f32::from_bits(rng.bits() as u32))
+        .filter(|x| x.is_normal() || x.is_nan())
+        .collect();
     // Half of them in the range where f16 has something to round.
-    let values: Vec<f32> = values.iter().flat_map(|&x| [x, f32::from_bits((x.to_bits() & 0x87ff_ffff) | 0x3000_0000)]).collect();
+    let values: Vec<f32> = values
+        .iter()
+        .flat_map(|&x| [x, f32::from_bits((x.to_bits() & 0x87ff_ffff) | 0x3000_0000)])
+        .collect();
     let a = exec.upload(&values, &shape(&[values.len()])).unwrap();
     for dtype in [DType::F16, DType::BF16] {
         let out = exec.alloc(a.shape(), dtype).unwrap();
         let _done = exec.cast(&a, &out).unwrap();
         let got = decode(dtype, &exec.download(&out).unwrap().wait().unwrap());
-        let expected: Vec<Expected> = values.iter().map(|&x| Expected::exact(round_to(dtype, f64::from(x)))).collect();
+        let expected: Vec<Expected> = values
+            .iter()
+            .map(|&x| Expected::exact(round_to(dtype, f64::from(x))))
+            .collect();
         check(&format!("f32 to {dtype}"), &got, &expected);
     }
 }
@@ -108,31 +200,67 @@ fn rounding_to_halves_is_exact_for_many_floats() {
 /// A destination within a larger buffer: its layout, and which storage elements it touches.
 fn destinations() -> Vec<Layout> {
     let whole = Layout::contiguous(shape(&[9, 7, 11]));
-    let narrow = whole.narrow(0, 2, 4).unwrap().narrow(1, 1, 3).unwrap().narrow(2, 3, 5).unwrap();
-    let stepped = whole.slice(2, 1, None, 2).unwrap().narrow(0, 1, 4).unwrap().narrow(1, 0, 3).unwrap();
+    let narrow = whole
+        .narrow(0, 2, 4)
+        .unwrap()
+        .narrow(1, 1, 3)
+        .unwrap()
+        .narrow(2, 3, 5)
+        .unwrap();
+    let stepped = whole
+        .slice(2, 1, None, 2)
+        .unwrap()
+        .narrow(0, 1, 4)
+        .unwrap()
+        .narrow(1, 0, 3)
+        .unwrap();
     let flipped = narrow.flip(&[0, 2]).unwrap();
-    let odd = Layout::contiguous(shape(&[200])).narrow(0, 5, 60).unwrap().reshape(shape(&DIMS)).unwrap().unwrap();
-    let transposed = Layout::contiguous(shape(&[5, 3, 4])).permute(&[2, 1, 0]).unwrap();
-    vec![Layout::contiguous(shape(&DIMS)), narrow, stepped, flipped, odd, transposed]
+    let odd = Layout::contiguous(shape(&[200]))
+        .narrow(0, 5, 60)
+        .unwrap()
+        .reshape(shape(&DIMS))
+        .unwrap()
+        .unwrap();
+    let transposed = Layout::contiguous(shape(&[5, 3, 4]))
+        .permute(&[2, 1, 0])
+        .unwrap();
+    vec![
+        Layout::contiguous(shape(&DIMS)),
+        narrow,
+        stepped,
+        flipped,
+        odd,
+        transposed,
+    ]
 }
 
 #[test]
 fn copies_between_any_strides_keep_what_lies_around() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(6);
     for dtype in DType::ALL {
         for destination in destinations() {
             for arrangement in Arrangement::ALL {
                 let a = random(&exec, dtype, &DIMS, arrangement, &mut rng);
                 let mut storage: Vec<f64> = (0..9 * 7 * 11).map(|_| rng.value(dtype)).collect();
-                let whole = exec.upload_bytes(dtype, &encode(dtype, &storage), &shape(&[storage.len()])).unwrap();
-                let _done = exec.copy(&a.view, &whole.with_layout(destination).unwrap()).unwrap();
+                let whole = exec
+                    .upload_bytes(dtype, &encode(dtype, &storage), &shape(&[storage.len()]))
+                    .unwrap();
+                let _done = exec
+                    .copy(&a.view, &whole.with_layout(destination).unwrap())
+                    .unwrap();
                 for (at, value) in destination.offsets().zip(&a.values) {
                     storage[at] = *value;
                 }
                 let expected: Vec<Expected> = storage.iter().map(|&x| Expected::exact(x)).collect();
                 let got = decode(dtype, &exec.download(&whole).unwrap().wait().unwrap());
-                check(&format!("{dtype} {arrangement:?} to {destination:?}"), &got, &expected);
+                check(
+                    &format!("{dtype} {arrangement:?} to {destination:?}"),
+                    &got,
+                    &expected,
+                );
             }
         }
     }
@@ -140,8 +268,16 @@ fn copies_between_any_strides_keep_what_lies_around() {
 
 #[test]
 fn copies_keep_the_payload_of_a_nan() {
-    let Some(exec) = common::executor() else { return };
-    let bits: Vec<u32> = vec![0x7fc1_2345, 0xff80_0001, 0x0000_0001, 0x8000_0000, 0x7f80_0001];
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let bits: Vec<u32> = vec![
+        0x7fc1_2345,
+        0xff80_0001,
+        0x0000_0001,
+        0x8000_0000,
+        0x7f80_0001,
+    ];
     let bytes: Vec<u8> = bits.iter().flat_map(|word| word.to_le_bytes()).collect();
     let a = exec.upload_bytes(DType::F32, &bytes, &shape(&[5])).unwrap();
     let out = exec.alloc(a.shape(), DType::F32).unwrap();
@@ -152,7 +288,9 @@ fn copies_keep_the_payload_of_a_nan() {
 
 #[test]
 fn downloads_of_strided_views_are_row_major() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     let mut rng = Random(7);
     for dtype in DType::ALL {
         for arrangement in Arrangement::ALL {
@@ -167,19 +305,28 @@ fn downloads_of_strided_views_are_row_major() {
 
 #[test]
 fn fill_sets_every_element_and_no_other() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for dtype in DType::ALL {
         let value = round_to(dtype, -3.25);
         for len in [0, 1, 2, 3, 4, 5, 7, 1025] {
             for front in [0, 1, 4] {
                 let out = output(&exec, dtype, &[len], front);
                 let _done = exec.fill(&out.view, value).unwrap();
-                assert_eq!(out.read(&exec), vec![value; len], "{dtype} {len} after {front}");
+                assert_eq!(
+                    out.read(&exec),
+                    vec![value; len],
+                    "{dtype} {len} after {front}"
+                );
             }
         }
         let out = output(&exec, dtype, &[6, 4], 0);
         let _done = exec.fill(&out.view, value).unwrap();
-        let column = out.view.with_layout(out.view.layout.narrow(1, 1, 2).unwrap()).unwrap();
+        let column = out
+            .view
+            .with_layout(out.view.layout.narrow(1, 1, 2).unwrap())
+            .unwrap();
         let _done = exec.fill(&column, 1.0).unwrap();
         let row = [value, 1.0, 1.0, value];
         assert_eq!(out.read(&exec), row.repeat(6), "{dtype} column");
@@ -188,9 +335,15 @@ fn fill_sets_every_element_and_no_other() {
 
 #[test]
 fn arange_counts_in_every_dtype() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_bool()) {
-        let (start, step) = if dtype.is_signed() { (-3.0, 2.0) } else { (1.0, 2.0) };
+        let (start, step) = if dtype.is_signed() {
+            (-3.0, 2.0)
+        } else {
+            (1.0, 2.0)
+        };
         let out = output(&exec, dtype, &[3, 7], 4);
         let _done = exec.arange(&out.view, start, step).unwrap();
         let expected: Vec<f64> = (0..21).map(|i| start + step * f64::from(i)).collect();
@@ -198,23 +351,47 @@ fn arange_counts_in_every_dtype() {
     }
     let out = output(&exec, DType::F32, &[10], 1);
     let _done = exec.arange(&out.view, 0.0, 0.1).unwrap();
-    let expected: Vec<Expected> = (0..10).map(|i| Expected { value: f64::from(i) * 0.1, bound: 1e-7 }).collect();
+    let expected: Vec<Expected> = (0..10)
+        .map(|i| Expected {
+            value: f64::from(i) * 0.1,
+            bound: 1e-7,
+        })
+        .collect();
     check("arange by 0.1", &out.read(&exec), &expected);
-    assert!(exec.arange(&output(&exec, DType::Bool, &[2], 0).view, 0.0, 1.0).is_err());
+    assert!(
+        exec.arange(&output(&exec, DType::Bool, &[2], 0).view, 0.0, 1.0)
+            .is_err()
+    );
 }
 
 #[test]
 fn eye_marks_the_diagonal() {
-    let Some(exec) = common::executor() else { return };
+    let Some(exec) = common::executor() else {
+        return;
+    };
     for dtype in DType::ALL {
-        for (rows, cols, k) in [(3, 3, 0), (3, 5, 1), (5, 3, -2), (2, 2, 9), (1, 1, 0), (0, 4, 0), (4, 4, i64::MIN)] {
+        for (rows, cols, k) in [
+            (3, 3, 0),
+            (3, 5, 1),
+            (5, 3, -2),
+            (2, 2, 9),
+            (1, 1, 0),
+            (0, 4, 0),
+            (4, 4, i64::MIN),
+        ] {
             let out = output(&exec, dtype, &[rows, cols], 4);
             let _done = exec.eye(&out.view, k).unwrap();
             let expected: Vec<f64> = (0..rows as i64)
-                .flat_map(|row| (0..cols as i64).map(move |col| f64::from(u8::from(Some(col) == row.checked_add(k)))))
+                .flat_map(|row| {
+                    (0..cols as i64)
+                        .map(move |col| f64::from(u8::from(Some(col) == row.checked_add(k))))
+                })
                 .collect();
             assert_eq!(out.read(&exec), expected, "{dtype} {rows}x{cols} {k}");
         }
     }
-    assert!(exec.eye(&output(&exec, DType::F32, &[2], 0).view, 0).is_err());
+    assert!(
+        exec.eye(&output(&exec, DType::F32, &[2], 0).view, 0)
+            .is_err()
+    );
 }

@@ -4,7 +4,9 @@ use ziggurat_core::DType;
 
 use crate::catalogue::Candidate;
 use crate::completion::Completion;
-use crate::elementwise::row::{ALL, BITS, BinarySpec, NUMERIC, Samples, Tolerance, recipe, snippets};
+use crate::elementwise::row::{
+    ALL, BITS, BinarySpec, NUMERIC, Samples, Tolerance, recipe, snippets,
+};
 use crate::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
 use crate::elementwise::walk::Recipe;
 use crate::error::KernelError;
@@ -87,7 +89,14 @@ impl Binary {
     /// The recipe for a dtype.
     pub(crate) fn recipe(self, dtype: DType) -> Recipe {
         let spec = self.spec();
-        recipe(spec.name, 2, dtype, dtype, spec.functions, spec.snippets.of(dtype))
+        recipe(
+            spec.name,
+            2,
+            dtype,
+            dtype,
+            spec.functions,
+            spec.snippets.of(dtype),
+        )
     }
 }
 
@@ -95,7 +104,12 @@ impl Binary {
 pub(crate) fn variants() -> Vec<Candidate> {
     Binary::ALL
         .iter()
-        .flat_map(|op| op.spec().dtypes.iter().flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2)))
+        .flat_map(|op| {
+            op.spec()
+                .dtypes
+                .iter()
+                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2))
+        })
         .collect()
 }
 
@@ -106,7 +120,13 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] if the op does not exist for the dtype or the dtypes differ, [`KernelError::Shape`] if
     /// an input does not broadcast to `out`, and the errors of the layers below.
-    pub fn binary(&self, op: Binary, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+    pub fn binary(
+        &self,
+        op: Binary,
+        a: &View,
+        b: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let spec = op.spec();
         check_dtype(spec.name, spec.dtypes, a)?;
         check_same_dtype(spec.name, "b", b, a.dtype)?;

@@ -34,8 +34,13 @@ fn choose(from: DType, to: DType) -> Recipe {
 
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let pairs = DType::ALL.iter().flat_map(|&from| DType::ALL.iter().map(move |&to| (from, to)));
-    pairs.filter(|(from, to)| from != to).flat_map(|(from, to)| Candidate::of_recipe(&choose(from, to), 1)).collect()
+    let pairs = DType::ALL
+        .iter()
+        .flat_map(|&from| DType::ALL.iter().map(move |&to| (from, to)));
+    pairs
+        .filter(|(from, to)| from != to)
+        .flat_map(|(from, to)| Candidate::of_recipe(&choose(from, to), 1))
+        .collect()
 }
 
 impl Executor {

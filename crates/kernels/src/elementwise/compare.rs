@@ -67,7 +67,14 @@ impl Compare {
     /// The recipe for a dtype.
     pub(crate) fn recipe(self, dtype: DType) -> Recipe {
         let spec = self.spec();
-        recipe(spec.name, 2, dtype, DType::Bool, &[], spec.snippets.of(dtype))
+        recipe(
+            spec.name,
+            2,
+            dtype,
+            DType::Bool,
+            &[],
+            spec.snippets.of(dtype),
+        )
     }
 }
 
@@ -75,7 +82,10 @@ impl Compare {
 pub(crate) fn variants() -> Vec<Candidate> {
     Compare::ALL
         .iter()
-        .flat_map(|op| ALL.iter().flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2)))
+        .flat_map(|op| {
+            ALL.iter()
+                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2))
+        })
         .collect()
 }
 
@@ -85,11 +95,22 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] if the inputs' dtypes differ or `out` is not bool, [`KernelError::Shape`] if an input
     /// does not broadcast to `out`, and the errors of the layers below.
-    pub fn compare(&self, op: Compare, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+    pub fn compare(
+        &self,
+        op: Compare,
+        a: &View,
+        b: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.spec().name;
         check_same_dtype(name, "b", b, a.dtype)?;
         if out.dtype != DType::Bool {
-            return Err(KernelError::Dtype { op: name, operand: "out", rule: "it must be bool", got: out.dtype });
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "out",
+                rule: "it must be bool",
+                got: out.dtype,
+            });
         }
         let (a, b) = (broadcast(name, a, out)?, broadcast(name, b, out)?);
         self.walk(&op.recipe(a.dtype), &[&a, &b], out)?;

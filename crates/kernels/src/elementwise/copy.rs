@@ -23,7 +23,11 @@ pub(crate) const fn bits(bytes: usize) -> (&'static str, &'static str, &'static 
     match bytes {
         1 => ("bits8", prelude::load(DType::U8), prelude::store(DType::U8)),
         2 => ("bits16", prelude::LOAD_BITS16, prelude::STORE_BITS16),
-        _ => ("bits32", prelude::load(DType::U32), prelude::store(DType::U32)),
+        _ => (
+            "bits32",
+            prelude::load(DType::U32),
+            prelude::store(DType::U32),
+        ),
     }
 }
 
@@ -72,15 +76,29 @@ impl Executor {
     /// the errors of the layers below.
     pub fn copy(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
         if a.dtype != out.dtype {
-            return Err(KernelError::Dtype { op: "copy", operand: "a", rule: "it must have the output's dtype", got: a.dtype });
+            return Err(KernelError::Dtype {
+                op: "copy",
+                operand: "a",
+                rule: "it must have the output's dtype",
+                got: a.dtype,
+            });
         }
-        let a = a.with_layout(a.layout.expand(*out.shape()).map_err(KernelError::shape("copy"))?)?;
+        let a = a.with_layout(
+            a.layout
+                .expand(*out.shape())
+                .map_err(KernelError::shape("copy"))?,
+        )?;
         self.copy_into("copy", &a, out)?;
         Ok(self.completion())
     }
 
     /// Copies between views of the same shape and element width.
-    pub(crate) fn copy_into(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
+    pub(crate) fn copy_into(
+        &self,
+        op: &'static str,
+        a: &View,
+        out: &View,
+    ) -> Result<(), KernelError> {
         check_output(op, out)?;
         if out.is_empty() {
             return Ok(());
@@ -110,7 +128,12 @@ impl Executor {
             ..StridedParams::default()
         };
         let grid = Grid::stride(u64::from(len), 1);
-        self.launch(&scatter(out.dtype, rank), &[source.arg, target.arg], &params, grid)
+        self.launch(
+            &scatter(out.dtype, rank),
+            &[source.arg, target.arg],
+            &params,
+            grid,
+        )
     }
 
     /// A dense copy of a view, in memory of its own.

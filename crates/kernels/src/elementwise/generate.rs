@@ -7,8 +7,8 @@ use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::elementwise::copy::bits;
-use crate::elementwise::unary::check_dtype;
 use crate::elementwise::row::NUMERIC;
+use crate::elementwise::unary::check_dtype;
 use crate::elementwise::walk::{PER_INVOCATION, count};
 use crate::error::KernelError;
 use crate::executor::Executor;
@@ -47,8 +47,18 @@ params! {
     }
 }
 
-fn choose(op: &'static str, name: &'static str, store: &'static str, body: &'static str) -> KernelChoice {
-    KernelChoice::new(op).name(name).part(prelude::FLOAT).part(store).part("elementwise/emit.wgsl").part(body)
+fn choose(
+    op: &'static str,
+    name: &'static str,
+    store: &'static str,
+    body: &'static str,
+) -> KernelChoice {
+    KernelChoice::new(op)
+        .name(name)
+        .part(prelude::FLOAT)
+        .part(store)
+        .part("elementwise/emit.wgsl")
+        .part(body)
 }
 
 fn fill(bytes: usize) -> KernelChoice {
@@ -57,30 +67,57 @@ fn fill(bytes: usize) -> KernelChoice {
 }
 
 fn arange(dtype: DType) -> KernelChoice {
-    choose("arange", dtype.name(), prelude::store(dtype), "elementwise/arange.wgsl")
+    choose(
+        "arange",
+        dtype.name(),
+        prelude::store(dtype),
+        "elementwise/arange.wgsl",
+    )
 }
 
 fn eye(dtype: DType) -> KernelChoice {
-    choose("eye", dtype.name(), prelude::store(dtype), "elementwise/eye.wgsl")
+    choose(
+        "eye",
+        dtype.name(),
+        prelude::store(dtype),
+        "elementwise/eye.wgsl",
+    )
 }
 
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let fills = [4, 2, 1].iter().map(|&bytes| Candidate::new(fill(bytes), FillParams::FIELDS));
-    let aranges = NUMERIC.iter().map(|&dtype| Candidate::new(arange(dtype), ArangeParams::FIELDS));
-    let eyes = DType::ALL.iter().map(|&dtype| Candidate::new(eye(dtype), EyeParams::FIELDS));
+    let fills = [4, 2, 1]
+        .iter()
+        .map(|&bytes| Candidate::new(fill(bytes), FillParams::FIELDS));
+    let aranges = NUMERIC
+        .iter()
+        .map(|&dtype| Candidate::new(arange(dtype), ArangeParams::FIELDS));
+    let eyes = DType::ALL
+        .iter()
+        .map(|&dtype| Candidate::new(eye(dtype), EyeParams::FIELDS));
     fills.chain(aranges).chain(eyes).collect()
 }
 
 /// An element's storage bytes in the low bits of a word.
 fn storage_bits(dtype: DType, value: f64) -> u32 {
-    encode(dtype, &[value]).iter().rev().fold(0, |word, &byte| (word << 8) | u32::from(byte))
+    encode(dtype, &[value])
+        .iter()
+        .rev()
+        .fold(0, |word, &byte| (word << 8) | u32::from(byte))
 }
 
 /// A value in the dtype's compute type, by its bits. Integers wrap modulo 2³².
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "wrapping to the compute type")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "wrapping to the compute type"
+)]
 fn compute_bits(dtype: DType, value: f64) -> u32 {
-    if dtype.is_float() { (value as f32).to_bits() } else { value as i64 as u32 }
+    if dtype.is_float() {
+        (value as f32).to_bits()
+    } else {
+        value as i64 as u32
+    }
 }
 
 impl Executor {
@@ -95,7 +132,11 @@ impl Executor {
         let value = storage_bits(out.dtype, value);
         self.generate("fill", out, &mut |part, _| {
             let (len, target) = (count("fill", part.len())?, self.bind_write("fill", part)?);
-            let params = FillParams { len, offset_out: target.offset, value };
+            let params = FillParams {
+                len,
+                offset_out: target.offset,
+                value,
+            };
             self.launch(&fill(part.dtype.bytes()), &[target.arg], &params, grid(len))
         })
     }
@@ -107,10 +148,22 @@ impl Executor {
     /// [`KernelError::Dtype`] for bool, [`KernelError::OverlappingOutput`], and the errors of the layers below.
     pub fn arange(&self, out: &View, start: f64, step: f64) -> Result<Completion, KernelError> {
         check_dtype("arange", NUMERIC, out)?;
-        let (start, step) = (compute_bits(out.dtype, start), compute_bits(out.dtype, step));
+        let (start, step) = (
+            compute_bits(out.dtype, start),
+            compute_bits(out.dtype, step),
+        );
         self.generate("arange", out, &mut |part, first| {
-            let (len, target) = (count("arange", part.len())?, self.bind_write("arange", part)?);
-            let params = ArangeParams { len, offset_out: target.offset, first: count("arange", first)?, start, step };
+            let (len, target) = (
+                count("arange", part.len())?,
+                self.bind_write("arange", part)?,
+            );
+            let params = ArangeParams {
+                len,
+                offset_out: target.offset,
+                first: count("arange", first)?,
+                start,
+                step,
+            };
             self.launch(&arange(part.dtype), &[target.arg], &params, grid(len))
         })
     }
@@ -122,7 +175,12 @@ impl Executor {
     /// below.
     pub fn eye(&self, out: &View, k: i64) -> Result<Completion, KernelError> {
         let &[rows, cols] = out.dims() else {
-            return Err(KernelError::Operand { op: "eye", operand: "out", rule: "must have rank 2", got: *out.shape() });
+            return Err(KernelError::Operand {
+                op: "eye",
+                operand: "out",
+                rule: "must have rank 2",
+                got: *out.shape(),
+            });
         };
         // Diagonals beyond the matrix are all alike: nowhere.
         let far = i64::try_from(rows.max(cols)).unwrap_or(i64::MAX);
@@ -135,7 +193,13 @@ impl Executor {
         self.generate("eye", out, &mut |part, first| {
             let (len, target) = (count("eye", part.len())?, self.bind_write("eye", part)?);
             let first = count("eye", first)?;
-            let params = EyeParams { len, offset_out: target.offset, cols, first, k };
+            let params = EyeParams {
+                len,
+                offset_out: target.offset,
+                cols,
+                first,
+                k,
+            };
             self.launch(&eye(part.dtype), &[target.arg], &params, grid(len))
         })
     }

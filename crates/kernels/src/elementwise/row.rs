@@ -15,8 +15,15 @@ pub(crate) const FLOAT: &[DType] = &[DType::F32, DType::F16, DType::BF16];
 /// The integer dtypes.
 pub(crate) const INT: &[DType] = &[DType::I32, DType::U32, DType::U8, DType::I8];
 /// Everything but bool.
-pub(crate) const NUMERIC: &[DType] =
-    &[DType::F32, DType::F16, DType::BF16, DType::I32, DType::U32, DType::U8, DType::I8];
+pub(crate) const NUMERIC: &[DType] = &[
+    DType::F32,
+    DType::F16,
+    DType::BF16,
+    DType::I32,
+    DType::U32,
+    DType::U8,
+    DType::I8,
+];
 /// Integers and bool.
 pub(crate) const BITS: &[DType] = &[DType::I32, DType::U32, DType::U8, DType::I8, DType::Bool];
 /// Bool alone.
@@ -41,7 +48,10 @@ impl Samples {
 
     /// Inputs of both signs up to `bound`.
     pub(crate) const fn signed(bound: f64) -> Self {
-        Self { low: -bound, high: bound }
+        Self {
+            low: -bound,
+            high: bound,
+        }
     }
 }
 
@@ -63,7 +73,11 @@ impl Tolerance {
 
     /// So many f32 units in the last place.
     pub(crate) const fn ulps(ulps: f64) -> Self {
-        Self { ulps, ulps_per_input: 0.0, absolute: 0.0 }
+        Self {
+            ulps,
+            ulps_per_input: 0.0,
+            absolute: 0.0,
+        }
     }
 
     /// Allows an absolute error too.
@@ -73,7 +87,10 @@ impl Tolerance {
 
     /// Allows more for larger inputs.
     pub(crate) const fn per_input(self, ulps_per_input: f64) -> Self {
-        Self { ulps_per_input, ..self }
+        Self {
+            ulps_per_input,
+            ..self
+        }
     }
 
     /// The largest distance between a result in `dtype` and the `expected` value, `input` being the input that errors
@@ -91,7 +108,11 @@ impl Tolerance {
         };
         let computed = (self.ulps + self.ulps_per_input * input.abs()) * f32_ulp + self.absolute;
         // A result just beside a tie may round the other way.
-        let twice = if dtype == DType::F32 || computed == 0.0 { 1.0 } else { 2.0 };
+        let twice = if dtype == DType::F32 || computed == 0.0 {
+            1.0
+        } else {
+            2.0
+        };
         rounding * twice * 1.001 + computed
     }
 }
@@ -101,7 +122,10 @@ fn ulp(value: f64, digits: i32, lowest: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return f64::powi(2.0, lowest);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "exponents of f64 are small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "exponents of f64 are small"
+    )]
     let exponent = value.abs().log2().floor() as i32;
     f64::powi(2.0, (exponent + 1 - digits).max(lowest))
 }
@@ -174,7 +198,11 @@ impl Snippets {
         } else {
             self.int
         };
-        if shaders::exists(special) { special } else { self.general }
+        if shaders::exists(special) {
+            special
+        } else {
+            self.general
+        }
     }
 }
 
@@ -199,14 +227,31 @@ pub(crate) fn recipe(
     functions: &'static [&'static str],
     snippet: &'static str,
 ) -> Recipe {
-    let mut parts = if from.is_float() { functions.to_vec() } else { Vec::new() };
+    let mut parts = if from.is_float() {
+        functions.to_vec()
+    } else {
+        Vec::new()
+    };
     parts.push(snippet);
     let (flat, strided) = if operands == 1 {
-        ("elementwise/unary_flat.wgsl", "elementwise/unary_strided.wgsl")
+        (
+            "elementwise/unary_flat.wgsl",
+            "elementwise/unary_strided.wgsl",
+        )
     } else {
-        ("elementwise/binary_flat.wgsl", "elementwise/binary_strided.wgsl")
+        (
+            "elementwise/binary_flat.wgsl",
+            "elementwise/binary_strided.wgsl",
+        )
     };
-    Recipe { op, names: vec![from.name()], preludes: vec![prelude::load(from), prelude::store(to)], snippet: parts, flat, strided }
+    Recipe {
+        op,
+        names: vec![from.name()],
+        preludes: vec![prelude::load(from), prelude::store(to)],
+        snippet: parts,
+        flat,
+        strided,
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +272,9 @@ mod tests {
         let neg = snippets!("unary", "neg");
         assert_eq!(neg.of(DType::U8), "elementwise/unary/int/neg.wgsl");
         assert_eq!(neg.of(DType::F16), "elementwise/unary/neg.wgsl");
-        assert_eq!(snippets!("unary", "abs").of(DType::I8), "elementwise/unary/abs.wgsl");
+        assert_eq!(
+            snippets!("unary", "abs").of(DType::I8),
+            "elementwise/unary/abs.wgsl"
+        );
     }
 }

@@ -4,7 +4,9 @@ use ziggurat_core::DType;
 
 use crate::catalogue::Candidate;
 use crate::completion::Completion;
-use crate::elementwise::row::{BOOL, FLOAT, INT, NUMERIC, Samples, Tolerance, UnarySpec, recipe, snippets};
+use crate::elementwise::row::{
+    BOOL, FLOAT, INT, NUMERIC, Samples, Tolerance, UnarySpec, recipe, snippets,
+};
 use crate::elementwise::walk::Recipe;
 use crate::error::KernelError;
 use crate::executor::Executor;
@@ -120,7 +122,14 @@ impl Unary {
     /// The recipe for a dtype.
     pub(crate) fn recipe(self, dtype: DType) -> Recipe {
         let spec = self.spec();
-        recipe(spec.name, 1, dtype, dtype, spec.functions, spec.snippets.of(dtype))
+        recipe(
+            spec.name,
+            1,
+            dtype,
+            dtype,
+            spec.functions,
+            spec.snippets.of(dtype),
+        )
     }
 }
 
@@ -128,7 +137,12 @@ impl Unary {
 pub(crate) fn variants() -> Vec<Candidate> {
     Unary::ALL
         .iter()
-        .flat_map(|op| op.spec().dtypes.iter().flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 1)))
+        .flat_map(|op| {
+            op.spec()
+                .dtypes
+                .iter()
+                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 1))
+        })
         .collect()
 }
 
@@ -162,7 +176,12 @@ pub(crate) fn check_dtype(op: &'static str, dtypes: &[DType], a: &View) -> Resul
     } else {
         "bool does not have this op"
     };
-    Err(KernelError::Dtype { op, operand: "a", rule, got: a.dtype })
+    Err(KernelError::Dtype {
+        op,
+        operand: "a",
+        rule,
+        got: a.dtype,
+    })
 }
 
 /// The operand must have the first input's dtype.
@@ -175,10 +194,19 @@ pub(crate) fn check_same_dtype(
     if view.dtype == dtype {
         return Ok(());
     }
-    Err(KernelError::Dtype { op, operand, rule: "it must have the dtype of the first input", got: view.dtype })
+    Err(KernelError::Dtype {
+        op,
+        operand,
+        rule: "it must have the dtype of the first input",
+        got: view.dtype,
+    })
 }
 
 /// The view broadcast to the output's shape.
 pub(crate) fn broadcast(op: &'static str, view: &View, out: &View) -> Result<View, KernelError> {
-    view.with_layout(view.layout.expand(*out.shape()).map_err(KernelError::shape(op))?)
+    view.with_layout(
+        view.layout
+            .expand(*out.shape())
+            .map_err(KernelError::shape(op))?,
+    )
 }

@@ -76,14 +76,27 @@ impl Recipe {
 
     /// The variant for dense operands, those marked being scalars.
     pub(crate) fn flat(&self, scalars: &[bool]) -> KernelChoice {
-        let choice = self.start("elementwise/flat_params.wgsl").name("flat").part(self.flat);
-        SCALARS.iter().zip(scalars).fold(choice, |choice, (name, scalar)| choice.constant(name, u8::from(*scalar)))
+        let choice = self
+            .start("elementwise/flat_params.wgsl")
+            .name("flat")
+            .part(self.flat);
+        SCALARS
+            .iter()
+            .zip(scalars)
+            .fold(choice, |choice, (name, scalar)| {
+                choice.constant(name, u8::from(*scalar))
+            })
     }
 
     /// The variant for operands of any strides, over `rank` axes.
     pub(crate) fn strided(&self, rank: u32) -> KernelChoice {
-        let choice = self.start("elementwise/strided_params.wgsl").name("strided");
-        choice.part("elementwise/address.wgsl").part(self.strided).constant("RANK", rank)
+        let choice = self
+            .start("elementwise/strided_params.wgsl")
+            .name("strided");
+        choice
+            .part("elementwise/address.wgsl")
+            .part(self.strided)
+            .constant("RANK", rank)
     }
 }
 
@@ -101,7 +114,11 @@ pub(crate) fn axes(walk: &Coalesced) -> [[u32; 4]; 8] {
 }
 
 /// Two's complement modulo 2³²: addresses are computed with wrapping arithmetic and end up in range.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low 32 bits are what is wanted")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the low 32 bits are what is wanted"
+)]
 fn low_bits(value: isize) -> u32 {
     value as u32
 }
@@ -112,7 +129,11 @@ pub(crate) fn count(op: &'static str, elements: usize) -> Result<u32, KernelErro
     let elements = elements as u64;
     match u32::try_from(elements) {
         Ok(count) if elements <= limit => Ok(count),
-        _ => Err(KernelError::IndexTooLarge { op, elements, limit }),
+        _ => Err(KernelError::IndexTooLarge {
+            op,
+            elements,
+            limit,
+        }),
     }
 }
 
@@ -127,15 +148,32 @@ fn halving(layout: &Layout) -> Option<(usize, usize)> {
     let axis = layout.dims().iter().position(|&dim| dim > 1)?;
     let dim = layout.dims().get(axis).copied()?;
     let half = dim / 2;
-    Some((axis, if half >= 1024 { half / 1024 * 1024 } else { half }))
+    Some((
+        axis,
+        if half >= 1024 {
+            half / 1024 * 1024
+        } else {
+            half
+        },
+    ))
 }
 
 /// Both halves of a view.
 fn halves(op: &'static str, view: &View, axis: usize, at: usize) -> Result<[View; 2], KernelError> {
     let dim = view.dims().get(axis).copied().unwrap_or(0);
-    #[expect(clippy::cast_possible_wrap, reason = "an axis is below the maximal rank")]
-    let narrow = |start, len| view.layout.narrow(axis as isize, start, len).map_err(KernelError::shape(op));
-    Ok([view.with_layout(narrow(0, at)?)?, view.with_layout(narrow(at, dim - at)?)?])
+    #[expect(
+        clippy::cast_possible_wrap,
+        reason = "an axis is below the maximal rank"
+    )]
+    let narrow = |start, len| {
+        view.layout
+            .narrow(axis as isize, start, len)
+            .map_err(KernelError::shape(op))
+    };
+    Ok([
+        view.with_layout(narrow(0, at)?)?,
+        view.with_layout(narrow(at, dim - at)?)?,
+    ])
 }
 
 impl Executor {
@@ -146,9 +184,18 @@ impl Executor {
         views: &[&View],
         f: &mut dyn FnMut(&[&View]) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
-        let cut = if self.exceeds_binding(views) { views.last().and_then(|out| halving(&out.layout)) } else { None };
-        let Some((axis, at)) = cut else { return f(views) };
-        let parts: Vec<[View; 2]> = views.iter().map(|view| halves(op, view, axis, at)).collect::<Result<_, _>>()?;
+        let cut = if self.exceeds_binding(views) {
+            views.last().and_then(|out| halving(&out.layout))
+        } else {
+            None
+        };
+        let Some((axis, at)) = cut else {
+            return f(views);
+        };
+        let parts: Vec<[View; 2]> = views
+            .iter()
+            .map(|view| halves(op, view, axis, at))
+            .collect::<Result<_, _>>()?;
         for half in 0..2 {
             let part: Vec<&View> = parts.iter().filter_map(|pair| pair.get(half)).collect();
             self.in_parts(op, &part, f)?;
@@ -157,7 +204,12 @@ impl Executor {
     }
 
     /// Records an elementwise op. Inputs must have the output's shape.
-    pub(crate) fn walk(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+    pub(crate) fn walk(
+        &self,
+        recipe: &Recipe,
+        inputs: &[&View],
+        out: &View,
+    ) -> Result<(), KernelError> {
         let op = recipe.op;
         for input in inputs {
             input.check()?;
@@ -169,7 +221,9 @@ impl Executor {
             let mut views = inputs.to_vec();
             views.push(out);
             self.in_parts(op, &views, &mut |part| {
-                let Some((out, inputs)) = part.split_last() else { return Ok(()) };
+                let Some((out, inputs)) = part.split_last() else {
+                    return Ok(());
+                };
                 // Halves of a dense output are dense, but may start within a quad.
                 self.with_dense_out(op, out, &[], |out| self.walk_part(recipe, inputs, out))
             })
@@ -185,13 +239,27 @@ impl Executor {
         }
         let target = self.bind_write(op, out)?;
         let offset = |i: usize| bound.get(i).map_or(0, |operand| operand.offset);
-        let (offset_a, offset_b, offset_c, offset_out) = (offset(0), offset(1), offset(2), target.offset);
+        let (offset_a, offset_b, offset_c, offset_out) =
+            (offset(0), offset(1), offset(2), target.offset);
         let grid = Grid::stride(u64::from(len), PER_INVOCATION);
         let scalars: Vec<bool> = inputs.iter().map(|input| is_scalar(input)).collect();
-        let flat = inputs.iter().zip(&scalars).all(|(input, scalar)| *scalar || input.is_quads());
-        let args: Vec<_> = bound.into_iter().map(|operand| operand.arg).chain([target.arg]).collect();
+        let flat = inputs
+            .iter()
+            .zip(&scalars)
+            .all(|(input, scalar)| *scalar || input.is_quads());
+        let args: Vec<_> = bound
+            .into_iter()
+            .map(|operand| operand.arg)
+            .chain([target.arg])
+            .collect();
         if flat {
-            let params = FlatParams { len, offset_out, offset_a, offset_b, offset_c };
+            let params = FlatParams {
+                len,
+                offset_out,
+                offset_a,
+                offset_b,
+                offset_c,
+            };
             // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
             return self.launch(&recipe.flat(&scalars), &args, &params, grid);
         }

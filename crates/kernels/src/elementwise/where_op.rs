@@ -27,7 +27,10 @@ fn recipe(bytes: usize) -> Recipe {
 
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
-    [4, 2, 1].iter().flat_map(|&bytes| Candidate::of_recipe(&recipe(bytes), 3)).collect()
+    [4, 2, 1]
+        .iter()
+        .flat_map(|&bytes| Candidate::of_recipe(&recipe(bytes), 3))
+        .collect()
 }
 
 impl Executor {
@@ -36,10 +39,21 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] if `cond` is not bool or the other dtypes differ, [`KernelError::Shape`] if an input
     /// does not broadcast to `out`, and the errors of the layers below.
-    pub fn where_(&self, cond: &View, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+    pub fn where_(
+        &self,
+        cond: &View,
+        a: &View,
+        b: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let op = "where";
         if cond.dtype != DType::Bool {
-            return Err(KernelError::Dtype { op, operand: "cond", rule: "it must be bool", got: cond.dtype });
+            return Err(KernelError::Dtype {
+                op,
+                operand: "cond",
+                rule: "it must be bool",
+                got: cond.dtype,
+            });
         }
         check_same_dtype(op, "b", b, a.dtype)?;
         check_same_dtype(op, "out", out, a.dtype)?;

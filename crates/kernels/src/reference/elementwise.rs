@@ -10,13 +10,23 @@ use crate::elementwise::unary::Unary;
 /// (NaN is 0), `!= 0` for bool.
 #[must_use]
 pub fn round_to(dtype: DType, value: f64) -> f64 {
-    decode(dtype, &encode(dtype, &[value])).first().copied().unwrap_or(0.0)
+    decode(dtype, &encode(dtype, &[value]))
+        .first()
+        .copied()
+        .unwrap_or(0.0)
 }
 
 /// An integer result in `dtype`: modulo 2ⁿ for integers, `!= 0` for bool, rounded for floats.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "wrapping is the point")]
-#[expect(clippy::cast_precision_loss, reason = "rounding to a float dtype is the point")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "wrapping is the point"
+)]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rounding to a float dtype is the point"
+)]
 pub fn wrap(dtype: DType, value: i64) -> f64 {
     match dtype {
         DType::I32 => f64::from(value as i32),
@@ -38,14 +48,22 @@ fn integer(value: f64) -> i64 {
 #[must_use]
 pub fn unary(op: Unary, dtype: DType, x: f64) -> f64 {
     let spec = op.spec();
-    if dtype.is_float() { (spec.float)(x) } else { wrap(dtype, (spec.int)(integer(x))) }
+    if dtype.is_float() {
+        (spec.float)(x)
+    } else {
+        wrap(dtype, (spec.int)(integer(x)))
+    }
 }
 
 /// A binary op on elements of `dtype`. Float results are not rounded to the dtype.
 #[must_use]
 pub fn binary(op: Binary, dtype: DType, x: f64, y: f64) -> f64 {
     let spec = op.spec();
-    if dtype.is_float() { (spec.float)(x, y) } else { wrap(dtype, (spec.int)(integer(x), integer(y))) }
+    if dtype.is_float() {
+        (spec.float)(x, y)
+    } else {
+        wrap(dtype, (spec.int)(integer(x), integer(y)))
+    }
 }
 
 /// A comparison.
@@ -57,7 +75,11 @@ pub fn compare(op: Compare, x: f64, y: f64) -> bool {
 /// A cast: saturating from floats, wrapping from integers, `x != 0` (true for NaN) to bool.
 #[must_use]
 pub fn cast(from: DType, to: DType, x: f64) -> f64 {
-    if from.is_float() || to.is_float() { round_to(to, x) } else { wrap(to, integer(x)) }
+    if from.is_float() || to.is_float() {
+        round_to(to, x)
+    } else {
+        wrap(to, integer(x))
+    }
 }
 
 #[cfg(test)]
@@ -67,12 +89,18 @@ mod tests {
     #[test]
     fn integers_wrap_and_floats_saturate() {
         assert_eq!(wrap(DType::U8, 256), 0.0);
-        assert_eq!(wrap(DType::I32, i64::from(i32::MAX) + 1), f64::from(i32::MIN));
+        assert_eq!(
+            wrap(DType::I32, i64::from(i32::MAX) + 1),
+            f64::from(i32::MIN)
+        );
         assert_eq!(cast(DType::F32, DType::U8, 300.7), 255.0);
         assert_eq!(cast(DType::F32, DType::I32, f64::NAN), 0.0);
         assert_eq!(cast(DType::I32, DType::U8, -1.0), 255.0);
         assert_eq!(cast(DType::F32, DType::Bool, f64::NAN), 1.0);
-        assert_eq!(unary(Unary::Abs, DType::I32, f64::from(i32::MIN)), f64::from(i32::MIN));
+        assert_eq!(
+            unary(Unary::Abs, DType::I32, f64::from(i32::MIN)),
+            f64::from(i32::MIN)
+        );
         assert_eq!(binary(Binary::Div, DType::I8, -128.0, -1.0), -128.0);
     }
 }

@@ -4,7 +4,11 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// -1, 0 or 1; NaN stays NaN, both zeros give 0.
 pub(crate) fn sign(x: f64) -> f64 {
-    if x.is_nan() || x == 0.0 { x.abs() } else { x.signum() }
+    if x.is_nan() || x == 0.0 {
+        x.abs()
+    } else {
+        x.signum()
+    }
 }
 
 /// `max(x, 0)` that keeps NaN and -0.0.
@@ -14,12 +18,20 @@ pub(crate) fn relu(x: f64) -> f64 {
 
 /// The larger one; NaN wins.
 pub(crate) fn maximum(x: f64, y: f64) -> f64 {
-    if x.is_nan() || y.is_nan() { f64::NAN } else { x.max(y) }
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else {
+        x.max(y)
+    }
 }
 
 /// The smaller one; NaN wins.
 pub(crate) fn minimum(x: f64, y: f64) -> f64 {
-    if x.is_nan() || y.is_nan() { f64::NAN } else { x.min(y) }
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else {
+        x.min(y)
+    }
 }
 
 /// `1 / (1 + e⁻ˣ)`.
@@ -29,19 +41,31 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
 
 /// `x · sigmoid(x)`, -0.0 for -inf.
 pub(crate) fn silu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY { -0.0 } else { x * sigmoid(x) }
+    if x == f64::NEG_INFINITY {
+        -0.0
+    } else {
+        x * sigmoid(x)
+    }
 }
 
 /// `x · Φ(x)`, -0.0 for -inf.
 pub(crate) fn gelu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY { -0.0 } else { x * 0.5 * erfc(-x * FRAC_1_SQRT_2) }
+    if x == f64::NEG_INFINITY {
+        -0.0
+    } else {
+        x * 0.5 * erfc(-x * FRAC_1_SQRT_2)
+    }
 }
 
 /// The approximation of [`gelu`] by tanh, -0.0 for -inf.
 pub(crate) fn gelu_tanh(x: f64) -> f64 {
     let inner = (2.0 / PI).sqrt() * (x + 0.044_715 * x * x * x);
     // (1 + tanh u) / 2 = sigmoid(2 u), which does not cancel.
-    if x == f64::NEG_INFINITY { -0.0 } else { x * sigmoid(2.0 * inner) }
+    if x == f64::NEG_INFINITY {
+        -0.0
+    } else {
+        x * sigmoid(2.0 * inner)
+    }
 }
 
 /// `xʸ` of IEEE 754, which is what the standard library has.
@@ -53,7 +77,13 @@ pub(crate) fn pow(x: f64, y: f64) -> f64 {
 pub(crate) fn pow_int(x: i64, y: i64) -> i64 {
     match (x, y) {
         (1, _) => 1,
-        (-1, y) => if y % 2 == 0 { 1 } else { -1 },
+        (-1, y) => {
+            if y % 2 == 0 {
+                1
+            } else {
+                -1
+            }
+        }
         (_, y) if y < 0 => 0,
         (x, y) => {
             let (mut result, mut power, mut rest) = (1i64, x, y);
@@ -90,7 +120,11 @@ pub(crate) fn erfc(x: f64) -> f64 {
     for n in (1..=200).rev() {
         fraction = f64::from(n) / 2.0 / (x + fraction);
     }
-    if x.is_infinite() { 0.0 } else { (-x * x).exp() / PI.sqrt() / (x + fraction) }
+    if x.is_infinite() {
+        0.0
+    } else {
+        (-x * x).exp() / PI.sqrt() / (x + fraction)
+    }
 }
 
 #[cfg(test)]

@@ -19,12 +19,20 @@ static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 fn open(options: DeviceOptions) -> Option<Executor> {
     match Device::open_blocking(options) {
         Ok(device) => {
-            let options = MemoryOptions { poison: true, ..MemoryOptions::default() };
-            Some(Executor::new(&Pipelines::new(&Memory::new(&device, options))))
+            let options = MemoryOptions {
+                poison: true,
+                ..MemoryOptions::default()
+            };
+            Some(Executor::new(&Pipelines::new(&Memory::new(
+                &device, options,
+            ))))
         }
         Err(error @ DeviceError::NoAdapter { .. }) => {
             let required = std::env::var("ZIGGURAT_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!required, "ZIGGURAT_REQUIRE_GPU is set, but there is no adapter: {error}");
+            assert!(
+                !required,
+                "ZIGGURAT_REQUIRE_GPU is set, but there is no adapter: {error}"
+            );
             None
         }
         Err(error) => panic!("an adapter is there, but it does not open: {error}"),
@@ -42,7 +50,16 @@ fn counted(executor: Option<Executor>) -> Option<Executor> {
 /// The executor of this test binary, with everything the adapter offers.
 pub(crate) fn executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
-    counted(EXECUTOR.get_or_init(|| open(DeviceOptions { pipeline_cache: false, ..DeviceOptions::default() })).clone())
+    counted(
+        EXECUTOR
+            .get_or_init(|| {
+                open(DeviceOptions {
+                    pipeline_cache: false,
+                    ..DeviceOptions::default()
+                })
+            })
+            .clone(),
+    )
 }
 
 /// An executor on a device restricted to WebGPU's default limits, without optional features.
@@ -64,6 +81,10 @@ pub(crate) fn plain_executor() -> Option<Executor> {
 /// An executor with a small workgroup size, so that grids overflow a row of workgroups with few elements.
 pub(crate) fn narrow_executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
-    let options = DeviceOptions { pipeline_cache: false, workgroup_size: Some(8), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        pipeline_cache: false,
+        workgroup_size: Some(8),
+        ..DeviceOptions::default()
+    };
     counted(EXECUTOR.get_or_init(|| open(options)).clone())
 }

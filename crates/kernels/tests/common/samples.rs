@@ -30,7 +30,11 @@ fn value(dtype: DType, samples: Samples, unit: f64) -> f64 {
         DType::F32 | DType::F16 | DType::BF16 => {
             // Half of a wide range is spent on small values, where functions are at their most interesting.
             let span = samples.high - samples.low;
-            let narrow = if samples.low < 0.0 { 4.0f64.min(span / 2.0) } else { samples.high };
+            let narrow = if samples.low < 0.0 {
+                4.0f64.min(span / 2.0)
+            } else {
+                samples.high
+            };
             let (low, high) = if unit < 0.5 {
                 (samples.low.max(-narrow), samples.high.min(narrow))
             } else {
@@ -45,20 +49,26 @@ fn value(dtype: DType, samples: Samples, unit: f64) -> f64 {
 /// Inputs of a unary op.
 pub(crate) fn unary(op: Unary, dtype: DType, len: usize) -> Vec<f64> {
     let mut unit = Unit(op as u64 * 8 + dtype as u64);
-    (0..len).map(|_| value(dtype, op.spec().samples, unit.next())).collect()
+    (0..len)
+        .map(|_| value(dtype, op.spec().samples, unit.next()))
+        .collect()
 }
 
 /// Pairs of inputs of a binary op. Second inputs of `div` are at times 0 for integers; exponents are small.
 pub(crate) fn binary(op: Binary, dtype: DType, len: usize) -> (Vec<f64>, Vec<f64>) {
     let mut unit = Unit(1000 + op as u64 * 8 + dtype as u64);
     let samples = op.spec().samples;
-    let a = (0..len).map(|_| value(dtype, samples, unit.next())).collect();
+    let a = (0..len)
+        .map(|_| value(dtype, samples, unit.next()))
+        .collect();
     let b = (0..len)
         .map(|_| match (op, dtype.is_float()) {
             (Binary::Pow, true) => round_to(dtype, unit.next() * 8.0 - 4.0),
             (Binary::Pow, false) if dtype.is_signed() => (unit.next() * 40.0).floor() - 5.0,
             (Binary::Pow, false) => (unit.next() * 40.0).floor(),
-            (Binary::Div, false) => (value(dtype, samples, unit.next()) / 1e4f64.powf(unit.next() * 2.0)).trunc(),
+            (Binary::Div, false) => {
+                (value(dtype, samples, unit.next()) / 1e4f64.powf(unit.next() * 2.0)).trunc()
+            }
             _ => value(dtype, samples, unit.next()),
         })
         .collect();
@@ -68,11 +78,18 @@ pub(crate) fn binary(op: Binary, dtype: DType, len: usize) -> (Vec<f64>, Vec<f64
 /// Pairs that are often equal, for comparisons; a few are NaN where the dtype has it.
 pub(crate) fn pairs(dtype: DType, len: usize) -> (Vec<f64>, Vec<f64>) {
     let mut unit = Unit(2000 + dtype as u64);
-    let samples = Samples { low: -4.0, high: 4.0 };
+    let samples = Samples {
+        low: -4.0,
+        high: 4.0,
+    };
     let a: Vec<f64> = (0..len)
         .map(|_| {
             let x = value(dtype, samples, unit.next());
-            if dtype.is_float() && unit.next() < 0.1 { f64::NAN } else { x }
+            if dtype.is_float() && unit.next() < 0.1 {
+                f64::NAN
+            } else {
+                x
+            }
         })
         .collect();
     let b = a
@@ -80,7 +97,13 @@ pub(crate) fn pairs(dtype: DType, len: usize) -> (Vec<f64>, Vec<f64>) {
         .map(|&x| {
             let other = value(dtype, samples, unit.next());
             let choice = unit.next();
-            if choice < 0.4 { x } else if dtype.is_float() && choice < 0.5 { f64::NAN } else { other }
+            if choice < 0.4 {
+                x
+            } else if dtype.is_float() && choice < 0.5 {
+                f64::NAN
+            } else {
+                other
+            }
         })
         .collect();
     (a, b)
