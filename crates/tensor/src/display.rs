@@ -27,7 +27,7 @@ pub struct Printed {
 
 impl fmt::Display for Printed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
+        f.write_str(&self.text)
     }
 }
 

@@ -8,7 +8,9 @@
 //! `matmul: inner dimensions differ: left is [2, 3], right is [4, 5]`.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, ShapeError};
@@ -55,6 +57,10 @@ enum Kind {
         op: &'static str,
         source: KernelError,
     },
+    #[cfg_attr(
+        target_arch = "wasm32",
+        expect(dead_code, reason = "a browser has no files")
+    )]
     Io {
         path: PathBuf,
         action: &'static str,
@@ -116,6 +122,7 @@ impl Error {
         Self::from_kernel(op, KernelError::Pipeline(error))
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::new(Kind::Io {
             path: path.to_path_buf(),
@@ -132,6 +139,7 @@ impl Error {
     }
 
     /// The same error, naming the file it is about, where it is about the content of a file.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn in_file(self, path: &Path) -> Self {
         match &*self.kind {
             Kind::Format { path: None, detail } => Self::new(Kind::Format {

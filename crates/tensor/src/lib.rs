@@ -21,7 +21,7 @@
 //! signature outside [`interop`].
 #![allow(
     clippy::result_large_err,
-    reason = "the executor's error, which this crate boxes at once, holds shapes by value"
+    reason = "the executor's error, which this crate boxes at once"
 )]
 
 mod custom;

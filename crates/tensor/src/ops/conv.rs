@@ -112,9 +112,9 @@ impl Conv1dOptions {
 }
 
 impl Tensor {
-    /// Cross-correlation of `self` [N, C, H, W] with `weight` [M, C / groups, KH, KW], plus `bias` [M], with zero padding:
-    /// the result is [N, M, H', W'] with `H' = (H + padding - (KH - 1) · dilation - 1) / stride + 1`, rounded down. A single
-    /// image [C, H, W] gives [M, H', W'].
+    /// Cross-correlation of `self` `[N, C, H, W]` with `weight` `[M, C / groups, KH, KW]`, plus `bias` `[M]`, with zero padding:
+    /// the result is `[N, M, H', W']` with `H' = (H + padding - (KH - 1) · dilation - 1) / stride + 1`, rounded down. A single
+    /// image `[C, H, W]` gives `[M, H', W']`.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
@@ -145,7 +145,7 @@ impl Tensor {
         self.conv("conv2d", weight, bias, options)
     }
 
-    /// [`Tensor::conv2d`] in one dimension: `self` [N, C, L] (or [C, L]), `weight` [M, C / groups, K], `bias` [M].
+    /// [`Tensor::conv2d`] in one dimension: `self` `[N, C, L]` (or `[C, L]`), `weight` `[M, C / groups, K]`, `bias` `[M]`.
     ///
     /// # Errors
     /// As [`Tensor::conv2d`].

@@ -72,7 +72,7 @@ impl Tensor {
         Ok(product)
     }
 
-    /// `self · weightᵀ + bias`, a dense layer: `self` is [.., in], `weight` [out, in], `bias` [out].
+    /// `self · weightᵀ + bias`, a dense layer: `self` is `[.., in]`, `weight` `[out, in]`, `bias` `[out]`.
     ///
     /// # Errors
     /// As [`Tensor::matmul`], or if the weight has not rank 2 or the bias does not broadcast.

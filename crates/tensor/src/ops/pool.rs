@@ -131,7 +131,7 @@ impl Pool1dOptions {
 }
 
 impl Tensor {
-    /// The maximum of every window of [N, C, H, W] (or [C, H, W]).
+    /// The maximum of every window of `[N, C, H, W]` (or `[C, H, W]`).
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, DType, PoolOptions, Tensor};
@@ -150,7 +150,7 @@ impl Tensor {
         })
     }
 
-    /// The average of every window of [N, C, H, W] (or [C, H, W]).
+    /// The average of every window of `[N, C, H, W]` (or `[C, H, W]`).
     ///
     /// # Errors
     /// As [`Tensor::max_pool2d`], or if the dtype is not a float.
@@ -160,7 +160,7 @@ impl Tensor {
         })
     }
 
-    /// The maximum of every window of [N, C, L] (or [C, L]).
+    /// The maximum of every window of `[N, C, L]` (or `[C, L]`).
     ///
     /// # Errors
     /// As [`Tensor::max_pool2d`].
@@ -170,7 +170,7 @@ impl Tensor {
         })
     }
 
-    /// The average of every window of [N, C, L] (or [C, L]).
+    /// The average of every window of `[N, C, L]` (or `[C, L]`).
     ///
     /// # Errors
     /// As [`Tensor::avg_pool2d`].
@@ -206,7 +206,7 @@ impl Tensor {
         Ok((2..self.rank() as isize).collect())
     }
 
-    /// Runs `pool` on [N, C, H, W], whether `self` has a batch axis or not.
+    /// Runs `pool` on `[N, C, H, W]`, whether `self` has a batch axis or not.
     pub(super) fn planes(
         &self,
         op: &'static str,
@@ -225,7 +225,7 @@ impl Tensor {
         }
     }
 
-    /// Runs `pool` on [N, C, 1, L], whether `self` has a batch axis or not.
+    /// Runs `pool` on `[N, C, 1, L]`, whether `self` has a batch axis or not.
     pub(super) fn lines(
         &self,
         op: &'static str,

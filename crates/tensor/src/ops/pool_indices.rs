@@ -92,7 +92,7 @@ impl Tensor {
         }
     }
 
-    /// Every window of [N, C, H, W] as [N, C, H', W', KH, KW], over a copy padded with zeros.
+    /// Every window of `[N, C, H, W]` as `[N, C, H', W', KH, KW]`, over a copy padded with zeros.
     fn windows(&self, op: &'static str, options: &PoolOptions) -> Result<Self, Error> {
         let pooled = self.pooled_shape(op, options)?;
         let (&[n, c, h, w], &[_, _, rows, cols]) = (self.dims(), pooled.dims()) else {
