@@ -2,9 +2,12 @@
 //!
 //! wgpu runs callbacks only while somebody polls. This thread does, so that any executor can
 //! await a future of ours. It waits for the *oldest* submission in flight, which makes callbacks
-//! prompt when several are queued, and in short slices, because wgpu holds a lock meanwhile that
-//! destroying a buffer needs. With no submission in flight but a [`CallbackGuard`] alive it polls
-//! at growing intervals: a `map_async` registered after the GPU finished is served too.
+//! prompt when several are queued. It waits without a timeout: where a wait times out while another
+//! thread submits, wgpu-core 30 can find its queue empty before the fence value it has read, and
+//! panics (`Device::maintain`), which drops callbacks. The price is that an explicit `destroy` of a
+//! buffer waits for that submission, because wgpu holds a lock meanwhile. With no submission in
+//! flight but a [`CallbackGuard`] alive it polls at growing intervals: a `map_async` registered
+//! after the GPU finished is served too.
 //!
 //! It holds no `Device`, so a device can be dropped; dropping joins the thread.
 //!
@@ -19,7 +22,6 @@ use crate::queue::CommandQueue;
 use crate::state::Shared;
 use crate::{DeviceError, LostReason};
 
-const SLICE: Duration = Duration::from_millis(2);
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(2);
 
@@ -93,7 +95,7 @@ fn next(shared: &Shared, pause: &mut Duration, dead: bool) -> Step {
         if let Some((_, index)) = state.in_flight.front() {
             return Step::Poll(wgpu::PollType::Wait {
                 submission_index: Some(index.clone()),
-                timeout: Some(SLICE),
+                timeout: None,
             });
         }
         if state.guards == 0 {
