@@ -104,7 +104,7 @@ unary_ops! {
     Relu relu "relu", NUMERIC, &[], special::relu, |x| x.max(0), Samples::signed(8.0), Tolerance::EXACT;
     /// `x · Φ(x)` with the normal distribution function Φ.
     Gelu gelu "gelu", FLOAT, ERFC, special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0);
-    /// The approximation of [`Gelu`](Self::Gelu) by tanh.
+    /// The approximation of [`Unary::Gelu`] by tanh.
     GeluTanh gelu_tanh "gelu_tanh", FLOAT, SIGMOID, special::gelu_tanh, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0);
     /// `1 / (1 + e⁻ˣ)`.
     Sigmoid sigmoid "sigmoid", FLOAT, SIGMOID, special::sigmoid, none, Samples::signed(20.0), Tolerance::ulps(6.0);
