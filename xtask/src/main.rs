@@ -66,7 +66,7 @@ enum Chore {
     /// Measure ops, copies, upload and readback
     Bench(bench::Choice),
     /// Compile all layers for the web
-    Wasm,
+    Wasm(wasm::Choice),
 }
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Chore::Docs { check } => docs::run(*check),
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
-        Chore::Wasm => wasm::run(),
+        Chore::Wasm(choice) => wasm::run(*choice),
     };
     match outcome {
         Ok(line) => {

@@ -15,7 +15,7 @@ use crate::{check, process, setup, wasm, workspace};
 /// Set for every child, so that a missing adapter is a failure and not a skip.
 const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
 /// Examples that run by themselves and must end well, each of another layer.
-const EXAMPLES: [&str; 3] = ["custom_wgsl", "executor", "first"];
+const EXAMPLES: [&str; 4] = ["adapters", "custom_wgsl", "executor", "first"];
 
 /// Which stages to run.
 #[derive(Args, Debug, Default)]
@@ -72,7 +72,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Doctests => doctests(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
-            Stage::Wasm => wasm::run(),
+            Stage::Wasm => wasm::run(wasm::Choice::default()),
         });
     }
     run.finish()

@@ -9,6 +9,8 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
+use clap::Args;
+
 use crate::failure::{Failure, Outcome};
 use crate::{process, setup, workspace};
 
@@ -22,9 +24,21 @@ struct Toolchain {
     rustc: Option<PathBuf>,
 }
 
+/// How to get the toolchain.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Choice {
+    /// Take Debian's packages even where rustup has the target
+    #[arg(long)]
+    debian: bool,
+}
+
 /// Compiles every layer for the web.
-pub(crate) fn run() -> Outcome<String> {
-    let toolchain = toolchain()?;
+pub(crate) fn run(choice: Choice) -> Outcome<String> {
+    let toolchain = if choice.debian {
+        from_debian()?
+    } else {
+        toolchain()?
+    };
     println!("compiling for {TARGET} with {}", toolchain.name);
     let mut command = workspace::cargo();
     command.args(["build", "--lib", "--target", TARGET]);
@@ -39,9 +53,14 @@ pub(crate) fn run() -> Outcome<String> {
         "profile.dev.package.'*'.opt-level=0",
     ]);
     command.args(["--config", "profile.dev.debug=false"]);
+    let folder = if toolchain.rustc.is_some() {
+        "wasm-debian"
+    } else {
+        "wasm"
+    };
     command
         .arg("--target-dir")
-        .arg(workspace::target_dir()?.join("wasm"));
+        .arg(workspace::target_dir()?.join(folder));
     command.env_remove("RUSTFLAGS");
     if let Some(rustc) = &toolchain.rustc {
         command.env("RUSTC", rustc).env_remove("RUSTC_WRAPPER");
@@ -81,17 +100,21 @@ fn toolchain() -> Outcome<Toolchain> {
     }
     if setup::on_debian() {
         println!("rustup cannot get {TARGET} here; taking Debian's packages");
-        let rustc = debian::prepare(&workspace::target_dir()?.join("wasm-toolchain"))?;
-        let name = version(&rustc.to_string_lossy())?;
-        return Ok(Toolchain {
-            name,
-            rustc: Some(rustc),
-        });
+        return from_debian();
     }
     Err(Failure::new(format!(
         "the standard library for {TARGET} is missing: run `rustup target add {TARGET}`, \
          or install your distribution's package of it"
     )))
+}
+
+fn from_debian() -> Outcome<Toolchain> {
+    let rustc = debian::prepare(&workspace::target_dir()?.join("wasm-toolchain"))?;
+    let name = version(&rustc.to_string_lossy())?;
+    Ok(Toolchain {
+        name,
+        rustc: Some(rustc),
+    })
 }
 
 fn has_std() -> Outcome<bool> {

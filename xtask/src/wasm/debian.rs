@@ -4,6 +4,7 @@
 //! packages are downloaded and unpacked, the standard library is built once for `wasm32` and put where
 //! that rustc looks for it; from then on any cargo can use it through the `RUSTC` variable.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,13 +38,10 @@ pub(super) fn prepare(prefix: &Path) -> Outcome<PathBuf> {
 fn unpack(prefix: &Path) -> Outcome {
     let folder = prefix.join("debs");
     fs::create_dir_all(&folder)?;
-    let mut names: Vec<String> = PACKAGES.iter().map(|name| (*name).to_owned()).collect();
-    for package in PACKAGES {
+    let names = with_libraries(|package| {
         let output = process::capture(Command::new("apt-cache").args(["depends", package]))?;
-        names.extend(compiler_libraries(&String::from_utf8_lossy(&output.stdout)));
-    }
-    names.sort();
-    names.dedup();
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    })?;
     // As a user without rights, apt-get cannot hand the download to its own account, and says so.
     let mut download = Command::new("apt-get");
     download
@@ -69,6 +67,18 @@ fn unpack(prefix: &Path) -> Outcome {
     fs::remove_dir_all(&folder)?;
     fs::write(prefix.join("unpacked"), "")?;
     Ok(())
+}
+
+/// The packages, and those of their dependencies, near and far, that belong to the compiler.
+fn with_libraries(depends: impl Fn(&str) -> Outcome<String>) -> Outcome<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    let mut waiting: Vec<String> = PACKAGES.iter().map(|name| (*name).to_owned()).collect();
+    while let Some(name) = waiting.pop() {
+        if names.insert(name.clone()) {
+            waiting.extend(compiler_libraries(&depends(&name)?));
+        }
+    }
+    Ok(names)
 }
 
 /// The compiler's own libraries in the output of `apt-cache depends`.
@@ -168,6 +178,28 @@ fn build_std(prefix: &Path, rustc: &Path, library: &Path) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_of_libraries_come_along() {
+        let depends = |package: &str| {
+            Ok(match package {
+                "rustc-web" => "  Depends: libstd-rust-web-1.96\n  Depends: libc6\n".to_owned(),
+                "libstd-rust-web-1.96" => "  Depends: libllvm22\n".to_owned(),
+                _ => String::new(),
+            })
+        };
+        let names: Vec<String> = with_libraries(depends).unwrap().into_iter().collect();
+        assert_eq!(
+            names,
+            [
+                "libllvm22",
+                "libstd-rust-web-1.96",
+                "libstd-rust-web-dev",
+                "rust-web-src",
+                "rustc-web"
+            ]
+        );
+    }
 
     #[test]
     fn only_the_compilers_own_libraries_come_along() {
