@@ -30,8 +30,10 @@ pub(crate) struct Lanes {
 const BUSY_GROUPS: u64 = 512;
 /// Fewest elements per lane for which a second pass pays.
 const CHUNK_PER_LANE: u64 = 32;
-/// Neighbouring outputs that keep a memory transaction full.
+/// Neighbouring outputs that keep a memory transaction full, and the fewest that do not waste most of one: taken
+/// where chunks cannot keep the device busy.
 const FULL_ROWS: u32 = 32;
+const FEW_ROWS: u32 = 8;
 /// Elements that one lane handles before another lane is worth adding.
 const PER_LANE: u64 = 4;
 
@@ -51,10 +53,11 @@ pub(crate) fn choose(
         Side::Kept => {
             let rows = power_above(outputs, wg);
             let groups = outputs.div_ceil(u64::from(wg)).max(1);
+            let full = if may_split { FULL_ROWS } else { FEW_ROWS };
             // Enough rows for full transactions; more lanes only while the device has room for them.
             let room = power_above(BUSY_GROUPS.div_ceil(groups), wg);
             useful
-                .min((wg / FULL_ROWS.min(rows)).max(1))
+                .min((wg / full.min(rows)).max(1))
                 .min(room.max(wg / rows))
         }
     };
@@ -189,6 +192,12 @@ mod tests {
     fn adds_lanes_to_few_columns_but_keeps_transactions_full() {
         let l = choose(64, 512, Side::Kept, true, 256);
         assert_eq!((l.rows, l.lanes), (32, 8));
+    }
+
+    #[test]
+    fn without_chunks_columns_get_more_lanes() {
+        let l = choose(4096, 16384, Side::Kept, false, 256);
+        assert_eq!((l.rows, l.lanes, l.chunks), (8, 32, 1));
     }
 
     #[test]

@@ -22,9 +22,9 @@ fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
         .map(|axis| dims[axis])
         .product();
     let mut groups = vec![Vec::new(); outputs];
+    let mut index = vec![0; dims.len()];
     for position in 0..dims.iter().product::<usize>() {
         let mut rest = position;
-        let mut index = vec![0; dims.len()];
         for axis in (0..dims.len()).rev() {
             index[axis] = rest % dims[axis];
             rest /= dims[axis];
