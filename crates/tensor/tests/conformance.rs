@@ -25,7 +25,10 @@ fn check_folder(folder: &Path) {
         return;
     };
     let list = read_list(&std::fs::read_to_string(crate_path("conformance-unbuilt.txt")).unwrap());
-    let report = run_folder(&device, folder, None, |op| println!("{}", op.text())).unwrap();
+    let report = run_folder(&device, folder, None, |op| {
+        println!("{}", op.text());
+    })
+    .unwrap();
     println!("{}", report.totals());
     assert_eq!(report.json()["passed"], report.passed());
     assert!(report.passed() > 0, "nothing passed");
@@ -54,7 +57,7 @@ fn every_case_of_a_built_op_passes() {
 fn every_case_of_the_extra_folder_passes() {
     match std::env::var_os("ZIGGURAT_CONFORMANCE_EXTRA") {
         Some(folder) => check_folder(Path::new(&folder)),
-        None => println!("skipped: ZIGGURAT_CONFORMANCE_EXTRA names no folder"),
+        None => eprintln!("SKIPPED: ZIGGURAT_CONFORMANCE_EXTRA names no folder"),
     }
 }
 

@@ -78,7 +78,7 @@ fn run() -> Result<bool, String> {
         return Ok(true);
     }
     let report = suite::run_folder(&device, &args.folder, args.filter.as_deref(), |op| {
-        println!("{}", op.text())
+        println!("{}", op.text());
     })?;
     println!(
         "{} in {:.1} s",
