@@ -27,7 +27,7 @@ pub(crate) fn run() -> Outcome<String> {
             adapter.device
         );
     }
-    let wish = setup::wish();
+    let wish = setup::wish()?;
     println!("wanted   {wish:?}");
     for name in ["ZIGGURAT_ADAPTER", "ZIGGURAT_BACKEND", "ZIGGURAT_CACHE_DIR"] {
         println!(

@@ -7,7 +7,8 @@
 use std::fs;
 use std::process::Command;
 
-use ziggurat_device::{AdapterSummary, AdapterWish, DeviceOptions};
+use ziggurat_device::wgpu::Backend;
+use ziggurat_device::{AdapterSummary, AdapterWish, DeviceOptions, env};
 
 use crate::failure::{Failure, Outcome};
 use crate::process;
@@ -17,15 +18,16 @@ const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
 /// Makes sure that there is an adapter; the note names the one that will be used.
 pub(crate) fn run() -> Outcome<String> {
-    if let Some(chosen) = chosen() {
-        return Ok(describe(&chosen));
+    match chosen()? {
+        Some(chosen) if chosen.backend != Backend::Gl => return Ok(describe(&chosen)),
+        // OpenGL will do, but its compute is an afterthought in many drivers.
+        Some(chosen) if !is_debian(&os_release()) || install().is_err() => {
+            return Ok(describe(&chosen));
+        }
+        Some(_) => {}
+        None => provide()?,
     }
-    println!("no GPU adapter found");
-    if !is_debian(&os_release()) {
-        return Err(Failure::new(advice(std::env::consts::OS)));
-    }
-    install()?;
-    chosen().map(|chosen| describe(&chosen)).ok_or_else(|| {
+    chosen()?.map(|chosen| describe(&chosen)).ok_or_else(|| {
         Failure::new(format!(
             "{} are installed and there is still no adapter: run `cargo xtask doctor`",
             PACKAGES.join(" and ")
@@ -33,16 +35,27 @@ pub(crate) fn run() -> Outcome<String> {
     })
 }
 
-/// What a device opened with default options would use.
-fn chosen() -> Option<AdapterSummary> {
-    let adapters = ziggurat_device::adapters_blocking();
-    let index = ziggurat_device::select(&adapters, &wish()).ok()?;
-    adapters.get(index).cloned()
+/// Installs a driver where this program can.
+fn provide() -> Outcome {
+    println!("no GPU adapter found");
+    if !is_debian(&os_release()) {
+        return Err(Failure::new(advice(std::env::consts::OS)));
+    }
+    install()
 }
 
-/// The wish of default options.
-pub(crate) fn wish() -> AdapterWish {
-    DeviceOptions::default().adapter
+/// What a device opened with default options would use.
+fn chosen() -> Outcome<Option<AdapterSummary>> {
+    let adapters = ziggurat_device::adapters_blocking();
+    let index = ziggurat_device::select(&adapters, &wish()?).ok();
+    Ok(index.and_then(|index| adapters.get(index).cloned()))
+}
+
+/// The wish of default options, with what the environment says about it.
+pub(crate) fn wish() -> Outcome<AdapterWish> {
+    let mut wish = DeviceOptions::default().adapter;
+    env::apply(&mut wish)?;
+    Ok(wish)
 }
 
 /// One line about an adapter.
