@@ -15,10 +15,11 @@ fn fetch(i: u32) -> f32 {
 
 // exp(x - greatest) where -inf gives 0 without computing on it.
 fn weight(x: f32, greatest: f32) -> f32 {
-    if bitcast<u32>(x) == 0xff800000u {
-        return 0.0;
+    var y = 0.0;
+    if bitcast<u32>(x) != 0xff800000u {
+        y = exp_nonpositive(x - greatest);
     }
-    return exp_nonpositive(x - greatest);
+    return y;
 }
 
 @compute @workgroup_size(WG)

@@ -158,7 +158,7 @@ impl Executor {
                 op: name,
                 operand: "a",
                 rule,
-                got: *a.shape(),
+                got: Box::new(*a.shape()),
             });
         }
         self.with_dense_out(name, out, &[a], |out| {

@@ -55,7 +55,7 @@ pub enum KernelError {
         /// The broken rule, as a predicate: `must have rank 4`.
         rule: &'static str,
         /// The operand's shape.
-        got: Shape,
+        got: Box<Shape>,
     },
     /// The output's shape is not the one the op produces.
     #[error("{op}: the output must be {expected}, but it is {got}")]

@@ -220,7 +220,7 @@ impl Executor {
                 op: name,
                 operand: "x",
                 rule,
-                got: *x.shape(),
+                got: Box::new(*x.shape()),
             });
         };
         let [out_h, out_w] = pool2d_extents([height, width], options)?;

@@ -19,10 +19,6 @@
 //!
 //! Invariants: every mistake of a caller is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
 //! signature outside [`interop`].
-#![allow(
-    clippy::result_large_err,
-    reason = "the executor's error, which this crate boxes at once"
-)]
 
 mod custom;
 mod device;

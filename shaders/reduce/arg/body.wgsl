@@ -12,13 +12,14 @@ var<workgroup> partial_key: array<key, WG>;
 var<workgroup> partial_position: array<u32, WG>;
 
 fn wins(k: key, at: u32, best: key, best_at: u32) -> bool {
-    if at == NONE || best_at == NONE {
-        return best_at == NONE;
+    var better = best_at == NONE;
+    if at != NONE && best_at != NONE {
+        better = k > best;
+        if k == best {
+            better = (at > best_at) == (LAST == 1u);
+        }
     }
-    if k != best {
-        return k > best;
-    }
-    return (at > best_at) == (LAST == 1u);
+    return better;
 }
 
 @compute @workgroup_size(WG)

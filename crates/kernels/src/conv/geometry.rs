@@ -32,7 +32,7 @@ impl Geometry {
             op: OP,
             operand,
             rule,
-            got: *got,
+            got: Box::new(*got),
         };
         let &[batch, all_channels, height, width] = x.dims() else {
             return Err(operand(

@@ -179,7 +179,7 @@ impl Executor {
                 op: "eye",
                 operand: "out",
                 rule: "must have rank 2",
-                got: *out.shape(),
+                got: Box::new(*out.shape()),
             });
         };
         // Diagonals beyond the matrix are all alike: nowhere.

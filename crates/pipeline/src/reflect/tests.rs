@@ -1,3 +1,5 @@
+//! What reflection finds, and which sources and limits it refuses.
+
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::*;

@@ -4,6 +4,8 @@
 //! folder `data` beside this file, whose README.md tells where they come from. It prints the adapter,
 //! accuracy, agreement with the reference, speed, GPU time per kernel and memory, and draws some images.
 
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
 mod draw;
 mod model;
 
@@ -46,9 +48,9 @@ struct Examples {
 
 impl Examples {
     async fn load(device: &Device, directory: &Path) -> Result<Self, Box<dyn Error>> {
-        let images = io::load_npy(device, &directory.join("images.npy"))?;
-        let labels = io::load_npy(device, &directory.join("labels.npy"))?;
-        let reference = io::load_npy(device, &directory.join("logits.npy"))?;
+        let images = io::load_npy(device, directory.join("images.npy"))?;
+        let labels = io::load_npy(device, directory.join("labels.npy"))?;
+        let reference = io::load_npy(device, directory.join("logits.npy"))?;
         let count = images.shape().dims().first().copied().unwrap_or(0);
         for (file, tensor, shape) in [
             ("images.npy", &images, vec![count, 8, 8]),
