@@ -120,8 +120,7 @@ async fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
         usage.hits
     );
 
-    // `!(a <= b)` also refuses NaN.
-    if !(difference <= REQUIRED_AGREEMENT) {
+    if difference.is_nan() || difference > REQUIRED_AGREEMENT {
         return Err(format!(
             "the logits differ from the reference by {difference}, more than {REQUIRED_AGREEMENT}"
         )
