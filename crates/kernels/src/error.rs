@@ -117,6 +117,16 @@ pub enum KernelError {
         /// Bytes that were given.
         got: u64,
     },
+    /// A fused expression has more of something than one kernel can have.
+    #[error("fused: {got} {what} are needed, but one kernel has at most {limit}")]
+    FusedTooLarge {
+        /// What there is too much of: `bindings`, `ops`, ...
+        what: &'static str,
+        /// How many the expression needs.
+        got: usize,
+        /// The most that one kernel can have.
+        limit: usize,
+    },
     /// A shader part named by the catalogue is not in the shader table.
     #[error("the shader part {path} does not exist")]
     MissingPart {

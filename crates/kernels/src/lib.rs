@@ -27,6 +27,7 @@ mod conv;
 mod elementwise;
 mod error;
 mod executor;
+pub mod fused;
 mod launch;
 mod matmul;
 mod params;
@@ -54,6 +55,7 @@ pub use elementwise::row::{BinarySpec, CompareSpec, Samples, Tolerance, UnarySpe
 pub use elementwise::unary::Unary;
 pub use error::KernelError;
 pub use executor::Executor;
+pub use fused::{Expression, FusedLimits, FusedOp};
 pub use params::{ParamField, ParamType, Params};
 pub use pool::{Pool, Pool2dOptions, pool2d_extents};
 pub use reduce::Reduce;

@@ -1,0 +1,115 @@
+//! The ops that a fused kernel may call: rows of the elementwise tables, `where` and casts.
+
+use ziggurat_core::DType;
+
+use crate::elementwise::binary::Binary;
+use crate::elementwise::compare::Compare;
+use crate::elementwise::unary::Unary;
+use crate::error::KernelError;
+
+/// One op of a fused expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FusedOp {
+    /// A row of the unary table: one operand, whose dtype the result has.
+    Unary(Unary),
+    /// A row of the binary table: two operands of one dtype, which the result has too.
+    Binary(Binary),
+    /// A comparison of two operands of one dtype; the result is bool.
+    Compare(Compare),
+    /// The second operand where the first, a bool, is true; else the third, of the same dtype.
+    Where,
+    /// A cast of one operand to this dtype.
+    Cast(DType),
+}
+
+impl FusedOp {
+    /// The op's name, as the catalogue has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unary(op) => op.spec().name,
+            Self::Binary(op) => op.spec().name,
+            Self::Compare(op) => op.spec().name,
+            Self::Where => "where",
+            Self::Cast(_) => "cast",
+        }
+    }
+
+    /// How many operands the op has.
+    #[must_use]
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::Unary(_) | Self::Cast(_) => 1,
+            Self::Binary(_) | Self::Compare(_) => 2,
+            Self::Where => 3,
+        }
+    }
+
+    /// The dtype of the result for operands of these dtypes.
+    ///
+    /// # Errors
+    /// [`KernelError::Option`] for a wrong number of operands, [`KernelError::Dtype`] if the op does not exist for
+    /// the dtypes.
+    pub fn dtype(self, operands: &[DType]) -> Result<DType, KernelError> {
+        match (self, operands) {
+            (Self::Unary(op), &[a]) => self.listed(op.spec().dtypes, a),
+            (Self::Binary(op), &[a, b]) => {
+                self.same("b", b, a)?;
+                self.listed(op.spec().dtypes, a)
+            }
+            (Self::Compare(_), &[a, b]) => {
+                self.same("b", b, a)?;
+                Ok(DType::Bool)
+            }
+            (Self::Where, &[condition, a, b]) => {
+                if condition != DType::Bool {
+                    return Err(self.refuse("cond", "it must be bool", condition));
+                }
+                self.same("b", b, a)?;
+                Ok(a)
+            }
+            (Self::Cast(to), &[_]) => Ok(to),
+            _ => Err(KernelError::Option {
+                op: self.name(),
+                option: "the number of operands",
+                rule: "must be the op's own",
+                got: i64::try_from(operands.len()).unwrap_or(i64::MAX),
+            }),
+        }
+    }
+
+    fn refuse(self, operand: &'static str, rule: &'static str, got: DType) -> KernelError {
+        KernelError::Dtype {
+            op: self.name(),
+            operand,
+            rule,
+            got,
+        }
+    }
+
+    fn same(self, operand: &'static str, got: DType, first: DType) -> Result<(), KernelError> {
+        if got == first {
+            return Ok(());
+        }
+        Err(self.refuse(operand, "it must have the dtype of the first input", got))
+    }
+
+    fn listed(self, dtypes: &[DType], got: DType) -> Result<DType, KernelError> {
+        if dtypes.contains(&got) {
+            return Ok(got);
+        }
+        Err(self.refuse("a", "the op does not exist for this dtype", got))
+    }
+
+    /// Number that tells ops apart; the operands' dtypes follow from the structure.
+    pub(crate) const fn code(self) -> u64 {
+        match self {
+            Self::Unary(op) => op as u64,
+            Self::Binary(op) => 0x100 + op as u64,
+            Self::Compare(op) => 0x200 + op as u64,
+            Self::Where => 0x300,
+            Self::Cast(to) => 0x400 + to as u64,
+        }
+    }
+}
