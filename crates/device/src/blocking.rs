@@ -6,30 +6,54 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-struct Unpark(Thread);
+/// Wakes a thread and remembers that it did.
+struct Unpark {
+    thread: Thread,
+    woken: AtomicBool,
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
+        self.woken.store(true, Ordering::Release);
+        if self.thread.id() != std::thread::current().id() {
+            self.thread.unpark();
+        }
     }
 }
 
 /// Runs `future` to its end, parking this thread while it waits.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    block_on_with(future, |_| {})
+}
+
+/// Like [`block_on`], but calls `meanwhile` before parking. It may return at any time, best when what it is given
+/// says that the future has been woken.
+pub(crate) fn block_on_with<F: Future>(
+    future: F,
+    mut meanwhile: impl FnMut(&dyn Fn() -> bool),
+) -> F::Output {
+    let unpark = Arc::new(Unpark {
+        thread: std::thread::current(),
+        woken: AtomicBool::new(false),
+    });
+    let waker = Waker::from(unpark.clone());
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        meanwhile(&|| unpark.woken.load(Ordering::Acquire));
+        while !unpark.woken.swap(false, Ordering::AcqRel) {
+            std::thread::park();
         }
     }
 }

@@ -65,7 +65,9 @@ impl Completion {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(mut self) -> Result<(), DeviceError> {
         self.settle()?;
-        self.device.shared().wait(self.target)
+        let shared = self.device.shared();
+        self.device.drive_until(|| shared.is_over(self.target));
+        shared.wait(self.target)
     }
 }
 

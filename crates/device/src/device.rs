@@ -30,8 +30,11 @@ struct Inner {
     shared: Arc<Shared>,
     commands: Arc<CommandQueue>,
     profiler: Arc<Profiler>,
+    views: crate::view::Views,
     #[cfg(not(target_arch = "wasm32"))]
     poller: Option<std::thread::JoinHandle<()>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    driver: crate::drive::Driver,
 }
 
 impl std::fmt::Debug for Device {
@@ -66,7 +69,10 @@ impl Device {
         };
         Self {
             inner: Arc::new(Inner {
+                views: crate::view::Views::default(),
                 profiler: Arc::new(Profiler::new(caps.timestamps, options.profile, period)),
+                #[cfg(not(target_arch = "wasm32"))]
+                driver: crate::drive::Driver::new(device.clone(), shared.clone(), adapter.kind),
                 device,
                 queue,
                 adapter,
@@ -131,7 +137,9 @@ impl Device {
             reason: LostReason::Destroyed,
             message: "destroy was called".to_owned(),
         });
-        self.inner.device.destroy();
+        if self.inner.views.may_destroy() {
+            self.inner.device.destroy();
+        }
     }
 
     /// Records work: `f` is called at once, under the queue's lock, and must neither block nor
@@ -195,6 +203,10 @@ impl Device {
         Ok(Submission(self.submitted()))
     }
 
+    pub(crate) fn views(&self) -> &crate::view::Views {
+        &self.inner.views
+    }
+
     pub(crate) fn submitted(&self) -> u64 {
         self.inner.commands.submitted()
     }
@@ -224,6 +236,20 @@ impl Device {
     /// A future that resolves with the device's error once it fails.
     pub fn failure(&self) -> Failure {
         Failure::new(self.clone())
+    }
+
+    /// Runs `future` to its end on this thread, and wgpu's callbacks with it: the fastest way to wait for a read.
+    ///
+    /// Like [`block_on`](crate::block_on) for any other future. Must not be called from a wgpu callback.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        crate::blocking::block_on_with(future, |done| self.drive_until(done))
+    }
+
+    /// Polls wgpu on this thread while there is work in flight and `done` says no.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn drive_until(&self, done: impl FnMut() -> bool) {
+        self.inner.driver.until(done);
     }
 
     /// Keeps wgpu's callbacks running while the guard lives, for `map_async`.
@@ -295,7 +321,10 @@ impl Inner {
 
     fn wait_for_room(&self) {
         #[cfg(not(target_arch = "wasm32"))]
-        self.shared.wait_for_room(self.max_in_flight());
+        if !self.has_room() {
+            self.driver.until(|| self.has_room());
+            self.shared.wait_for_room(self.max_in_flight());
+        }
     }
 
     /// Submits the batch (with `only_full`, if it still is full) once there is room, holding the

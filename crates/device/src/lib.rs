@@ -41,6 +41,8 @@ mod blocking;
 mod caps;
 mod completion;
 mod device;
+#[cfg(not(target_arch = "wasm32"))]
+mod drive;
 pub mod env;
 mod error;
 mod limit;
@@ -53,6 +55,7 @@ mod recorder;
 mod select;
 mod state;
 mod timestamps;
+mod view;
 
 pub use adapter::{AdapterKind, AdapterSummary, adapters, is_available};
 #[cfg(not(target_arch = "wasm32"))]
@@ -69,4 +72,5 @@ pub use queue::QueueStats;
 pub use recorder::{Dispatch, Recorder};
 pub use select::{install_advice, select};
 pub use timestamps::KernelTime;
+pub use view::ViewGuard;
 pub use wgpu;

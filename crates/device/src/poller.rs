@@ -7,20 +7,22 @@
 //! panics (`Device::maintain`), which drops callbacks. The price is that an explicit `destroy` of a
 //! buffer waits for that submission, because wgpu holds a lock meanwhile. With no submission in
 //! flight but a [`CallbackGuard`] alive it polls at growing intervals: a `map_async` registered
-//! after the GPU finished is served too.
+//! after the GPU finished is served too. It sleeps while a blocked thread polls for itself (see [`drive`]).
 //!
 //! It holds no `Device`, so a device can be dropped; dropping joins the thread.
 //!
 //! [`CallbackGuard`]: crate::CallbackGuard
+//! [`drive`]: crate::drive
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::DeviceError;
+use crate::drive::poll;
 use crate::queue::CommandQueue;
 use crate::state::Shared;
-use crate::{DeviceError, LostReason};
 
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(2);
@@ -58,16 +60,9 @@ fn run(device: &wgpu::Device, shared: &Shared, queue: &CommandQueue) {
             }
             Step::Discard => queue.discard(),
             Step::Poll(how) => {
-                let polled = catch_unwind(AssertUnwindSafe(|| device.poll(how)));
-                if polled.is_err() && !dead {
-                    // Either wgpu gave up on a lost device, or a callback panicked.
-                    dead = shared.is_failed();
-                    if !dead {
-                        shared.fail(DeviceError::Lost {
-                            reason: LostReason::Unknown,
-                            message: "polling the device panicked".to_owned(),
-                        });
-                    }
+                if !dead && !poll(device, shared, how) {
+                    // wgpu gave up on a lost device.
+                    dead = true;
                 }
             }
             Step::Stop => return,
@@ -88,7 +83,8 @@ fn next(shared: &Shared, pause: &mut Duration, dead: bool) -> Step {
         if state.shutdown {
             return Step::Stop;
         }
-        if dead {
+        // Another thread polls: it wakes this one when it stops.
+        if dead || state.drivers > 0 {
             shared.work.wait(&mut state);
             continue;
         }

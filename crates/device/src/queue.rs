@@ -36,6 +36,37 @@ pub struct QueueStats {
     pub max_in_flight_seen: u64,
 }
 
+/// The immediates last set for the bound pipeline, if they are short: most are.
+#[derive(Clone, Copy)]
+pub(crate) struct Immediates {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Default for Immediates {
+    fn default() -> Self {
+        Self {
+            bytes: [0; 64],
+            len: 0,
+        }
+    }
+}
+
+impl Immediates {
+    /// Remembers `bytes`; whether they are the same as before.
+    pub(crate) fn is_repeated(&mut self, bytes: &[u8]) -> bool {
+        if self.bytes.get(..self.len) == Some(bytes) {
+            return true;
+        }
+        self.len = 0;
+        if let Some(place) = self.bytes.get_mut(..bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.len = bytes.len();
+        }
+        false
+    }
+}
+
 /// Work recorded and not yet submitted.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -45,6 +76,7 @@ pub(crate) struct Batch {
     /// What the open pass has bound.
     pub(crate) pipeline: Option<wgpu::ComputePipeline>,
     pub(crate) bind_group: Option<wgpu::BindGroup>,
+    pub(crate) immediates: Immediates,
     pub(crate) commands: u32,
     pub(crate) before: Vec<BeforeSubmit>,
     pub(crate) after: Vec<AfterSubmit>,
@@ -59,6 +91,7 @@ impl Batch {
     pub(crate) fn end_pass(&mut self) {
         self.pipeline = None;
         self.bind_group = None;
+        self.immediates = Immediates::default();
         self.pass = None;
     }
 }
@@ -217,5 +250,23 @@ impl Locked<'_> {
             hooks.push(with.profiler.reader(chunk, submission, with.shared));
         }
         Aftermath { submission, hooks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn immediates_are_repeated_only_if_all_bytes_are_the_same() {
+        let mut last = Immediates::default();
+        assert!(!last.is_repeated(&[1, 2, 3, 4]));
+        assert!(last.is_repeated(&[1, 2, 3, 4]));
+        assert!(!last.is_repeated(&[1, 2, 3, 5]));
+        assert!(!last.is_repeated(&[1, 2, 3, 5, 0, 0, 0, 0]));
+        assert!(!last.is_repeated(&[1, 2, 3, 5]));
+        let long = [7; 128];
+        assert!(!last.is_repeated(&long));
+        assert!(!last.is_repeated(&long), "too long to remember");
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::Submission;
-use crate::queue::Locked;
+use crate::queue::{Immediates, Locked};
 use crate::timestamps::Profiler;
 
 /// One kernel launch.
@@ -111,6 +111,7 @@ impl Recorder<'_> {
         if !same_pipeline {
             pass.set_pipeline(dispatch.pipeline);
             batch.pipeline = Some(dispatch.pipeline.clone());
+            batch.immediates = Immediates::default();
         }
         let same_group = same_pipeline
             && dispatch.dynamic_offsets.is_empty()
@@ -120,7 +121,7 @@ impl Recorder<'_> {
             let keep = dispatch.dynamic_offsets.is_empty();
             batch.bind_group = dispatch.bind_group.filter(|_| keep).cloned();
         }
-        if !dispatch.immediates.is_empty() {
+        if !dispatch.immediates.is_empty() && !batch.immediates.is_repeated(dispatch.immediates) {
             pass.set_immediates(0, dispatch.immediates);
         }
         if labels && !timed {

@@ -9,7 +9,7 @@
 //! neither complete nor failed; the first failure is kept.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 
 use parking_lot::{Condvar, Mutex};
@@ -19,6 +19,8 @@ use crate::DeviceError;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     failed: AtomicBool,
+    /// The length of `in_flight`, to be read without the lock.
+    flying: AtomicUsize,
     pub(crate) state: Mutex<State>,
     /// Tells the completion thread that there is something to do.
     pub(crate) work: Condvar,
@@ -36,6 +38,9 @@ pub(crate) struct State {
     next_key: u64,
     pub(crate) ready: Vec<Waker>,
     pub(crate) guards: usize,
+    /// Threads that poll for themselves.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) drivers: usize,
     /// A callback was announced: poll without delay.
     pub(crate) nudged: bool,
     /// The open batch must be thrown away because the device failed.
@@ -60,6 +65,18 @@ impl State {
             }
         }
         key
+    }
+
+    /// Whether some thread polls for itself, so that the completion thread may sleep on.
+    #[cfg(not(target_arch = "wasm32"))]
+    const fn is_driven(&self) -> bool {
+        self.drivers > 0
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    #[expect(clippy::unused_self, reason = "the same signature as on native")]
+    const fn is_driven(&self) -> bool {
+        false
     }
 
     pub(crate) fn forget(&mut self, id: u64, key: u64) -> Option<Waker> {
@@ -99,6 +116,7 @@ impl Shared {
         if lost {
             // Nothing on a lost device will report completion.
             state.in_flight.clear();
+            self.flying.store(0, Ordering::Release);
         }
         let wakers = std::mem::take(&mut state.wakers);
         state.ready.extend(wakers.into_values());
@@ -115,9 +133,13 @@ impl Shared {
         if state.completed < id && !lost {
             state.in_flight.push_back((id, index));
             state.max_in_flight_seen = state.max_in_flight_seen.max(state.in_flight.len());
+            self.flying.store(state.in_flight.len(), Ordering::Release);
         }
+        let driven = state.is_driven();
         drop(state);
-        self.work.notify_all();
+        if !driven {
+            self.work.notify_all();
+        }
     }
 
     /// The GPU finished submission `id` and all before it.
@@ -131,11 +153,19 @@ impl Shared {
         {
             state.in_flight.pop_front();
         }
+        self.flying.store(state.in_flight.len(), Ordering::Release);
         let later = state.wakers.split_off(&(id.saturating_add(1), 0));
         let done = std::mem::replace(&mut state.wakers, later);
         state.ready.extend(done.into_values());
+        let driven = state.is_driven();
         drop(state);
-        self.announce();
+        self.progress.notify_all();
+        // Who polls for itself wakes the others itself.
+        if !driven {
+            self.work.notify_all();
+        }
+        #[cfg(target_arch = "wasm32")]
+        self.wake_ready();
     }
 
     fn announce(&self) {
@@ -147,24 +177,39 @@ impl Shared {
 
     /// Wakes the tasks whose work is done. The state is not locked meanwhile.
     pub(crate) fn wake_ready(&self) {
-        let ready = std::mem::take(&mut self.state.lock().ready);
+        let mut state = self.state.lock();
+        if state.ready.is_empty() {
+            return;
+        }
+        let ready = std::mem::take(&mut state.ready);
+        drop(state);
         for waker in ready {
             waker.wake();
         }
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.state.lock().in_flight.len()
+        self.flying.load(Ordering::Acquire)
     }
 
     pub(crate) fn guard(&self) {
-        self.state.lock().guards += 1;
-        self.work.notify_all();
+        let mut state = self.state.lock();
+        state.guards += 1;
+        let driven = state.is_driven();
+        drop(state);
+        if !driven {
+            self.work.notify_all();
+        }
     }
 
     pub(crate) fn nudge(&self) {
-        self.state.lock().nudged = true;
-        self.work.notify_all();
+        let mut state = self.state.lock();
+        state.nudged = true;
+        let driven = state.is_driven();
+        drop(state);
+        if !driven {
+            self.work.notify_all();
+        }
     }
 
     pub(crate) fn unguard(&self) {
@@ -175,13 +220,16 @@ impl Shared {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Shared {
-    fn on_poller(state: &State) -> bool {
+    pub(crate) fn on_poller(state: &State) -> bool {
         state.poller == Some(std::thread::current().id())
     }
 
     /// Waits until fewer than `max` submissions are in flight or the device failed. The completion
     /// thread itself never waits: it is the one that makes room.
     pub(crate) fn wait_for_room(&self, max: usize) {
+        if self.in_flight() < max {
+            return;
+        }
         let mut state = self.state.lock();
         if Self::on_poller(&state) {
             return;
@@ -189,6 +237,12 @@ impl Shared {
         while state.in_flight.len() >= max && state.failure.is_none() {
             self.progress.wait(&mut state);
         }
+    }
+
+    /// Whether waiting for submission `id` is over.
+    pub(crate) fn is_over(&self, id: u64) -> bool {
+        let state = self.state.lock();
+        state.completed >= id || state.failure.is_some()
     }
 
     /// Waits until submission `id` completed or the device failed.

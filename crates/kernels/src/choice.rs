@@ -7,6 +7,7 @@
 use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource};
 
 use crate::error::KernelError;
+use crate::list::List;
 use crate::shaders;
 
 /// The workgroup size that catalogue entries are validated with: the largest every WebGPU device has.
@@ -15,9 +16,9 @@ pub(crate) const CATALOGUE_WG: u32 = 256;
 /// A kernel variant: names, shader parts in order (without the params part), override constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelChoice {
-    names: Vec<&'static str>,
-    parts: Vec<&'static str>,
-    constants: Vec<(&'static str, f64)>,
+    names: List<&'static str, 6>,
+    parts: List<&'static str, 14>,
+    constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
 }
 
@@ -25,9 +26,9 @@ impl KernelChoice {
     /// A variant whose first name is `family`, usually the op.
     pub(crate) fn new(family: &'static str) -> Self {
         Self {
-            names: vec![family],
-            parts: Vec::with_capacity(8),
-            constants: Vec::with_capacity(4),
+            names: List::of(&[family]),
+            parts: List::new(),
+            constants: List::new(),
             zero_workgroup_memory: true,
         }
     }
@@ -49,7 +50,14 @@ impl KernelChoice {
     /// Appends several shader parts.
     #[must_use]
     pub(crate) fn parts(mut self, paths: &[&'static str]) -> Self {
-        self.parts.extend_from_slice(paths);
+        self.parts.extend(paths.iter().copied());
+        self
+    }
+
+    /// Appends the parts of a list.
+    #[must_use]
+    pub(crate) fn more_parts<'a>(mut self, paths: impl Iterator<Item = &'a &'static str>) -> Self {
+        self.parts.extend(paths.copied());
         self
     }
 
@@ -69,25 +77,23 @@ impl KernelChoice {
 
     /// The label.
     pub(crate) fn label(&self) -> String {
-        self.names.join("/")
+        self.names.iter().copied().collect::<Vec<_>>().join("/")
     }
 
     /// The override constants.
-    pub(crate) fn constants(&self) -> &[(&'static str, f64)] {
-        &self.constants
+    pub(crate) fn constants(&self) -> impl Iterator<Item = &(&'static str, f64)> {
+        self.constants.iter()
     }
 
     /// The last part: the body with the entry point.
     pub(crate) fn body(&self) -> &'static str {
-        self.parts.last().copied().unwrap_or_default()
+        self.parts.last().unwrap_or_default()
     }
 
     /// The structural key, for this params part and workgroup size.
     pub(crate) fn key(&self, params_part: &'static str, wg: u32) -> KernelKey {
-        let [family, names @ ..] = self.names.as_slice() else {
-            return KernelKey::new("");
-        };
-        let mut key = KernelKey::new(family);
+        let mut names = self.names.iter();
+        let mut key = KernelKey::new(names.next().copied().unwrap_or_default());
         for name in names {
             key = key.tag(name);
         }
@@ -95,10 +101,10 @@ impl KernelChoice {
             .tag(params_part)
             .number(u64::from(wg))
             .flag(self.zero_workgroup_memory);
-        for part in &self.parts {
+        for part in self.parts.iter() {
             key = key.tag(part);
         }
-        for (name, value) in &self.constants {
+        for (name, value) in self.constants.iter() {
             key = key.tag(name).float(*value);
         }
         key
@@ -111,7 +117,7 @@ impl KernelChoice {
         wg: u32,
     ) -> Result<KernelDescriptor, KernelError> {
         let mut source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
-        for path in &self.parts {
+        for path in self.parts.iter() {
             source = source.part(*path, shaders::text(path)?);
         }
         let mut descriptor = KernelDescriptor::new(source)
@@ -120,7 +126,7 @@ impl KernelChoice {
         if !self.constants.iter().any(|(name, _)| *name == "WG") {
             descriptor = descriptor.constant("WG", f64::from(wg));
         }
-        for (name, value) in &self.constants {
+        for (name, value) in self.constants.iter() {
             descriptor = descriptor.constant(*name, *value);
         }
         Ok(descriptor)

@@ -127,6 +127,12 @@ pub enum KernelError {
         /// The most that one kernel can have.
         limit: usize,
     },
+    /// What was called needs the device's answer or data of this moment, and a capture records neither.
+    #[error("{op}: not possible while capturing: a capture holds dispatches only")]
+    InCapture {
+        /// What was called.
+        op: &'static str,
+    },
     /// A shader part named by the catalogue is not in the shader table.
     #[error("the shader part {path} does not exist")]
     MissingPart {

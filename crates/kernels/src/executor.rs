@@ -27,7 +27,7 @@ pub struct Executor(Arc<Inner>);
 
 struct Inner {
     pipelines: Pipelines,
-    scalars: Mutex<HashMap<(DType, u64), View>>,
+    scalars: Arc<Mutex<HashMap<(DType, u64), View>>>,
 }
 
 impl std::fmt::Debug for Executor {
@@ -44,7 +44,15 @@ impl Executor {
     pub fn new(pipelines: &Pipelines) -> Self {
         Self(Arc::new(Inner {
             pipelines: pipelines.clone(),
-            scalars: Mutex::new(HashMap::new()),
+            scalars: Arc::default(),
+        }))
+    }
+
+    /// An executor whose dispatches go through other pipelines of the same device.
+    pub(crate) fn through(&self, pipelines: Pipelines) -> Self {
+        Self(Arc::new(Inner {
+            pipelines,
+            scalars: Arc::clone(&self.0.scalars),
         }))
     }
 
@@ -106,7 +114,8 @@ impl Executor {
     /// A dense view of the given elements, in row-major order.
     ///
     /// # Errors
-    /// [`KernelError::DataLength`] if there are not as many as the shape says; [`KernelError::Memory`].
+    /// [`KernelError::DataLength`] if there are not as many as the shape says; [`KernelError::Memory`];
+    /// [`KernelError::InCapture`] on a capturing executor.
     pub fn upload<T: Element>(&self, values: &[T], shape: &Shape) -> Result<View, KernelError> {
         self.upload_bytes(T::DTYPE, &T::write_bytes(values), shape)
     }
@@ -114,13 +123,19 @@ impl Executor {
     /// A dense view of elements given as little-endian bytes, in row-major order.
     ///
     /// # Errors
-    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`].
+    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`];
+    /// [`KernelError::InCapture`] on a capturing executor.
     pub fn upload_bytes(
         &self,
         dtype: DType,
         bytes: &[u8],
         shape: &Shape,
     ) -> Result<View, KernelError> {
+        self.refuse_in_capture("upload")?;
+        self.upload_now(dtype, bytes, shape)
+    }
+
+    fn upload_now(&self, dtype: DType, bytes: &[u8], shape: &Shape) -> Result<View, KernelError> {
         let expected = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
         if bytes.len() as u64 != expected {
             return Err(KernelError::DataLength {
@@ -139,7 +154,8 @@ impl Executor {
     /// Reads a view, row-major and dense; a strided view is copied on the device first.
     ///
     /// # Errors
-    /// [`KernelError::Memory`] if there is no room for the copy; [`KernelError::OutOfBuffer`].
+    /// [`KernelError::Memory`] if there is no room for the copy; [`KernelError::OutOfBuffer`];
+    /// [`KernelError::InCapture`] on a capturing executor.
     pub fn download(&self, view: &View) -> Result<Download, KernelError> {
         Ok(Download::new(self.download_many(&[view])?))
     }
@@ -149,6 +165,7 @@ impl Executor {
     /// # Errors
     /// Like [`Self::download`].
     pub fn download_many(&self, views: &[&View]) -> Result<DownloadMany, KernelError> {
+        self.refuse_in_capture("download")?;
         let mut dense = Vec::with_capacity(views.len());
         for view in views {
             view.check()?;
@@ -182,7 +199,7 @@ impl Executor {
         if let Some(view) = self.0.scalars.lock().get(&key) {
             return Ok(view.clone());
         }
-        let view = self.upload_bytes(dtype, &encode(dtype, &[value]), &Shape::scalar())?;
+        let view = self.upload_now(dtype, &encode(dtype, &[value]), &Shape::scalar())?;
         let mut scalars = self.0.scalars.lock();
         if scalars.len() < MAX_SCALARS {
             return Ok(scalars.entry(key).or_insert(view).clone());

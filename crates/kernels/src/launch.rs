@@ -6,7 +6,7 @@
 //! that is not one of their inputs (wgpu refuses a buffer that one dispatch both reads and writes).
 
 use ziggurat_core::Layout;
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, KernelKey, ShaderSource, params_part};
 
 use crate::choice::KernelChoice;
 use crate::error::KernelError;
@@ -141,9 +141,40 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let caps = self.device().caps();
         let part = params_part(caps, size_of::<P>());
-        let wg = caps.workgroup_size;
+        let key = choice.key(part.0, caps.workgroup_size);
+        self.launch_as(key, part, || choice, args, params, grid)
+    }
+
+    /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
+    /// each time, to be compared). The key must tell apart everything that `choose` depends on.
+    pub(crate) fn launch_keyed<P: Params>(
+        &self,
+        key: KernelKey,
+        choose: impl FnOnce() -> KernelChoice,
+        args: &[Arg<'_>],
+        params: &P,
+        grid: Grid,
+    ) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let part = params_part(caps, size_of::<P>());
+        let key = key.tag(part.0).number(u64::from(caps.workgroup_size));
+        self.launch_as(key, part, choose, args, params, grid)
+    }
+
+    fn launch_as<P: Params, C: std::borrow::Borrow<KernelChoice>>(
+        &self,
+        key: KernelKey,
+        part: (&'static str, &'static str),
+        choose: impl FnOnce() -> C,
+        args: &[Arg<'_>],
+        params: &P,
+        grid: Grid,
+    ) -> Result<(), KernelError> {
+        let wg = self.device().caps().workgroup_size;
         let mut missing = None;
-        let kernel = self.pipelines().kernel_for(choice.key(part.0, wg), || {
+        let kernel = self.pipelines().kernel_for(key, || {
+            let choice = choose();
+            let choice = choice.borrow();
             choice.descriptor(part, wg).unwrap_or_else(|error| {
                 missing = Some(error);
                 KernelDescriptor::new(ShaderSource::new(choice.label()))

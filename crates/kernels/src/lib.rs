@@ -20,6 +20,7 @@
 //! ```
 
 mod arg_reduce;
+mod capture;
 mod catalogue;
 mod choice;
 mod completion;
@@ -29,6 +30,7 @@ mod error;
 mod executor;
 pub mod fused;
 mod launch;
+mod list;
 mod matmul;
 mod params;
 mod pool;
@@ -46,6 +48,7 @@ pub use ziggurat_pipeline::{device, memory};
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
 pub use arg_reduce::ArgReduce;
+pub use capture::Captured;
 pub use catalogue::{Variant, catalogue};
 pub use completion::{Completion, Download, DownloadMany};
 pub use conv::Conv2dOptions;

@@ -12,12 +12,12 @@
     reason = "this layer owns the creation of bind groups"
 )]
 
-use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::quick_hash::QuickMap;
 use crate::reflect::{Access, ParamSpace, Reflection};
 
 /// Bind groups kept at most.
@@ -56,6 +56,49 @@ pub(crate) struct Entry<'a> {
     pub(crate) bytes: u64,
 }
 
+/// How many entries a bind group has without a heap allocation on its lookup.
+const INLINE: usize = 8;
+
+/// The entries of a bind group: few on the stack, more on the heap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries<'a> {
+    few: [Option<Entry<'a>>; INLINE],
+    len: usize,
+    more: Vec<Entry<'a>>,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn push(&mut self, entry: Entry<'a>) {
+        match self.few.get_mut(self.len) {
+            Some(slot) => {
+                *slot = Some(entry);
+                self.len += 1;
+            }
+            None => self.more.push(entry),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<'a>> + Clone {
+        self.few.iter().take(self.len).flatten().chain(&self.more)
+    }
+
+    /// Calls `f` with the cache key: layout id, then id, offset and length of each buffer.
+    fn with_key<R>(&self, layout: u64, f: impl FnOnce(&[u64]) -> R) -> R {
+        let words = self
+            .iter()
+            .flat_map(|entry| [entry.id, entry.offset, entry.bytes]);
+        if !self.more.is_empty() {
+            let key: Vec<u64> = std::iter::once(layout).chain(words).collect();
+            return f(&key);
+        }
+        let mut key = [layout; 1 + 3 * INLINE];
+        for (slot, word) in key.iter_mut().skip(1).zip(words) {
+            *slot = word;
+        }
+        f(key.get(..=3 * self.len).unwrap_or_default())
+    }
+}
+
 /// Counts of the bind group cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BindCounts {
@@ -70,10 +113,10 @@ type Key = Arc<[u64]>;
 
 #[derive(Debug, Default)]
 struct State {
-    layouts: HashMap<Vec<Slot>, Layout>,
-    groups: HashMap<Key, wgpu::BindGroup>,
+    layouts: QuickMap<Vec<Slot>, Layout>,
+    groups: QuickMap<Key, wgpu::BindGroup>,
     /// By buffer id: the groups that hold the buffer.
-    users: HashMap<u64, Vec<Key>>,
+    users: QuickMap<u64, Vec<Key>>,
     hits: u64,
     misses: u64,
 }
@@ -96,6 +139,34 @@ impl State {
             }
         }
         self.groups.insert(Arc::clone(key), group);
+    }
+
+    fn create(
+        &mut self,
+        device: &wgpu::Device,
+        layout: &Layout,
+        entries: &Entries<'_>,
+        key: &[u64],
+    ) -> wgpu::BindGroup {
+        self.misses += 1;
+        let bound: Vec<_> = entries
+            .iter()
+            .map(|entry| wgpu::BindGroupEntry {
+                binding: entry.binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: entry.buffer,
+                    offset: entry.offset,
+                    size: NonZeroU64::new(entry.bytes),
+                }),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &layout.wgpu,
+            entries: &bound,
+        });
+        self.insert(&Key::from(key), group.clone());
+        group
     }
 
     /// Drops the groups that hold a buffer.
@@ -148,43 +219,22 @@ impl BindCache {
         Some(layout)
     }
 
-    /// The bind group of a layout with these buffers.
+    /// The bind group of a layout with these buffers; allocates only when it is new.
     pub(crate) fn group(
         &self,
         device: &wgpu::Device,
         layout: &Layout,
-        entries: &[Entry<'_>],
+        entries: &Entries<'_>,
     ) -> wgpu::BindGroup {
-        let mut key = Vec::with_capacity(1 + 3 * entries.len());
-        key.push(layout.id);
-        for entry in entries {
-            key.extend([entry.id, entry.offset, entry.bytes]);
-        }
         let mut state = self.state.lock();
-        if let Some(group) = state.groups.get(key.as_slice()) {
-            let group = group.clone();
-            state.hits += 1;
-            return group;
-        }
-        state.misses += 1;
-        let bound: Vec<_> = entries
-            .iter()
-            .map(|entry| wgpu::BindGroupEntry {
-                binding: entry.binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: entry.buffer,
-                    offset: entry.offset,
-                    size: NonZeroU64::new(entry.bytes),
-                }),
-            })
-            .collect();
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &layout.wgpu,
-            entries: &bound,
-        });
-        state.insert(&Key::from(key), group.clone());
-        group
+        entries.with_key(layout.id, |key| {
+            if let Some(group) = state.groups.get(key) {
+                let group = group.clone();
+                state.hits += 1;
+                return group;
+            }
+            state.create(device, layout, entries, key)
+        })
     }
 
     /// Drops all bind groups, and with them their hold on buffers.

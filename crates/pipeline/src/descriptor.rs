@@ -97,7 +97,7 @@ enum Word {
 }
 
 /// How many words a key holds without allocating.
-const INLINE: usize = 10;
+const INLINE: usize = 20;
 
 /// A short structural name of a kernel variant: a family and the choices made within it, in a fixed order.
 ///

@@ -8,6 +8,7 @@ use ziggurat_core::DType;
 use ziggurat_device::Caps;
 use ziggurat_memory::Buffer;
 
+use crate::bind::{Entries, Entry};
 use crate::error::PipelineError;
 use crate::reflect::{Access, Binding, Reflection};
 
@@ -68,15 +69,6 @@ impl<'a> Arg<'a> {
             (0, padded.min(self.buffer.capacity()))
         })
     }
-}
-
-/// A checked argument.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound<'a> {
-    pub(crate) binding: u32,
-    pub(crate) buffer: &'a Buffer,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
 }
 
 /// What can be said without looking at sizes: checked even if there is no work.
@@ -141,20 +133,21 @@ pub(crate) fn check_ranges<'a>(
     reflection: &Reflection,
     args: &[Arg<'a>],
     caps: &Caps,
-) -> Result<Vec<Bound<'a>>, PipelineError> {
-    let mut bound = Vec::with_capacity(args.len());
+) -> Result<Entries<'a>, PipelineError> {
+    let mut entries = Entries::default();
     for (binding, arg) in reflection.bindings.iter().zip(args) {
         let (offset, bytes) = arg.span();
         check_range(&reflection.kernel, binding, arg.buffer, offset, bytes, caps)?;
-        bound.push(Bound {
+        entries.push(Entry {
             binding: binding.binding,
-            buffer: arg.buffer,
+            buffer: arg.buffer.wgpu(),
+            id: arg.buffer.id(),
             offset,
             bytes,
         });
     }
-    check_aliases(reflection, &bound)?;
-    Ok(bound)
+    check_aliases(reflection, args)?;
+    Ok(entries)
 }
 
 fn check_range(
@@ -234,15 +227,16 @@ fn check_range(
 
 /// One buffer may be bound several times for reading. As soon as one binding writes, every other binding of the
 /// buffer is in conflict if it reads (usage is tracked for whole buffers) or if the two ranges overlap.
-fn check_aliases(reflection: &Reflection, bound: &[Bound<'_>]) -> Result<(), PipelineError> {
-    let all = || reflection.bindings.iter().zip(bound);
+fn check_aliases(reflection: &Reflection, args: &[Arg<'_>]) -> Result<(), PipelineError> {
+    let all = || reflection.bindings.iter().zip(args);
     for (index, (first, a)) in all().enumerate() {
         for (second, b) in all().skip(index + 1) {
             let writes = [first, second].map(|x| x.access == Access::ReadWrite);
             if !writes.contains(&true) || !a.buffer.same_memory(b.buffer) {
                 continue;
             }
-            let overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+            let ((a_at, a_bytes), (b_at, b_bytes)) = (a.span(), b.span());
+            let overlap = a_at < b_at + b_bytes && b_at < a_at + a_bytes;
             if overlap || writes.contains(&false) {
                 return Err(PipelineError::Aliased {
                     kernel: reflection.kernel.clone(),

@@ -265,6 +265,12 @@ pub enum PipelineError {
         /// The key, formatted.
         key: String,
     },
+    /// A dispatch on a taping handle whose tape was already taken.
+    #[error("{kernel}: the tape that this handle dispatches onto was already taken")]
+    TapeEnded {
+        /// The kernel's name.
+        kernel: String,
+    },
     /// The kernel was made by another `Pipelines`.
     #[error("{kernel}: the kernel belongs to another device's pipelines")]
     ForeignKernel {

@@ -5,6 +5,7 @@
 //! - source text from whole files, with errors that name file and line: [`ShaderSource`], [`PipelineError`]
 //! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]
 //! - a pipeline cache in memory (full content as key, one creation per key) and on disk
+//! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]
 //! - bind groups and parameters: [`Pipelines::dispatch`], [`Arg`]
 //!
@@ -33,6 +34,8 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(not(target_arch = "wasm32"))]
+mod autosave;
 mod bind;
 mod compile;
 mod descriptor;
@@ -49,9 +52,12 @@ mod once_map;
 mod params;
 mod pipelines;
 mod place;
+mod quick_hash;
 mod reflect;
 mod source;
 mod stats;
+mod tape;
+mod trace;
 
 pub use ziggurat_core::DType;
 pub use ziggurat_device as device;
@@ -64,10 +70,12 @@ pub use feature::{ShaderFeature, ShaderFeatures};
 pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
-pub use pipelines::Pipelines;
+pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
 pub use reflect::{
     Access, Binding, Member, Override, ParamSpace, Params, Reflection, Scalar, WorkgroupVariable,
     check_limits, reflect,
 };
 pub use source::{ShaderSource, SourcePart};
 pub use stats::PipelineStats;
+pub use tape::Tape;
+pub use trace::{Trace, TraceError};

@@ -1,31 +1,38 @@
 //! The entry to this layer: kernels from WGSL, and their dispatch.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use ziggurat_device::{Caps, Device, Dispatch, Recorder};
 use ziggurat_memory::Memory;
 
-use crate::bind::{BindCache, Entry};
+use crate::bind::{BindCache, Entries, Entry};
 use crate::compile::compile;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
-use crate::dispatch::{Arg, Bound, check_kinds, check_ranges};
+use crate::dispatch::{Arg, check_kinds, check_ranges};
 use crate::error::PipelineError;
 use crate::feature::{ShaderFeature, ShaderFeatures};
 use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::once_map::{OnceMap, Origin};
-use crate::reflect::{ParamSpace, check_limits, reflect};
+use crate::quick_hash::QuickMap;
+use crate::reflect::{check_limits, reflect};
 use crate::stats::PipelineStats;
+use crate::tape::Taping;
+
+mod prewarm;
+
+pub use prewarm::{Prewarm, PrewarmStep, Prewarmed};
 
 /// The kernels, bind groups and caches of one device. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     inner: Arc<Inner>,
+    /// Where dispatches go instead of the queue.
+    tape: Option<Arc<Taping>>,
 }
 
 #[derive(Debug)]
@@ -35,7 +42,8 @@ struct Inner {
     memory: Memory,
     features: ShaderFeatures,
     kernels: OnceMap<KernelDescriptor, Kernel, PipelineError>,
-    by_key: RwLock<HashMap<KernelKey, Kernel>>,
+    check_keys: AtomicBool,
+    by_key: RwLock<QuickMap<KernelKey, Kernel>>,
     binds: Arc<BindCache>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -67,6 +75,7 @@ impl Pipelines {
                 device,
                 memory: memory.clone(),
                 kernels: OnceMap::default(),
+                check_keys: AtomicBool::new(cfg!(debug_assertions)),
                 by_key: RwLock::default(),
                 binds,
                 hits: AtomicU64::new(0),
@@ -75,6 +84,7 @@ impl Pipelines {
                 dispatches: AtomicU64::new(0),
                 empty_dispatches: AtomicU64::new(0),
             }),
+            tape: None,
         }
     }
 
@@ -120,30 +130,38 @@ impl Pipelines {
 
     /// The kernel of a structural key; `make` runs only when the key is new.
     ///
-    /// The key must tell apart everything that `make` depends on. Debug builds run `make` each time and compare.
+    /// The key must tell apart everything that `make` depends on. Debug builds run `make` each time and compare,
+    /// unless [`Self::set_key_checks`] says otherwise.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::kernel`]; in debug builds [`PipelineError::KeyMismatch`].
+    /// Those of [`Self::kernel`]; with key checks [`PipelineError::KeyMismatch`].
     pub fn kernel_for(
         &self,
         key: KernelKey,
         make: impl FnOnce() -> KernelDescriptor,
     ) -> Result<Kernel, PipelineError> {
-        let found = self.inner.by_key.read().get(&key).cloned();
+        let inner = &*self.inner;
+        let found = inner.by_key.read().get(&key).cloned();
         if let Some(kernel) = found {
-            if cfg!(debug_assertions) && *kernel.descriptor() != make() {
+            if inner.check_keys.load(Ordering::Relaxed) && *kernel.descriptor() != make() {
                 return Err(PipelineError::KeyMismatch {
                     kernel: kernel.name().to_owned(),
                     key: format!("{key:?}"),
                 });
             }
-            self.inner.hits.fetch_add(1, Ordering::Relaxed);
+            inner.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(kernel);
         }
         let kernel = self.kernel(&make())?;
-        self.inner.by_key.write().insert(key, kernel.clone());
+        inner.by_key.write().insert(key, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Says whether every hit of [`Self::kernel_for`] is compared with a new descriptor: on in debug builds, off in
+    /// release builds. For measurements.
+    pub fn set_key_checks(&self, on: bool) {
+        self.inner.check_keys.store(on, Ordering::Relaxed);
     }
 
     /// Records a dispatch in order with all other work of the device.
@@ -182,10 +200,41 @@ impl Pipelines {
             inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         };
-        let bound = check_ranges(reflection, args, caps)?;
-        inner.record(kernel, &bound, params, workgroups)?;
+        let entries = check_ranges(reflection, args, caps)?;
+        if let Some(tape) = &self.tape {
+            return tape.push(self, kernel, args, &entries, params, workgroups);
+        }
+        inner.record(kernel, entries, params, workgroups)?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    pub(crate) fn tape(&self) -> Option<&Taping> {
+        self.tape.as_deref()
+    }
+
+    pub(crate) fn with_taping(&self, tape: Arc<Taping>) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            tape: Some(tape),
+        }
+    }
+
+    pub(crate) fn without_taping(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            tape: None,
+        }
+    }
+
+    pub(crate) fn group(&self, kernel: &Kernel, entries: &Entries<'_>) -> Option<wgpu::BindGroup> {
+        self.inner.group(kernel, entries)
+    }
+
+    pub(crate) fn count_dispatches(&self, dispatches: usize) {
+        self.inner
+            .dispatches
+            .fetch_add(dispatches as u64, Ordering::Relaxed);
     }
 
     /// Counts so far.
@@ -260,6 +309,10 @@ impl Inner {
         let start = std::time::Instant::now();
         let created = self.create_now(descriptor);
         #[cfg(not(target_arch = "wasm32"))]
+        if let (Ok(_), Some(disk)) = (&created, &self.disk) {
+            disk.created();
+        }
+        #[cfg(not(target_arch = "wasm32"))]
         self.compile_time_ns.fetch_add(
             u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
@@ -308,23 +361,10 @@ impl Inner {
     fn record(
         &self,
         kernel: &Kernel,
-        bound: &[Bound<'_>],
+        entries: Entries<'_>,
         params: &[u8],
         workgroups: [u32; 3],
     ) -> Result<(), PipelineError> {
-        let mut entries = Vec::with_capacity(bound.len() + 1);
-        entries.extend(bound.iter().map(|one| Entry {
-            binding: one.binding,
-            buffer: one.buffer.wgpu(),
-            id: one.buffer.id(),
-            offset: one.offset,
-            bytes: one.bytes,
-        }));
-        let space = kernel
-            .reflection()
-            .params
-            .as_ref()
-            .map(|params| params.space);
         let dispatch = |recorder: &mut Recorder<'_>,
                         group: Option<&wgpu::BindGroup>,
                         dynamic_offsets: &[u32],
@@ -338,7 +378,7 @@ impl Inner {
                 workgroups,
             });
         };
-        if let Some(ParamSpace::Uniform { binding }) = space {
+        if let Some(binding) = kernel.uniform() {
             // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
             self.device
                 .record(|recorder| -> Result<(), PipelineError> {
@@ -363,7 +403,7 @@ impl Inner {
         }
     }
 
-    fn group(&self, kernel: &Kernel, entries: &[Entry<'_>]) -> Option<wgpu::BindGroup> {
+    fn group(&self, kernel: &Kernel, entries: &Entries<'_>) -> Option<wgpu::BindGroup> {
         let layout = kernel.layout()?;
         Some(self.binds.group(self.device.wgpu(), layout, entries))
     }

@@ -49,7 +49,7 @@ impl Layout {
     /// ```
     #[must_use]
     pub fn is_injective(&self) -> bool {
-        if self.is_empty() {
+        if self.is_empty() || self.is_contiguous() {
             return true;
         }
         let mut steps: Vec<(usize, usize)> = self

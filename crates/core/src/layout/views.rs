@@ -5,7 +5,7 @@
 use super::Layout;
 use crate::axes::existing_axis;
 use crate::broadcast::{expand_error, expands};
-use crate::{Shape, ShapeError, normalize_axes, normalize_axis};
+use crate::{MAX_RANK, Shape, ShapeError, normalize_axes, normalize_axis};
 
 impl Layout {
     /// With the dimensions in another order: `axes` names, for each new dimension, the old one.
@@ -229,6 +229,9 @@ impl Layout {
         if !expands(&self.shape, &shape) {
             return Err(expand_error(&self.shape, &shape));
         }
+        if self.shape == shape {
+            return Ok(*self);
+        }
         let added = shape.rank() - self.rank();
         let axes = shape.dims().iter().enumerate().map(|(axis, &dim)| {
             let old = axis
@@ -275,13 +278,21 @@ impl Layout {
         axes: impl IntoIterator<Item = (usize, isize)>,
         offset: usize,
     ) -> Result<Self, ShapeError> {
-        let (dims, strides): (Vec<_>, Vec<_>) = axes.into_iter().unzip();
-        let shape = Shape::new(dims)?;
+        // One more than there may be, so that too many are refused.
+        let (mut dims, mut strides) = ([0; MAX_RANK + 1], [0; MAX_RANK + 1]);
+        let mut rank = 0;
+        let slots = dims.iter_mut().zip(&mut strides);
+        for ((dim, stride), slot) in axes.into_iter().zip(slots) {
+            (*slot.0, *slot.1) = (dim, stride);
+            rank += 1;
+        }
+        let shape = Shape::new(dims.get(..rank).unwrap_or_default())?;
         let mut view = Self {
             offset,
             ..Self::contiguous(shape)
         };
-        view.strides_mut().copy_from_slice(&strides);
+        view.strides_mut()
+            .copy_from_slice(strides.get(..rank).unwrap_or_default());
         Ok(view)
     }
 }

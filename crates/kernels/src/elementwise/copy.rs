@@ -14,6 +14,7 @@ use crate::elementwise::walk::{Recipe, StridedParams, axes, count};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::launch::check_output;
+use crate::list::List;
 use crate::params::Params;
 use crate::prelude;
 use crate::view::View;
@@ -35,9 +36,9 @@ fn gather(bytes: usize) -> Recipe {
     let (name, load, store) = bits(bytes);
     Recipe {
         op: "copy",
-        names: vec![name],
-        preludes: vec![load, store],
-        snippet: vec!["elementwise/identity.wgsl"],
+        names: List::of(&[name]),
+        preludes: List::of(&[load, store]),
+        snippet: List::of(&["elementwise/identity.wgsl"]),
         flat: "elementwise/unary_flat.wgsl",
         strided: "elementwise/unary_strided.wgsl",
     }

@@ -7,6 +7,7 @@
 use ziggurat_core::DType;
 
 use crate::elementwise::walk::Recipe;
+use crate::list::List;
 use crate::prelude;
 use crate::shaders;
 
@@ -227,11 +228,7 @@ pub(crate) fn recipe(
     functions: &'static [&'static str],
     snippet: &'static str,
 ) -> Recipe {
-    let mut parts = if from.is_float() {
-        functions.to_vec()
-    } else {
-        Vec::new()
-    };
+    let mut parts = List::of(if from.is_float() { functions } else { &[] });
     parts.push(snippet);
     let (flat, strided) = if operands == 1 {
         (
@@ -246,8 +243,8 @@ pub(crate) fn recipe(
     };
     Recipe {
         op,
-        names: vec![from.name()],
-        preludes: vec![prelude::load(from), prelude::store(to)],
+        names: List::of(&[from.name()]),
+        preludes: List::of(&[prelude::load(from), prelude::store(to)]),
         snippet: parts,
         flat,
         strided,

@@ -10,6 +10,7 @@ use crate::elementwise::unary::{broadcast, check_same_dtype};
 use crate::elementwise::walk::Recipe;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::list::List;
 use crate::prelude;
 use crate::view::View;
 
@@ -17,9 +18,9 @@ fn recipe(bytes: usize) -> Recipe {
     let (name, load, store) = bits(bytes);
     Recipe {
         op: "where",
-        names: vec![name],
-        preludes: vec![load, store, prelude::LOAD_COND],
-        snippet: Vec::new(),
+        names: List::of(&[name]),
+        preludes: List::of(&[load, store, prelude::LOAD_COND]),
+        snippet: List::new(),
         flat: "elementwise/where_flat.wgsl",
         strided: "elementwise/where_strided.wgsl",
     }

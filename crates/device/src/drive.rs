@@ -1,0 +1,168 @@
+//! Threads that wait may poll for themselves; native only.
+//!
+//! Waiting through the completion thread costs two changes of threads: the driver wakes that thread, which wakes
+//! the one that waits. A blocked thread has nothing better to do, so it polls wgpu itself: at first without
+//! sleeping, for as long as a small piece of work takes, then asleep in the driver. While it does, the completion
+//! thread keeps out of the way.
+//!
+//! Only waits without a timeout and polls without a wait are used, for the reason given in [`poller`](crate::poller);
+//! with these, any number of threads may poll at once. The completion thread itself never drives: it would wait for
+//! itself.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::state::Shared;
+use crate::{AdapterKind, DeviceError, LostReason};
+
+/// How long to poll before sleeping. About twice what a small kernel and its readback take on a fast GPU.
+const SPIN: Duration = Duration::from_micros(100);
+
+/// Polls wgpu on behalf of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Driver {
+    device: wgpu::Device,
+    shared: Arc<Shared>,
+    spin: Duration,
+}
+
+/// Announces that this thread polls, and wakes the completion thread when it stops.
+struct Driving<'a>(&'a Shared);
+
+impl<'a> Driving<'a> {
+    /// `None` on the completion thread, and where polling has no future.
+    fn start(shared: &'a Shared) -> Option<Self> {
+        let mut state = shared.state.lock();
+        if state.failure.is_some() || Shared::on_poller(&state) {
+            return None;
+        }
+        state.drivers += 1;
+        Some(Self(shared))
+    }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.drivers = state.drivers.saturating_sub(1);
+        let left = state.drivers == 0
+            && (state.guards > 0 || !state.in_flight.is_empty() || !state.ready.is_empty());
+        drop(state);
+        if left {
+            self.0.work.notify_all();
+        }
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(device: wgpu::Device, shared: Arc<Shared>, kind: AdapterKind) -> Self {
+        // A software adapter computes on the processors that polling would keep busy.
+        let spin = if kind == AdapterKind::Software {
+            Duration::ZERO
+        } else {
+            SPIN
+        };
+        Self {
+            device,
+            shared,
+            spin,
+        }
+    }
+
+    /// Polls until `done`, or until there is nothing to be gained from polling: the caller then waits to be woken.
+    pub(crate) fn until(&self, mut done: impl FnMut() -> bool) {
+        if done() {
+            return;
+        }
+        let Some(_driving) = Driving::start(&self.shared) else {
+            return;
+        };
+        let mut spinning = (!self.spin.is_zero()).then(Instant::now);
+        while !done() {
+            let oldest = {
+                let state = self.shared.state.lock();
+                if state.failure.is_some() || (state.in_flight.is_empty() && state.guards == 0) {
+                    return;
+                }
+                state.in_flight.front().map(|(_, index)| index.clone())
+            };
+            if spinning.is_some_and(|started| started.elapsed() >= self.spin) {
+                spinning = None;
+            }
+            let how = match (spinning, oldest) {
+                (Some(_), _) => wgpu::PollType::Poll,
+                (None, Some(index)) => wgpu::PollType::Wait {
+                    submission_index: Some(index),
+                    timeout: None,
+                },
+                // A callback that comes late: the completion thread looks after it.
+                (None, None) => return,
+            };
+            if !poll(&self.device, &self.shared, how) {
+                return;
+            }
+            self.shared.wake_ready();
+        }
+    }
+}
+
+/// Polls; false if that panicked, which fails the device unless it has failed already.
+pub(crate) fn poll(device: &wgpu::Device, shared: &Shared, how: wgpu::PollType) -> bool {
+    let polled = catch_unwind(AssertUnwindSafe(|| device.poll(how)));
+    if polled.is_err() && !shared.is_failed() {
+        // A callback panicked: what it should have done will never be done.
+        shared.fail(DeviceError::Lost {
+            reason: LostReason::Unknown,
+            message: "polling the device panicked".to_owned(),
+        });
+        return true;
+    }
+    polled.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use crate::{Device, DeviceOptions};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn many_threads_that_record_and_wait_all_get_their_turn() {
+        let device = Device::noop(DeviceOptions::default(), None).unwrap();
+        let waits = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let buffer = device.wgpu().create_buffer(&wgpu::BufferDescriptor {
+                        label: None,
+                        size: 64,
+                        usage: wgpu::BufferUsages::COPY_DST,
+                        mapped_at_creation: false,
+                    });
+                    for _ in 0..200 {
+                        device
+                            .record(|recorder| recorder.clear_buffer(&buffer, 0, 64))
+                            .unwrap();
+                        device.synchronize().wait().unwrap();
+                        waits.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(waits.load(Ordering::Relaxed), 1600);
+        assert_eq!(device.queue_stats().in_flight, 0);
+    }
+
+    #[test]
+    fn a_future_that_another_thread_finishes_is_waited_for_without_work_in_flight() {
+        let device = Device::noop(DeviceOptions::default(), None).unwrap();
+        let (sender, receiver) = futures::channel::oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            sender.send(7)
+        });
+        assert_eq!(device.block_on(receiver), Ok(7));
+        assert_eq!(thread.join().unwrap(), Ok(()));
+    }
+}

@@ -1,0 +1,226 @@
+//! A fixed sequence of dispatches, checked and planned once, recorded again as often as wanted.
+//!
+//! [`Pipelines::taping`] gives a handle whose dispatches go through all checks and then onto a tape instead of into
+//! the device's queue. [`Tape::replay`] records them: no lookup, no planning, no allocation of ours; only what wgpu
+//! itself does per dispatch remains. Contents of buffers are not part of a tape: whoever wants other inputs writes
+//! them into the same buffers before a replay.
+//!
+//! Invariants: a tape holds every buffer that its dispatches touch, so that the pool cannot hand them to somebody
+//! else; the dispatches of one replay are not interleaved with another replay of the same tape.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use ziggurat_device::{Dispatch, Recorder};
+use ziggurat_memory::Buffer;
+
+use crate::bind::{Entries, Entry};
+use crate::dispatch::Arg;
+use crate::error::PipelineError;
+use crate::kernel::Kernel;
+use crate::pipelines::Pipelines;
+use crate::reflect::ParamSpace;
+
+/// One dispatch on a tape.
+#[derive(Debug)]
+struct Step {
+    kernel: Kernel,
+    /// Complete, unless parameters go through uniform memory, which differs from batch to batch.
+    group: Option<wgpu::BindGroup>,
+    /// The binding of the parameters in uniform memory.
+    uniform: Option<u32>,
+    params: Range<usize>,
+    workgroups: [u32; 3],
+    bound: Box<[Bound]>,
+}
+
+/// A binding that keeps its buffer.
+#[derive(Debug)]
+struct Bound {
+    binding: u32,
+    buffer: Buffer,
+    offset: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Steps {
+    steps: Vec<Step>,
+    /// The parameters of all steps.
+    params: Vec<u8>,
+}
+
+/// Where the dispatches of a taping handle go; `None` once the tape was taken.
+#[derive(Debug)]
+pub(crate) struct Taping(Mutex<Option<Steps>>);
+
+impl Taping {
+    pub(crate) fn start() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(Steps::default()))))
+    }
+
+    /// Appends a checked dispatch.
+    pub(crate) fn push(
+        &self,
+        pipelines: &Pipelines,
+        kernel: &Kernel,
+        args: &[Arg<'_>],
+        entries: &Entries<'_>,
+        params: &[u8],
+        workgroups: [u32; 3],
+    ) -> Result<(), PipelineError> {
+        let uniform = kernel.uniform();
+        let group = match uniform {
+            None => pipelines.group(kernel, entries),
+            Some(_) => None,
+        };
+        let mut taken = self.0.lock();
+        let Some(all) = taken.as_mut() else {
+            return Err(PipelineError::TapeEnded {
+                kernel: kernel.name().to_owned(),
+            });
+        };
+        let start = all.params.len();
+        all.params.extend_from_slice(params);
+        let bound = entries.iter().zip(args).map(|(entry, arg)| Bound {
+            binding: entry.binding,
+            buffer: arg.buffer().clone(),
+            offset: entry.offset,
+            bytes: entry.bytes,
+        });
+        all.steps.push(Step {
+            kernel: kernel.clone(),
+            group,
+            uniform,
+            params: start..all.params.len(),
+            workgroups,
+            bound: bound.collect(),
+        });
+        Ok(())
+    }
+}
+
+/// A sequence of dispatches to be recorded again and again. See [`Pipelines::taping`].
+#[derive(Debug)]
+pub struct Tape {
+    pipelines: Pipelines,
+    content: Steps,
+    /// Held while replaying, so that replays do not mix.
+    turn: Mutex<()>,
+}
+
+impl Tape {
+    /// Dispatches on the tape.
+    pub fn len(&self) -> usize {
+        self.content.steps.len()
+    }
+
+    /// Whether there is nothing on the tape.
+    pub fn is_empty(&self) -> bool {
+        self.content.steps.is_empty()
+    }
+
+    /// Records all dispatches, in order with all other work of the device.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the device; [`PipelineError::Memory`] where parameters go through uniform memory.
+    pub fn replay(&self) -> Result<(), PipelineError> {
+        let device = self.pipelines.device();
+        let batch = usize::try_from(device.options().submit_after.max(1)).unwrap_or(usize::MAX);
+        let turn = self.turn.lock();
+        for steps in self.content.steps.chunks(batch) {
+            device.record(|recorder| -> Result<(), PipelineError> {
+                for step in steps {
+                    self.record(recorder, step)?;
+                }
+                Ok(())
+            })??;
+        }
+        drop(turn);
+        self.pipelines.count_dispatches(self.len());
+        Ok(())
+    }
+
+    fn record(&self, recorder: &mut Recorder<'_>, step: &Step) -> Result<(), PipelineError> {
+        let params = self
+            .content
+            .params
+            .get(step.params.clone())
+            .unwrap_or_default();
+        let dispatch = |group: Option<&wgpu::BindGroup>,
+                        dynamic_offsets: &[u32],
+                        immediates: &[u8],
+                        recorder: &mut Recorder<'_>| {
+            recorder.dispatch(Dispatch {
+                label: step.kernel.name(),
+                pipeline: step.kernel.pipeline(),
+                bind_group: group,
+                dynamic_offsets,
+                immediates,
+                workgroups: step.workgroups,
+            });
+        };
+        let Some(binding) = step.uniform else {
+            dispatch(step.group.as_ref(), &[], params, recorder);
+            return Ok(());
+        };
+        let slice = self.pipelines.memory().write_uniform(recorder, params)?;
+        let mut entries = Entries::default();
+        for bound in &step.bound {
+            entries.push(Entry {
+                binding: bound.binding,
+                buffer: bound.buffer.wgpu(),
+                id: bound.buffer.id(),
+                offset: bound.offset,
+                bytes: bound.bytes,
+            });
+        }
+        entries.push(Entry {
+            binding,
+            buffer: &slice.buffer,
+            id: slice.id,
+            offset: 0,
+            bytes: params.len() as u64,
+        });
+        let group = self.pipelines.group(&step.kernel, &entries);
+        dispatch(group.as_ref(), &[slice.offset], &[], recorder);
+        Ok(())
+    }
+}
+
+impl Kernel {
+    /// The binding of its parameters, if they go through uniform memory.
+    pub(crate) fn uniform(&self) -> Option<u32> {
+        match self.reflection().params.as_ref()?.space {
+            ParamSpace::Uniform { binding } => Some(binding),
+            ParamSpace::Immediate => None,
+        }
+    }
+}
+
+impl Pipelines {
+    /// A handle that shares everything with this one, but whose dispatches are put on a tape instead of being
+    /// recorded. [`Self::take_tape`] ends it.
+    #[must_use]
+    pub fn taping(&self) -> Self {
+        self.with_taping(Taping::start())
+    }
+
+    /// Whether dispatches of this handle go onto a tape (or went, before it was taken).
+    pub fn is_taping(&self) -> bool {
+        self.tape().is_some()
+    }
+
+    /// Ends taping: what was dispatched on this handle and its clones, `None` if the handle is not
+    /// [taping](Self::taping) or its tape was taken before. Dispatches that follow are errors.
+    pub fn take_tape(&self) -> Option<Tape> {
+        let content = self.tape()?.0.lock().take()?;
+        Some(Tape {
+            pipelines: self.without_taping(),
+            content,
+            turn: Mutex::new(()),
+        })
+    }
+}
