@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime};
@@ -14,7 +15,8 @@ use ziggurat_kernels::{Executor, View};
 use ziggurat_memory::Usage;
 use ziggurat_pipeline::PipelineStats;
 
-use crate::{Error, Tensor};
+use crate::lazy::Lazy;
+use crate::{Error, FusionPolicy};
 
 /// An opened GPU (or software adapter) on which tensors live. Cheap to clone, `Send` and `Sync`.
 ///
@@ -29,6 +31,7 @@ use crate::{Error, Tensor};
 #[derive(Clone)]
 pub struct Device {
     executor: Executor,
+    lazy: Arc<Lazy>,
 }
 
 impl Device {
@@ -40,7 +43,7 @@ impl Device {
         let executor = Executor::open(options)
             .await
             .map_err(|error| Error::from_kernel("open", error))?;
-        Ok(Self { executor })
+        Ok(Self::from_executor(&executor))
     }
 
     /// [`Device::open`], waiting in place.
@@ -51,14 +54,34 @@ impl Device {
     pub fn open_blocking(options: DeviceOptions) -> Result<Self, Error> {
         let executor =
             Executor::open_blocking(options).map_err(|error| Error::from_kernel("open", error))?;
-        Ok(Self { executor })
+        Ok(Self::from_executor(&executor))
     }
 
     /// Tensors on an executor that the application already has.
     pub fn from_executor(executor: &Executor) -> Self {
         Self {
             executor: executor.clone(),
+            lazy: Arc::new(Lazy::new(executor)),
         }
+    }
+
+    /// Whether elementwise operations on this device wait to be computed together.
+    pub fn fusion(&self) -> FusionPolicy {
+        self.lazy.device_policy()
+    }
+
+    /// Sets the policy of all handles of this device. [`FusionPolicy::scope`] is for a part of a program.
+    pub fn set_fusion(&self, policy: FusionPolicy) {
+        self.lazy.set_policy(policy);
+    }
+
+    pub(crate) fn lazy(&self) -> &Lazy {
+        &self.lazy
+    }
+
+    /// Whether pending values of both handles may stand in one expression.
+    pub(crate) fn same_lazy(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lazy, &other.lazy)
     }
 
     /// The executor below: every operation on raw buffers and layouts.
@@ -97,6 +120,8 @@ impl Device {
     }
 
     /// Submits what is recorded and resolves when the device has done all of it.
+    ///
+    /// Lazy values that nothing has asked for are not computed by this, they go on waiting: [`Tensor::eval`] asks for one.
     ///
     /// # Errors
     /// If the device is lost, or something recorded before failed.
@@ -196,20 +221,6 @@ impl Device {
             .map_err(|error| Error::from_memory(op, error))?;
         View::new(buffer, Layout::contiguous(*shape), dtype)
             .map_err(|error| Error::from_kernel(op, error))
-    }
-
-    /// A rank-0 tensor with a number.
-    pub(crate) fn scalar(
-        &self,
-        op: &'static str,
-        dtype: DType,
-        value: f64,
-    ) -> Result<Tensor, Error> {
-        let view = self
-            .executor
-            .scalar(dtype, value)
-            .map_err(|error| Error::from_kernel(op, error))?;
-        Ok(Tensor::from_view(self, view))
     }
 }
 

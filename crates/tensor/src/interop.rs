@@ -35,7 +35,7 @@ pub fn wgpu_queue(device: &Device) -> &wgpu::Queue {
     device.executor().device().wgpu_queue()
 }
 
-/// Submits everything recorded so far.
+/// Submits everything recorded so far. Pending values are not recorded yet: [`buffer`] and [`Tensor::eval`] do that.
 ///
 /// # Errors
 /// If the device is lost.

@@ -14,8 +14,12 @@
 //! ```
 //!
 //! [`Device`] opens an adapter, [`Tensor`] holds values, [`io`] reads and writes files, [`CustomKernel`] runs own WGSL, and
-//! [`interop`] shares a device with other wgpu code. Operations are recorded at once and run in order; only reading waits, as a
-//! future or, on native targets, in the `_blocking` forms.
+//! [`interop`] shares a device with other wgpu code. Operations return at once and their effects are in order; only reading
+//! waits, as a future or, on native targets, in the `_blocking` forms.
+//!
+//! Elementwise operations (arithmetic, comparisons, functions, casts, choices) are *lazy*: they wait until a value is needed,
+//! by another kind of operation, a read or [`Tensor::eval`], and then run as one kernel with one result in memory.
+//! [`Tensor::explain`] shows it, [`FusionPolicy`] switches it off.
 //!
 //! Invariants: every mistake of a caller is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
 //! signature outside [`interop`].
@@ -29,6 +33,7 @@ pub mod doc;
 mod error;
 pub mod interop;
 pub mod io;
+mod lazy;
 mod node;
 mod operand;
 mod operators;
@@ -41,6 +46,7 @@ pub use custom::{CustomCall, CustomKernel};
 pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
+pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::{Conv1dOptions, Conv2dOptions, Pool1dOptions, PoolOptions};
 pub use range::AxisRange;

@@ -4,8 +4,9 @@
 //! `_scalar` form.
 
 use half::{bf16, f16};
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Shape};
 
+use crate::node::Input;
 use crate::{Error, Scalar, Tensor};
 
 /// A tensor or a plain number as the second operand of a method such as [`Tensor::add`].
@@ -44,18 +45,25 @@ impl Side<'_> {
         }
     }
 
-    /// This side as a tensor of `dtype` on the device of `beside`.
-    pub(crate) fn to_tensor(
+    /// The shape; a number has rank 0.
+    pub(crate) fn shape(self) -> Shape {
+        match self {
+            Self::Tensor(tensor) => *tensor.shape(),
+            Self::Scalar(_) => Shape::scalar(),
+        }
+    }
+
+    /// This side as an operand of `dtype` on the device of `beside`.
+    pub(crate) fn to_input(
         self,
         op: &'static str,
         dtype: DType,
         beside: &Tensor,
-    ) -> Result<Tensor, Error> {
+    ) -> Result<Input, Error> {
         match self {
-            Self::Tensor(tensor) => tensor.converted(op, dtype),
-            Self::Scalar(number) if number.fits(dtype) => {
-                beside.device().scalar(op, dtype, number.value())
-            }
+            Self::Tensor(tensor) if tensor.dtype() == dtype => tensor.as_input(beside.device()),
+            Self::Tensor(tensor) => tensor.converted(op, dtype)?.as_input(beside.device()),
+            Self::Scalar(number) if number.fits(dtype) => Ok(Input::Scalar(dtype, number.value())),
             Self::Scalar(number) => Err(Error::argument(
                 op,
                 format!(

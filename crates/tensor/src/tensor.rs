@@ -1,12 +1,13 @@
 //! [`Tensor`]: values of one dtype in a shape, on a device.
 //!
 //! A tensor is a handle: cloning it copies no values, and every operation makes a new tensor. Operations return as soon
-//! as they are recorded; only reading waits. Whatever a caller gets wrong is an [`Error`].
+//! as they are recorded, elementwise ones without running anything; only reading waits. Whatever a caller gets wrong is an [`Error`].
 //!
 //! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::view`] to get at memory
-//! and [`Tensor::produce`] to make new tensors.
+//! and [`Tensor::produce`] or, if they are elementwise, [`Tensor::record`] to make new tensors.
 
 mod construct;
+mod eval;
 mod read;
 mod shape;
 
@@ -14,9 +15,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
-use ziggurat_kernels::{Executor, KernelError, View};
+use ziggurat_kernels::{Executor, FusedOp, KernelError, View};
 
-use crate::node::Node;
+use crate::lazy;
+use crate::node::{Input, Inputs, Node};
 use crate::{Device, Error};
 
 pub(crate) use construct::new_shape;
@@ -88,12 +90,59 @@ impl Tensor {
         }
     }
 
-    /// The memory with the values. The only way for an operation to reach it.
+    /// The memory with the values, which are computed if they are not yet. The only way for an operation to reach it.
     pub(crate) fn view(&self) -> Result<&View, Error> {
-        self.node.view()
+        if self.node.value().is_none() {
+            lazy::evaluate(&self.device, &[&self.node])?;
+        }
+        match self.node.value() {
+            Some(Ok(view)) => Ok(view),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(Error::argument("eval", "the value was not computed")),
+        }
     }
 
-    /// A new tensor whose values `record` writes.
+    /// How the values lie, or will lie, in memory.
+    pub(crate) fn layout(&self) -> Layout {
+        self.node.layout()
+    }
+
+    /// Computes what is pending of several tensors, together where their shapes agree.
+    pub(crate) fn evaluate_all(tensors: &[&Self]) -> Result<(), Error> {
+        let Some(first) = tensors.first() else {
+            return Ok(());
+        };
+        let (own, others): (Vec<&Self>, Vec<&Self>) = tensors
+            .iter()
+            .partition(|tensor| tensor.device.same_lazy(&first.device));
+        let nodes: Vec<&Arc<Node>> = own.iter().map(|tensor| &tensor.node).collect();
+        lazy::evaluate(&first.device, &nodes)?;
+        others.iter().try_for_each(|other| other.view().map(|_| ()))
+    }
+
+    /// A new tensor whose values an elementwise op will give; nothing runs yet.
+    pub(crate) fn record(
+        device: &Device,
+        name: &'static str,
+        op: FusedOp,
+        shape: Shape,
+        inputs: Inputs,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            device: device.clone(),
+            node: lazy::record(device, name, op, shape, inputs)?,
+        })
+    }
+
+    /// This tensor as an operand of an op to be recorded on `device`.
+    pub(crate) fn as_input(&self, device: &Device) -> Result<Input, Error> {
+        if !self.device.same_lazy(device) {
+            self.view()?;
+        }
+        Ok(Input::Node(Arc::clone(&self.node)))
+    }
+
+    /// A new tensor whose values `record` writes at once.
     pub(crate) fn produce<C>(
         device: &Device,
         op: &'static str,
@@ -114,15 +163,15 @@ impl Tensor {
         op: &'static str,
         change: impl FnOnce(&Layout) -> Result<Layout, ShapeError>,
     ) -> Result<Self, Error> {
-        let view = self.view()?;
-        let layout = change(&view.layout).map_err(|error| Error::from_shape(op, error))?;
-        Ok(Self::from_view(
-            &self.device,
-            View {
-                layout,
-                ..view.clone()
-            },
-        ))
+        let before = self.layout();
+        let layout = change(&before).map_err(|error| Error::from_shape(op, error))?;
+        if layout == before {
+            return Ok(self.clone());
+        }
+        Ok(Self {
+            device: self.device.clone(),
+            node: lazy::walk(&self.node, layout)?,
+        })
     }
 
     /// An error unless `other` lives on the same device.

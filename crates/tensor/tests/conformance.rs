@@ -15,15 +15,19 @@ use std::path::{Path, PathBuf};
 use suite::case::{self, Case};
 use suite::report::read_list;
 use suite::{negative_control, run_folder};
+use ziggurat_tensor::{Device, FusionPolicy};
 
 fn crate_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn check_folder(folder: &Path) {
+fn check_folder(folder: &Path, fusion: FusionPolicy) {
     let Some(device) = common::device() else {
         return;
     };
+    // A handle of its own: the policy is not that of other tests.
+    let device = Device::from_executor(device.executor());
+    device.set_fusion(fusion);
     let list = read_list(&std::fs::read_to_string(crate_path("conformance-unbuilt.txt")).unwrap());
     let report = run_folder(&device, folder, None, |op| {
         println!("{}", op.text());
@@ -50,13 +54,18 @@ fn check_folder(folder: &Path) {
 
 #[test]
 fn every_case_of_a_built_op_passes() {
-    check_folder(&crate_path("conformance"));
+    check_folder(&crate_path("conformance"), FusionPolicy::Fused);
+}
+
+#[test]
+fn every_case_of_a_built_op_passes_unfused() {
+    check_folder(&crate_path("conformance"), FusionPolicy::Unfused);
 }
 
 #[test]
 fn every_case_of_the_extra_folder_passes() {
     match std::env::var_os("ZIGGURAT_CONFORMANCE_EXTRA") {
-        Some(folder) => check_folder(Path::new(&folder)),
+        Some(folder) => check_folder(Path::new(&folder), FusionPolicy::Fused),
         None => eprintln!("SKIPPED: ZIGGURAT_CONFORMANCE_EXTRA names no folder"),
     }
 }

@@ -4,7 +4,7 @@
 //! looked at; both operands are then converted to it.
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
-use ziggurat_kernels::{Binary, Executor, KernelError, View};
+use ziggurat_kernels::{Binary, FusedOp};
 
 use crate::operand::{Operand, Side};
 use crate::{Error, Tensor};
@@ -25,33 +25,20 @@ pub(crate) fn mul(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
 pub(crate) fn div(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
     let dtype = a.combined_dtype(b);
     let dtype = if dtype.is_float() { dtype } else { DType::F32 };
-    binary("div", Binary::Div, a, b, dtype)
+    launch("div", FusedOp::Binary(Binary::Div), a, b, dtype)
 }
 
 fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
-    binary(op, kernel, a, b, a.combined_dtype(b))
-}
-
-fn binary(
-    op: &'static str,
-    kernel: Binary,
-    a: Side<'_>,
-    b: Side<'_>,
-    dtype: DType,
-) -> Result<Tensor, Error> {
-    launch(op, a, b, dtype, dtype, |executor, a, b, out| {
-        executor.binary(kernel, a, b, out)
-    })
+    launch(op, FusedOp::Binary(kernel), a, b, a.combined_dtype(b))
 }
 
 /// Converts both sides to `dtype`, finds the shape of the result, and records.
-pub(crate) fn launch<C>(
+pub(crate) fn launch(
     op: &'static str,
+    kernel: FusedOp,
     a: Side<'_>,
     b: Side<'_>,
     dtype: DType,
-    out_dtype: DType,
-    record: impl FnOnce(&Executor, &View, &View, &View) -> Result<C, KernelError>,
 ) -> Result<Tensor, Error> {
     let beside = match (a, b) {
         (Side::Tensor(a), Side::Tensor(b)) => {
@@ -64,17 +51,21 @@ pub(crate) fn launch<C>(
         }
     };
     let (left, right) = (
-        a.to_tensor(op, dtype, beside)?,
-        b.to_tensor(op, dtype, beside)?,
+        a.to_input(op, dtype, beside)?,
+        b.to_input(op, dtype, beside)?,
     );
-    let shape = broadcast(op, &[*left.shape(), *right.shape()])?;
-    let (left, right) = (left.view()?, right.view()?);
-    Tensor::produce(beside.device(), op, shape, out_dtype, |executor, out| {
-        record(executor, left, right, out)
-    })
+    let shape = broadcast(op, &[a.shape(), b.shape()])?;
+    let inputs = [Some(left), Some(right), None];
+    Tensor::record(beside.device(), op, kernel, shape, inputs)
 }
 
 pub(crate) fn broadcast(op: &'static str, shapes: &[Shape]) -> Result<Shape, Error> {
+    // Most often there is nothing to broadcast.
+    if let [first, rest @ ..] = shapes
+        && rest.iter().all(|shape| shape == first || shape.rank() == 0)
+    {
+        return Ok(*first);
+    }
     broadcast_shapes(shapes).map_err(|error| Error::from_shape(op, error))
 }
 

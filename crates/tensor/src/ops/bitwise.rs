@@ -4,7 +4,7 @@
 //! promoted dtype and have no meaning for floats.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Binary;
+use ziggurat_kernels::{Binary, FusedOp};
 
 use super::arithmetic::launch;
 use crate::operand::{Operand, Side};
@@ -20,9 +20,7 @@ macro_rules! bitwise {
             pub fn $name(&self, other: impl Operand) -> Result<Self, Error> {
                 let (a, b) = (Side::Tensor(self), other.side());
                 let dtype = a.combined_dtype(b);
-                launch(stringify!($name), a, b, dtype, dtype, |executor, a, b, out| {
-                    executor.binary(Binary::$kernel, a, b, out)
-                })
+                launch(stringify!($name), FusedOp::Binary(Binary::$kernel), a, b, dtype)
             })*
         }
     };
@@ -46,9 +44,7 @@ macro_rules! logical {
             /// If the shapes do not broadcast, or the tensors are on different devices.
             pub fn $name(&self, other: &Self) -> Result<Self, Error> {
                 let (a, b) = (Side::Tensor(self), Side::Tensor(other));
-                launch(stringify!($name), a, b, DType::Bool, DType::Bool, |executor, a, b, out| {
-                    executor.binary(Binary::$kernel, a, b, out)
-                })
+                launch(stringify!($name), FusedOp::Binary(Binary::$kernel), a, b, DType::Bool)
             })*
         }
     };

@@ -1,6 +1,7 @@
 //! Conversion between dtypes.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::FusedOp;
 
 use crate::{Error, Tensor};
 
@@ -29,9 +30,13 @@ impl Tensor {
         if self.dtype() == dtype {
             return Ok(self.clone());
         }
-        let view = self.view()?;
-        Self::produce(self.device(), op, *self.shape(), dtype, |executor, out| {
-            executor.cast(view, out)
-        })
+        let inputs = [Some(self.as_input(self.device())?), None, None];
+        Self::record(
+            self.device(),
+            op,
+            FusedOp::Cast(dtype),
+            *self.shape(),
+            inputs,
+        )
     }
 }

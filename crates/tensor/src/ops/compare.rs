@@ -3,7 +3,7 @@
 //! Results are bool tensors. Comparing with NaN is false, except that it differs from everything.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Compare;
+use ziggurat_kernels::{Compare, FusedOp};
 
 use super::arithmetic::{broadcast, launch};
 use crate::operand::{Operand, Side};
@@ -11,14 +11,7 @@ use crate::{Error, Tensor};
 
 fn compare(op: &'static str, kernel: Compare, a: &Tensor, b: Side<'_>) -> Result<Tensor, Error> {
     let a = Side::Tensor(a);
-    launch(
-        op,
-        a,
-        b,
-        a.combined_dtype(b),
-        DType::Bool,
-        |executor, a, b, out| executor.compare(kernel, a, b, out),
-    )
+    launch(op, FusedOp::Compare(kernel), a, b, a.combined_dtype(b))
 }
 
 macro_rules! comparisons {
@@ -77,13 +70,14 @@ impl Tensor {
             (Side::Scalar(a), Side::Scalar(b)) => b.beside(a.beside(DType::Bool)),
             _ => a.combined_dtype(b),
         };
-        let (a, b) = (a.to_tensor(OP, dtype, self)?, b.to_tensor(OP, dtype, self)?);
-        self.same_device(OP, &a)?;
-        self.same_device(OP, &b)?;
-        let shape = broadcast(OP, &[*self.shape(), *a.shape(), *b.shape()])?;
-        let (cond, a, b) = (self.view()?, a.view()?, b.view()?);
-        Self::produce(self.device(), OP, shape, dtype, |executor, out| {
-            executor.where_(cond, a, b, out)
-        })
+        for side in [a, b] {
+            if let Side::Tensor(tensor) = side {
+                self.same_device(OP, tensor)?;
+            }
+        }
+        let shape = broadcast(OP, &[*self.shape(), a.shape(), b.shape()])?;
+        let (a, b) = (a.to_input(OP, dtype, self)?, b.to_input(OP, dtype, self)?);
+        let inputs = [Some(self.as_input(self.device())?), Some(a), Some(b)];
+        Self::record(self.device(), OP, FusedOp::Where, shape, inputs)
     }
 }

@@ -4,7 +4,7 @@
 //! integers as they are; the others compute in the dtype.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Unary;
+use ziggurat_kernels::{FusedOp, Unary};
 
 use crate::{Error, Tensor};
 
@@ -39,13 +39,13 @@ impl Tensor {
     }
 
     fn unary(&self, op: &'static str, kernel: Unary) -> Result<Self, Error> {
-        let view = self.view()?;
-        Self::produce(
+        let inputs = [Some(self.as_input(self.device())?), None, None];
+        Self::record(
             self.device(),
             op,
+            FusedOp::Unary(kernel),
             *self.shape(),
-            self.dtype(),
-            |executor, out| executor.unary(kernel, view, out),
+            inputs,
         )
     }
 

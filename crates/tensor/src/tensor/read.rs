@@ -257,6 +257,9 @@ fn record_many(tensors: &[&Tensor]) -> Result<Option<ziggurat_kernels::DownloadM
     let mut views = Vec::with_capacity(tensors.len());
     for tensor in tensors {
         first.same_device("read_many", tensor)?;
+    }
+    Tensor::evaluate_all(tensors)?;
+    for tensor in tensors {
         views.push(tensor.view()?);
     }
     let download = first.device().executor().download_many(&views);

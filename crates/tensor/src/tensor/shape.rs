@@ -43,10 +43,10 @@ impl Tensor {
     pub fn view_as(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
         let fail = |error| Error::from_shape("view_as", error);
         let shape = infer_reshape(self.shape(), dims.as_ref()).map_err(fail)?;
-        match self.view()?.layout.reshape(shape).map_err(fail)? {
+        match self.layout().reshape(shape).map_err(fail)? {
             Some(layout) => self.with_layout("view_as", |_| Ok(layout)),
             None => {
-                let (from, strides) = (self.shape(), self.view()?.layout.strides().to_vec());
+                let (from, strides) = (self.shape(), self.layout().strides().to_vec());
                 Err(Error::shape(
                     "view_as",
                     format!(
@@ -58,9 +58,8 @@ impl Tensor {
     }
 
     fn reshaped(&self, op: &'static str, shape: Shape) -> Result<Self, Error> {
-        let view = self.view()?;
-        match view
-            .layout
+        match self
+            .layout()
             .reshape(shape)
             .map_err(|error| Error::from_shape(op, error))?
         {
@@ -226,7 +225,7 @@ impl Tensor {
 
     /// Whether the values lie in memory in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
-        self.view().is_ok_and(|view| view.layout.is_contiguous())
+        self.layout().is_contiguous()
     }
 
     /// The same values in row-major order without gaps: `self` where that is so already, otherwise a copy.

@@ -1,0 +1,61 @@
+//! Lazy elementwise evaluation: ops only record, and are computed together when a value is needed.
+//!
+//! [`record`] makes a pending node. [`evaluate`] turns the pending expression below nodes into as few kernels as it can
+//! and gives the nodes their memory. In between nothing is allocated and nothing runs; what nobody asks for never does.
+//!
+//! Invariants: mistakes in shapes and dtypes are reported when an op is recorded, failures of the device when it is
+//! evaluated, and those stay with the node; one device evaluates one expression at a time, and a node once; nothing here
+//! recurses over an expression.
+
+mod compose;
+mod evaluate;
+mod explain;
+mod limits;
+mod plan;
+mod policy;
+mod record;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use parking_lot::Mutex;
+use ziggurat_kernels::Executor;
+
+pub use explain::{ExplainedKernel, Explanation};
+pub use policy::{FusionPolicy, FusionScope};
+
+pub(crate) use evaluate::evaluate;
+pub(crate) use explain::explain;
+pub(crate) use limits::Limits;
+pub(crate) use record::{record, walk};
+
+/// What lazy evaluation keeps per device.
+#[derive(Debug)]
+pub(crate) struct Lazy {
+    policy: AtomicU8,
+    /// Held while an expression is planned and its kernels are recorded.
+    gate: Mutex<()>,
+    limits: Limits,
+}
+
+impl Lazy {
+    pub(crate) fn new(executor: &Executor) -> Self {
+        Self {
+            policy: AtomicU8::new(FusionPolicy::Fused as u8),
+            gate: Mutex::new(()),
+            limits: Limits::of(executor),
+        }
+    }
+
+    /// The policy of the innermost scope of this thread, else the device's.
+    pub(crate) fn policy(&self) -> FusionPolicy {
+        policy::of_scope().unwrap_or_else(|| self.device_policy())
+    }
+
+    pub(crate) fn device_policy(&self) -> FusionPolicy {
+        FusionPolicy::from_number(self.policy.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_policy(&self, policy: FusionPolicy) {
+        self.policy.store(policy as u8, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,284 @@
+//! Evaluation: pending nodes become memory.
+//!
+//! A worklist of groups of nodes, the one on top to be computed next. What must be computed before goes on top of it. A
+//! failure is the value of the nodes that it hit, and of those above them.
+
+use std::sync::Arc;
+
+use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_kernels::{FusedOp, KernelError, View};
+
+use super::plan::{Plan, Source, Stop};
+use super::policy::FusionPolicy;
+use crate::node::{Input, Inputs, Node, Work};
+use crate::{Device, Error};
+
+/// Gives all of `roots`, which are of one device, their values.
+///
+/// # Errors
+/// The first of the roots' errors.
+pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Error> {
+    if roots.iter().any(|root| root.value().is_none()) {
+        let _gate = device.lazy().gate.lock();
+        let groups = by_shape(roots);
+        let fused = device.lazy().policy() == FusionPolicy::Fused;
+        run(groups, |group| step(device, group, fused));
+    }
+    let failed = roots.iter().find_map(|root| root.value()?.as_ref().err());
+    failed.map_or(Ok(()), |error| Err(error.clone()))
+}
+
+/// Pending roots of one shape can be outputs of one kernel.
+fn by_shape(roots: &[&Arc<Node>]) -> Vec<Vec<Arc<Node>>> {
+    let mut groups: Vec<Vec<Arc<Node>>> = Vec::new();
+    for root in roots {
+        let like = |group: &Vec<Arc<Node>>| {
+            group
+                .first()
+                .is_some_and(|first| first.shape() == root.shape())
+        };
+        let known = groups
+            .iter_mut()
+            .flatten()
+            .any(|node| Arc::ptr_eq(node, root));
+        match groups.iter_mut().find(|group| like(group)) {
+            _ if known || root.value().is_some() => {}
+            Some(group) => group.push(Arc::clone(root)),
+            None => groups.push(vec![Arc::clone(root)]),
+        }
+    }
+    groups
+}
+
+/// Works off the groups: `step` computes one, or says what must be computed before.
+pub(super) fn run(
+    mut groups: Vec<Vec<Arc<Node>>>,
+    mut step: impl FnMut(&mut Vec<Arc<Node>>) -> Vec<Arc<Node>>,
+) {
+    while let Some(group) = groups.last_mut() {
+        let first = step(group);
+        if first.is_empty() {
+            groups.pop();
+        } else {
+            groups.extend(first.into_iter().map(|node| vec![node]));
+        }
+    }
+}
+
+/// Whether a node would have to be computed before itself: a bug of the planner, which must not become an endless loop.
+pub(super) fn waits_for_itself(group: &[Arc<Node>], first: &[Arc<Node>]) -> bool {
+    match group {
+        [root] => first.iter().any(|node| Arc::ptr_eq(root, node)),
+        _ => false,
+    }
+}
+
+/// Computes a group, or says what must be computed before.
+fn step(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Arc<Node>> {
+    group.retain(|node| node.value().is_none());
+    if let Some(first) = views(
+        group,
+        |base| base.value().cloned(),
+        |node, value| node.settle(value),
+    ) {
+        return first;
+    }
+    if group.is_empty() {
+        return Vec::new();
+    }
+    let attempt = if fused {
+        Plan::new(group, &device.lazy().limits, &[]).and_then(|plan| launch(device, &plan))
+    } else {
+        group.iter().try_for_each(|node| alone(device, node))
+    };
+    match attempt {
+        Ok(()) => Vec::new(),
+        Err(Stop::First(first)) if !waits_for_itself(group, &first) => first,
+        Err(stop) => {
+            let error = stop.into_error();
+            for node in group.iter() {
+                if node.value().is_none() {
+                    node.settle(Err(error.clone()));
+                }
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// Gives views in the group their values, as far as their bases have one; else says which bases must be computed.
+/// `None` if there is no view.
+pub(super) fn views(
+    group: &[Arc<Node>],
+    value: impl Fn(&Arc<Node>) -> Option<Result<View, Error>>,
+    mut settle: impl FnMut(&Arc<Node>, Result<View, Error>),
+) -> Option<Vec<Arc<Node>>> {
+    let mut first = Vec::new();
+    let mut any = false;
+    for node in group {
+        let base = node.peek(|pending| match &pending.work {
+            Work::Walk { base, layout } => Some((Arc::clone(base), **layout)),
+            Work::Op { .. } => None,
+        });
+        let Some((base, layout)) = base.flatten() else {
+            continue;
+        };
+        any = true;
+        match value(&base) {
+            Some(value) => settle(node, value.map(|view| View { layout, ..view })),
+            None => first.push(base),
+        }
+    }
+    match (any, first.is_empty()) {
+        (false, _) => None,
+        (true, true) if group.len() > 1 => Some(ops_of(group)),
+        (true, _) => Some(first),
+    }
+}
+
+/// The nodes of a group that are ops.
+fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
+    let is_op = |node: &&Arc<Node>| {
+        node.peek(|pending| matches!(pending.work, Work::Op { .. })) == Some(true)
+    };
+    group.iter().filter(is_op).cloned().collect()
+}
+
+/// Records the kernel of a plan and gives its outputs their values.
+fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
+    let root = plan.outputs.last().copied().unwrap_or_default();
+    let name = plan.name(root);
+    let fail = |error| Stop::Failed(Error::from_kernel(name, error));
+    if let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
+        && let Some(step) = plan.steps.get(*output)
+    {
+        let out = compute(
+            device,
+            name,
+            op,
+            step.node.shape(),
+            step.node.dtype(),
+            &sources,
+        );
+        step.node.settle(Ok(out.map_err(Stop::Failed)?));
+        return Ok(());
+    }
+    let places = plan.in_place();
+    let mut outputs = Vec::with_capacity(plan.outputs.len());
+    for (&at, place) in plan.outputs.iter().zip(places) {
+        let Some(step) = plan.steps.get(at) else {
+            continue;
+        };
+        let view = match place {
+            Some(view) => view,
+            None => device
+                .alloc(name, &plan.shape, step.node.dtype())
+                .map_err(Stop::Failed)?,
+        };
+        outputs.push((at, view));
+    }
+    if !plan.shape.is_empty() {
+        let (expression, ids) = plan.expression()?;
+        let targets: Vec<_> = outputs
+            .iter()
+            .filter_map(|(at, view)| Some((ids.get(*at).copied().flatten()?, view.clone())))
+            .collect();
+        match device.executor().fused(&expression, &plan.shape, &targets) {
+            Ok(_recorded) => {}
+            Err(KernelError::FusedTooLarge { .. }) if plan.split().is_some() => {
+                return plan.split().map_or(Ok(()), Err);
+            }
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    for &at in &plan.passed {
+        if let Some(step) = plan.steps.get(at) {
+            step.node.mark_passed();
+        }
+    }
+    for (at, view) in outputs {
+        if let Some(step) = plan.steps.get(at) {
+            let layout = Layout::contiguous(*step.node.shape());
+            step.node.settle(Ok(View { layout, ..view }));
+        }
+    }
+    Ok(())
+}
+
+/// Computes one op by its own kernel, its inputs having values; else says which have none.
+fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
+    let work = node.peek(|pending| match &pending.work {
+        Work::Op { op, name, inputs } => Some((*op, *name, inputs.clone())),
+        Work::Walk { .. } => None,
+    });
+    let Some((op, name, inputs)) = work.flatten() else {
+        return Ok(());
+    };
+    let waiting: Vec<Arc<Node>> = inputs
+        .iter()
+        .flatten()
+        .filter_map(Input::node)
+        .filter(|node| node.value().is_none())
+        .cloned()
+        .collect();
+    if !waiting.is_empty() {
+        return Err(Stop::First(waiting));
+    }
+    let out = single(device, name, op, node.shape(), node.dtype(), &inputs);
+    node.settle(Ok(out.map_err(Stop::Failed)?));
+    Ok(())
+}
+
+/// The value of one op by its own kernel, its inputs having values.
+pub(super) fn single(
+    device: &Device,
+    name: &'static str,
+    op: FusedOp,
+    shape: &Shape,
+    dtype: DType,
+    inputs: &Inputs,
+) -> Result<View, Error> {
+    let mut sources = Vec::with_capacity(inputs.len());
+    for input in inputs.iter().flatten() {
+        sources.push(match input {
+            Input::Scalar(dtype, value) => Source::Scalar(*dtype, *value),
+            Input::Node(node) => match node.value() {
+                Some(Ok(view)) => Source::View(view.clone()),
+                Some(Err(error)) => return Err(error.clone()),
+                None => return Err(Error::argument(name, "an input has no value yet")),
+            },
+        });
+    }
+    compute(device, name, op, shape, dtype, &sources)
+}
+
+fn compute(
+    device: &Device,
+    name: &'static str,
+    op: FusedOp,
+    shape: &Shape,
+    dtype: DType,
+    sources: &[Source],
+) -> Result<View, Error> {
+    let out = device.alloc(name, shape, dtype)?;
+    let executor = device.executor();
+    let fail = |error| Error::from_kernel(name, error);
+    let mut views = Vec::with_capacity(sources.len());
+    for source in sources {
+        views.push(match source {
+            Source::View(view) => view.clone(),
+            Source::Scalar(dtype, value) => executor.scalar(*dtype, *value).map_err(fail)?,
+        });
+    }
+    let recorded = match (op, views.as_slice()) {
+        (FusedOp::Unary(op), [a]) => executor.unary(op, a, &out),
+        (FusedOp::Binary(op), [a, b]) => executor.binary(op, a, b, &out),
+        (FusedOp::Compare(op), [a, b]) => executor.compare(op, a, b, &out),
+        (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, &out),
+        (FusedOp::Cast(_), [a]) => executor.cast(a, &out),
+        _ => return Err(Error::argument(name, "the op has no kernel of its own")),
+    };
+    // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
+    let _completion = recorded.map_err(fail)?;
+    Ok(out)
+}

@@ -1,0 +1,243 @@
+//! [`Tensor::explain`](crate::Tensor::explain): what evaluation would do, without doing it.
+//!
+//! The plans are those of an evaluation. Memory is taken for values between kernels, so that plans can refer to it, and
+//! given back; nothing is recorded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ziggurat_core::{DType, Shape};
+use ziggurat_kernels::View;
+
+use super::evaluate::{run, views, waits_for_itself};
+use super::plan::{Plan, Stop};
+use crate::node::Node;
+use crate::{Device, Error};
+
+/// The kernels that would compute a tensor. Prints as a readable text, WGSL included.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    kernels: Vec<ExplainedKernel>,
+}
+
+/// One kernel of an [`Explanation`].
+#[derive(Clone, Debug)]
+pub struct ExplainedKernel {
+    ops: Vec<&'static str>,
+    shape: Shape,
+    inputs: Vec<(Shape, DType)>,
+    outputs: Vec<(Shape, DType)>,
+    in_place: usize,
+    bytes_read: u64,
+    bytes_written: u64,
+    wgsl: Option<String>,
+}
+
+impl Explanation {
+    /// The kernels in the order they would run; none if the tensor is computed already.
+    pub fn kernels(&self) -> &[ExplainedKernel] {
+        &self.kernels
+    }
+
+    /// Bytes that all kernels read and write together.
+    pub fn bytes_moved(&self) -> u64 {
+        let moved = |kernel: &ExplainedKernel| kernel.bytes_read + kernel.bytes_written;
+        self.kernels.iter().map(moved).sum()
+    }
+}
+
+impl ExplainedKernel {
+    /// The operations that it computes, operands first.
+    pub fn ops(&self) -> &[&'static str] {
+        &self.ops
+    }
+
+    /// Shape and dtype of what it reads, each view once.
+    pub fn inputs(&self) -> &[(Shape, DType)] {
+        &self.inputs
+    }
+
+    /// Shape and dtype of what it writes.
+    pub fn outputs(&self) -> &[(Shape, DType)] {
+        &self.outputs
+    }
+
+    /// How many of the outputs are written over inputs that nobody needs any more.
+    pub fn in_place(&self) -> usize {
+        self.in_place
+    }
+
+    /// Bytes of the elements that it reads, each once.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// Bytes of the elements that it writes.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written
+    }
+
+    /// The generated WGSL; a single operation runs its own kernel, and has none.
+    pub fn wgsl(&self) -> Option<&str> {
+        self.wgsl.as_deref()
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kernels.is_empty() {
+            return writeln!(f, "nothing to compute: the value is in memory");
+        }
+        let count = self.kernels.len();
+        for (at, kernel) in self.kernels.iter().enumerate() {
+            writeln!(f, "kernel {} of {count}: {kernel}", at + 1)?;
+        }
+        writeln!(f, "{} bytes moved in all", self.bytes_moved())
+    }
+}
+
+impl fmt::Display for ExplainedKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} over {}", self.ops.join(", "), self.shape)?;
+        for (shape, dtype) in &self.inputs {
+            writeln!(f, "  reads {dtype} {shape}")?;
+        }
+        for (at, (shape, dtype)) in self.outputs.iter().enumerate() {
+            let place = if at < self.in_place {
+                ", in place of an input"
+            } else {
+                ""
+            };
+            writeln!(f, "  writes {dtype} {shape}{place}")?;
+        }
+        let (read, written) = (self.bytes_read, self.bytes_written);
+        writeln!(f, "  {read} bytes read, {written} written")?;
+        match &self.wgsl {
+            Some(wgsl) => {
+                for line in wgsl.lines() {
+                    writeln!(f, "    {line}")?;
+                }
+                Ok(())
+            }
+            None => writeln!(f, "  the operation's own kernel"),
+        }
+    }
+}
+
+/// The kernels that would compute `root`.
+pub(crate) fn explain(device: &Device, root: &Arc<Node>) -> Result<Explanation, Error> {
+    let _gate = device.lazy().gate.lock();
+    let mut assumed: Vec<(Arc<Node>, View)> = Vec::new();
+    let mut kernels = Vec::new();
+    let mut failure = None;
+    run(vec![vec![Arc::clone(root)]], |group| {
+        if failure.is_some() {
+            return Vec::new();
+        }
+        match step(device, group, &mut assumed, &mut kernels) {
+            Ok(first) => first,
+            Err(error) => {
+                failure = Some(error);
+                Vec::new()
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(Explanation { kernels }),
+    }
+}
+
+fn step(
+    device: &Device,
+    group: &mut Vec<Arc<Node>>,
+    assumed: &mut Vec<(Arc<Node>, View)>,
+    kernels: &mut Vec<ExplainedKernel>,
+) -> Result<Vec<Arc<Node>>, Error> {
+    let known = |node: &Arc<Node>, assumed: &[(Arc<Node>, View)]| {
+        let view = assumed.iter().find(|(known, _)| Arc::ptr_eq(known, node));
+        view.map(|(_, view)| Ok(view.clone()))
+            .or_else(|| node.value().cloned())
+    };
+    group.retain(|node| known(node, assumed).is_none());
+    let mut walked = Vec::new();
+    let first = views(
+        group,
+        |base| known(base, assumed),
+        |node, value| walked.push((Arc::clone(node), value)),
+    );
+    for (node, value) in walked {
+        assumed.push((node, value?));
+    }
+    if let Some(first) = first {
+        return Ok(first);
+    }
+    if group.is_empty() {
+        return Ok(Vec::new());
+    }
+    let plan = match Plan::new(group, &device.lazy().limits, assumed) {
+        Ok(plan) => plan,
+        Err(Stop::First(first)) if !waits_for_itself(group, &first) => return Ok(first),
+        Err(stop) => return Err(stop.into_error()),
+    };
+    kernels.push(kernel(device, &plan, assumed)?);
+    Ok(Vec::new())
+}
+
+fn kernel(
+    device: &Device,
+    plan: &Plan,
+    assumed: &mut Vec<(Arc<Node>, View)>,
+) -> Result<ExplainedKernel, Error> {
+    const OP: &str = "explain";
+    let places = plan.in_place();
+    let in_place = places.iter().flatten().count();
+    let mut outputs = Vec::new();
+    let (expression, ids) = plan.expression().map_err(Stop::into_error)?;
+    let mut targets = Vec::new();
+    for (&at, place) in plan.outputs.iter().zip(places) {
+        let (Some(step), Some(id)) = (plan.steps.get(at), ids.get(at).copied().flatten()) else {
+            continue;
+        };
+        let view = match place {
+            Some(view) => view,
+            None => device.alloc(OP, &plan.shape, step.node.dtype())?,
+        };
+        outputs.push((*step.node.shape(), step.node.dtype()));
+        assumed.push((Arc::clone(&step.node), view.clone()));
+        targets.push((id, view));
+    }
+    let single = plan.single().is_some() && targets.len() == 1;
+    let wgsl = if single || plan.shape.is_empty() {
+        None
+    } else {
+        let source = device.executor().fused_source(&expression, &targets);
+        Some(source.map_err(|error| Error::from_kernel(OP, error))?)
+    };
+    let inputs = expression.inputs();
+    Ok(ExplainedKernel {
+        ops: plan.names(),
+        shape: plan.shape,
+        inputs: inputs
+            .iter()
+            .map(|view| (*view.shape(), view.dtype))
+            .collect(),
+        bytes_read: inputs.iter().map(touched).sum(),
+        bytes_written: outputs
+            .iter()
+            .map(|(shape, dtype)| shape.len() as u64 * dtype.bytes() as u64)
+            .sum(),
+        outputs,
+        in_place: if single { 0 } else { in_place },
+        wgsl,
+    })
+}
+
+/// Bytes of the different elements of a view.
+fn touched(view: &View) -> u64 {
+    let axes = view.dims().iter().zip(view.layout.strides());
+    let elements: u64 = axes
+        .map(|(&extent, &stride)| if stride == 0 { extent.min(1) } else { extent } as u64)
+        .product();
+    elements * view.dtype.bytes() as u64
+}

@@ -1,0 +1,185 @@
+//! Recording: pending nodes for ops and for views of pending values.
+//!
+//! An expression that has grown to a limit is computed before anything is put on top of it.
+
+use std::sync::Arc;
+
+use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_kernels::FusedOp;
+
+use super::evaluate::{self, evaluate};
+use super::policy::FusionPolicy;
+use crate::node::{Cost, Input, Inputs, Node, Pending, Work};
+use crate::{Device, Error};
+
+/// A node for `op` over inputs that broadcast to `shape`, whose dtypes are checked here.
+pub(crate) fn record(
+    device: &Device,
+    name: &'static str,
+    op: FusedOp,
+    shape: Shape,
+    inputs: Inputs,
+) -> Result<Arc<Node>, Error> {
+    let mut dtypes = [DType::Bool; 3];
+    let mut count = 0;
+    for (slot, input) in dtypes.iter_mut().zip(inputs.iter().flatten()) {
+        *slot = input.dtype();
+        count += 1;
+    }
+    let dtype = op
+        .dtype(dtypes.get(..count).unwrap_or(&dtypes))
+        .map_err(|error| Error::from_kernel(name, error))?;
+    device.check_len(name, &shape, dtype)?;
+    for input in inputs.iter().flatten() {
+        if let Some(Err(error)) = input.node().and_then(|node| node.value()) {
+            return Err(error.clone());
+        }
+    }
+    if device.lazy().policy() == FusionPolicy::Unfused {
+        for node in inputs.iter().flatten().filter_map(Input::node) {
+            evaluate(device, &[node])?;
+        }
+        let out = evaluate::single(device, name, op, &shape, dtype, &inputs)?;
+        return Ok(Arc::new(Node::materialised(out)));
+    }
+    let limits = device.lazy().limits;
+    let mut cost = over(&inputs);
+    if !limits.allow(&cost) {
+        // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
+        let _gate = device.lazy().gate.lock();
+        cost = measured(&inputs);
+    }
+    if !limits.allow(&cost) {
+        for node in inputs.iter().flatten().filter_map(Input::node) {
+            evaluate(device, &[node])?;
+        }
+        cost = over(&inputs);
+    }
+    let work = Work::Op { op, name, inputs };
+    Ok(Arc::new(Node::pending(
+        shape,
+        dtype,
+        Pending { work, cost },
+    )))
+}
+
+/// A node that walks the memory of `node` by `layout`.
+pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error> {
+    let below = node.peek(|pending| {
+        let base = match &pending.work {
+            Work::Op { .. } => Arc::clone(node),
+            Work::Walk { base, .. } => Arc::clone(base),
+        };
+        (base, pending.cost)
+    });
+    let (Some((base, cost)), dtype) = (below, node.dtype()) else {
+        return match node.value() {
+            Some(Ok(view)) => {
+                let view = ziggurat_kernels::View {
+                    layout,
+                    ..view.clone()
+                };
+                Ok(Arc::new(Node::materialised(view)))
+            }
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(Error::argument("view", "the value was lost")),
+        };
+    };
+    let layout = Box::new(layout);
+    let (shape, work) = (*layout.shape(), Work::Walk { base, layout });
+    Ok(Arc::new(Node::pending(
+        shape,
+        dtype,
+        Pending { work, cost },
+    )))
+}
+
+impl Input {
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Self::Node(node) => node.dtype(),
+            Self::Scalar(dtype, _) => *dtype,
+        }
+    }
+
+    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
+        match self {
+            Self::Node(node) => Some(node),
+            Self::Scalar(..) => None,
+        }
+    }
+}
+
+/// The cost of one op over these inputs.
+fn over(inputs: &Inputs) -> Cost {
+    let below = inputs
+        .iter()
+        .flatten()
+        .filter_map(Input::node)
+        .map(|node| {
+            node.peek(|pending| pending.cost)
+                .unwrap_or_else(|| leaf(node))
+        })
+        .fold(Cost::default(), Cost::beside);
+    on_top(below)
+}
+
+fn on_top(below: Cost) -> Cost {
+    Cost {
+        ops: below.ops.saturating_add(1),
+        depth: below.depth.saturating_add(1),
+        ..below
+    }
+}
+
+fn leaf(node: &Node) -> Cost {
+    let bytes = match node.value() {
+        Some(Ok(view)) => view.buffer.bytes(),
+        _ => 0,
+    };
+    Cost {
+        leaves: 1,
+        bytes,
+        ..Cost::default()
+    }
+}
+
+/// As [`over`], with everything that is shared counted once.
+fn measured(inputs: &Inputs) -> Cost {
+    let mut seen: Vec<Arc<Node>> = Vec::new();
+    let mut cost = Cost::default();
+    let mut todo: Vec<Arc<Node>> = inputs
+        .iter()
+        .flatten()
+        .filter_map(Input::node)
+        .cloned()
+        .collect();
+    let mut depth = 0;
+    while let Some(node) = todo.pop() {
+        if position(&seen, &node).is_some() {
+            continue;
+        }
+        node.set_slot(seen.len());
+        let below = node.peek(|pending| match &pending.work {
+            Work::Op { inputs, .. } => {
+                cost.ops += 1;
+                depth = depth.max(pending.cost.depth);
+                todo.extend(inputs.iter().flatten().filter_map(Input::node).cloned());
+            }
+            Work::Walk { base, .. } => todo.push(Arc::clone(base)),
+        });
+        if below.is_none() {
+            cost = cost.beside(leaf(&node));
+        }
+        seen.push(node);
+    }
+    cost.depth = depth;
+    on_top(cost)
+}
+
+/// Where `node` stands in `nodes`, if its slot says so.
+fn position(nodes: &[Arc<Node>], node: &Arc<Node>) -> Option<usize> {
+    let slot = node.slot();
+    let there = nodes.get(slot)?;
+    Arc::ptr_eq(there, node).then_some(slot)
+}
