@@ -10,7 +10,7 @@ use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
 use crate::elementwise::{binary, cast, compare, copy, generate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
-use crate::{arg_reduce, conv, matmul, pool, reduce, softmax};
+use crate::{arg_reduce, conv, fused, matmul, pool, reduce, softmax};
 
 /// One kernel as a device would compile it.
 #[derive(Clone, Debug)]
@@ -57,6 +57,7 @@ impl Candidate {
         let constants: String = self
             .choice
             .constants()
+            .iter()
             .map(|(name, value)| format!(" {name}={value}"))
             .collect();
         Ok(Variant {
@@ -85,8 +86,8 @@ fn candidates() -> Vec<Candidate> {
     all
 }
 
-/// Every variant with its parameters in a uniform, as every device can run it; and one of each body and parameter
-/// block with immediates.
+/// Every variant with its parameters in a uniform, as every device can run it; one of each body and parameter block
+/// with immediates; and a corpus of fused kernels, which are generated and thus without number.
 ///
 /// # Errors
 /// [`KernelError::MissingPart`] if a table names a shader file that is not there.
@@ -99,5 +100,6 @@ pub fn catalogue() -> Result<Vec<Variant>, KernelError> {
             all.push(candidate.variant(IMMEDIATE_PART, "immediate")?);
         }
     }
+    all.extend(fused::variants()?);
     Ok(all)
 }

@@ -7,8 +7,15 @@
 //! between ops of a packed dtype are rounded as they would be in memory, and a product is rounded before it is
 //! added to anything, so that exact ops give the bits of the unfused path.
 
+mod corpus;
 mod expression;
+mod generate;
+mod graph;
 mod op;
+mod params;
+mod parts;
+mod rename;
+mod run;
 
 use ziggurat_core::Shape;
 
@@ -19,6 +26,8 @@ use crate::view::View;
 
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
+
+pub(crate) use corpus::variants;
 
 /// The most ops in one kernel.
 pub const MAX_OPS: usize = 256;
@@ -58,11 +67,11 @@ impl Executor {
         shape: &Shape,
         outputs: &[(Id, View)],
     ) -> Result<Completion, KernelError> {
-        let _ = (expression, shape, outputs);
+        self.run_fused(expression, shape, outputs)?;
         Ok(self.completion())
     }
 
-    /// The WGSL that [`Self::fused`] would run.
+    /// The WGSL that [`Self::fused`] would run for these outputs; empty without outputs.
     ///
     /// # Errors
     /// Those of [`Self::fused`].
@@ -71,7 +80,6 @@ impl Executor {
         expression: &Expression,
         outputs: &[(Id, View)],
     ) -> Result<String, KernelError> {
-        let _ = (expression, outputs);
-        Ok(String::new())
+        self.explain_fused(expression, outputs)
     }
 }

@@ -15,7 +15,8 @@ use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::view::View;
 
-fn snippet(from: DType, to: DType) -> &'static str {
+/// The snippet that converts between these dtypes.
+pub(crate) fn snippet(from: DType, to: DType) -> &'static str {
     match (from.is_float(), to) {
         (true, DType::I32) => "elementwise/cast/float_to_i32.wgsl",
         (true, DType::U32) => "elementwise/cast/float_to_u32.wgsl",

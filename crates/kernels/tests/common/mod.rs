@@ -62,6 +62,14 @@ pub(crate) fn executor() -> Option<Executor> {
     )
 }
 
+/// An executor of one test's own, whose counters nothing else moves.
+pub(crate) fn fresh_executor() -> Option<Executor> {
+    counted(open(DeviceOptions {
+        pipeline_cache: false,
+        ..DeviceOptions::default()
+    }))
+}
+
 /// An executor on a device restricted to WebGPU's default limits, without optional features.
 pub(crate) fn plain_executor() -> Option<Executor> {
     static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();

@@ -12,6 +12,12 @@ use crate::wgsl::variant::{Parsed, Variant};
 const RULE: &str = "naming";
 const ROLES: [&str; 4] = ["a", "b", "c", "out"];
 
+/// Fused kernels have any number of operands: `in_0`, `out_0`, ...
+fn is_role(name: &str) -> bool {
+    let numbered = name.strip_prefix("in_").or(name.strip_prefix("out_"));
+    ROLES.contains(&name) || numbered.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// Checks the names of globals, constants, overrides and the entry point.
 pub(crate) fn check(variant: &Variant, parsed: &Parsed) -> Vec<Problem> {
     let mut found: Vec<(Span, String)> = Vec::new();
@@ -20,7 +26,7 @@ pub(crate) fn check(variant: &Variant, parsed: &Parsed) -> Vec<Problem> {
         let name = global.name.as_deref().unwrap_or_default();
         let span = module.global_variables.get_span(handle);
         match global.space {
-            AddressSpace::Storage { .. } if !ROLES.contains(&name) => {
+            AddressSpace::Storage { .. } if !is_role(name) => {
                 found.push((
                     span,
                     format!("binding `{name}` is none of {}", ROLES.join(", ")),

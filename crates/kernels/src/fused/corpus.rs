@@ -1,0 +1,152 @@
+//! Fused graphs for the catalogue: fused kernels are without number, so these stand for them in every check.
+//!
+//! For each dtype one graph calls every op that exists for it, once over dense operands and once over strides; the others
+//! are small and show one thing each: in place, several outputs, mixed dtypes, many strided operands.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::UNIFORM_PART;
+
+use crate::catalogue::Variant;
+use crate::choice::CATALOGUE_WG;
+use crate::elementwise::binary::Binary;
+use crate::elementwise::compare::Compare;
+use crate::elementwise::unary::Unary;
+use crate::error::KernelError;
+use crate::fused::generate;
+use crate::fused::graph::{Access, Form, Graph, Slots, Source};
+use crate::fused::op::FusedOp;
+use crate::fused::params;
+
+/// A graph that is built without an expression, and so without memory.
+#[derive(Default)]
+struct Sketch {
+    graph: Graph,
+    inputs: Vec<Access>,
+}
+
+impl Sketch {
+    fn input(&mut self, dtype: DType, access: Access) -> Source {
+        self.inputs.push(access);
+        self.graph.input(dtype, self.inputs.len() - 1)
+    }
+
+    fn op(&mut self, op: FusedOp, operands: &[Source]) -> Result<Source, KernelError> {
+        let dtypes: Vec<DType> = operands
+            .iter()
+            .map(|source| self.graph.dtype(*source))
+            .collect();
+        let dtype = op.dtype(&dtypes)?;
+        let mut places = [Source::Input(0); 3];
+        for (place, operand) in places.iter_mut().zip(operands) {
+            *place = *operand;
+        }
+        Ok(self.graph.step(op, places, dtype))
+    }
+
+    fn output(mut self, sources: &[Source]) -> Self {
+        self.graph.outputs.extend(sources);
+        self
+    }
+
+    fn variant(self, name: String, rank: usize) -> Result<Variant, KernelError> {
+        let form = Form {
+            inputs: self.inputs,
+            rank,
+        };
+        let rows = Slots::of(&self.graph, &form).rows;
+        Ok(Variant {
+            name: format!("fused/{name} uniform"),
+            descriptor: generate::descriptor(&self.graph, &form, UNIFORM_PART, CATALOGUE_WG)?,
+            params: params::published(rows),
+        })
+    }
+}
+
+/// Every op of a dtype, one after the other.
+fn every_op(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let x = sketch.input(dtype, access);
+    let y = sketch.input(dtype, access);
+    let s = sketch.graph.scalar(dtype, 1.0);
+    let mut value = x;
+    for op in Unary::ALL
+        .iter()
+        .filter(|op| op.spec().dtypes.contains(&dtype))
+    {
+        value = sketch.op(FusedOp::Unary(*op), &[value])?;
+    }
+    for (op, other) in Binary::ALL.iter().zip([y, s].into_iter().cycle()) {
+        if op.spec().dtypes.contains(&dtype) {
+            value = sketch.op(FusedOp::Binary(*op), &[value, other])?;
+        }
+    }
+    let mut condition = sketch.input(DType::Bool, access);
+    for op in Compare::ALL {
+        let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
+        condition = sketch.op(FusedOp::Compare(*op), &[chosen, x])?;
+        value = chosen;
+    }
+    for to in DType::ALL.into_iter().filter(|to| *to != dtype) {
+        let cast = sketch.op(FusedOp::Cast(to), &[value])?;
+        let back = sketch.op(FusedOp::Cast(dtype), &[cast])?;
+        value = sketch.op(FusedOp::Where, &[condition, back, value])?;
+    }
+    let twice = sketch.op(FusedOp::Where, &[condition, value, x])?;
+    Ok(sketch.output(&[value, condition, twice]))
+}
+
+/// `√(a·b + s)`, in place of `a`.
+fn in_place() -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let a = sketch.input(DType::F32, Access::InPlace(0));
+    let b = sketch.input(DType::F32, Access::Quad);
+    let s = sketch.graph.scalar(DType::F32, 0.5);
+    let product = sketch.op(FusedOp::Binary(Binary::Mul), &[a, b])?;
+    let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
+    let root = sketch.op(FusedOp::Unary(Unary::Sqrt), &[sum])?;
+    Ok(sketch.output(&[root]))
+}
+
+/// A dense input with a bias and a mask of other dtypes, both broadcast; the sum and its sign.
+fn mixed() -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let x = sketch.input(DType::BF16, Access::Quad);
+    let bias = sketch.input(DType::F32, Access::Strided);
+    let mask = sketch.input(DType::U8, Access::Strided);
+    let low = sketch.graph.scalar(DType::F32, -1e9);
+    let zero = sketch.graph.scalar(DType::F32, 0.0);
+    let wide = sketch.op(FusedOp::Cast(DType::F32), &[x])?;
+    let sum = sketch.op(FusedOp::Binary(Binary::Add), &[wide, bias])?;
+    let mask = sketch.op(FusedOp::Cast(DType::Bool), &[mask])?;
+    let masked = sketch.op(FusedOp::Where, &[mask, sum, low])?;
+    let sign = sketch.op(FusedOp::Compare(Compare::Ge), &[masked, zero])?;
+    let narrow = sketch.op(FusedOp::Cast(DType::BF16), &[masked])?;
+    Ok(sketch.output(&[narrow, sign]))
+}
+
+/// More strided operands than one row of strides holds.
+fn many_strided() -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let mut sum = sketch.input(DType::F32, Access::Scalar);
+    for _ in 0..5 {
+        let next = sketch.input(DType::F32, Access::Strided);
+        sum = sketch.op(FusedOp::Binary(Binary::Add), &[sum, next])?;
+    }
+    Ok(sketch.output(&[sum]))
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
+    let mut all = vec![
+        in_place()?.variant("in_place".to_owned(), 0)?,
+        mixed()?.variant("mixed".to_owned(), 2)?,
+        many_strided()?.variant("many_strided".to_owned(), 8)?,
+    ];
+    for dtype in DType::ALL {
+        let flat = every_op(dtype, Access::Quad)?;
+        all.push(flat.variant(format!("{dtype}/every_op/flat"), 0)?);
+        let strided = every_op(dtype, Access::Strided)?;
+        all.push(strided.variant(format!("{dtype}/every_op/strided"), 3)?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,356 @@
+//! What a fused kernel computes ([`Graph`]), how its operands lie in memory ([`Form`]), and the key of both.
+//!
+//! A graph holds only what the outputs depend on, numbered in order of use, so that equal structures are equal
+//! graphs however they were built. Each use of a scalar is a parameter of its own: two scalars that happen to be
+//! equal make no other kernel.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::KernelKey;
+
+use crate::error::KernelError;
+use crate::fused::MAX_OPS;
+use crate::fused::expression::{Expression, Id, Node};
+use crate::fused::op::FusedOp;
+
+/// Where a value comes from: an index into inputs, scalars or steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Input(usize),
+    Scalar(usize),
+    Step(usize),
+}
+
+impl Source {
+    /// 16 bits: every index is below 4 · [`MAX_OPS`].
+    fn code(self) -> u64 {
+        match self {
+            Self::Input(index) => index as u64,
+            Self::Scalar(index) => 0x4000 | index as u64,
+            Self::Step(index) => 0x8000 | index as u64,
+        }
+    }
+}
+
+/// One op call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) op: FusedOp,
+    /// The operands; as many as the op has count.
+    pub(crate) operands: [Source; 3],
+    pub(crate) dtype: DType,
+    /// Whether another step reads the result.
+    pub(crate) consumed: bool,
+}
+
+impl Step {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Source> + '_ {
+        self.operands.iter().copied().take(self.op.arity())
+    }
+}
+
+/// A scalar operand: the bits of an f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scalar {
+    pub(crate) dtype: DType,
+    pub(crate) bits: u64,
+}
+
+/// An input that is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Input {
+    pub(crate) dtype: DType,
+    /// Its index among the expression's inputs.
+    pub(crate) index: usize,
+}
+
+/// The ops that the outputs need, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Graph {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) scalars: Vec<Scalar>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<Source>,
+}
+
+impl Graph {
+    /// The part of the expression that these values depend on.
+    pub(crate) fn of(
+        expression: &Expression,
+        outputs: impl Iterator<Item = Id> + Clone,
+    ) -> Result<Self, KernelError> {
+        let nodes = expression.nodes();
+        let mut live = vec![false; nodes.len()];
+        for id in outputs.clone() {
+            expression.get(id)?;
+            live.iter_mut()
+                .skip(id.index())
+                .take(1)
+                .for_each(|l| *l = true);
+        }
+        for (index, (node, _)) in nodes.iter().enumerate().rev() {
+            if let (Some(true), Node::Op(_, operands)) = (live.get(index).copied(), node) {
+                for operand in operands {
+                    live.iter_mut()
+                        .skip(operand.index())
+                        .take(1)
+                        .for_each(|l| *l = true);
+                }
+            }
+        }
+        let mut graph = Self::default();
+        let mut places: Vec<Option<Source>> = vec![None; nodes.len()];
+        for (index, &(node, dtype)) in nodes.iter().enumerate() {
+            if live.get(index) != Some(&true) {
+                continue;
+            }
+            let place = match node {
+                Node::Input(input) => Some(graph.input(dtype, input as usize)),
+                Node::Scalar(_) => None,
+                Node::Op(op, ids) => {
+                    let mut operands = [Source::Input(0); 3];
+                    for (slot, id) in operands.iter_mut().zip(ids).take(op.arity()) {
+                        *slot = graph.place(expression, &places, id)?;
+                    }
+                    Some(graph.step(op, operands, dtype))
+                }
+            };
+            places
+                .iter_mut()
+                .skip(index)
+                .take(1)
+                .for_each(|slot| *slot = place);
+        }
+        for id in outputs {
+            let source = graph.place(expression, &places, id)?;
+            graph.outputs.push(source);
+        }
+        if graph.steps.len() > MAX_OPS {
+            return Err(KernelError::FusedTooLarge {
+                what: "ops",
+                got: graph.steps.len(),
+                limit: MAX_OPS,
+            });
+        }
+        Ok(graph)
+    }
+
+    fn place(
+        &mut self,
+        expression: &Expression,
+        places: &[Option<Source>],
+        id: Id,
+    ) -> Result<Source, KernelError> {
+        Ok(match (places.get(id.index()), expression.get(id)?) {
+            (Some(Some(source)), _) => *source,
+            (_, (Node::Scalar(bits), dtype)) => self.scalar(dtype, f64::from_bits(bits)),
+            _ => Source::Input(0),
+        })
+    }
+
+    /// Adds an input.
+    pub(crate) fn input(&mut self, dtype: DType, index: usize) -> Source {
+        self.inputs.push(Input { dtype, index });
+        Source::Input(self.inputs.len() - 1)
+    }
+
+    /// Adds a use of a scalar.
+    pub(crate) fn scalar(&mut self, dtype: DType, value: f64) -> Source {
+        self.scalars.push(Scalar {
+            dtype,
+            bits: value.to_bits(),
+        });
+        Source::Scalar(self.scalars.len() - 1)
+    }
+
+    /// Adds a step. Operands beyond the op's own are ignored.
+    pub(crate) fn step(&mut self, op: FusedOp, operands: [Source; 3], dtype: DType) -> Source {
+        for operand in operands.iter().take(op.arity()) {
+            if let Source::Step(index) = operand {
+                self.steps
+                    .iter_mut()
+                    .skip(*index)
+                    .take(1)
+                    .for_each(|step| step.consumed = true);
+            }
+        }
+        self.steps.push(Step {
+            op,
+            operands,
+            dtype,
+            consumed: false,
+        });
+        Source::Step(self.steps.len() - 1)
+    }
+
+    /// The dtype of a value.
+    pub(crate) fn dtype(&self, source: Source) -> DType {
+        match source {
+            Source::Input(index) => self.inputs.get(index).map(|input| input.dtype),
+            Source::Scalar(index) => self.scalars.get(index).map(|scalar| scalar.dtype),
+            Source::Step(index) => self.steps.get(index).map(|step| step.dtype),
+        }
+        .unwrap_or(DType::Bool)
+    }
+
+    /// The dtype of a step's operand; bool if there is none.
+    pub(crate) fn operand_dtype(&self, step: &Step, operand: usize) -> DType {
+        step.operands
+            .get(operand)
+            .map_or(DType::Bool, |source| self.dtype(*source))
+    }
+
+    /// A short name for people: the ops in order.
+    pub(crate) fn label(&self) -> String {
+        const SHOWN: usize = 6;
+        let names: Vec<_> = self
+            .steps
+            .iter()
+            .take(SHOWN)
+            .map(|step| step.op.name())
+            .collect();
+        let more = match self.steps.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!("+{more}_more"),
+        };
+        let what = if names.is_empty() {
+            "copy".to_owned()
+        } else {
+            names.join("+")
+        };
+        format!("fused/{what}{more}")
+    }
+
+    /// The key of the kernel that computes the graph in this form.
+    pub(crate) fn key(&self, form: &Form, params_part: &'static str, wg: u32) -> KernelKey {
+        let counts = [
+            self.inputs.len(),
+            self.scalars.len(),
+            self.steps.len(),
+            self.outputs.len(),
+        ];
+        let mut key = KernelKey::new("fused")
+            .tag(params_part)
+            .number(u64::from(wg) << 32 | form.rank as u64)
+            .number(
+                counts
+                    .iter()
+                    .fold(0, |word, &count| word << 16 | count as u64),
+            );
+        for (input, access) in self.inputs.iter().zip(&form.inputs) {
+            key = key.number((input.dtype as u64) << 32 | access.code());
+        }
+        for scalars in self.scalars.chunks(16) {
+            key = key.number(
+                scalars
+                    .iter()
+                    .fold(0, |word, scalar| word << 4 | scalar.dtype as u64),
+            );
+        }
+        for step in &self.steps {
+            key = key.number(
+                step.operands()
+                    .fold(step.op.code(), |word, source| word << 16 | source.code()),
+            );
+        }
+        for outputs in self.outputs.chunks(4) {
+            key = key.number(
+                outputs
+                    .iter()
+                    .fold(0, |word, source| word << 16 | source.code()),
+            );
+        }
+        key
+    }
+}
+
+/// How a kernel reads one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Four consecutive elements at once.
+    Quad,
+    /// Like [`Self::Quad`], from the binding of the output of this index, which is the same memory.
+    InPlace(usize),
+    /// One element for all.
+    Scalar,
+    /// Element by element, by strides.
+    Strided,
+}
+
+impl Access {
+    fn code(self) -> u64 {
+        match self {
+            Self::Quad => 0,
+            Self::Scalar => 1,
+            Self::Strided => 2,
+            Self::InPlace(output) => 3 + output as u64,
+        }
+    }
+}
+
+/// How a graph's operands lie in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// For each of the graph's inputs.
+    pub(crate) inputs: Vec<Access>,
+    /// Axes that strided inputs are walked over; 0 without such inputs.
+    pub(crate) rank: usize,
+}
+
+impl Form {
+    /// The smallest class that holds walks over `rank` axes.
+    pub(crate) fn rank_class(rank: usize) -> usize {
+        if rank > 4 { 8 } else { rank.max(1) }
+    }
+
+    /// Inputs that are read by strides.
+    pub(crate) fn strided(&self) -> usize {
+        self.inputs
+            .iter()
+            .filter(|access| **access == Access::Strided)
+            .count()
+    }
+
+    /// Inputs with a binding of their own.
+    pub(crate) fn bindings(&self) -> usize {
+        self.inputs
+            .iter()
+            .filter(|access| !matches!(access, Access::InPlace(_)))
+            .count()
+    }
+}
+
+/// Where a kernel finds its parameters: indices of 32-bit slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// The offset of each input, behind those of the outputs.
+    pub(crate) inputs: usize,
+    /// The bits of each scalar.
+    pub(crate) scalars: usize,
+    /// Rows of four slots before the axes.
+    pub(crate) axes: usize,
+    /// Rows of each axis: its extent, then the stride of each strided input.
+    pub(crate) rows_per_axis: usize,
+    /// All rows.
+    pub(crate) rows: usize,
+}
+
+impl Slots {
+    pub(crate) fn of(graph: &Graph, form: &Form) -> Self {
+        let inputs = graph.outputs.len();
+        let scalars = inputs + graph.inputs.len();
+        let axes = (scalars + graph.scalars.len()).div_ceil(4);
+        let strided = form.strided();
+        let rows_per_axis = if strided == 0 {
+            0
+        } else {
+            (1 + strided).div_ceil(4)
+        };
+        Self {
+            inputs,
+            scalars,
+            axes,
+            rows_per_axis,
+            rows: axes + form.rank * rows_per_axis,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The shader files of a fused kernel, each under names that do not clash.
+//!
+//! Preludes are copied per dtype (`unpack_f16`), snippets per op and compute type (`op_mul_f32`,
+//! `op_cast_f32_to_u8`).
+
+use std::borrow::Cow;
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::ShaderSource;
+
+use crate::elementwise::binary::Binary;
+use crate::elementwise::cast;
+use crate::elementwise::row::Tolerance;
+use crate::elementwise::unary::Unary;
+use crate::error::KernelError;
+use crate::fused::graph::{Graph, Step};
+use crate::fused::op::FusedOp;
+use crate::fused::rename::rename;
+use crate::prelude;
+use crate::shaders;
+
+const KEEP: &str = "elementwise/keep.wgsl";
+const ROUNDED: &str = "prelude/rounded.wgsl";
+
+/// What preludes define, once per dtype.
+const PRELUDE_NAMES: [&str; 13] = [
+    "elem",
+    "word",
+    "words",
+    "unpack",
+    "word_index",
+    "from_word",
+    "elem_is_nan",
+    "out_elem",
+    "out_words",
+    "out_bits",
+    "pack",
+    "merge",
+    "rounded",
+];
+
+/// The WGSL type that values of a dtype have between ops.
+pub(crate) const fn compute(dtype: DType) -> &'static str {
+    dtype.compute().name()
+}
+
+/// What must be done to a step's result before another step reads it, so that it is what memory would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settle {
+    Nothing,
+    /// Rounded or wrapped to the dtype.
+    Round,
+    /// A product must not become part of a fused multiply-add.
+    Keep,
+}
+
+pub(crate) fn settle(step: &Step) -> Settle {
+    let exact_choice = match step.op {
+        FusedOp::Where | FusedOp::Compare(_) => true,
+        FusedOp::Unary(op) => {
+            op == Unary::Relu || (step.dtype.is_float() && matches!(op, Unary::Abs | Unary::Neg))
+        }
+        FusedOp::Binary(op) => matches!(op, Binary::Maximum | Binary::Minimum),
+        FusedOp::Cast(_) => false,
+    };
+    let product = match step.op {
+        FusedOp::Unary(op) => op == Unary::Square || op.spec().tolerance != Tolerance::EXACT,
+        FusedOp::Binary(op) => op == Binary::Mul || op.spec().tolerance != Tolerance::EXACT,
+        _ => false,
+    };
+    match step.dtype {
+        _ if !step.consumed || exact_choice => Settle::Nothing,
+        DType::F16 | DType::BF16 | DType::U8 | DType::I8 => Settle::Round,
+        DType::F32 if product => Settle::Keep,
+        _ => Settle::Nothing,
+    }
+}
+
+/// The function that a step calls.
+pub(crate) fn function(graph: &Graph, step: &Step) -> String {
+    let first = graph.operand_dtype(step, 0);
+    match step.op {
+        FusedOp::Unary(_) | FusedOp::Binary(_) | FusedOp::Where => {
+            format!("op_{}_{}", step.op.name(), compute(step.dtype))
+        }
+        // Its snippet asks the dtype's prelude for NaN.
+        FusedOp::Compare(_) => format!("op_{}_{first}", step.op.name()),
+        FusedOp::Cast(to) => format!("op_cast_{}_to_{to}", compute(first)),
+    }
+}
+
+/// Parts in order, each (file, names) once.
+struct Parts {
+    source: ShaderSource,
+    seen: Vec<(&'static str, String)>,
+}
+
+impl Parts {
+    fn add(
+        &mut self,
+        file: &'static str,
+        copy: &str,
+        names: impl FnOnce() -> Vec<(&'static str, String)>,
+    ) -> Result<(), KernelError> {
+        if self
+            .seen
+            .iter()
+            .any(|(path, name)| *path == file && name == copy)
+        {
+            return Ok(());
+        }
+        let text = shaders::text(file)?;
+        let names = names();
+        let text = if names.is_empty() {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(rename(text, &names))
+        };
+        self.source = std::mem::replace(&mut self.source, ShaderSource::new("")).part(file, text);
+        self.seen.push((file, copy.to_owned()));
+        Ok(())
+    }
+
+    fn plain(&mut self, file: &'static str) -> Result<(), KernelError> {
+        self.add(file, "", Vec::new)
+    }
+
+    fn prelude(&mut self, file: &'static str, dtype: DType) -> Result<(), KernelError> {
+        self.add(file, dtype.name(), || {
+            let names = PRELUDE_NAMES.iter();
+            names
+                .map(|name| (*name, format!("{name}_{dtype}")))
+                .collect()
+        })
+    }
+
+    fn snippet(&mut self, graph: &Graph, step: &Step) -> Result<(), KernelError> {
+        let operand = graph.operand_dtype(step, step.op.arity() - 1);
+        let (functions, file): (&[&'static str], _) = match step.op {
+            FusedOp::Unary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
+            FusedOp::Binary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
+            FusedOp::Compare(op) => (&[], op.spec().snippets.of(operand)),
+            FusedOp::Where => (&[], "elementwise/where.wgsl"),
+            FusedOp::Cast(to) => (&[], cast::snippet(operand, to)),
+        };
+        for function in functions.iter().filter(|_| operand.is_float()) {
+            self.plain(function)?;
+        }
+        let name = function(graph, step);
+        self.add(file, &name, || {
+            vec![
+                ("apply", name.clone()),
+                ("elem", compute(operand).to_owned()),
+                ("out_elem", compute(step.dtype).to_owned()),
+                ("elem_is_nan", format!("elem_is_nan_{operand}")),
+            ]
+        })
+    }
+}
+
+/// Appends every file that the graph needs.
+pub(crate) fn append(source: ShaderSource, graph: &Graph) -> Result<ShaderSource, KernelError> {
+    let mut parts = Parts {
+        source,
+        seen: Vec::new(),
+    };
+    parts.plain(prelude::FLOAT)?;
+    for input in &graph.inputs {
+        parts.prelude(prelude::load(input.dtype), input.dtype)?;
+    }
+    for output in &graph.outputs {
+        let dtype = graph.dtype(*output);
+        parts.prelude(prelude::store(dtype), dtype)?;
+    }
+    for step in &graph.steps {
+        match settle(step) {
+            Settle::Nothing => {}
+            Settle::Keep => parts.plain(KEEP)?,
+            Settle::Round => {
+                parts.prelude(prelude::load(step.dtype), step.dtype)?;
+                parts.prelude(prelude::store(step.dtype), step.dtype)?;
+                parts.prelude(ROUNDED, step.dtype)?;
+            }
+        }
+        if let FusedOp::Compare(_) = step.op {
+            let dtype = graph.operand_dtype(step, 0);
+            parts.prelude(prelude::load(dtype), dtype)?;
+        }
+        parts.snippet(graph, step)?;
+    }
+    Ok(parts.source)
+}

@@ -1,0 +1,286 @@
+//! From an expression and views to one dispatch.
+//!
+//! Invariants: outputs that the kernel writes are dense, quad-aligned, and share memory with no other operand except an
+//! input that is exactly the same view (in place); any other output goes through scratch. Operands too large for a
+//! binding are halved like those of every elementwise op.
+
+use ziggurat_core::{Coalesced, Layout, Shape, coalesce};
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+
+use crate::elementwise::walk::{PER_INVOCATION, count, is_scalar};
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::fused::expression::{Expression, Id};
+use crate::fused::generate;
+use crate::fused::graph::{Access, Form, Graph, Slots};
+use crate::fused::params;
+use crate::launch::check_output;
+use crate::view::View;
+
+const OP: &str = "fused";
+
+/// Words of the parameters before their slots, in bytes.
+const HEAD_BYTES: usize = 16;
+
+/// Whether two views are the same elements in the same order.
+fn same(a: &View, b: &View) -> bool {
+    a.dtype == b.dtype && a.layout == b.layout && a.buffer.same_memory(&b.buffer)
+}
+
+/// Which outputs a kernel may write directly: whole quads, and no memory of another operand except in place.
+fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
+    outputs.iter().enumerate().map(|(i, out)| {
+        let conflict = inputs
+            .iter()
+            .any(|input| input.buffer.same_memory(&out.buffer) && !same(input, out));
+        let before = outputs.iter().take(i);
+        out.is_quads()
+            && !conflict
+            && !before
+                .into_iter()
+                .any(|other| other.buffer.same_memory(&out.buffer))
+    })
+}
+
+/// How the kernel reads inputs, all of the outputs' shape, and the walk over those with strides. Outputs that are
+/// not written directly are `None`.
+fn form<'a>(
+    inputs: &[&View],
+    outputs: impl Iterator<Item = Option<&'a View>> + Clone,
+) -> (Form, Option<Coalesced>) {
+    let access = |input: &&View| {
+        let place = outputs
+            .clone()
+            .position(|output| output.is_some_and(|output| same(input, output)));
+        if let Some(output) = place {
+            Access::InPlace(output)
+        } else if input.is_quads() {
+            Access::Quad
+        } else if is_scalar(input) {
+            Access::Scalar
+        } else {
+            Access::Strided
+        }
+    };
+    let accesses: Vec<Access> = inputs.iter().map(access).collect();
+    let strided: Vec<Layout> = inputs
+        .iter()
+        .zip(&accesses)
+        .filter(|(_, access)| **access == Access::Strided)
+        .map(|(input, _)| input.layout)
+        .collect();
+    let walk = (!strided.is_empty()).then(|| coalesce(&strided));
+    let rank = walk
+        .as_ref()
+        .map_or(0, |walk| Form::rank_class(walk.dims.len()));
+    (
+        Form {
+            inputs: accesses,
+            rank,
+        },
+        walk,
+    )
+}
+
+/// The graph's inputs, broadcast to the shape.
+fn broadcast(
+    graph: &Graph,
+    expression: &Expression,
+    shape: &Shape,
+) -> Result<Vec<View>, KernelError> {
+    let views = graph
+        .inputs
+        .iter()
+        .filter_map(|input| expression.inputs().get(input.index));
+    views
+        .map(|view| {
+            view.check()?;
+            view.with_layout(view.layout.expand(*shape).map_err(KernelError::shape(OP))?)
+        })
+        .collect()
+}
+
+/// Outputs have the dtype of their value, and all the same shape.
+fn check_outputs(
+    expression: &Expression,
+    shape: &Shape,
+    outputs: &[(Id, View)],
+) -> Result<(), KernelError> {
+    for (id, out) in outputs {
+        if out.shape() != shape {
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(*shape),
+                got: Box::new(*out.shape()),
+            });
+        }
+        if out.dtype != expression.dtype(*id) {
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule: "it must have the dtype of the value written to it",
+                got: out.dtype,
+            });
+        }
+        check_output(OP, out)?;
+    }
+    Ok(())
+}
+
+impl Executor {
+    pub(crate) fn run_fused(
+        &self,
+        expression: &Expression,
+        shape: &Shape,
+        outputs: &[(Id, View)],
+    ) -> Result<(), KernelError> {
+        let graph = Graph::of(expression, outputs.iter().map(|(id, _)| *id))?;
+        check_outputs(expression, shape, outputs)?;
+        let inputs = broadcast(&graph, expression, shape)?;
+        if outputs.is_empty() || shape.is_empty() {
+            return Ok(());
+        }
+        let inputs: Vec<&View> = inputs.iter().collect();
+        let outputs: Vec<&View> = outputs.iter().map(|(_, out)| out).collect();
+        self.with_targets(&inputs, &outputs, |targets| {
+            let views: Vec<&View> = inputs.iter().copied().chain(targets).collect();
+            self.in_parts(OP, &views, &mut |part| {
+                let (inputs, outputs) = part.split_at_checked(inputs.len()).unwrap_or((part, &[]));
+                // Parts may start within a quad.
+                self.with_targets(inputs, outputs, |targets| {
+                    self.fused_part(&graph, inputs, targets)
+                })
+            })
+        })
+    }
+
+    /// Calls `f` with views it can write directly: the outputs, or scratch that is copied to them afterwards.
+    fn with_targets(
+        &self,
+        inputs: &[&View],
+        outputs: &[&View],
+        f: impl FnOnce(&[View]) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let mut targets: Vec<View> = Vec::with_capacity(outputs.len());
+        let mut copies = Vec::new();
+        for (out, direct) in outputs.iter().zip(direct(inputs, outputs)) {
+            if direct {
+                targets.push((*out).clone());
+            } else {
+                let scratch = self.alloc(out.shape(), out.dtype)?;
+                targets.push(scratch.clone());
+                copies.push((scratch, *out));
+            }
+        }
+        f(&targets)?;
+        copies
+            .iter()
+            .try_for_each(|(scratch, out)| self.copy_into(OP, scratch, out))
+    }
+
+    fn fused_part(
+        &self,
+        graph: &Graph,
+        inputs: &[&View],
+        outputs: &[View],
+    ) -> Result<(), KernelError> {
+        let len = count(OP, outputs.first().map_or(0, View::len))?;
+        let (form, walk) = form(inputs, outputs.iter().map(Some));
+        self.check_bindings(&form, outputs.len())?;
+        let mut args: Vec<Arg<'_>> = Vec::with_capacity(inputs.len() + outputs.len());
+        let mut offsets = Vec::with_capacity(inputs.len() + outputs.len());
+        let targets = outputs
+            .iter()
+            .map(|out| self.bind_write(OP, out))
+            .collect::<Result<Vec<_>, _>>()?;
+        offsets.extend(targets.iter().map(|target| target.offset / 4));
+        for (input, access) in inputs.iter().zip(&form.inputs) {
+            match access {
+                Access::InPlace(output) => {
+                    offsets.push(targets.get(*output).map_or(0, |target| target.offset / 4));
+                }
+                Access::Quad | Access::Scalar | Access::Strided => {
+                    let bound = self.bind_read(OP, input)?;
+                    let quad = *access == Access::Quad;
+                    offsets.push(if quad { bound.offset / 4 } else { bound.offset });
+                    args.push(bound.arg);
+                }
+            }
+        }
+        args.extend(targets.into_iter().map(|target| target.arg));
+        let words = params::words(graph, &form, len, &offsets, walk.as_ref());
+        self.launch_fused(graph, &form, &args, &words, len)
+    }
+
+    fn launch_fused(
+        &self,
+        graph: &Graph,
+        form: &Form,
+        args: &[Arg<'_>],
+        words: &[u32],
+        len: u32,
+    ) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let part = params_part(caps, size_of_val(words));
+        let wg = caps.workgroup_size;
+        let mut missing = None;
+        let kernel = self
+            .pipelines()
+            .kernel_for(graph.key(form, part.0, wg), || {
+                generate::descriptor(graph, form, part, wg).unwrap_or_else(|error| {
+                    missing = Some(error);
+                    KernelDescriptor::new(ShaderSource::new(graph.label()))
+                })
+            });
+        if let Some(error) = missing {
+            return Err(error);
+        }
+        let grid = Grid::stride(u64::from(len), PER_INVOCATION);
+        self.pipelines()
+            .dispatch(&kernel?, args, bytemuck::cast_slice(words), grid)?;
+        Ok(())
+    }
+
+    fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
+        let (got, limit) = (form.bindings() + outputs, self.fused_limits().bindings);
+        if got > limit {
+            return Err(KernelError::FusedTooLarge {
+                what: "bindings",
+                got,
+                limit,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn explain_fused(
+        &self,
+        expression: &Expression,
+        outputs: &[(Id, View)],
+    ) -> Result<String, KernelError> {
+        let Some((_, first)) = outputs.first() else {
+            return Ok(String::new());
+        };
+        let graph = Graph::of(expression, outputs.iter().map(|(id, _)| *id))?;
+        check_outputs(expression, first.shape(), outputs)?;
+        let inputs = broadcast(&graph, expression, first.shape())?;
+        let inputs: Vec<&View> = inputs.iter().collect();
+        let outputs: Vec<&View> = outputs.iter().map(|(_, out)| out).collect();
+        let targets = outputs.iter().zip(direct(&inputs, &outputs));
+        let (form, _) = form(&inputs, targets.map(|(out, direct)| direct.then_some(*out)));
+        self.check_bindings(&form, outputs.len())?;
+        let caps = self.device().caps();
+        let bytes = HEAD_BYTES + 16 * Slots::of(&graph, &form).rows;
+        let part = params_part(caps, bytes);
+        let descriptor = generate::descriptor(&graph, &form, part, caps.workgroup_size)?;
+        let mut text = format!("// kernel {}\n", descriptor.source.name());
+        for part in descriptor.source.parts() {
+            text.push_str(&format!(
+                "// ---- {}\n{}\n",
+                part.file,
+                part.text.trim_end()
+            ));
+        }
+        Ok(text)
+    }
+}
