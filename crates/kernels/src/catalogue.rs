@@ -57,7 +57,6 @@ impl Candidate {
         let constants: String = self
             .choice
             .constants()
-            .iter()
             .map(|(name, value)| format!(" {name}={value}"))
             .collect();
         Ok(Variant {

@@ -5,11 +5,12 @@
 //! they fit, so no op needs to know the limit.
 
 use ziggurat_core::{Coalesced, Layout, coalesce};
-use ziggurat_pipeline::Grid;
+use ziggurat_pipeline::{Arg, Grid, KernelKey};
 
 use crate::choice::KernelChoice;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::list::List;
 use crate::params::params;
 use crate::prelude;
 use crate::view::View;
@@ -49,18 +50,21 @@ pub(crate) struct Recipe {
     /// The op's name.
     pub(crate) op: &'static str,
     /// Further names for the label: dtypes.
-    pub(crate) names: Vec<&'static str>,
+    pub(crate) names: List<&'static str, 3>,
     /// Load and store preludes.
-    pub(crate) preludes: Vec<&'static str>,
+    pub(crate) preludes: List<&'static str, 4>,
     /// Shared functions and the snippet with `apply`.
-    pub(crate) snippet: Vec<&'static str>,
+    pub(crate) snippet: List<&'static str, 6>,
     /// The body for dense operands.
     pub(crate) flat: &'static str,
     /// The body for operands of any strides.
     pub(crate) strided: &'static str,
 }
 
-const SCALARS: [&str; 3] = ["SCALAR_A", "SCALAR_B", "SCALAR_C"];
+/// The most inputs that an elementwise op has.
+const MAX_INPUTS: usize = 3;
+
+const SCALARS: [&str; MAX_INPUTS] = ["SCALAR_A", "SCALAR_B", "SCALAR_C"];
 
 impl Recipe {
     fn start(&self, params: &'static str) -> KernelChoice {
@@ -69,9 +73,19 @@ impl Recipe {
             .fold(KernelChoice::new(self.op), |choice, name| choice.name(name))
             .part(params)
             .part(prelude::FLOAT)
-            .parts(&self.preludes)
+            .more_parts(self.preludes.iter())
             .part("elementwise/emit.wgsl")
-            .parts(&self.snippet)
+            .more_parts(self.snippet.iter())
+    }
+
+    /// What tells this recipe's variants from all others: op, dtypes, then which body and how it is specialised.
+    /// Parts and constants follow from these, so that a recorded op need not list them.
+    fn key(&self, body: &'static str, variant: u64) -> KernelKey {
+        let key = KernelKey::new(self.op).tag("walk").tag(body);
+        self.names
+            .iter()
+            .fold(key, |key, name| key.tag(name))
+            .number(variant)
     }
 
     /// The variant for dense operands, those marked being scalars.
@@ -218,9 +232,12 @@ impl Executor {
             if out.is_empty() {
                 return Ok(());
             }
-            let mut views = inputs.to_vec();
-            views.push(out);
-            self.in_parts(op, &views, &mut |part| {
+            let mut views = [out; MAX_INPUTS + 1];
+            for (slot, input) in views.iter_mut().zip(inputs) {
+                *slot = input;
+            }
+            let views = views.get(..=inputs.len()).unwrap_or_default();
+            self.in_parts(op, views, &mut |part| {
                 let Some((out, inputs)) = part.split_last() else {
                     return Ok(());
                 };
@@ -233,25 +250,23 @@ impl Executor {
     fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
         let op = recipe.op;
         let len = count(op, out.len())?;
-        let mut bound = Vec::with_capacity(4);
-        for input in inputs {
-            bound.push(self.bind_read(op, input)?);
-        }
         let target = self.bind_write(op, out)?;
-        let offset = |i: usize| bound.get(i).map_or(0, |operand| operand.offset);
-        let (offset_a, offset_b, offset_c, offset_out) =
-            (offset(0), offset(1), offset(2), target.offset);
+        let offset_out = target.offset;
+        let mut args = [target.arg; MAX_INPUTS + 1];
+        let mut offsets = [0; MAX_INPUTS];
+        let mut scalars = [false; MAX_INPUTS];
+        let mut flat = true;
+        let slots = args.iter_mut().zip(&mut offsets).zip(&mut scalars);
+        for (input, ((arg, offset), scalar)) in inputs.iter().zip(slots) {
+            let bound = self.bind_read(op, input)?;
+            (*arg, *offset) = (bound.arg, bound.offset);
+            *scalar = is_scalar(input);
+            flat &= *scalar || input.is_quads();
+        }
+        let [offset_a, offset_b, offset_c] = offsets;
+        let args: &[Arg<'_>] = args.get(..=inputs.len()).unwrap_or_default();
+        let scalars = scalars.get(..inputs.len()).unwrap_or_default();
         let grid = Grid::stride(u64::from(len), PER_INVOCATION);
-        let scalars: Vec<bool> = inputs.iter().map(|input| is_scalar(input)).collect();
-        let flat = inputs
-            .iter()
-            .zip(&scalars)
-            .all(|(input, scalar)| *scalar || input.is_quads());
-        let args: Vec<_> = bound
-            .into_iter()
-            .map(|operand| operand.arg)
-            .chain([target.arg])
-            .collect();
         if flat {
             let params = FlatParams {
                 len,
@@ -261,10 +276,18 @@ impl Executor {
                 offset_c,
             };
             // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
-            return self.launch(&recipe.flat(&scalars), &args, &params, grid);
+            let bits = scalars
+                .iter()
+                .rev()
+                .fold(0, |bits, &scalar| (bits << 1) | u64::from(scalar));
+            let key = recipe.key("flat", bits);
+            return self.launch_keyed(key, || recipe.flat(scalars), args, &params, grid);
         }
-        let layouts: Vec<Layout> = inputs.iter().map(|input| input.layout).collect();
-        let walk = coalesce(&layouts);
+        let mut layouts = [out.layout; MAX_INPUTS];
+        for (slot, input) in layouts.iter_mut().zip(inputs) {
+            *slot = input.layout;
+        }
+        let walk = coalesce(layouts.get(..inputs.len()).unwrap_or_default());
         let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
         let params = StridedParams {
             len,
@@ -275,6 +298,7 @@ impl Executor {
             axes: axes(&walk),
             ..StridedParams::default()
         };
-        self.launch(&recipe.strided(rank), &args, &params, grid)
+        let key = recipe.key("strided", u64::from(rank));
+        self.launch_keyed(key, || recipe.strided(rank), args, &params, grid)
     }
 }
