@@ -84,16 +84,19 @@ impl<'a> Entries<'a> {
 
     /// Calls `f` with the cache key: layout id, then id, offset and length of each buffer.
     fn with_key<R>(&self, layout: u64, f: impl FnOnce(&[u64]) -> R) -> R {
-        let words = self
-            .iter()
-            .flat_map(|entry| [entry.id, entry.offset, entry.bytes]);
+        let words = |entry: &Entry<'_>| [entry.id, entry.offset, entry.bytes];
         if !self.more.is_empty() {
-            let key: Vec<u64> = std::iter::once(layout).chain(words).collect();
+            let key: Vec<u64> = std::iter::once(layout)
+                .chain(self.iter().flat_map(words))
+                .collect();
             return f(&key);
         }
         let mut key = [layout; 1 + 3 * INLINE];
-        for (slot, word) in key.iter_mut().skip(1).zip(words) {
-            *slot = word;
+        let (_, places) = key.split_at_mut(1);
+        let (places, _) = places.as_chunks_mut::<3>();
+        for (place, entry) in places.iter_mut().zip(&self.few) {
+            let Some(entry) = entry else { break };
+            *place = words(entry);
         }
         f(key.get(..=3 * self.len).unwrap_or_default())
     }

@@ -119,6 +119,7 @@ pub struct KernelKey {
 
 impl KernelKey {
     /// A key without choices.
+    #[inline]
     pub const fn new(family: &'static str) -> Self {
         Self {
             family,
@@ -129,12 +130,14 @@ impl KernelKey {
     }
 
     /// Appends a name: of an op, a dtype, a variant.
+    #[inline]
     #[must_use]
     pub fn tag(self, tag: &'static str) -> Self {
         self.word(Word::Tag(tag))
     }
 
     /// Appends a number: a rank, a tile size, an override's value.
+    #[inline]
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         self.word(Word::Number(number))
@@ -152,6 +155,7 @@ impl KernelKey {
         self.number(u64::from(flag))
     }
 
+    #[inline]
     fn word(mut self, word: Word) -> Self {
         match self.words.get_mut(self.len) {
             Some(slot) => {
@@ -163,14 +167,18 @@ impl KernelKey {
         self
     }
 
+    fn inline(&self) -> &[Word] {
+        self.words.get(..self.len).unwrap_or_default()
+    }
+
     fn all(&self) -> impl Iterator<Item = &Word> {
-        self.words.iter().take(self.len).chain(&self.more)
+        self.inline().iter().chain(&self.more)
     }
 }
 
 impl PartialEq for KernelKey {
     fn eq(&self, other: &Self) -> bool {
-        self.family == other.family && self.all().eq(other.all())
+        self.family == other.family && self.inline() == other.inline() && self.more == other.more
     }
 }
 
@@ -180,9 +188,13 @@ impl Hash for KernelKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.family.hash(state);
         state.write_usize(self.len + self.more.len());
-        for word in self.all() {
-            word.hash(state);
-        }
+        // Equal words have equal bytes; that a tag and a number may share theirs costs a comparison at worst.
+        let mut write = |word: &Word| match word {
+            Word::Tag(tag) => state.write(tag.as_bytes()),
+            Word::Number(number) => state.write_u64(*number),
+        };
+        self.inline().iter().for_each(&mut write);
+        self.more.iter().for_each(write);
     }
 }
 
