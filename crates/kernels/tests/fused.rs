@@ -9,7 +9,8 @@ mod fusion;
 mod operands;
 
 use fusion::{Case, bits_differ};
-use operands::{Arrangement, Random, operand, output, random, shape};
+use operands::{Arrangement, Expected, Random, check, operand, output, random, shape};
+use ziggurat_kernels::core::decode;
 use ziggurat_kernels::{
     Binary, Compare, DType, Executor, Expression, FusedOp, KernelError, Layout, Unary,
 };
@@ -71,7 +72,7 @@ fn random_case(exec: &Executor, dims: &[usize], ops: usize, rng: &mut Random) ->
             2..=4 => random(exec, dtype, dims, Arrangement::Contiguous, rng),
             _ => random(exec, dtype, dims, rng.pick(&Arrangement::ALL), rng),
         };
-        case.input(input.view);
+        case.input(input.view, input.values);
     }
     for _ in 0..rng.below(3) {
         let dtype = rng.pick(&DType::ALL);
@@ -111,24 +112,24 @@ fn check_random(exec: &Executor, dims: &[usize], ops: usize, seeds: std::ops::Ra
     for seed in seeds {
         let mut rng = Random(seed * 7919 + dims.len() as u64);
         let case = random_case(exec, dims, ops, &mut rng);
-        let last = case.len() - 1;
-        let outputs = [last, rng.below(case.len())];
-        let used = if rng.below(2) == 0 {
-            &outputs[..1]
-        } else {
-            &outputs[..]
-        };
-        let fused = case.fused(exec, used);
-        let unfused = case.unfused(exec, used);
-        for ((&node, fused), unfused) in used.iter().zip(&fused).zip(&unfused) {
-            let found = bits_differ(case.dtype(node), fused, unfused);
+        let outputs = [case.len() - 1, rng.below(case.len())];
+        let used = &outputs[..1 + rng.below(2)];
+        let (fused, unfused) = (case.fused(exec, used), case.unfused(exec, used));
+        let reference = case.reference(used);
+        for (i, &node) in used.iter().enumerate() {
+            let dtype = case.dtype(node);
+            let found = bits_differ(dtype, &fused[i], &unfused[i]);
             assert_eq!(found, None, "seed {seed}, {dims:?}, node {node}:\n{case:?}");
+            let expected: Vec<Expected> =
+                reference[i].iter().map(|&x| Expected::exact(x)).collect();
+            let what = format!("seed {seed}, {dims:?}, node {node}:\n{case:?}");
+            check(&what, &decode(dtype, &fused[i]), &expected);
         }
     }
 }
 
 #[test]
-fn random_expressions_have_the_bits_of_the_unfused_path() {
+fn random_expressions_have_the_bits_of_the_unfused_path_and_the_values_of_the_reference() {
     let Some(exec) = common::executor() else {
         return;
     };

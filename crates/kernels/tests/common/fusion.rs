@@ -1,15 +1,16 @@
-//! One expression twice: as a fused kernel, and op by op through the executor.
+//! One expression three times: as a fused kernel, op by op through the executor, and in f64 on the host.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
+use ziggurat_kernels::reference::{binary, cast, compare, round_to, unary};
 use ziggurat_kernels::{DType, Executor, Expression, FusedOp, Shape, View};
 
 /// A node, kept beside the expression so that it can be computed op by op.
 #[derive(Debug)]
 enum Made {
-    Input(View),
+    Input(View, Vec<f64>),
     Scalar(f64),
     Op(FusedOp, Vec<usize>),
 }
@@ -26,7 +27,7 @@ impl std::fmt::Debug for Case {
         for (i, (made, id)) in self.made.iter().enumerate() {
             let dtype = self.expression.dtype(*id);
             match made {
-                Made::Input(view) => writeln!(f, "{i}: {dtype} input {:?}", view.layout)?,
+                Made::Input(view, _) => writeln!(f, "{i}: {dtype} input {:?}", view.layout)?,
                 Made::Scalar(value) => writeln!(f, "{i}: {dtype} {value}")?,
                 Made::Op(op, of) => writeln!(f, "{i}: {dtype} {op:?} of {of:?}")?,
             }
@@ -44,9 +45,10 @@ impl Case {
         }
     }
 
-    pub(crate) fn input(&mut self, view: View) {
+    /// A view that broadcasts to the shape by repeating its values as they are.
+    pub(crate) fn input(&mut self, view: View, values: Vec<f64>) {
         let id = self.expression.input(view.clone());
-        self.made.push((Made::Input(view), id));
+        self.made.push((Made::Input(view, values), id));
     }
 
     pub(crate) fn scalar(&mut self, dtype: DType, value: f64) {
@@ -88,13 +90,40 @@ impl Case {
         exec.download_many(&views).unwrap().wait().unwrap()
     }
 
+    /// The values of these nodes by the reference of each op, rounded to its dtype.
+    pub(crate) fn reference(&self, nodes: &[usize]) -> Vec<Vec<f64>> {
+        let len = self.shape.len();
+        let mut all: Vec<Vec<f64>> = Vec::new();
+        for (i, (made, _)) in self.made.iter().enumerate() {
+            let dtype = self.dtype(i);
+            let value = |at: usize| match made {
+                Made::Input(_, values) => values[at % values.len()],
+                Made::Scalar(value) => round_to(dtype, *value),
+                Made::Op(op, of) => {
+                    let from = self.dtype(of[0]);
+                    let x = |k: usize| all[of[k]][at];
+                    let exact = match op {
+                        FusedOp::Unary(op) => unary(*op, from, x(0)),
+                        FusedOp::Binary(op) => binary(*op, from, x(0), x(1)),
+                        FusedOp::Compare(op) => f64::from(u8::from(compare(*op, x(0), x(1)))),
+                        FusedOp::Cast(to) => cast(from, *to, x(0)),
+                        _ => x(if x(0) == 0.0 { 2 } else { 1 }),
+                    };
+                    round_to(dtype, exact)
+                }
+            };
+            all.push((0..len).map(value).collect());
+        }
+        nodes.iter().map(|&node| all[node].clone()).collect()
+    }
+
     /// The bytes of these nodes, each op through memory.
     pub(crate) fn unfused(&self, exec: &Executor, nodes: &[usize]) -> Vec<Vec<u8>> {
         let mut views: Vec<View> = Vec::new();
         for (i, (made, _)) in self.made.iter().enumerate() {
             let out = exec.alloc(&self.shape, self.dtype(i)).unwrap();
             let _done = match made {
-                Made::Input(view) => exec.copy(view, &out).unwrap(),
+                Made::Input(view, _) => exec.copy(view, &out).unwrap(),
                 Made::Scalar(value) => exec.fill(&out, *value).unwrap(),
                 Made::Op(FusedOp::Unary(op), of) => exec.unary(*op, &views[of[0]], &out).unwrap(),
                 Made::Op(FusedOp::Binary(op), of) => exec
