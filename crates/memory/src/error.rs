@@ -63,6 +63,14 @@ pub enum MemoryError {
         /// Usages that are needed.
         needs: wgpu::BufferUsages,
     },
+    /// A slice to read into is not as long as the range to read.
+    #[error("cannot read {bytes} bytes into a slice of {slice} bytes")]
+    SliceLength {
+        /// Bytes of the range.
+        bytes: u64,
+        /// Bytes of the slice.
+        slice: u64,
+    },
     /// The host has no room for the bytes read back.
     #[error("out of host memory: {requested} bytes requested for a readback")]
     HostMemory {

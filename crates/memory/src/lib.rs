@@ -44,6 +44,6 @@ pub use buffer::Buffer;
 pub use error::MemoryError;
 pub use memory::Memory;
 pub use options::MemoryOptions;
-pub use readback::{Read, ReadMany};
+pub use readback::{Mapped, Read, ReadInto, ReadMany, ReadMapped};
 pub use uniform::UniformSlice;
 pub use usage::Usage;

@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::error::MemoryError;
 use crate::options::MemoryOptions;
 use crate::pool::Pool;
-use crate::readback::{Read, ReadMany, Slots};
+use crate::readback::{Read, ReadInto, ReadMany, ReadMapped, Slots};
 use crate::span::{SharedWord, WORD, ceil, checked, plan_write};
 use crate::uniform::{UniformSlice, Uniforms};
 use crate::upload::{Ring, Target};
@@ -235,6 +235,44 @@ impl Memory {
     pub fn read(&self, buffer: &Buffer, range: Range<u64>) -> Result<Read, MemoryError> {
         readable(buffer, &range)?;
         Read::start(&self.inner.slots, buffer, range)
+    }
+
+    /// Like [`read`](Self::read), but fills `output`, which saves the allocation and its page faults.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read); [`MemoryError::SliceLength`] unless `output` is as long as the range.
+    pub fn read_into<'a>(
+        &self,
+        buffer: &Buffer,
+        range: Range<u64>,
+        output: &'a mut [u8],
+    ) -> Result<ReadInto<'a>, MemoryError> {
+        readable(buffer, &range)?;
+        let (bytes, slice) = (range.end - range.start, output.len() as u64);
+        if bytes != slice {
+            return Err(MemoryError::SliceLength { bytes, slice });
+        }
+        ReadInto::start(&self.inner.slots, buffer, range, output)
+    }
+
+    /// Like [`read`](Self::read), but resolves to a view of the staging memory itself: nothing is copied on the
+    /// host. The view keeps that memory until it is dropped.
+    ///
+    /// A range of any length is one view. Beyond [`staging_chunk`](MemoryOptions::staging_chunk) it takes staging
+    /// memory of its own, which is kept for the next such read only within
+    /// [`staging_limit`](MemoryOptions::staging_limit).
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read); [`MemoryError::TooLarge`] above the device's limit for one buffer.
+    pub fn read_mapped(
+        &self,
+        buffer: &Buffer,
+        range: Range<u64>,
+    ) -> Result<ReadMapped, MemoryError> {
+        readable(buffer, &range)?;
+        ReadMapped::start(&self.inner.slots, buffer, range)
     }
 
     /// Like [`read`](Self::read) for several ranges in one submission.

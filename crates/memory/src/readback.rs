@@ -7,11 +7,14 @@
 //! Invariants: a slot belongs to its read from the recorded copy until it is unmapped, also when the
 //! future is dropped early; a slot in the list is unmapped and no queued work refers to it.
 
+mod flight;
 mod landing;
+mod mapped;
 mod plan;
 mod read;
 
-pub use read::{Read, ReadMany};
+pub use mapped::{Mapped, ReadMapped};
+pub use read::{Read, ReadInto, ReadMany};
 
 use crate::error::MemoryError;
 use crate::free_list::FreeList;
@@ -67,7 +70,7 @@ impl Slots {
         drop(idle);
     }
 
-    /// A slot of at least `bytes`, which is at most a chunk. Never waits for another read: slots that
+    /// A slot of at least `bytes`: at most a chunk, or for a mapped read as much as it needs. Never waits for another read: slots that
     /// exceed the limit are released instead of kept.
     fn take(&self, bytes: u64) -> Result<Metered, MemoryError> {
         let class = bytes
