@@ -78,30 +78,33 @@ impl CacheFile {
 
     /// Replaces the file as a whole.
     pub(crate) fn store(&self, data: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = self
-            .path
-            .with_extension(format!("{}-{unique}.tmp", std::process::id()));
-        let written = (|| {
-            // `create_new` never follows a link that somebody left under this name.
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&temporary)?;
-            file.write_all(&encode(&self.identity, data))?;
-            drop(file);
-            fs::rename(&temporary, &self.path)
-        })();
-        if written.is_err() {
-            // The error that matters is the first one.
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        replace(&self.path, &encode(&self.identity, data))
     }
+}
+
+/// Replaces a file as a whole, and makes its folder if need be.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+    let temporary = path.with_extension(format!("{}-{unique}.tmp", std::process::id()));
+    let written = (|| {
+        // `create_new` never follows a link that somebody left under this name.
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        file.write_all(content)?;
+        drop(file);
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // The error that matters is the first one.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
 /// FNV-1a over some byte strings: guards against damage, not against forgers.

@@ -4,20 +4,38 @@
 //! at the call for why they are.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use ziggurat_device::Device;
 
+use crate::autosave::Autosave;
 use crate::disk::CacheFile;
 use crate::error::PipelineError;
+
+/// The file is written when no pipeline was created for this long.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// ... or when so many were created since the last time.
+const MANY: u32 = 32;
 
 /// A device's pipeline cache that lives on disk between runs.
 #[derive(Debug)]
 pub(crate) struct DiskCache {
     pub(crate) wgpu: wgpu::PipelineCache,
-    file: CacheFile,
     pub(crate) loaded_bytes: u64,
     pub(crate) rejected: bool,
+    store: Arc<Store>,
+    autosave: Autosave,
+}
+
+/// What is saved, and where.
+#[derive(Debug)]
+struct Store {
+    device: Device,
+    wgpu: wgpu::PipelineCache,
+    file: CacheFile,
     /// What the file holds, as far as known: saves that change nothing write nothing.
     saved: Mutex<Option<Vec<u8>>>,
 }
@@ -35,17 +53,42 @@ impl DiskCache {
             Err(_) => (None, true),
         };
         let wgpu = create(device.wgpu(), data.as_deref());
+        let loaded_bytes = data.as_ref().map_or(0, |data| data.len() as u64);
+        let store = Arc::new(Store {
+            device: device.clone(),
+            wgpu: wgpu.clone(),
+            file,
+            saved: Mutex::new(data),
+        });
+        let saving = Arc::clone(&store);
+        let autosave = Autosave::new(QUIET, MANY, move || {
+            if saving.device.status().is_ok() {
+                // Nobody to tell: the save at the end meets the same error and is asked for it.
+                let _ = saving.save();
+            }
+        });
         Some(Self {
             wgpu,
-            file,
-            loaded_bytes: data.as_ref().map_or(0, |data| data.len() as u64),
+            loaded_bytes,
             rejected,
-            saved: Mutex::new(data),
+            store,
+            autosave,
         })
+    }
+
+    /// Says that a pipeline was created, so that the file is written soon.
+    pub(crate) fn created(&self) {
+        self.autosave.changed();
     }
 
     /// Writes the file if there is something new; says where.
     pub(crate) fn save(&self) -> Result<Option<PathBuf>, PipelineError> {
+        self.store.save()
+    }
+}
+
+impl Store {
+    fn save(&self) -> Result<Option<PathBuf>, PipelineError> {
         let Some(data) = self.wgpu.get_data() else {
             return Ok(None);
         };

@@ -107,6 +107,16 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
             .count()
     }
 
+    /// The keys that have values.
+    pub(crate) fn keys(&self) -> Vec<K> {
+        let slots = self.slots.read();
+        slots
+            .iter()
+            .filter(|(_, slot)| slot.value.get().is_some())
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
+
     /// Forgets all values.
     pub(crate) fn clear(&self) {
         self.slots.write().clear();
@@ -198,6 +208,7 @@ mod tests {
             inside.wait();
             assert_eq!(map.get_or_create(&2, || Ok(2)), Ok((2, Origin::Created)));
             assert_eq!(map.len(), 1);
+            assert_eq!(map.keys(), [2], "the other has no value yet");
             done.wait();
         });
         assert_eq!(map.len(), 2);

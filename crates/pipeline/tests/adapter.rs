@@ -9,22 +9,26 @@
 mod native {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::process::ExitCode;
+    use std::time::{Duration, Instant};
 
     use ziggurat_pipeline::device::{Device, DeviceOptions};
     use ziggurat_pipeline::memory::{Buffer, Memory, MemoryOptions};
     use ziggurat_pipeline::{
-        Arg, Grid, IMMEDIATE_PART, Kernel, KernelDescriptor, Pipelines, ShaderSource, UNIFORM_PART,
+        Arg, Grid, IMMEDIATE_PART, Kernel, KernelDescriptor, Pipelines, ShaderSource, Trace,
+        UNIFORM_PART,
     };
 
     type Test = fn(&Pipelines);
 
-    const TESTS: [(&str, Test); 6] = [
+    const TESTS: [(&str, Test); 8] = [
         ("every_dispatch_of_a_batch_gets_its_own_uniform", uniforms),
         ("immediates_and_uniforms_carry_the_same_bytes", immediates),
         ("folded_grids_reach_every_element_once", folded_grids),
         ("a_stride_grid_reaches_every_element_once", stride_grid),
         ("bound_ranges_are_what_the_shader_sees", ranges),
         ("the_cache_file_comes_back", cache_file),
+        ("the_cache_file_is_there_before_the_end", killed),
+        ("a_saved_trace_prewarms_the_next_run", trace_file),
     ];
 
     fn open(options: DeviceOptions) -> Pipelines {
@@ -199,6 +203,51 @@ mod native {
             }
         }
         let _ = std::fs::remove_dir_all(&folder);
+    }
+
+    /// A process that is killed drops nothing: the file must come by itself.
+    fn killed(pipelines: &Pipelines) {
+        let folder = std::env::temp_dir().join(format!("ziggurat-killed-{}", std::process::id()));
+        let run = || {
+            open(DeviceOptions {
+                pipeline_cache_dir: Some(folder.clone()),
+                ..DeviceOptions::default()
+            })
+        };
+        let first = run();
+        uniforms(&first);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let found = || std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+        while pipelines.caps().pipeline_cache && !found() {
+            assert!(Instant::now() < deadline, "nothing was saved");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // A file on its way has another name for a moment.
+        std::thread::sleep(Duration::from_millis(50));
+        let second = run();
+        uniforms(&second);
+        let loaded = second.stats().disk_loaded_bytes;
+        assert_eq!(loaded > 0, pipelines.caps().pipeline_cache, "{loaded}");
+        drop((first, second));
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+
+    fn trace_file(pipelines: &Pipelines) {
+        let path = std::env::temp_dir().join(format!("ziggurat-{}.trace", std::process::id()));
+        uniforms(pipelines);
+        pipelines.trace().save(&path).unwrap();
+        let trace = Trace::load(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        let next = open(DeviceOptions {
+            pipeline_cache: false,
+            ..DeviceOptions::default()
+        });
+        let prewarmed = next.prewarm_trace(&trace, |_| {}).wait();
+        assert_eq!(prewarmed.created, trace.kernels().len());
+        assert!(prewarmed.created > 0 && prewarmed.failed.is_empty());
+        let misses = next.stats().misses;
+        uniforms(&next);
+        assert_eq!(next.stats().misses, misses, "already compiled");
     }
 
     pub(crate) fn main() -> ExitCode {

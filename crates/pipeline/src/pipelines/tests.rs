@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arguments;
+mod prewarm;
 
 use std::sync::Barrier;
 use std::thread;
