@@ -6,6 +6,7 @@
 //! release one.
 
 mod cases;
+mod host;
 mod measure;
 mod report;
 mod sizes;
@@ -13,7 +14,7 @@ mod transfer;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ziggurat_device::DeviceOptions;
 use ziggurat_kernels::Executor;
 
@@ -27,6 +28,9 @@ use sizes::Sizes;
 /// What to measure.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Choice {
+    /// What kind of things to measure
+    #[arg(long, value_enum, default_value_t)]
+    suite: Suite,
     /// Only rows whose `op dtype shape` contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
@@ -36,6 +40,16 @@ pub(crate) struct Choice {
     /// Also write the rows as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// A family of measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Suite {
+    /// Every op at sizes that fill the adapter, and transfers
+    #[default]
+    Ops,
+    /// The smallest ops: what the host pays to record, replay and wait
+    Host,
 }
 
 impl Choice {
@@ -53,6 +67,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     }
     println!("adapter: {}", setup::run()?);
     let executor = Executor::open_blocking(DeviceOptions::default())?;
+    if choice.suite == Suite::Host {
+        return host::run(&executor, choice);
+    }
     let sizes = Sizes::of(
         executor.device().adapter().kind,
         executor.device().caps(),
@@ -97,6 +114,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
 fn in_release(choice: &Choice) -> Outcome<String> {
     let mut command = workspace::cargo();
     command.args(["run", "--release", "-p", "xtask", "--", "bench"]);
+    if choice.suite == Suite::Host {
+        command.args(["--suite", "host"]);
+    }
     if let Some(filter) = &choice.filter {
         command.args(["--filter", filter]);
     }
