@@ -290,7 +290,7 @@ impl Plan {
             }
             if !needed && !step.node.passed() {
                 self.passed.push(at);
-            } else if step.map == 0 && matches!(step.body, Body::Op { .. }) {
+            } else if self.whole(step) && matches!(step.body, Body::Op { .. }) {
                 self.outputs.push(at);
             } else {
                 first.push(Arc::clone(&step.node));
@@ -331,6 +331,11 @@ impl Plan {
         self.steps
             .get(at)
             .is_some_and(|step| matches!(step.body, Body::Op { .. }))
+    }
+
+    /// Whether the kernel computes all elements of a step, in its order; a prefix has the first map too.
+    fn whole(&self, step: &Step) -> bool {
+        step.map == 0 && step.node.shape().len() == self.shape.len()
     }
 
     /// The number of leaves, each as often as it is seen through another map.
