@@ -148,7 +148,6 @@ fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
 fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     let root = plan.outputs.last().copied().unwrap_or_default();
     let name = plan.name(root);
-    let fail = |error| Stop::Failed(Error::from_kernel(name, error));
     if let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
         && let Some(step) = plan.steps.get(*output)
     {
@@ -188,7 +187,16 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
             Err(KernelError::FusedTooLarge { .. }) if plan.split().is_some() => {
                 return plan.split().map_or(Ok(()), Err);
             }
-            Err(error) => return Err(fail(error)),
+            Err(error) => {
+                // A part may have run, perhaps over an input: nothing of this is computed again.
+                for (at, _) in &outputs {
+                    if let Some(step) = plan.steps.get(*at) {
+                        let error = Error::from_kernel(name, error.clone());
+                        step.node.settle(Err(error));
+                    }
+                }
+                return Err(Stop::Failed(Error::from_kernel(name, error)));
+            }
         }
     }
     for &at in &plan.passed {

@@ -102,13 +102,11 @@ impl fmt::Display for ExplainedKernel {
         for (shape, dtype) in &self.inputs {
             writeln!(f, "  reads {dtype} {shape}")?;
         }
-        for (at, (shape, dtype)) in self.outputs.iter().enumerate() {
-            let place = if at < self.in_place {
-                ", in place of an input"
-            } else {
-                ""
-            };
-            writeln!(f, "  writes {dtype} {shape}{place}")?;
+        for (shape, dtype) in &self.outputs {
+            writeln!(f, "  writes {dtype} {shape}")?;
+        }
+        if self.in_place > 0 {
+            writeln!(f, "  {} written over an input", self.in_place)?;
         }
         let (read, written) = (self.bytes_read, self.bytes_written);
         writeln!(f, "  {read} bytes read, {written} written")?;
