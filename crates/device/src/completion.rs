@@ -66,6 +66,7 @@ impl Completion {
     pub fn wait(mut self) -> Result<(), DeviceError> {
         self.settle()?;
         let shared = self.device.shared();
+        let _span = self.device.span(crate::Stage::Wait);
         self.device.drive_until(|| shared.is_over(self.target));
         shared.wait(self.target)
     }

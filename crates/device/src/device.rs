@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::completion::{CallbackGuard, Completion, Failure, Submission};
+use crate::profile::{Profile, Stage, StageSpan};
 use crate::queue::{Aftermath, CommandQueue, QueueStats, Submitter};
 use crate::recorder::Recorder;
 use crate::state::Shared;
@@ -153,6 +154,7 @@ impl Device {
         let inner = &*self.inner;
         self.status()?;
         inner.wait_for_room();
+        let span = self.span(Stage::Record);
         let mut recorder = Recorder {
             locked: inner.commands.lock()?,
             device: &inner.device,
@@ -160,6 +162,7 @@ impl Device {
             labels: inner.options.labels,
         };
         let result = f(&mut recorder);
+        drop(span);
         let mut locked = recorder.locked;
         let full = locked.batch().commands >= inner.options.submit_after.max(1);
         let mut aftermath = None;
@@ -243,6 +246,7 @@ impl Device {
     /// Like [`block_on`](crate::block_on) for any other future. Must not be called from a wgpu callback.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _span = self.span(Stage::Wait);
         crate::blocking::block_on_with(future, |done| self.drive_until(done))
     }
 
@@ -284,7 +288,7 @@ impl Device {
     /// The device's failure.
     pub fn take_profile(
         &self,
-    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + 'static {
+    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + use<> {
         let device = self.clone();
         let submitted = self.submit_now();
         async move {
@@ -295,6 +299,43 @@ impl Device {
                 futures::future::Either::Left(_) => Ok(device.inner.profiler.take()),
                 futures::future::Either::Right((error, _)) => Err(error),
             }
+        }
+    }
+}
+
+impl Device {
+    /// Notes the time until the span is dropped under `stage`, if a profile is being made: one branch otherwise.
+    #[inline]
+    pub fn span(&self, stage: Stage) -> StageSpan<'_> {
+        self.inner.profiler.host.span(stage)
+    }
+
+    /// Starts a [`Profile`] of host and GPU, from nothing. Dispatches are timed (in passes of their own) where the
+    /// device has timestamps.
+    pub fn start_profile(&self) {
+        self.inner.profiler.take();
+        self.set_profiling(true);
+        self.inner.profiler.host.start();
+    }
+
+    /// Submits what has been recorded and resolves with the profile since [`start_profile`](Self::start_profile);
+    /// ends it.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn finish_profile(
+        &self,
+    ) -> impl Future<Output = Result<Profile, DeviceError>> + Send + use<> {
+        let device = self.clone();
+        let times = self.take_profile();
+        async move {
+            let kernels = times.await;
+            let profiler = &device.inner.profiler;
+            profiler.host.stop();
+            profiler.set(device.options().profile);
+            let mut profile = profiler.host.take();
+            profile.kernels = kernels?;
+            Ok(profile)
         }
     }
 }
@@ -322,6 +363,7 @@ impl Inner {
     fn wait_for_room(&self) {
         #[cfg(not(target_arch = "wasm32"))]
         if !self.has_room() {
+            let _span = self.profiler.host.span(Stage::Wait);
             self.driver.until(|| self.has_room());
             self.shared.wait_for_room(self.max_in_flight());
         }

@@ -50,6 +50,7 @@ mod open;
 mod options;
 #[cfg(not(target_arch = "wasm32"))]
 mod poller;
+mod profile;
 mod queue;
 mod recorder;
 mod select;
@@ -68,6 +69,7 @@ pub use device::Device;
 pub use error::{DeviceError, LostReason};
 pub use limit::LimitName;
 pub use options::{AdapterWish, DeviceOptions, PowerPreference};
+pub use profile::{Profile, Stage, StageSpan, StageTime};
 pub use queue::QueueStats;
 pub use recorder::{Dispatch, Recorder};
 pub use select::{install_advice, select};

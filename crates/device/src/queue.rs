@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::completion::Submission;
+use crate::profile::Stage;
 use crate::state::Shared;
 use crate::timestamps::{Chunk, Profiler};
 use crate::{DeviceError, DeviceOptions};
@@ -214,6 +215,8 @@ impl Locked<'_> {
             return Aftermath::default();
         }
         let submission = self.number();
+        let _span = with.profiler.host.span(Stage::Submit);
+        with.profiler.host.submitting(submission.0);
         let mut batch = std::mem::take(&mut *self.batch);
         batch.end_pass();
 

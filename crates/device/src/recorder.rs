@@ -62,6 +62,7 @@ impl Recorder<'_> {
         if bytes == 0 {
             return;
         }
+        self.profiler.host.moved(bytes);
         self.command()
             .copy_buffer_to_buffer(src, src_offset, dst, dst_offset, bytes);
     }

@@ -16,6 +16,7 @@ use futures::channel::oneshot;
 use parking_lot::Mutex;
 
 use crate::completion::Submission;
+use crate::profile::HostProfile;
 use crate::queue::AfterSubmit;
 use crate::state::Shared;
 
@@ -133,6 +134,8 @@ struct Times {
 pub(crate) struct Profiler {
     available: bool,
     on: AtomicBool,
+    /// The host's part.
+    pub(crate) host: HostProfile,
     /// Nanoseconds per tick.
     period: f64,
     times: Mutex<Times>,
@@ -143,6 +146,7 @@ impl Profiler {
         Self {
             available,
             on: AtomicBool::new(available && on),
+            host: HostProfile::default(),
             period: period.into(),
             times: Mutex::default(),
         }
@@ -199,7 +203,12 @@ impl Profiler {
             chunk.readable.unmap();
         }
         let mut times = self.times.lock();
+        let traced = self.host.is_on();
         for (label, (begin, end)) in chunk.labels.drain(..).zip(pairs) {
+            if traced && end >= begin {
+                let ns = |ticks: u64| (ticks as f64 * self.period).round() as u64;
+                self.host.ran(&label, submission, ns(begin), ns(end));
+            }
             let total = times.totals.entry(label).or_default();
             total.add(begin, end, self.period);
         }

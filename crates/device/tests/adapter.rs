@@ -8,7 +8,7 @@ mod common;
 use std::io::Write;
 
 use common::read;
-use ziggurat_device::{AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, block_on};
+use ziggurat_device::{AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, Stage, block_on};
 
 /// Each launch turns every x into 3x + 1, after `turns` rounds of busy work that change nothing.
 const KERNEL: &str = "
@@ -196,4 +196,47 @@ fn submissions_in_flight_never_exceed_the_bound() {
         // A software driver may work inside `submit`, so that nothing can pile up there.
         assert!(software || free > 2, "nothing piled up: {free}");
     }
+}
+
+#[test]
+fn a_profile_has_both_tracks_and_stops() {
+    let Some(device) = open("a_profile_has_both_tracks", DeviceOptions::default()) else {
+        return;
+    };
+    let kernel = Kernel::new(&device, 1024, 1);
+    kernel.launch(&device, "before").unwrap();
+    device.start_profile();
+    for _ in 0..10 {
+        kernel.launch(&device, "during").unwrap();
+    }
+    let other = storage(&device, &[0; 1024]);
+    device
+        .record(|recorder| recorder.copy_buffer(&kernel.data, 0, &other, 0, 4096))
+        .unwrap();
+    device.synchronize().wait().unwrap();
+    let profile = block_on(device.finish_profile()).unwrap();
+    kernel.launch(&device, "after").unwrap();
+    device.synchronize().wait().unwrap();
+    println!("{profile}");
+    let count = |stage| {
+        let mut times = profile.stages.iter().filter(|(at, _)| *at == stage);
+        times.next().map(|(_, time)| time.count).unwrap()
+    };
+    assert_eq!(count(Stage::Record), 11);
+    assert!(count(Stage::Submit) >= 1 && count(Stage::Wait) >= 1);
+    assert_eq!((profile.bytes_copied, profile.dropped_events), (4096, 0));
+    let trace = profile.chrome_trace();
+    assert_eq!(
+        trace.matches("\"name\":\"record\",\"pid\":1").count(),
+        11,
+        "{trace}"
+    );
+    if device.caps().timestamps {
+        assert_eq!(trace.matches("\"name\":\"during\",\"pid\":2").count(), 10);
+        let labels: Vec<_> = profile.kernels.iter().map(|time| &time.label).collect();
+        assert_eq!(labels, ["during"]);
+    }
+    assert!(!trace.contains("before") && !trace.contains("after"));
+    let empty = block_on(device.finish_profile()).unwrap();
+    assert!(empty.kernels.is_empty() && empty.bytes_copied == 0);
 }

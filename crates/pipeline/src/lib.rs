@@ -38,6 +38,7 @@
 mod autosave;
 mod bind;
 mod compile;
+mod copy;
 mod descriptor;
 #[cfg(not(target_arch = "wasm32"))]
 mod disk;
@@ -53,6 +54,7 @@ mod params;
 mod pipelines;
 mod place;
 mod quick_hash;
+mod profile;
 mod reflect;
 mod source;
 mod stats;
@@ -63,6 +65,7 @@ pub use ziggurat_core::DType;
 pub use ziggurat_device as device;
 pub use ziggurat_memory as memory;
 
+pub use copy::{COPY_PARAMS, copy_kernels};
 pub use descriptor::{KernelDescriptor, KernelKey};
 pub use dispatch::Arg;
 pub use error::PipelineError;
@@ -71,6 +74,7 @@ pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
+pub use profile::Profiling;
 pub use reflect::{
     Access, Binding, Member, Override, ParamSpace, Params, Reflection, Scalar, WorkgroupVariable,
     check_limits, reflect,

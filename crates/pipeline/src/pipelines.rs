@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use ziggurat_device::{Caps, Device, Dispatch, Recorder};
+use ziggurat_device::{Caps, Device, Dispatch, Recorder, Stage};
 use ziggurat_memory::Memory;
 
 use crate::bind::{BindCache, Entries, Entry};
@@ -142,6 +142,7 @@ impl Pipelines {
         make: impl FnOnce() -> KernelDescriptor,
     ) -> Result<Kernel, PipelineError> {
         let inner = &*self.inner;
+        let _span = inner.device.span(Stage::Lookup);
         let found = inner.by_key.read().get(&key).cloned();
         if let Some(kernel) = found {
             if inner.check_keys.load(Ordering::Relaxed) && *kernel.descriptor() != make() {
@@ -181,6 +182,7 @@ impl Pipelines {
         grid: Grid,
     ) -> Result<(), PipelineError> {
         let inner = &*self.inner;
+        let span = inner.device.span(Stage::Plan);
         let reflection = kernel.reflection();
         if kernel.owner() != inner.id {
             return Err(PipelineError::ForeignKernel {
@@ -204,6 +206,7 @@ impl Pipelines {
         if let Some(tape) = &self.tape {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
+        drop(span);
         inner.record(kernel, entries, params, workgroups)?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())

@@ -20,12 +20,13 @@ mod native {
 
     type Test = fn(&Pipelines);
 
-    const TESTS: [(&str, Test); 8] = [
+    const TESTS: [(&str, Test); 9] = [
         ("every_dispatch_of_a_batch_gets_its_own_uniform", uniforms),
         ("immediates_and_uniforms_carry_the_same_bytes", immediates),
         ("folded_grids_reach_every_element_once", folded_grids),
         ("a_stride_grid_reaches_every_element_once", stride_grid),
         ("bound_ranges_are_what_the_shader_sees", ranges),
+        ("copies_move_their_bytes_and_no_others", copies),
         ("the_cache_file_comes_back", cache_file),
         ("the_cache_file_is_there_before_the_end", killed),
         ("a_saved_trace_prewarms_the_next_run", trace_file),
@@ -173,6 +174,48 @@ mod native {
             .unwrap();
         let found: Vec<u32> = bytemuck::pod_collect_to_vec(&read);
         assert_eq!(found, [3, u32::try_from(step).unwrap() / 4, 4]);
+    }
+
+    fn copies(pipelines: &Pipelines) {
+        let memory = pipelines.memory();
+        let data: Vec<u8> = (0..300_003_u32).map(|i| ((i * 7) ^ (i >> 8)) as u8).collect();
+        let source = memory.upload(&data).unwrap();
+        let len = data.len() as u64;
+        let before = pipelines.device().queue_stats().dispatches;
+        let mut kernels = 0;
+        for (from, to, bytes) in [
+            (0, 0, len),
+            (0, 0, 65_536),
+            (4, 0, 200_000),
+            (0, 12, 100_000),
+            (20, 36, 99_996),
+            (256, 4096, 131_072),
+            (8, 299_000, 1000),
+            (0, 0, 0),
+            (300_000, 8, 0),
+        ] {
+            let target = memory.upload(&vec![0xEE; data.len()]).unwrap();
+            pipelines.copy(&source, from, &target, to, bytes).unwrap();
+            kernels += u64::from(bytes >= 65_536);
+            let got = memory.read(&target, 0..len).unwrap().wait().unwrap();
+            let mut want = vec![0xEE; data.len()];
+            let (f, t, n) = (from as usize, to as usize, bytes as usize);
+            want[t..t + n].copy_from_slice(&data[f..f + n]);
+            assert!(got == want, "{bytes} bytes from {from} to {to}");
+        }
+        let dispatches = pipelines.device().queue_stats().dispatches;
+        assert_eq!(dispatches - before, kernels, "the large ones by a kernel");
+
+        // Within one buffer the ranges overlap: the bytes are those before the copy.
+        let same = memory.upload(&data).unwrap();
+        pipelines.copy(&same, 0, &same, 4, 200_000).unwrap();
+        let got = memory.read(&same, 0..len).unwrap().wait().unwrap();
+        assert!(got[4..200_004] == data[..200_000] && got[200_004..] == data[200_004..]);
+
+        for (from, to, bytes) in [(2, 0, 65_536), (0, 2, 65_536), (0, 0, 65_537), (4, 0, len)] {
+            pipelines.copy(&source, from, &same, to, bytes).unwrap_err();
+        }
+        pipelines.device().status().unwrap();
     }
 
     fn cache_file(pipelines: &Pipelines) {

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ziggurat_kernels::{Binary, Compare, DType, ParamField, Tolerance, Unary};
-use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
+use ziggurat_pipeline::{
+    COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
+};
 
 use crate::failure::Outcome;
 use crate::wgsl::limits;
@@ -19,6 +21,7 @@ const IMMEDIATE: &str = " immediate";
 /// Every kernel, with immediates on and off.
 pub(crate) fn variants() -> Outcome<Vec<Variant>> {
     let mut all: Vec<Variant> = ziggurat_kernels::catalogue()?.iter().map(convert).collect();
+    all.extend(copies());
     let names: BTreeSet<String> = all.iter().map(|variant| variant.name.clone()).collect();
     let twins: Vec<Variant> = all
         .iter()
@@ -31,10 +34,34 @@ pub(crate) fn variants() -> Outcome<Vec<Variant>> {
 }
 
 fn convert(variant: &ziggurat_kernels::Variant) -> Variant {
-    let descriptor = &variant.descriptor;
+    let params = variant.params.iter().map(field).collect();
+    of_descriptor(variant.name.clone(), &variant.descriptor, params)
+}
+
+/// The pipeline layer's own kernels.
+fn copies() -> impl Iterator<Item = Variant> {
+    let params = || {
+        let fields = (0_u32..).zip(COPY_PARAMS);
+        fields
+            .map(|(index, name)| Field {
+                name: name.to_owned(),
+                ty: "u32".to_owned(),
+                offset: 4 * index,
+            })
+            .collect()
+    };
+    copy_kernels(UNIFORM_PART, 256)
+        .into_iter()
+        .map(move |descriptor| {
+            let name = format!("{}{UNIFORM}", descriptor.source.name());
+            of_descriptor(name, &descriptor, params())
+        })
+}
+
+fn of_descriptor(name: String, descriptor: &KernelDescriptor, params: Vec<Field>) -> Variant {
     let parts = descriptor.source.parts().iter();
     Variant {
-        name: variant.name.clone(),
+        name,
         parts: parts
             .map(|part| Part {
                 file: format!("{FOLDER}{}", part.file),
@@ -47,7 +74,7 @@ fn convert(variant: &ziggurat_kernels::Variant) -> Variant {
             .iter()
             .map(|(name, value)| (name.to_string(), *value))
             .collect(),
-        params: (!variant.params.is_empty()).then(|| variant.params.iter().map(field).collect()),
+        params: (!params.is_empty()).then_some(params),
         tier: Tier::BASE,
     }
 }

@@ -317,6 +317,34 @@ fn run_params(pipelines: &Pipelines, (file, text): (&'static str, &'static str))
 }
 
 #[test]
+fn a_profile_counts_the_hits_of_its_time_only() {
+    let setup = Setup::new();
+    setup.run(&setup.args()).unwrap();
+    let profiling = setup.pipelines.profile();
+    for _ in 0..3 {
+        setup.run(&setup.args()).unwrap();
+        let key = KernelKey::new("add");
+        setup.pipelines.kernel_for(key, add).unwrap();
+    }
+    let more = buffer(&setup.pipelines, 64);
+    let profile = ziggurat_device::block_on(profiling.finish()).unwrap();
+    drop(more);
+    let count = |name| {
+        let mut found = profile.counters.iter().filter(|(at, _)| *at == name);
+        found.next().map(|(_, count)| *count).unwrap()
+    };
+    assert_eq!((count("dispatches"), count("kernel hits")), (3, 3));
+    assert_eq!((count("kernel misses"), count("bind group hits")), (0, 3));
+    assert_eq!(count("pool hits") + count("pool misses"), 1);
+    let stage = |stage| {
+        let mut found = profile.stages.iter().filter(|(at, _)| *at == stage);
+        found.next().map(|(_, time)| time.count).unwrap()
+    };
+    let counts = [Stage::Plan, Stage::Lookup, Stage::Record].map(stage);
+    assert_eq!(counts, [3, 3, 3]);
+}
+
+#[test]
 fn threads_dispatch_side_by_side() {
     let setup = Setup::new();
     thread::scope(|scope| {
