@@ -74,7 +74,7 @@ impl State {
     }
 
     #[cfg(target_arch = "wasm32")]
-    #[expect(clippy::unused_self, reason = "the same signature as on native")]
+    #[allow(clippy::unused_self, reason = "the same signature as on native")]
     const fn is_driven(&self) -> bool {
         false
     }

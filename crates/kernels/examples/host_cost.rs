@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let record = |times: usize| -> Result<(), ziggurat_kernels::KernelError> {
         for index in 0..times {
             let (from, to) = if index % 2 == 0 { (&x, &y) } else { (&y, &x) };
-            let _ = exec.add(from, &one, to)?;
+            drop(exec.add(from, &one, to)?);
         }
         exec.synchronize().wait()
     };
@@ -64,13 +64,13 @@ fn replay(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let captured = exec.capture(|exec| {
         for _ in 0..50 {
-            let _ = exec.add(x, one, y)?;
-            let _ = exec.add(y, one, x)?;
+            drop(exec.add(x, one, y)?);
+            drop(exec.add(y, one, x)?);
         }
         Ok(())
     })?;
     for _ in 0..ops / 100 {
-        let _ = captured.replay()?;
+        drop(captured.replay()?);
     }
     Ok(exec.synchronize().wait()?)
 }

@@ -26,9 +26,9 @@ fn network(exec: &Executor, [x, w, row, out]: [&View; 4]) -> Result<(), KernelEr
         exec.alloc(x.shape(), DType::F32)?,
         exec.alloc(x.shape(), DType::F32)?,
     );
-    let _ = exec.matmul(x, w, &hidden)?;
-    let _ = exec.relu(&hidden, &active)?;
-    let _ = exec.add(&active, row, &hidden)?;
+    drop(exec.matmul(x, w, &hidden)?);
+    drop(exec.relu(&hidden, &active)?);
+    drop(exec.add(&active, row, &hidden)?);
     exec.reduce(Reduce::Sum, &hidden, &[1], out).map(drop)
 }
 
@@ -86,7 +86,7 @@ fn nothing_runs_before_the_replay() {
     let captured = exec.capture(|exec| exec.fill(&out, 2.0).map(drop)).unwrap();
     assert_eq!(exec.device().queue_stats().dispatches, before);
     assert_eq!(read(&exec, &out), [1.0; 16]);
-    let _ = captured.replay().unwrap();
+    drop(captured.replay().unwrap());
     assert_eq!(read(&exec, &out), [2.0; 16]);
 }
 
@@ -100,7 +100,7 @@ fn memory_of_a_capture_is_not_given_to_others() {
     let captured = exec
         .capture(|exec| {
             let between = exec.alloc(x.shape(), DType::F32)?;
-            let _ = exec.square(&x, &between)?;
+            drop(exec.square(&x, &between)?);
             exec.neg(&between, &out).map(drop)
         })
         .unwrap();
@@ -108,11 +108,11 @@ fn memory_of_a_capture_is_not_given_to_others() {
     let others: Vec<View> = (0..8)
         .map(|_| {
             let other = view(&exec, &[1000]);
-            let _ = exec.fill(&other, 7.0).unwrap();
+            drop(exec.fill(&other, 7.0).unwrap());
             other
         })
         .collect();
-    let _ = captured.replay().unwrap();
+    drop(captured.replay().unwrap());
     assert_eq!(read(&exec, &out), [-9.0; 1000]);
     for other in &others {
         assert_eq!(read(&exec, other), [7.0; 1000]);
@@ -145,7 +145,7 @@ fn what_cannot_be_replayed_is_refused_while_capturing() {
         "capture",
     );
     // Outside everything works as before.
-    let _ = exec.fill(&x, 1.0).unwrap();
+    drop(exec.fill(&x, 1.0).unwrap());
     assert_eq!(read(&exec, &x), [1.0; 4]);
 }
 
@@ -177,10 +177,10 @@ fn replays_from_many_threads_do_not_mix() {
     // Counts to 100 from whatever is there: a mixed replay would go on from another one's number.
     let captured = exec
         .capture(|exec| {
-            let _ = exec.fill(&x, 0.0)?;
+            drop(exec.fill(&x, 0.0)?);
             for step in 0..100 {
                 let (from, to) = if step % 2 == 0 { (&x, &y) } else { (&y, &x) };
-                let _ = exec.add(from, &one, to)?;
+                drop(exec.add(from, &one, to)?);
             }
             Ok(())
         })
@@ -189,7 +189,7 @@ fn replays_from_many_threads_do_not_mix() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..3 {
-                    let _ = captured.replay().unwrap();
+                    drop(captured.replay().unwrap());
                 }
             });
         }
