@@ -178,7 +178,9 @@ mod native {
 
     fn copies(pipelines: &Pipelines) {
         let memory = pipelines.memory();
-        let data: Vec<u8> = (0..300_003_u32).map(|i| ((i * 7) ^ (i >> 8)) as u8).collect();
+        let data: Vec<u8> = (0..300_003_u32)
+            .map(|i| ((i * 7) ^ (i >> 8)) as u8)
+            .collect();
         let source = memory.upload(&data).unwrap();
         let len = data.len() as u64;
         let before = pipelines.device().queue_stats().dispatches;
