@@ -7,6 +7,8 @@
 //! that asks) is passed over once: a second kernel that computes it stores it. So a value is computed twice at most, apart
 //! from cheap ones that are broadcast.
 
+mod outputs;
+
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
@@ -272,85 +274,6 @@ impl Plan {
         Arc::ptr_eq(&there.node, node).then_some(slot)
     }
 
-    fn choose_outputs(&mut self, roots: &[Arc<Node>], limits: &Limits) -> Result<(), Stop> {
-        let mut first = Vec::new();
-        for &at in &self.order {
-            let Some(step) = self.steps.get(at) else {
-                continue;
-            };
-            if roots.iter().any(|root| Arc::ptr_eq(root, &step.node)) {
-                self.outputs.push(at);
-                continue;
-            }
-            let needed = step.node.uses() > step.edges;
-            // Beside those of pending nodes and of this list, only tensors have handles.
-            let held = Arc::strong_count(&step.node) > step.node.uses() + 1;
-            if !needed && !held {
-                continue;
-            }
-            if !needed && !step.node.passed() {
-                self.passed.push(at);
-            } else if self.whole(step) && matches!(step.body, Body::Op { .. }) {
-                self.outputs.push(at);
-            } else {
-                first.push(Arc::clone(&step.node));
-            }
-        }
-        if !first.is_empty() {
-            return Err(Stop::First(first));
-        }
-        let room = limits.bindings.saturating_sub(self.inputs());
-        let ops = self.order.iter().filter(|&&at| self.is_op(at)).count();
-        if self.outputs.len() <= room && ops <= limits.ops as usize {
-            return Ok(());
-        }
-        if roots.len() > 1 {
-            return Err(Stop::First(roots.to_vec()));
-        }
-        // The last output that fits is computed first, together with those before it; else a part of the expression.
-        let cut = match self.outputs.len() {
-            1 => None,
-            _ => self
-                .outputs
-                .get(room.saturating_sub(1).min(self.outputs.len() - 2)),
-        };
-        match cut.and_then(|&at| self.steps.get(at)) {
-            Some(step) => Err(Stop::first(&step.node)),
-            None => self.split().map_or(Ok(()), Err),
-        }
-    }
-
-    /// A part to be computed first, unless the plan is one op.
-    pub(super) fn split(&self) -> Option<Stop> {
-        let below = self.order.iter().rev().skip(1);
-        let part = below.copied().find(|&at| self.is_op(at))?;
-        self.steps.get(part).map(|step| Stop::first(&step.node))
-    }
-
-    fn is_op(&self, at: usize) -> bool {
-        self.steps
-            .get(at)
-            .is_some_and(|step| matches!(step.body, Body::Op { .. }))
-    }
-
-    /// Whether the kernel computes all elements of a step, in its order; a prefix has the first map too.
-    fn whole(&self, step: &Step) -> bool {
-        step.map == 0 && step.node.shape().len() == self.shape.len()
-    }
-
-    /// The number of leaves, each as often as it is seen through another map.
-    fn inputs(&self) -> usize {
-        let mut seen: Vec<(usize, usize)> = Vec::new();
-        for operand in self.steps.iter().flat_map(Step::operands) {
-            if let Operand::Leaf { step, map } = operand
-                && !seen.contains(&(*step, *map))
-            {
-                seen.push((*step, *map));
-            }
-        }
-        seen.len()
-    }
-
     /// The view of a leaf through a map.
     fn leaf(&self, step: usize, map: usize) -> Option<View> {
         let view = self.steps.get(step)?.view()?;
@@ -409,67 +332,6 @@ impl Plan {
             }
         }
         Ok((expression, ids))
-    }
-
-    /// For each output, memory of an input that it may overwrite: nobody else has it, nobody will read it, and it lies
-    /// as the output will. To be called while no expression holds the views.
-    pub(super) fn in_place(&self) -> Vec<Option<View>> {
-        let kept = self.kept();
-        let mut taken = vec![false; self.steps.len()];
-        let mut places = Vec::with_capacity(self.outputs.len());
-        for &output in &self.outputs {
-            let dtype = self.steps.get(output).map(|step| step.node.dtype());
-            let place = self.steps.iter().enumerate().find_map(|(at, step)| {
-                let free = !taken.get(at).copied().unwrap_or(true)
-                    && !kept.get(at).copied().unwrap_or(true)
-                    && dtype == Some(step.node.dtype());
-                let view = if free { self.reusable(at, step) } else { None };
-                view.map(|view| (at, view))
-            });
-            places.push(place.map(|(at, view)| {
-                if let Some(slot) = taken.get_mut(at) {
-                    *slot = true;
-                }
-                view
-            }));
-        }
-        places
-    }
-
-    /// The memory of a leaf if this plan alone has it, and walks it once, from its beginning.
-    fn reusable(&self, at: usize, step: &Step) -> Option<View> {
-        let view = step.view()?;
-        let bytes = self.shape.len() as u64 * view.dtype.bytes() as u64;
-        let alone = !self.assumed
-            && Arc::strong_count(&step.node) == step.edges + 1
-            && view.buffer.is_unique()
-            && !view.buffer.is_wrapped()
-            && view.buffer.bytes() == bytes;
-        let plain = view.layout == Layout::contiguous(self.shape)
-            && self.steps.iter().flat_map(Step::operands).all(|operand| {
-                !matches!(operand, Operand::Leaf { step, map } if *step == at && *map != 0)
-            });
-        (alone && plain).then(|| view.clone())
-    }
-
-    /// Steps whose values are read again after the kernel: by what is passed over, directly or not.
-    fn kept(&self) -> Vec<bool> {
-        let mut kept = vec![false; self.steps.len()];
-        for &at in self.order.iter().rev() {
-            let stays = kept.get(at).copied().unwrap_or(false) || self.passed.contains(&at);
-            if !stays || self.outputs.contains(&at) {
-                continue;
-            }
-            let operands = self.steps.get(at).into_iter().flat_map(Step::operands);
-            for operand in operands {
-                if let Operand::Step(below) | Operand::Leaf { step: below, .. } = operand
-                    && let Some(slot) = kept.get_mut(*below)
-                {
-                    *slot = true;
-                }
-            }
-        }
-        kept
     }
 
     /// The public operation of a step.
