@@ -121,7 +121,8 @@ impl Device {
 
     /// Submits what is recorded and resolves when the device has done all of it.
     ///
-    /// Lazy values that nothing has asked for are not computed by this, they go on waiting: [`Tensor::eval`] asks for one.
+    /// Lazy values that nothing has asked for are not computed by this, they go on waiting:
+    /// [`Tensor::eval`](crate::Tensor::eval) asks for one.
     ///
     /// # Errors
     /// If the device is lost, or something recorded before failed.
