@@ -1,0 +1,1 @@
+//! wgpu's objects over the engine.

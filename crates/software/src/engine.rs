@@ -1,0 +1,1 @@
+//! Compiles and runs one entry point over buffers.
