@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+#[allow(
+    dead_code,
+    reason = "its negative controls run where the suite is at home"
+)]
 #[path = "../../tensor/examples/conformance/suite.rs"]
 mod suite;
 

@@ -169,8 +169,7 @@ impl Gpu {
         self.queue.submit([commands]);
         staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
         self.device.poll(wgpu::PollType::Poll).unwrap();
-        let bytes = staging.get_mapped_range(..).unwrap().to_vec();
-        bytes
+        staging.get_mapped_range(..).unwrap().to_vec()
     }
 
     pub(crate) fn read_u32(&self, buffer: &wgpu::Buffer) -> Vec<u32> {
