@@ -165,7 +165,8 @@ impl InstanceInterface for Software {
         Self::new(Profile::webgpu_default())
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn create_surface(
         &self,
         _: wgpu::SurfaceTargetUnsafe,

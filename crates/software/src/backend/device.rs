@@ -84,7 +84,8 @@ impl DeviceInterface for Device {
         DispatchShaderModule::custom(ShaderModule::create(&self.state, desc))
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn create_shader_module_passthrough(
         &self,
         desc: &wgpu::ShaderModuleDescriptorPassthrough<'_>,
@@ -140,7 +141,8 @@ impl DeviceInterface for Device {
         DispatchComputePipeline::custom(ComputePipeline::create(&self.state, desc))
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn create_pipeline_cache(
         &self,
         desc: &wgpu::PipelineCacheDescriptor<'_>,
@@ -234,10 +236,12 @@ impl DeviceInterface for Device {
         Box::pin(ready(self.state.errors.pop(index)))
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn start_graphics_debugger_capture(&self) {}
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn stop_graphics_debugger_capture(&self) {}
 
     fn poll(

@@ -54,12 +54,14 @@ impl BufferMappedRangeInterface for Mapped {
         self.bytes.len()
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn read_slice(&self) -> &[u8] {
         &self.bytes
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
         self.written = true;
         wgpu::WriteOnly::from_mut(self.bytes.as_mut_slice())
@@ -84,7 +86,8 @@ impl QueueWriteBufferInterface for Staging {
         self.bytes.len()
     }
 
-    #[expect(unsafe_code, reason = "the trait asks for it; the body is safe")]
+    // SAFETY: nothing is asked of the caller: the body is safe code.
+    #[expect(unsafe_code, reason = "the trait declares it unsafe; the body is safe")]
     unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
         wgpu::WriteOnly::from_mut(self.bytes.as_mut_slice())
     }
