@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn exponents_come_apart_and_together() {
-        for x in [1.0f32, -0.75, 3.5e38, 1e-45, 6.0] {
+        for x in [1.0f32, -0.75, 3.0e38, 1e-45, 6.0] {
             let [fraction, exponent] = call(FREXP, &[x.to_bits()]);
             assert!((0.5..1.0).contains(&f(fraction).abs()));
             assert_eq!(f(call(LDEXP, &[fraction, exponent])[0]), x);
