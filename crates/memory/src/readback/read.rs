@@ -131,7 +131,7 @@ impl ReadMany {
             }
         });
         self.slots.put(slot);
-        copied
+        copied.map_err(|error| self.slots.pool.reason(error))
     }
 
     /// Sends the next parked piece on its way.
@@ -166,7 +166,10 @@ impl ReadMany {
                     };
                     let slot = match slot {
                         Some(slot) => slot,
-                        None => return Poll::Ready(Err(self.failure(piece.bytes))),
+                        None => {
+                            let error = MemoryError::Map { bytes: piece.bytes };
+                            return Poll::Ready(Err(self.slots.pool.reason(error)));
+                        }
                     };
                     if let Err(error) = self.deliver(slot, &piece).and_then(|()| self.launch()) {
                         return Poll::Ready(Err(error));
@@ -175,14 +178,6 @@ impl ReadMany {
             }
         }
         Poll::Ready(Ok(()))
-    }
-
-    /// Why a slot was lost: the device says, or nobody knows.
-    fn failure(&self, bytes: u64) -> MemoryError {
-        match self.slots.pool.device().status() {
-            Ok(()) => MemoryError::Map { bytes },
-            Err(error) => error.into(),
-        }
     }
 
     fn abandon(&mut self) {
