@@ -55,7 +55,9 @@ pub(super) fn run(
 ) -> Result<(), Trap> {
     let mut buffers = Vec::with_capacity(code.bindings.len());
     for (group, binding) in &code.bindings {
-        let found = bindings.iter().find(|b| b.group == *group && b.binding == *binding);
+        let found = bindings
+            .iter()
+            .find(|b| b.group == *group && b.binding == *binding);
         let Some(bound) = found else {
             return Err(Trap {
                 message: format!("nothing is bound to @group({group}) @binding({binding})"),
@@ -66,7 +68,10 @@ pub(super) fn run(
         // Addresses beyond 2 GiB mean "out of bounds".
         let bytes = bound.bytes.min((1 << 31) - 4) / 4 * 4;
         let words = bound.storage.words(bound.offset, bytes);
-        buffers.push(Buffer { storage: bound.storage, words });
+        buffers.push(Buffer {
+            storage: bound.storage,
+            words,
+        });
     }
     let immediates = immediates.chunks(4).map(|bytes| {
         let mut word = [0; 4];
@@ -75,7 +80,9 @@ pub(super) fn run(
         }
         u32::from_le_bytes(word)
     });
-    let total = workgroups.iter().fold(1u64, |total, n| total.saturating_mul(u64::from(*n)));
+    let total = workgroups
+        .iter()
+        .fold(1u64, |total, n| total.saturating_mul(u64::from(*n)));
     let shared = Shared {
         buffers,
         immediates: immediates.collect(),
@@ -94,7 +101,11 @@ pub(super) fn run(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
     };
-    let helpers = if code.ordered || total == 1 { 0 } else { threads - 1 };
+    let helpers = if code.ordered || total == 1 {
+        0
+    } else {
+        threads - 1
+    };
     let mut machine = Machine::new(code, &shared);
     if helpers == 0 {
         work(&mut machine, &shared, None);

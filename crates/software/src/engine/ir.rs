@@ -28,11 +28,18 @@ impl Reg {
 pub(super) enum Input {
     Bits(u32),
     /// Elements of a runtime array at byte `offset` of a binding.
-    Length { binding: u32, offset: u32, stride: u32 },
+    Length {
+        binding: u32,
+        offset: u32,
+        stride: u32,
+    },
     /// A word of the immediates.
     Immediate(u32),
     /// A word of a uniform buffer.
-    Constant { binding: u32, offset: u32 },
+    Constant {
+        binding: u32,
+        offset: u32,
+    },
     WorkgroupId(u32),
     Workgroups(u32),
     LocalIndex,
@@ -126,35 +133,109 @@ pub(super) type Block = Vec<Op>;
 /// One operation over all invocations.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    Un { op: Un, d: Reg, a: Reg },
-    Bin { op: Bin, d: Reg, a: Reg, b: Reg },
-    Tri { op: Tri, d: Reg, a: Reg, b: Reg, c: Reg },
-    Mov { d: Reg, a: Reg, masked: bool },
+    Un {
+        op: Un,
+        d: Reg,
+        a: Reg,
+    },
+    Bin {
+        op: Bin,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Tri {
+        op: Tri,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+    },
+    Mov {
+        d: Reg,
+        a: Reg,
+        masked: bool,
+    },
     /// A rare function, lane by lane: up to 8 words in, up to 2 out.
-    Call { f: Fun, d: Vec<Reg>, a: Vec<Reg> },
+    Call {
+        f: Fun,
+        d: Vec<Reg>,
+        a: Vec<Reg>,
+    },
     /// A part of a byte address.
-    Index { d: Reg, base: Option<Reg>, scaled: Scaled },
+    Index {
+        d: Reg,
+        base: Option<Reg>,
+        scaled: Scaled,
+    },
     /// Consecutive words; with `half` one 16-bit float each, of 2 bytes.
-    Load { d: Vec<Reg>, at: Addr, half: bool },
-    Store { v: Vec<Reg>, at: Addr, half: bool },
+    Load {
+        d: Vec<Reg>,
+        at: Addr,
+        half: bool,
+    },
+    Store {
+        v: Vec<Reg>,
+        at: Addr,
+        half: bool,
+    },
     /// The register that `index` names, the last one if out of bounds.
-    Pick { d: Reg, from: Vec<Reg>, index: Reg },
+    Pick {
+        d: Reg,
+        from: Vec<Reg>,
+        index: Reg,
+    },
     /// Into the register that `index` names, nowhere if out of bounds.
-    Put { into: Vec<Reg>, index: Reg, v: Reg, masked: bool },
+    Put {
+        into: Vec<Reg>,
+        index: Reg,
+        v: Reg,
+        masked: bool,
+    },
     /// The value of the first active invocation, for all.
-    First { d: Reg, a: Reg },
+    First {
+        d: Reg,
+        a: Reg,
+    },
     /// `d`: old value (empty if unused), then for compare-exchange whether it was exchanged.
-    Atomic { rmw: Rmw, d: Vec<Reg>, v: Vec<Reg>, compare: Vec<Reg>, at: Addr },
-    Subgroup { sub: Sub, d: Vec<Reg>, a: Vec<Reg> },
+    Atomic {
+        rmw: Rmw,
+        d: Vec<Reg>,
+        v: Vec<Reg>,
+        compare: Vec<Reg>,
+        at: Addr,
+    },
+    Subgroup {
+        sub: Sub,
+        d: Vec<Reg>,
+        a: Vec<Reg>,
+    },
     Matrix(Box<Matrix>),
-    If { c: Reg, then: Block, other: Block },
+    If {
+        c: Reg,
+        then: Block,
+        other: Block,
+    },
     /// `id` names the loop or scope within its nest.
-    Loop { id: u32, body: Block, cont: Block, until: Option<Reg>, line: u32 },
-    Scope { id: u32, body: Block },
+    Loop {
+        id: u32,
+        body: Block,
+        cont: Block,
+        until: Option<Reg>,
+        line: u32,
+    },
+    Scope {
+        id: u32,
+        body: Block,
+    },
     /// Out of loop `id`.
     Break(u32),
     /// Out of loop `id` where `c` equals `on`.
-    BreakIf { id: u32, c: Reg, on: bool },
+    BreakIf {
+        id: u32,
+        c: Reg,
+        on: bool,
+    },
     Continue(u32),
     /// To the end of scope `id`.
     Leave(u32),
@@ -164,10 +245,27 @@ pub(super) enum Op {
 /// row, is in invocation `e % size`, register `e / size`.
 #[derive(Clone, Debug)]
 pub(super) enum Matrix {
-    Load { d: Vec<Reg>, at: Addr, stride: Reg, shape: MatrixShape },
-    Store { v: Vec<Reg>, at: Addr, stride: Reg, shape: MatrixShape },
+    Load {
+        d: Vec<Reg>,
+        at: Addr,
+        stride: Reg,
+        shape: MatrixShape,
+    },
+    Store {
+        v: Vec<Reg>,
+        at: Addr,
+        stride: Reg,
+        shape: MatrixShape,
+    },
     /// `d = a * b + c`, `size` by `size`, rounded to `f16` if `half`.
-    MultiplyAdd { d: Vec<Reg>, a: Vec<Reg>, b: Vec<Reg>, c: Vec<Reg>, size: u32, half: bool },
+    MultiplyAdd {
+        d: Vec<Reg>,
+        a: Vec<Reg>,
+        b: Vec<Reg>,
+        c: Vec<Reg>,
+        size: u32,
+        half: bool,
+    },
 }
 
 /// How a matrix lies in memory.
@@ -275,7 +373,9 @@ impl Op {
     pub(super) fn blocks_mut(&mut self) -> Vec<(&mut Block, Option<&mut Reg>)> {
         match self {
             Self::If { then, other, .. } => vec![(then, None), (other, None)],
-            Self::Loop { body, cont, until, .. } => vec![(body, None), (cont, until.as_mut())],
+            Self::Loop {
+                body, cont, until, ..
+            } => vec![(body, None), (cont, until.as_mut())],
             Self::Scope { body, .. } => vec![(body, None)],
             _ => Vec::new(),
         }
@@ -302,7 +402,10 @@ impl Op {
     /// Whether results of one lane depend on other lanes' operands, so that a result must not
     /// share a place with an operand.
     pub(super) fn crosses_lanes(&self) -> bool {
-        matches!(self, Self::Subgroup { .. } | Self::Matrix(_) | Self::Atomic { .. })
+        matches!(
+            self,
+            Self::Subgroup { .. } | Self::Matrix(_) | Self::Atomic { .. }
+        )
     }
 }
 

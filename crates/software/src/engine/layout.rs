@@ -4,6 +4,7 @@
 //! never sees, gives each scalar whole words, one after another (two for 64 bits; `f16` and `bool`
 //! take one), as registers do.
 
+use naga::proc::IndexableLength;
 use naga::{ArraySize, Module, Scalar, ScalarKind, Type, TypeInner};
 
 /// A scalar within a value.
@@ -41,6 +42,14 @@ impl<'a> Types<'a> {
         &self.module.types[ty].inner
     }
 
+    /// Elements of an array, unless only its buffer says.
+    pub(super) fn len(self, size: ArraySize) -> Option<u32> {
+        match size.resolve(self.module.to_ctx()) {
+            Ok(IndexableLength::Known(len)) => Some(len),
+            Ok(IndexableLength::Dynamic) | Err(_) => None,
+        }
+    }
+
     /// Bytes between columns of a host matrix.
     pub(super) fn column_bytes(rows: naga::VectorSize, scalar: Scalar) -> u32 {
         let rows = if rows == naga::VectorSize::Bi { 2 } else { 4 };
@@ -52,15 +61,17 @@ impl<'a> Types<'a> {
         Some(match *inner {
             TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => scalar_words(scalar).into(),
             TypeInner::Vector { size, scalar } => u64::from(scalar_words(scalar)) * size as u64,
-            TypeInner::Matrix { columns, rows, scalar } => {
-                u64::from(scalar_words(scalar)) * columns as u64 * rows as u64
-            }
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => u64::from(scalar_words(scalar)) * columns as u64 * rows as u64,
             TypeInner::CooperativeMatrix { columns, rows, .. } => {
                 (columns as u64 * rows as u64).div_ceil(self.subgroup.into())
             }
-            TypeInner::Array { base, size: ArraySize::Constant(n), .. } => {
-                self.words(self.inner(base))?.checked_mul(n.get().into())?
-            }
+            TypeInner::Array { base, size, .. } => self
+                .words(self.inner(base))?
+                .checked_mul(self.len(size)?.into())?,
             TypeInner::Struct { ref members, .. } => {
                 let mut sum = 0u64;
                 for member in members {
@@ -93,7 +104,10 @@ impl<'a> Types<'a> {
     fn push(self, inner: &TypeInner, base: u32, out: &mut Vec<Leaf>) -> Option<()> {
         match *inner {
             TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => {
-                out.push(Leaf { offset: base, scalar });
+                out.push(Leaf {
+                    offset: base,
+                    scalar,
+                });
             }
             TypeInner::Vector { size, scalar } => {
                 for i in 0..size as u32 {
@@ -101,7 +115,11 @@ impl<'a> Types<'a> {
                     out.push(Leaf { offset, scalar });
                 }
             }
-            TypeInner::Matrix { columns, rows, scalar } => {
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => {
                 let column = Self::column_bytes(rows, scalar);
                 for i in 0..columns as u32 {
                     let vector = TypeInner::Vector { size: rows, scalar };
@@ -110,11 +128,18 @@ impl<'a> Types<'a> {
             }
             TypeInner::CooperativeMatrix { scalar, .. } => {
                 for _ in 0..self.words(inner)? {
-                    out.push(Leaf { offset: base, scalar });
+                    out.push(Leaf {
+                        offset: base,
+                        scalar,
+                    });
                 }
             }
-            TypeInner::Array { base: element, size: ArraySize::Constant(n), stride } => {
-                for i in 0..n.get() {
+            TypeInner::Array {
+                base: element,
+                size,
+                stride,
+            } => {
+                for i in 0..self.len(size)? {
                     let offset = base.wrapping_add(i.wrapping_mul(stride));
                     self.push(self.inner(element), offset, out)?;
                 }

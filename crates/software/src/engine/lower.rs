@@ -88,7 +88,6 @@ struct Lower<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,
     source: &'a str,
-    profile: &'a Profile,
     code: Code,
     /// The last one is being filled.
     blocks: Vec<Block>,
@@ -128,8 +127,11 @@ pub(super) fn lower(
         module,
         info,
         source,
-        profile,
-        code: Code { workgroup: point.workgroup_size, subgroup, ..Code::default() },
+        code: Code {
+            workgroup: point.workgroup_size,
+            subgroup,
+            ..Code::default()
+        },
         blocks: vec![Block::new()],
         inputs: HashMap::new(),
         known: HashMap::new(),
@@ -140,14 +142,23 @@ pub(super) fn lower(
         depth: 0,
         ops: 0,
     };
-    let invocations = lower.code.workgroup.iter().map(|n| u64::from(*n)).product::<u64>();
+    let invocations = lower
+        .code
+        .workgroup
+        .iter()
+        .map(|n| u64::from(*n))
+        .product::<u64>();
     if invocations == 0 || invocations > 1 << 16 {
         return lower.refuse("@workgroup_size", "it must be from 1 to 65536 invocations");
     }
     lower.entry()?;
     let mut code = lower.code;
     code.block = lower.blocks.pop().unwrap_or_default();
-    code.inputs = lower.inputs.into_iter().map(|(input, reg)| (reg, input)).collect();
+    code.inputs = lower
+        .inputs
+        .into_iter()
+        .map(|(input, reg)| (reg, input))
+        .collect();
     code.inputs.sort_unstable_by_key(|(reg, _)| *reg);
     Ok(code)
 }
@@ -196,7 +207,8 @@ impl<'a> Lower<'a> {
                         return self.refuse("var<workgroup>", "its type has no fixed size");
                     };
                     let start = self.code.workgroup_bytes;
-                    let Some(end) = start.checked_add(words as u32 * 4).filter(|n| *n < 1 << 28) else {
+                    let Some(end) = start.checked_add(words as u32 * 4).filter(|n| *n < 1 << 28)
+                    else {
                         return self.refuse("var<workgroup>", "workgroup memory is too large");
                     };
                     self.code.workgroup_bytes = end;
@@ -206,7 +218,12 @@ impl<'a> Lower<'a> {
                     let init = variable.init.map(|init| self.constant(init)).transpose()?;
                     Root::Registers(self.variable(inner, init)?)
                 }
-                _ => return self.refuse("variable", "its address space has no place in compute shaders"),
+                _ => {
+                    return self.refuse(
+                        "variable",
+                        "its address space has no place in compute shaders",
+                    );
+                }
             };
             self.globals.insert(handle, root);
         }
@@ -221,7 +238,11 @@ impl<'a> Lower<'a> {
         let mut regs = Vec::with_capacity(len);
         for a in init {
             let d = self.register();
-            self.emit(Op::Mov { d, a, masked: false })?;
+            self.emit(Op::Mov {
+                d,
+                a,
+                masked: false,
+            })?;
             regs.push(d);
         }
         Ok(regs)
@@ -231,7 +252,10 @@ impl<'a> Lower<'a> {
     fn words(&self, inner: &TypeInner) -> Result<usize> {
         match self.types.words(inner) {
             Some(words) if words <= super::layout::MAX_WORDS => Ok(words as usize),
-            Some(_) => self.refuse("value", "it has too many scalars to be held by each invocation"),
+            Some(_) => self.refuse(
+                "value",
+                "it has too many scalars to be held by each invocation",
+            ),
             None => self.refuse("type", "the software device has no values of it"),
         }
     }
@@ -274,7 +298,10 @@ impl<'a> Lower<'a> {
         if is_supported(scalar) {
             Ok(scalar)
         } else {
-            self.refuse("scalar type", format!("{} bits of {:?}", scalar.width * 8, scalar.kind))
+            self.refuse(
+                "scalar type",
+                format!("{} bits of {:?}", scalar.width * 8, scalar.kind),
+            )
         }
     }
 
@@ -332,7 +359,11 @@ impl<'a> Lower<'a> {
         match (op, self.known(a), self.known(b)) {
             (_, Some(a), Some(b)) => return Ok(self.bits(op.eval(a, b))),
             (Bin::Add | Bin::Or | Bin::Xor, Some(0), _) => return Ok(b),
-            (Bin::Add | Bin::Sub | Bin::Or | Bin::Xor | Bin::Shl | Bin::ShrU | Bin::ShrI, _, Some(0))
+            (
+                Bin::Add | Bin::Sub | Bin::Or | Bin::Xor | Bin::Shl | Bin::ShrU | Bin::ShrI,
+                _,
+                Some(0),
+            )
             | (Bin::Mul | Bin::DivU | Bin::DivI, _, Some(1))
             | (Bin::And, _, Some(u32::MAX)) => return Ok(a),
             (Bin::Mul, Some(1), _) | (Bin::And, Some(u32::MAX), _) => return Ok(b),
@@ -378,7 +409,11 @@ impl<'a> Lower<'a> {
 
     fn copy(&mut self, a: Reg) -> Result<Reg> {
         let d = self.register();
-        self.emit(Op::Mov { d, a, masked: false })?;
+        self.emit(Op::Mov {
+            d,
+            a,
+            masked: false,
+        })?;
         Ok(d)
     }
 

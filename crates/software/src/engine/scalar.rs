@@ -9,7 +9,7 @@ pub(super) mod float;
 pub(super) mod pack;
 pub(super) mod wide;
 
-use float::{f, half_from_f32, round_half};
+use float::{f, round_half};
 
 /// A rare function of up to 8 words with up to 2 results.
 #[derive(Clone, Copy)]
@@ -50,7 +50,6 @@ macro_rules! unary_table {
         IsNan => |x| flag((x & 0x7fff_ffff) > 0x7f80_0000),
         IsInf => |x| flag((x & 0x7fff_ffff) == 0x7f80_0000),
         RoundHalf => |x| round_half(x),
-        HalfBits => |x| half_from_f32(x),
         NegI => |x| x.wrapping_neg(),
         AbsI => |x| (x as i32).wrapping_abs() as u32,
         SignI => |x| (x as i32).signum() as u32,

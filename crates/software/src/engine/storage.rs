@@ -98,7 +98,11 @@ impl Storage {
         }
         let whole = rest.len() / 4 * 4;
         let (body, tail) = rest.split_at(whole);
-        for (word, from) in self.words(at, whole as u64).iter().zip(body.chunks_exact(4)) {
+        for (word, from) in self
+            .words(at, whole as u64)
+            .iter()
+            .zip(body.chunks_exact(4))
+        {
             let mut bytes = [0; 4];
             bytes.copy_from_slice(from);
             word.store(u32::from_le_bytes(bytes), Relaxed);
@@ -161,7 +165,10 @@ mod tests {
                 assert_eq!(back, data);
                 let mut all = [0; 20];
                 memory.read(0, &mut all);
-                assert_eq!(all.iter().filter(|b| **b == 0xee).count(), 20 - usize::from(len));
+                assert_eq!(
+                    all.iter().filter(|b| **b == 0xee).count(),
+                    20 - usize::from(len)
+                );
             }
         }
     }

@@ -14,17 +14,30 @@ use std::collections::HashMap;
 use super::{Bound, CompileError, Program, RunLimits, Storage, Trap};
 use crate::profile::Profile;
 
-pub(super) const LIMITS: RunLimits = RunLimits { threads: 2, steps: Some(1 << 32) };
+pub(super) const LIMITS: RunLimits = RunLimits {
+    threads: 2,
+    steps: Some(1 << 32),
+};
 
-pub(super) fn compile_for(source: &str, profile: &Profile, constants: &[(&str, f64)]) -> Result<Program, CompileError> {
-    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+pub(super) fn compile_for(
+    source: &str,
+    profile: &Profile,
+    constants: &[(&str, f64)],
+) -> Result<Program, CompileError> {
+    let module = naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
     let flags = naga::valid::ValidationFlags::all();
     let mut validator = naga::valid::Validator::new(flags, naga::valid::Capabilities::all());
     validator
         .subgroup_operations(naga::valid::SubgroupOperationSet::all())
         .subgroup_stages(naga::valid::ShaderStages::all());
-    let info = validator.validate(&module).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
-    let constants: HashMap<String, f64> = constants.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
+    let info = validator
+        .validate(&module)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+    let constants: HashMap<String, f64> = constants
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), *v))
+        .collect();
     let entry = module.entry_points[0].name.clone();
     Program::compile(&module, &info, source, &entry, &constants, profile)
 }
@@ -43,7 +56,10 @@ pub(super) fn storage(words: &[u32]) -> Storage {
 pub(super) fn words(storage: &Storage) -> Vec<u32> {
     let mut bytes = vec![0; storage.bytes() as usize];
     storage.read(0, &mut bytes);
-    bytes.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
+    bytes
+        .chunks(4)
+        .map(|c| u32::from_le_bytes(c.try_into().unwrap()))
+        .collect()
 }
 
 /// Runs with `buffers` bound to group 0 in order; gives their contents.
@@ -57,7 +73,13 @@ pub(super) fn run_with(
     let storages: Vec<Storage> = buffers.iter().map(|words| storage(words)).collect();
     let bound: Vec<Bound<'_>> = (0u32..)
         .zip(&storages)
-        .map(|(binding, storage)| Bound { group: 0, binding, storage, offset: 0, bytes: storage.bytes() })
+        .map(|(binding, storage)| Bound {
+            group: 0,
+            binding,
+            storage,
+            offset: 0,
+            bytes: storage.bytes(),
+        })
         .collect();
     program.run(&bound, immediates, workgroups, limits)?;
     Ok(storages.iter().map(words).collect())

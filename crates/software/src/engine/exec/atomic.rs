@@ -22,7 +22,13 @@ fn narrow(rmw: Rmw, old: u32, v: u32, compare: u32) -> u32 {
         Rmw::MinFloat => Bin::MinF.eval(old, v),
         Rmw::MaxFloat => Bin::MaxF.eval(old, v),
         Rmw::Exchange => v,
-        Rmw::CompareExchange => if old == compare { v } else { old },
+        Rmw::CompareExchange => {
+            if old == compare {
+                v
+            } else {
+                old
+            }
+        }
     }
 }
 
@@ -68,7 +74,11 @@ impl Machine<'_> {
             } else {
                 u64::from(self.atomic_word(rmw, at.space, start, value as u32, expected as u32))
             };
-            let exchanged = flag(if is_wide { old == expected } else { old as u32 == expected as u32 });
+            let exchanged = flag(if is_wide {
+                old == expected
+            } else {
+                old as u32 == expected as u32
+            });
             let results = if is_wide {
                 [old as u32, (old >> 32) as u32, exchanged]
             } else {
@@ -83,7 +93,9 @@ impl Machine<'_> {
     fn atomic_word(&mut self, rmw: Rmw, space: Space, at: usize, v: u32, compare: u32) -> u32 {
         match space {
             Space::Binding(binding) => {
-                let Some(word) = self.buffer(binding).get(at) else { return 0 };
+                let Some(word) = self.buffer(binding).get(at) else {
+                    return 0;
+                };
                 match rmw {
                     Rmw::Add => word.fetch_add(v, Relaxed),
                     Rmw::And => word.fetch_and(v, Relaxed),
@@ -109,8 +121,12 @@ impl Machine<'_> {
     fn atomic_wide(&mut self, rmw: Rmw, space: Space, at: usize, v: u64, compare: u64) -> u64 {
         match space {
             Space::Binding(binding) => {
-                let Some(buffer) = self.shared.buffers.get(binding as usize) else { return 0 };
-                let Some([low, high]) = buffer.words.get(at..at + 2) else { return 0 };
+                let Some(buffer) = self.shared.buffers.get(binding as usize) else {
+                    return 0;
+                };
+                let Some([low, high]) = buffer.words.get(at..at + 2) else {
+                    return 0;
+                };
                 let _lock = buffer.storage.wide.lock();
                 let old = join(low.load(Relaxed), high.load(Relaxed));
                 let new = wide(rmw, old, v, compare);

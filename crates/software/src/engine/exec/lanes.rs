@@ -2,7 +2,7 @@
 
 use super::machine::{Chunk, LANES, Machine, Place};
 use crate::engine::ir::{Reg, Scaled};
-use crate::engine::scalar::float::{self, f, half_from_f32, round_half};
+use crate::engine::scalar::float::{self, f, round_half};
 use crate::engine::scalar::{Bin, Fun, Tri, Un, bits, flag};
 use crate::engine::scalar::{binary_table, ternary_table, unary_table};
 
@@ -89,7 +89,9 @@ impl Machine<'_> {
     #[inline(always)]
     fn two(&mut self, d: Reg, a: Reg, b: Reg, f: impl Fn(u32, u32) -> u32) {
         match (self.place(a), self.place(b), self.place(d)) {
-            (Place::Uniform(a), Place::Uniform(b), Place::Uniform(_)) => self.set_uniform(d, f(a, b)),
+            (Place::Uniform(a), Place::Uniform(b), Place::Uniform(_)) => {
+                self.set_uniform(d, f(a, b))
+            }
             (Place::Lanes(a), Place::Lanes(b), Place::Lanes(d)) => {
                 for i in self.from..self.to {
                     self.lanes[d + i] = map2(&self.lanes[a + i], &self.lanes[b + i], &f);
@@ -138,10 +140,17 @@ impl Machine<'_> {
 
     pub(super) fn mov(&mut self, d: Reg, a: Reg, masked: bool) {
         if !masked || self.all {
-            return self.one(d, a, #[inline(always)] |x| x);
+            return self.one(
+                d,
+                a,
+                #[inline(always)]
+                |x| x,
+            );
         }
         let a = self.place(a);
-        let Place::Lanes(d) = self.place(d) else { return };
+        let Place::Lanes(d) = self.place(d) else {
+            return;
+        };
         for i in self.from..self.to {
             let (mask, x, old) = (&self.act[i], self.chunk(a, i), &self.lanes[d + i]);
             self.lanes[d + i] = map3(mask, &x, old, |m, x, old| (x & m) | (old & !m));
@@ -153,8 +162,14 @@ impl Machine<'_> {
         for (place, reg) in places.iter_mut().zip(a) {
             *place = self.place(*reg);
         }
-        let uniform = d.iter().all(|reg| matches!(self.place(*reg), Place::Uniform(_)));
-        let lanes = if uniform { 0..1 } else { self.from * LANES..self.to * LANES };
+        let uniform = d
+            .iter()
+            .all(|reg| matches!(self.place(*reg), Place::Uniform(_)));
+        let lanes = if uniform {
+            0..1
+        } else {
+            self.from * LANES..self.to * LANES
+        };
         for lane in lanes {
             let words = places.map(|place| self.word(place, lane));
             let results = (fun.0)(&words);
@@ -170,14 +185,21 @@ impl Machine<'_> {
         let index = self.place(scaled.index);
         match self.place(d) {
             Place::Uniform(_) => {
-                let value = scale(self.word(index, 0), self.length(scaled), scaled.stride, self.word(base, 0));
+                let value = scale(
+                    self.word(index, 0),
+                    self.length(scaled),
+                    scaled.stride,
+                    self.word(base, 0),
+                );
                 self.set_uniform(d, value);
             }
             Place::Lanes(d) => {
                 let len = self.length(scaled);
                 for i in self.from..self.to {
                     let (index, base) = (self.chunk(index, i), self.chunk(base, i));
-                    self.lanes[d + i] = map2(&index, &base, |index, base| scale(index, len, scaled.stride, base));
+                    self.lanes[d + i] = map2(&index, &base, |index, base| {
+                        scale(index, len, scaled.stride, base)
+                    });
                 }
             }
         }
@@ -194,7 +216,12 @@ impl Machine<'_> {
         match (self.place(index), self.place(d)) {
             (Place::Uniform(index), _) => {
                 if let Some(reg) = at(index) {
-                    self.one(d, reg, #[inline(always)] |x| x);
+                    self.one(
+                        d,
+                        reg,
+                        #[inline(always)]
+                        |x| x,
+                    );
                 }
             }
             (index, Place::Lanes(d)) => {

@@ -93,16 +93,29 @@ impl<'a> Machine<'a> {
         };
         let uniform = match (input, group) {
             (Input::Bits(bits), None) => bits,
-            (Input::Length { binding, offset, stride }, None) => {
+            (
+                Input::Length {
+                    binding,
+                    offset,
+                    stride,
+                },
+                None,
+            ) => {
                 let bytes = buffer(binding).len() as u32 * 4;
-                bytes.saturating_sub(offset).checked_div(stride).unwrap_or(0)
+                bytes
+                    .saturating_sub(offset)
+                    .checked_div(stride)
+                    .unwrap_or(0)
             }
-            (Input::Immediate(word), None) => {
-                self.shared.immediates.get(word as usize).copied().unwrap_or(0)
-            }
-            (Input::Constant { binding, offset }, None) => {
-                buffer(binding).get(offset as usize / 4).map_or(0, |word| word.load(Relaxed))
-            }
+            (Input::Immediate(word), None) => self
+                .shared
+                .immediates
+                .get(word as usize)
+                .copied()
+                .unwrap_or(0),
+            (Input::Constant { binding, offset }, None) => buffer(binding)
+                .get(offset as usize / 4)
+                .map_or(0, |word| word.load(Relaxed)),
             (Input::Workgroups(axis), None) => axis_of(self.shared.workgroups, axis),
             (Input::WorkgroupId(axis), Some(group)) => axis_of(group, axis),
             (Input::LocalIndex, None) => return self.fill(reg, |lane, _| lane),
@@ -133,9 +146,14 @@ impl<'a> Machine<'a> {
     }
 
     fn fill(&mut self, reg: Reg, value: impl Fn(u32, [u32; 3]) -> u32) {
-        let Place::Lanes(start) = self.place(reg) else { return };
+        let Place::Lanes(start) = self.place(reg) else {
+            return;
+        };
         let [x, y, _] = self.code.workgroup;
-        let chunks = self.lanes.get_mut(start..start + self.chunks).unwrap_or_default();
+        let chunks = self
+            .lanes
+            .get_mut(start..start + self.chunks)
+            .unwrap_or_default();
         for (lane, word) in (0u32..).zip(chunks.iter_mut().flatten()) {
             *word = value(lane, [lane % x, lane / x % y, lane / x / y]);
         }
@@ -174,7 +192,11 @@ impl<'a> Machine<'a> {
             return;
         }
         let steps = std::mem::take(&mut self.steps);
-        let used = self.shared.steps.fetch_add(steps, Relaxed).saturating_add(steps);
+        let used = self
+            .shared
+            .steps
+            .fetch_add(steps, Relaxed)
+            .saturating_add(steps);
         let over = self.shared.budget.is_some_and(|budget| used > budget);
         if over || self.shared.stop.load(Relaxed) {
             self.stopped = Some(line);
@@ -264,7 +286,13 @@ impl<'a> Machine<'a> {
                     let value = self.word(self.place(*a), lane);
                     self.set_uniform(*d, value);
                 }
-                Op::Atomic { rmw, d, v, compare, at } => self.atomic(*rmw, d, v, compare, at),
+                Op::Atomic {
+                    rmw,
+                    d,
+                    v,
+                    compare,
+                    at,
+                } => self.atomic(*rmw, d, v, compare, at),
                 Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
                 Op::Matrix(matrix) => self.matrix(matrix),
                 Op::If { c, then, other } => {
@@ -277,7 +305,13 @@ impl<'a> Machine<'a> {
                         return;
                     }
                 }
-                Op::Loop { id, body, cont, until, line } => {
+                Op::Loop {
+                    id,
+                    body,
+                    cont,
+                    until,
+                    line,
+                } => {
                     self.repeat(*id as usize, body, cont, *until, *line);
                     if !self.any {
                         return;

@@ -19,15 +19,32 @@ impl Machine<'_> {
             let mut lanes = start..(start + size).min(end);
             if let Some(lane) = lanes.find(|lane| self.is_active(*lane)) {
                 match matrix {
-                    Matrix::Load { d, at, stride, shape } => {
+                    Matrix::Load {
+                        d,
+                        at,
+                        stride,
+                        shape,
+                    } => {
                         let elements = self.read_matrix(at, *stride, shape, lane);
                         self.spread(d, start, &elements);
                     }
-                    Matrix::Store { v, at, stride, shape } => {
+                    Matrix::Store {
+                        v,
+                        at,
+                        stride,
+                        shape,
+                    } => {
                         let elements = self.gather(v, start);
                         self.write_matrix(at, *stride, shape, lane, &elements);
                     }
-                    Matrix::MultiplyAdd { d, a, b, c, size, half } => {
+                    Matrix::MultiplyAdd {
+                        d,
+                        a,
+                        b,
+                        c,
+                        size,
+                        half,
+                    } => {
                         let (a, b) = (self.gather(a, start), self.gather(b, start));
                         let mut sums = self.gather(c, start);
                         multiply(&a, &b, &mut sums, *size as usize);
@@ -77,7 +94,11 @@ impl Machine<'_> {
         let mut out = Vec::with_capacity(MOST);
         for row in 0..u64::from(shape.rows) {
             for column in 0..u64::from(shape.columns) {
-                let (far, near) = if shape.row_major { (row, column) } else { (column, row) };
+                let (far, near) = if shape.row_major {
+                    (row, column)
+                } else {
+                    (column, row)
+                };
                 let address = first + far * step + near * element;
                 out.push(u32::try_from(address).unwrap_or(u32::MAX));
             }
@@ -119,12 +140,15 @@ impl Machine<'_> {
             let index = address as usize / 4;
             match at.space {
                 Space::Binding(binding) => {
-                    let Some(word) = self.buffer(binding).get(index) else { continue };
+                    let Some(word) = self.buffer(binding).get(index) else {
+                        continue;
+                    };
                     if shape.half {
                         let shift = (address & 2) * 8;
                         let bits = half_from_f32(*value) << shift;
                         let keep = !(0xffff << shift);
-                        let _ = word.fetch_update(Relaxed, Relaxed, |old| Some((old & keep) | bits));
+                        let _ =
+                            word.fetch_update(Relaxed, Relaxed, |old| Some((old & keep) | bits));
                     } else {
                         word.store(*value, Relaxed);
                     }

@@ -58,7 +58,11 @@ trait WordsMut {
 }
 
 fn half_merged(word: u32, upper: bool, value: u32) -> u32 {
-    if upper { (word & 0xffff) | (value << 16) } else { (word & !0xffff) | (value & 0xffff) }
+    if upper {
+        (word & 0xffff) | (value << 16)
+    } else {
+        (word & !0xffff) | (value & 0xffff)
+    }
 }
 
 impl WordsMut for [u32] {
@@ -77,7 +81,9 @@ impl WordsMut for [u32] {
 
     #[inline(always)]
     fn put_many<const N: usize>(&mut self, at: usize, values: &[u32; N]) -> bool {
-        let Some(words) = self.get_mut(at..at + N) else { return false };
+        let Some(words) = self.get_mut(at..at + N) else {
+            return false;
+        };
         words.copy_from_slice(values);
         true
     }
@@ -100,7 +106,9 @@ impl WordsMut for &[AtomicU32] {
 
     #[inline(always)]
     fn put_many<const N: usize>(&mut self, at: usize, values: &[u32; N]) -> bool {
-        let Some(words) = self.get(at..at + N) else { return false };
+        let Some(words) = self.get(at..at + N) else {
+            return false;
+        };
         for (word, value) in words.iter().zip(values) {
             word.store(*value, Relaxed);
         }
@@ -125,7 +133,13 @@ impl Machine<'_> {
             Some(scaled) => (self.place(scaled.index), self.length(scaled), scaled.stride),
             None => (Place::Uniform(0), 1, 0),
         };
-        Found { offset: at.offset, base, index, len, stride }
+        Found {
+            offset: at.offset,
+            base,
+            index,
+            len,
+            stride,
+        }
     }
 
     /// Byte addresses of a chunk.
@@ -146,11 +160,17 @@ impl Machine<'_> {
     }
 
     fn is_uniform(found: &Found) -> bool {
-        matches!((found.base, found.index), (Place::Uniform(_), Place::Uniform(_)))
+        matches!(
+            (found.base, found.index),
+            (Place::Uniform(_), Place::Uniform(_))
+        )
     }
 
     pub(super) fn buffer(&self, binding: u32) -> &[AtomicU32] {
-        self.shared.buffers.get(binding as usize).map_or(&[], |buffer| buffer.words)
+        self.shared
+            .buffers
+            .get(binding as usize)
+            .map_or(&[], |buffer| buffer.words)
     }
 
     pub(super) fn load(&mut self, d: &[Reg], at: &Addr, half: bool) {
@@ -158,7 +178,10 @@ impl Machine<'_> {
         match at.space {
             Space::Binding(binding) => {
                 let shared = self.shared;
-                let words = shared.buffers.get(binding as usize).map_or(&[][..], |b| b.words);
+                let words = shared
+                    .buffers
+                    .get(binding as usize)
+                    .map_or(&[][..], |b| b.words);
                 self.load_from(words, d, &found, half);
             }
             Space::Immediate => {
@@ -252,11 +275,19 @@ impl Machine<'_> {
     fn load_half<W: Words + ?Sized>(&mut self, words: &W, d: &[Reg], found: &Found) {
         let Some(d) = d.first().copied() else { return };
         let uniform = matches!(self.place(d), Place::Uniform(_));
-        let lanes = if uniform { 0..1 } else { self.from * LANES..self.to * LANES };
+        let lanes = if uniform {
+            0..1
+        } else {
+            self.from * LANES..self.to * LANES
+        };
         for lane in lanes {
             let at = self.address(found, lane);
             let word = words.word(at as usize / 4);
-            let bits = if at & 2 == 0 { word & 0xffff } else { word >> 16 };
+            let bits = if at & 2 == 0 {
+                word & 0xffff
+            } else {
+                word >> 16
+            };
             self.set_word(d, lane, f32_from_half(bits));
         }
     }
@@ -266,7 +297,10 @@ impl Machine<'_> {
         match at.space {
             Space::Binding(binding) => {
                 let shared = self.shared;
-                let mut words = shared.buffers.get(binding as usize).map_or(&[][..], |b| b.words);
+                let mut words = shared
+                    .buffers
+                    .get(binding as usize)
+                    .map_or(&[][..], |b| b.words);
                 self.store_to(&mut words, v, &found, half);
             }
             Space::Workgroup => {
@@ -295,7 +329,9 @@ impl Machine<'_> {
         if Self::is_uniform(found) {
             // All write to one place: the last active lane wins.
             let lanes = (self.from * LANES..self.to * LANES).rev();
-            let Some(lane) = lanes.into_iter().find(|lane| self.is_active(*lane)) else { return };
+            let Some(lane) = lanes.into_iter().find(|lane| self.is_active(*lane)) else {
+                return;
+            };
             let start = self.address(found, lane) as usize / 4;
             for (j, value) in values.iter().take(len).enumerate() {
                 words.put(start + j, self.word(*value, lane));

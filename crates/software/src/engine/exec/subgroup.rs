@@ -13,8 +13,9 @@ impl Machine<'_> {
         let total = self.to * LANES;
         let mut start = self.from * LANES / size * size;
         while start < total {
-            let lanes: Vec<usize> =
-                (start..(start + size).min(total)).filter(|lane| self.is_active(*lane)).collect();
+            let lanes: Vec<usize> = (start..(start + size).min(total))
+                .filter(|lane| self.is_active(*lane))
+                .collect();
             if !lanes.is_empty() {
                 self.one_subgroup(sub, d, a, start, &lanes);
             }
@@ -29,7 +30,11 @@ impl Machine<'_> {
 
     fn one_subgroup(&mut self, sub: Sub, d: &[Reg], a: &[Reg], start: usize, lanes: &[usize]) {
         let value = |machine: &Self, lane: usize| -> Word2 {
-            let second = if d.len() == 2 { machine.operand(a, 1, lane) } else { 0 };
+            let second = if d.len() == 2 {
+                machine.operand(a, 1, lane)
+            } else {
+                0
+            };
             [machine.operand(a, 0, lane), second]
         };
         let first = lanes.first().copied().unwrap_or(start);
@@ -68,12 +73,19 @@ impl Machine<'_> {
             Sub::Inclusive(f) | Sub::Exclusive(f) => {
                 let exclusive = matches!(sub, Sub::Exclusive(_));
                 let words = d.len();
-                let identity = [self.operand(a, words, first), self.operand(a, words + 1, first)];
+                let identity = [
+                    self.operand(a, words, first),
+                    self.operand(a, words + 1, first),
+                ];
                 let mut sum: Option<Word2> = None;
                 for lane in lanes {
                     let next = value(self, *lane);
                     let with = sum.map_or(next, |sum| combine(f, sum, next, words));
-                    let [low, high] = if exclusive { sum.unwrap_or(identity) } else { with };
+                    let [low, high] = if exclusive {
+                        sum.unwrap_or(identity)
+                    } else {
+                        with
+                    };
                     results.push([low, high, 0, 0]);
                     sum = Some(with);
                 }

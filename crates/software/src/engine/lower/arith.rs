@@ -52,7 +52,10 @@ impl Lower<'_> {
             Op::ShiftRight => (by_kind(Bin::ShrU, Bin::ShrI, Bin::ShrU), a, b),
         };
         let result = self.bin(op, a, b)?;
-        let rounds = matches!(op, Bin::AddF | Bin::SubF | Bin::MulF | Bin::DivF | Bin::RemF);
+        let rounds = matches!(
+            op,
+            Bin::AddF | Bin::SubF | Bin::MulF | Bin::DivF | Bin::RemF
+        );
         if scalar == Scalar::F16 && rounds {
             return Ok(vec![self.un(Un::RoundHalf, result)?]);
         }
@@ -131,12 +134,17 @@ impl Lower<'_> {
     ) -> Result<Option<Vec<Reg>>> {
         let (rows, inner, columns) = match (a_type, b_type) {
             (
-                TypeInner::Matrix { columns: k, rows, .. },
+                TypeInner::Matrix {
+                    columns: k, rows, ..
+                },
                 TypeInner::Matrix { columns, .. },
             ) => (*rows as usize, *k as usize, *columns as usize),
-            (TypeInner::Matrix { columns: k, rows, .. }, TypeInner::Vector { .. }) => {
-                (*rows as usize, *k as usize, 1)
-            }
+            (
+                TypeInner::Matrix {
+                    columns: k, rows, ..
+                },
+                TypeInner::Vector { .. },
+            ) => (*rows as usize, *k as usize, 1),
             (TypeInner::Vector { size, .. }, TypeInner::Matrix { columns, .. }) => {
                 (1, *size as usize, *columns as usize)
             }
@@ -146,8 +154,9 @@ impl Lower<'_> {
         let mut out = Vec::new();
         for column in 0..columns {
             for row in 0..rows {
-                let line: Vec<Reg> =
-                    (0..inner).flat_map(|k| nth(a, k * rows + row, words).to_vec()).collect();
+                let line: Vec<Reg> = (0..inner)
+                    .flat_map(|k| nth(a, k * rows + row, words).to_vec())
+                    .collect();
                 let start = column * inner * words;
                 let other = b.get(start..start + inner * words).unwrap_or(&[]).to_vec();
                 out.extend(self.dot(scalar, &line, &other)?);
@@ -178,7 +187,11 @@ impl Lower<'_> {
     ) -> Result<Vec<Reg>> {
         let condition = self.value(condition)?;
         let (accept_value, reject) = (self.value(accept)?, self.value(reject)?);
-        let words = accept_value.len().checked_div(condition.len()).unwrap_or(1).max(1);
+        let words = accept_value
+            .len()
+            .checked_div(condition.len())
+            .unwrap_or(1)
+            .max(1);
         let mut out = Vec::with_capacity(accept_value.len());
         for (i, (a, r)) in accept_value.iter().zip(&reject).enumerate() {
             let c = condition.get(if condition.len() == 1 { 0 } else { i / words });
@@ -201,7 +214,11 @@ impl Lower<'_> {
             RelationalFunction::All => Bin::And,
             RelationalFunction::Any => Bin::Or,
             RelationalFunction::IsNan | RelationalFunction::IsInf => {
-                let un = if fun == RelationalFunction::IsNan { Un::IsNan } else { Un::IsInf };
+                let un = if fun == RelationalFunction::IsNan {
+                    Un::IsNan
+                } else {
+                    Un::IsInf
+                };
                 if scalar.width == 8 {
                     return self.refuse(format!("{fun:?}"), "it has no 64-bit form");
                 }
@@ -228,7 +245,11 @@ impl Lower<'_> {
         let value = self.value(expr)?;
         let Some(width) = convert else {
             let as_is = from.width != 2 || kind == Kind::Float;
-            return if as_is { Ok(value) } else { self.refuse("bitcast", "it reinterprets an f16") };
+            return if as_is {
+                Ok(value)
+            } else {
+                self.refuse("bitcast", "it reinterprets an f16")
+            };
         };
         let to = Scalar { kind, width };
         if !is_supported(to) {
@@ -304,9 +325,18 @@ pub(super) fn nth(value: &[Reg], i: usize, words: usize) -> &[Reg] {
 /// Components of a vector type, 1 for a scalar.
 pub(super) fn components(inner: &TypeInner) -> usize {
     match inner {
-        TypeInner::Vector { size: VectorSize::Bi, .. } => 2,
-        TypeInner::Vector { size: VectorSize::Tri, .. } => 3,
-        TypeInner::Vector { size: VectorSize::Quad, .. } => 4,
+        TypeInner::Vector {
+            size: VectorSize::Bi,
+            ..
+        } => 2,
+        TypeInner::Vector {
+            size: VectorSize::Tri,
+            ..
+        } => 3,
+        TypeInner::Vector {
+            size: VectorSize::Quad,
+            ..
+        } => 4,
         _ => 1,
     }
 }

@@ -28,7 +28,11 @@ impl Lower<'_> {
                 _ => Argument::Value(self.value(*argument)?),
             });
         }
-        let callee = Frame::new(&self.module.functions[function], &self.info[function], given);
+        let callee = Frame::new(
+            &self.module.functions[function],
+            &self.info[function],
+            given,
+        );
         let caller = std::mem::replace(&mut self.frame, callee);
         let span = self.span;
         self.calls += 1;

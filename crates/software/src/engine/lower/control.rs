@@ -13,7 +13,10 @@ use crate::engine::scalar::{Bin, Un};
 pub(super) type Statements<'a> = Vec<(&'a Statement, Span)>;
 
 pub(super) fn statements(block: &naga::Block) -> Statements<'_> {
-    block.span_iter().map(|(statement, span)| (statement, *span)).collect()
+    block
+        .span_iter()
+        .map(|(statement, span)| (statement, *span))
+        .collect()
 }
 
 /// Beyond this depth a rest of a function is no longer nested into a branch.
@@ -29,7 +32,9 @@ fn statement_returns(statement: &Statement) -> bool {
         Statement::Block(block) => returns(block),
         Statement::If { accept, reject, .. } => returns(accept) || returns(reject),
         Statement::Switch { cases, .. } => cases.iter().any(|case| returns(&case.body)),
-        Statement::Loop { body, continuing, .. } => returns(body) || returns(continuing),
+        Statement::Loop {
+            body, continuing, ..
+        } => returns(body) || returns(continuing),
         _ => false,
     }
 }
@@ -96,9 +101,12 @@ impl<'a> Lower<'a> {
                     list = flat;
                     at = 0;
                 }
-                Statement::If { condition, accept, reject }
-                    if (ends_with_return(accept) || ends_with_return(reject))
-                        && self.blocks.len() < TAIL_NEST =>
+                Statement::If {
+                    condition,
+                    accept,
+                    reject,
+                } if (ends_with_return(accept) || ends_with_return(reject))
+                    && self.blocks.len() < TAIL_NEST =>
                 {
                     let c = self.word(*condition)?;
                     let rest: Statements<'a> = list.drain(at..).collect();
@@ -191,7 +199,11 @@ impl<'a> Lower<'a> {
         };
         let value = self.value(value)?;
         for (d, a) in result.into_iter().zip(value) {
-            self.emit(Op::Mov { d, a, masked: false })?;
+            self.emit(Op::Mov {
+                d,
+                a,
+                masked: false,
+            })?;
         }
         Ok(())
     }
@@ -247,7 +259,13 @@ impl<'a> Lower<'a> {
         })?;
         self.frame.exits.pop();
         self.leave_nest();
-        self.emit(Op::Loop { id, body, cont, until, line })
+        self.emit(Op::Loop {
+            id,
+            body,
+            cont,
+            until,
+            line,
+        })
     }
 
     /// One `If` per group of cases, one after another: their conditions exclude each other.
@@ -257,7 +275,9 @@ impl<'a> Lower<'a> {
         cases: &'a [SwitchCase],
     ) -> Result<()> {
         let value = self.word(selector)?;
-        let scope = cases.iter().any(|case| breaks(without_last_break(&case.body)));
+        let scope = cases
+            .iter()
+            .any(|case| breaks(without_last_break(&case.body)));
         let id = if scope { Some(self.enter_nest()) } else { None };
         let fill = |lower: &mut Self| -> Result<()> {
             let mut any = lower.bits(0);
@@ -323,7 +343,11 @@ impl<'a> Lower<'a> {
             None => {}
         }
         let then = self.nested(|lower| lower.run(&list))?;
-        self.emit(Op::If { c, then, other: Block::new() })
+        self.emit(Op::If {
+            c,
+            then,
+            other: Block::new(),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use naga::{Binding, BuiltIn, Expression, Handle, Literal, Type, TypeInner};
 
 use super::{Argument, Lower, Result};
 use crate::engine::ir::{Input, Op, Reg};
-use crate::engine::layout::{Layout, scalar_words};
+use crate::engine::layout::scalar_words;
 use crate::engine::scalar::flag;
 
 impl Lower<'_> {
@@ -40,7 +40,10 @@ impl Lower<'_> {
 
     /// Evaluates an expression where the module says.
     pub(super) fn evaluate(&mut self, handle: Handle<Expression>) -> Result<()> {
-        if matches!(self.inner(handle), TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. }) {
+        if matches!(
+            self.inner(handle),
+            TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. }
+        ) {
             self.pointer(handle)?;
         } else {
             self.value(handle)?;
@@ -68,7 +71,11 @@ impl Lower<'_> {
                 let value = self.value(value)?;
                 Ok(value.repeat(size as usize))
             }
-            Expression::Swizzle { size, vector, pattern } => {
+            Expression::Swizzle {
+                size,
+                vector,
+                pattern,
+            } => {
                 let words = scalar_words(self.scalar(self.inner(vector))?) as usize;
                 let value = self.value(vector)?;
                 let mut out = Vec::new();
@@ -84,12 +91,10 @@ impl Lower<'_> {
                 Ok(value.get(start..start + len).unwrap_or(&[]).to_vec())
             }
             Expression::Access { base, index } => self.dynamic_part(base, index),
-            Expression::FunctionArgument(index) => {
-                match self.frame.arguments.get(index as usize) {
-                    Some(Argument::Value(value)) => Ok(value.clone()),
-                    _ => self.refuse("parameter", "it is not a value"),
-                }
-            }
+            Expression::FunctionArgument(index) => match self.frame.arguments.get(index as usize) {
+                Some(Argument::Value(value)) => Ok(value.clone()),
+                _ => self.refuse("parameter", "it is not a value"),
+            },
             Expression::Load { pointer } => {
                 let pointer = self.pointer(pointer)?;
                 if matches!(pointer.ty, TypeInner::Atomic(_)) && pointer.is_binding() {
@@ -99,21 +104,34 @@ impl Lower<'_> {
             }
             Expression::Unary { op, expr } => self.unary(op, expr),
             Expression::Binary { op, left, right } => self.binary(op, left, right),
-            Expression::Select { condition, accept, reject } => {
-                self.select(condition, accept, reject)
-            }
+            Expression::Select {
+                condition,
+                accept,
+                reject,
+            } => self.select(condition, accept, reject),
             Expression::Relational { fun, argument } => self.relational(fun, argument),
-            Expression::Math { fun, arg, arg1, arg2, arg3 } => {
-                self.math(handle, fun, arg, [arg1, arg2, arg3])
-            }
-            Expression::As { expr, kind, convert } => self.cast(expr, kind, convert),
+            Expression::Math {
+                fun,
+                arg,
+                arg1,
+                arg2,
+                arg3,
+            } => self.math(handle, fun, arg, [arg1, arg2, arg3]),
+            Expression::As {
+                expr,
+                kind,
+                convert,
+            } => self.cast(expr, kind, convert),
             Expression::ArrayLength(pointer) => {
                 let pointer = self.pointer(pointer)?;
                 self.length(&pointer)
             }
-            Expression::CooperativeLoad { columns, rows, data, .. } => {
-                self.matrix_load(handle, columns, rows, &data)
-            }
+            Expression::CooperativeLoad {
+                columns,
+                rows,
+                data,
+                ..
+            } => self.matrix_load(handle, columns, rows, &data),
             Expression::CooperativeMultiplyAdd { a, b, c } => self.matrix_multiply_add(a, b, c),
             Expression::CallResult(_)
             | Expression::AtomicResult { .. }
@@ -123,9 +141,7 @@ impl Lower<'_> {
                 self.refuse("result", "it is used before its statement")
             }
             Expression::Override(_) => self.refuse("override", "it has no value"),
-            Expression::Derivative { .. } => {
-                self.refuse("derivative", "compute shaders have none")
-            }
+            Expression::Derivative { .. } => self.refuse("derivative", "compute shaders have none"),
             Expression::ImageSample { .. }
             | Expression::ImageLoad { .. }
             | Expression::ImageQuery { .. } => {
@@ -261,10 +277,22 @@ impl Lower<'_> {
             }
             Some(Binding::BuiltIn(built_in)) => match built_in {
                 BuiltIn::GlobalInvocationId => all
-                    .map(|i| if single(i) { Input::WorkgroupId(i) } else { Input::GlobalId(i) })
+                    .map(|i| {
+                        if single(i) {
+                            Input::WorkgroupId(i)
+                        } else {
+                            Input::GlobalId(i)
+                        }
+                    })
                     .to_vec(),
                 BuiltIn::LocalInvocationId => all
-                    .map(|i| if single(i) { Input::Bits(0) } else { Input::LocalId(i) })
+                    .map(|i| {
+                        if single(i) {
+                            Input::Bits(0)
+                        } else {
+                            Input::LocalId(i)
+                        }
+                    })
                     .to_vec(),
                 BuiltIn::LocalInvocationIndex => vec![Input::LocalIndex],
                 BuiltIn::WorkGroupId => all.map(Input::WorkgroupId).to_vec(),
@@ -289,17 +317,13 @@ impl Lower<'_> {
         match (at.space, &pointer.ty) {
             (crate::engine::ir::Space::Binding(binding), TypeInner::Array { stride, .. }) => {
                 let (offset, stride) = (at.offset, *stride);
-                Ok(vec![self.input(Input::Length { binding, offset, stride })])
+                Ok(vec![self.input(Input::Length {
+                    binding,
+                    offset,
+                    stride,
+                })])
             }
             _ => self.refuse("arrayLength", "it is not an array of a buffer"),
-        }
-    }
-
-    /// Scalars of a value, in order.
-    pub(super) fn scalars(&self, inner: &TypeInner) -> Result<Vec<naga::Scalar>> {
-        match self.types.leaves(inner, Layout::Flat) {
-            Some(leaves) => Ok(leaves.iter().map(|leaf| leaf.scalar).collect()),
-            None => self.refuse("value", "it is too large"),
         }
     }
 }

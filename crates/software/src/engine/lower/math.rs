@@ -38,7 +38,13 @@ impl Lower<'_> {
         // Operands of shifts and exponents keep their own width.
         let other_words: Vec<usize> = args
             .iter()
-            .map(|value| if value.len() == words * count { words } else { value.len() / count.min(value.len()).max(1) })
+            .map(|value| {
+                if value.len() == words * count {
+                    words
+                } else {
+                    value.len() / count.min(value.len()).max(1)
+                }
+            })
             .collect();
         let mut first = Vec::new();
         let mut second = Vec::new();
@@ -74,7 +80,12 @@ impl Lower<'_> {
     }
 
     /// A function of 64-bit numbers.
-    pub(super) fn wide_math(&mut self, fun: M, scalar: Scalar, parts: &[&[Reg]]) -> Result<Vec<Reg>> {
+    pub(super) fn wide_math(
+        &mut self,
+        fun: M,
+        scalar: Scalar,
+        parts: &[&[Reg]],
+    ) -> Result<Vec<Reg>> {
         match wide::math(fun, scalar.kind) {
             Some(f) => self.call(f, parts.concat(), 2),
             None => self.refuse(format!("{fun:?}"), "it has no 64-bit form"),
@@ -123,7 +134,11 @@ impl Lower<'_> {
                 return self.component(Op::Subtract, scalar, x, &floor);
             }
             M::Radians | M::Degrees => {
-                let factor = if fun == M::Radians { 1f64.to_radians() } else { 1f64.to_degrees() };
+                let factor = if fun == M::Radians {
+                    1f64.to_radians()
+                } else {
+                    1f64.to_degrees()
+                };
                 let factor = self.float(scalar, factor);
                 return self.component(Op::Multiply, scalar, x, &factor);
             }

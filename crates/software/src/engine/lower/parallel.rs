@@ -41,7 +41,9 @@ impl Lower<'_> {
             AtomicFunction::Min => Rmw::Min { signed },
             AtomicFunction::Max => Rmw::Max { signed },
             AtomicFunction::Exchange { compare: None } => Rmw::Exchange,
-            AtomicFunction::Exchange { compare: Some(other) } => {
+            AtomicFunction::Exchange {
+                compare: Some(other),
+            } => {
                 compare = self.value(other)?;
                 Rmw::CompareExchange
             }
@@ -52,7 +54,13 @@ impl Lower<'_> {
             None => Vec::new(),
         };
         let at = self.address(&pointer, 0)?;
-        self.emit(Op::Atomic { rmw, d: d.clone(), v, compare, at })?;
+        self.emit(Op::Atomic {
+            rmw,
+            d: d.clone(),
+            v,
+            compare,
+            at,
+        })?;
         if let Some(result) = result {
             self.set(result, d);
         }
@@ -61,7 +69,11 @@ impl Lower<'_> {
 
     fn subgroup(&mut self, sub: Sub, a: Vec<Reg>, results: usize) -> Result<Vec<Reg>> {
         let d: Vec<Reg> = (0..results).map(|_| self.register()).collect();
-        self.emit(Op::Subgroup { sub, d: d.clone(), a })?;
+        self.emit(Op::Subgroup {
+            sub,
+            d: d.clone(),
+            a,
+        })?;
         Ok(d)
     }
 
@@ -162,9 +174,18 @@ impl Lower<'_> {
         let pointer = self.pointer(data.pointer)?;
         let memory = self.scalar(&pointer.ty)?;
         if memory != scalar || !matches!(scalar, Scalar::F16 | Scalar::F32) {
-            return self.refuse("cooperative matrix", format!("of {scalar:?} in memory of {memory:?}"));
+            return self.refuse(
+                "cooperative matrix",
+                format!("of {scalar:?} in memory of {memory:?}"),
+            );
         }
-        if matches!(pointer.ty, TypeInner::Vector { size: naga::VectorSize::Tri, .. }) {
+        if matches!(
+            pointer.ty,
+            TypeInner::Vector {
+                size: naga::VectorSize::Tri,
+                ..
+            }
+        ) {
             return self.refuse("cooperative matrix", "in memory of vectors of three");
         }
         let host = pointer.is_binding();
@@ -194,7 +215,12 @@ impl Lower<'_> {
         let at = self.address(&pointer, 0)?;
         let stride = self.word(data.stride)?;
         let d: Vec<Reg> = (0..len).map(|_| self.register()).collect();
-        self.emit(Op::Matrix(Box::new(Matrix::Load { d: d.clone(), at, stride, shape })))?;
+        self.emit(Op::Matrix(Box::new(Matrix::Load {
+            d: d.clone(),
+            at,
+            stride,
+            shape,
+        })))?;
         Ok(d)
     }
 
@@ -203,7 +229,13 @@ impl Lower<'_> {
         target: Handle<Expression>,
         data: &CooperativeData,
     ) -> Result<()> {
-        let TypeInner::CooperativeMatrix { columns, rows, scalar, .. } = *self.inner(target) else {
+        let TypeInner::CooperativeMatrix {
+            columns,
+            rows,
+            scalar,
+            ..
+        } = *self.inner(target)
+        else {
             return self.refuse("coopStore", "its first operand is no matrix");
         };
         let shape = self.shape(columns, rows, data, scalar)?;
@@ -211,7 +243,12 @@ impl Lower<'_> {
         let pointer = self.pointer(data.pointer)?;
         let at = self.address(&pointer, 0)?;
         let stride = self.word(data.stride)?;
-        self.emit(Op::Matrix(Box::new(Matrix::Store { v, at, stride, shape })))
+        self.emit(Op::Matrix(Box::new(Matrix::Store {
+            v,
+            at,
+            stride,
+            shape,
+        })))
     }
 
     pub(super) fn matrix_multiply_add(
@@ -228,12 +265,22 @@ impl Lower<'_> {
         };
         let sizes = [a, b, c].map(|handle| size(self.inner(handle)));
         let (Some(size), true) = (sizes[0], sizes[0] == sizes[1] && sizes[1] == sizes[2]) else {
-            return self.refuse("coopMultiplyAdd", "its matrices are not square and of one size");
+            return self.refuse(
+                "coopMultiplyAdd",
+                "its matrices are not square and of one size",
+            );
         };
         let half = self.scalar(self.inner(c))? == Scalar::F16;
         let (a, b, c) = (self.value(a)?, self.value(b)?, self.value(c)?);
         let d: Vec<Reg> = c.iter().map(|_| self.register()).collect();
-        let op = Matrix::MultiplyAdd { d: d.clone(), a, b, c, size, half };
+        let op = Matrix::MultiplyAdd {
+            d: d.clone(),
+            a,
+            b,
+            c,
+            size,
+            half,
+        };
         self.emit(Op::Matrix(Box::new(op)))?;
         Ok(d)
     }

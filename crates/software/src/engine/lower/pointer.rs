@@ -1,6 +1,6 @@
 //! Pointers: where a value lies, with constant and dynamic parts of its place.
 
-use naga::{ArraySize, Expression, Handle, TypeInner};
+use naga::{Expression, Handle, TypeInner};
 
 use super::{Argument, Lower, Result};
 use crate::engine::ir::{Addr, Input, Op, Reg, Scaled, Space};
@@ -11,9 +11,15 @@ use crate::engine::scalar::pack;
 #[derive(Clone, Debug)]
 pub(super) enum Root {
     /// `constant`: nothing writes it during a dispatch.
-    Memory { space: Space, layout: Layout, constant: bool },
+    Memory {
+        space: Space,
+        layout: Layout,
+        constant: bool,
+    },
     /// Flat, from a byte of workgroup memory on.
-    Workgroup { start: u32 },
+    Workgroup {
+        start: u32,
+    },
     Registers(Vec<Reg>),
 }
 
@@ -40,11 +46,21 @@ impl Pointer {
 
     /// Units of `offset` in one flat word.
     fn word(&self) -> u32 {
-        if matches!(self.root, Root::Registers(_)) { 1 } else { 4 }
+        if matches!(self.root, Root::Registers(_)) {
+            1
+        } else {
+            4
+        }
     }
 
     pub(super) fn is_binding(&self) -> bool {
-        matches!(self.root, Root::Memory { space: Space::Binding(_), .. })
+        matches!(
+            self.root,
+            Root::Memory {
+                space: Space::Binding(_),
+                ..
+            }
+        )
     }
 
     fn is_dynamic(&self) -> bool {
@@ -72,28 +88,49 @@ impl Lower<'_> {
                     return self.refuse("variable", "it is of a kind that compute shaders lack");
                 };
                 let ty = self.types.inner(self.module.global_variables[variable].ty);
-                let offset = if let Root::Workgroup { start } = root { start } else { 0 };
-                Pointer { root, offset, base: None, scaled: None, ty: ty.clone() }
-            }
-            Expression::LocalVariable(variable) => {
-                let regs = self.frame.locals.get(variable.index()).cloned().unwrap_or_default();
-                let ty = self.types.inner(function.local_variables[variable].ty);
-                let root = Root::Registers(regs);
-                Pointer { root, offset: 0, base: None, scaled: None, ty: ty.clone() }
-            }
-            Expression::FunctionArgument(index) => {
-                match self.frame.arguments.get(index as usize) {
-                    Some(Argument::Pointer(pointer)) => pointer.clone(),
-                    _ => return self.refuse("parameter", "it is not a pointer"),
+                let offset = if let Root::Workgroup { start } = root {
+                    start
+                } else {
+                    0
+                };
+                Pointer {
+                    root,
+                    offset,
+                    base: None,
+                    scaled: None,
+                    ty: ty.clone(),
                 }
             }
+            Expression::LocalVariable(variable) => {
+                let regs = self
+                    .frame
+                    .locals
+                    .get(variable.index())
+                    .cloned()
+                    .unwrap_or_default();
+                let ty = self.types.inner(function.local_variables[variable].ty);
+                let root = Root::Registers(regs);
+                Pointer {
+                    root,
+                    offset: 0,
+                    base: None,
+                    scaled: None,
+                    ty: ty.clone(),
+                }
+            }
+            Expression::FunctionArgument(index) => match self.frame.arguments.get(index as usize) {
+                Some(Argument::Pointer(pointer)) => pointer.clone(),
+                _ => return self.refuse("parameter", "it is not a pointer"),
+            },
             Expression::Access { base, index } => {
                 let pointer = self.pointer(base)?;
                 let index = self.value(index)?;
                 let Some(index) = index.first().copied() else {
                     return self.refuse("index", "it has no value");
                 };
-                let index = self.known(index).map_or(Index::Dynamic(index), Index::Known);
+                let index = self
+                    .known(index)
+                    .map_or(Index::Dynamic(index), Index::Known);
                 self.step(pointer, index)?
             }
             Expression::AccessIndex { base, index } => {
@@ -112,7 +149,11 @@ impl Lower<'_> {
     fn step(&mut self, mut pointer: Pointer, index: Index) -> Result<Pointer> {
         let layout = pointer.layout();
         let word = pointer.word();
-        let flat = |words: u64| u32::try_from(words).unwrap_or(u32::MAX).saturating_mul(word);
+        let flat = |words: u64| {
+            u32::try_from(words)
+                .unwrap_or(u32::MAX)
+                .saturating_mul(word)
+        };
         let (ty, stride, len) = match pointer.ty {
             TypeInner::Array { base, size, stride } => {
                 let element = self.types.inner(base);
@@ -120,11 +161,21 @@ impl Lower<'_> {
                     Layout::Host => stride,
                     Layout::Flat => flat(self.types.words(element).unwrap_or(0)),
                 };
-                let len = match (size, &pointer.root) {
-                    (ArraySize::Constant(n), _) => self.bits(n.get()),
-                    (_, Root::Memory { space: Space::Binding(binding), .. }) => {
+                let len = match (self.types.len(size), &pointer.root) {
+                    (Some(len), _) => self.bits(len),
+                    (
+                        _,
+                        Root::Memory {
+                            space: Space::Binding(binding),
+                            ..
+                        },
+                    ) => {
                         let (binding, offset) = (*binding, pointer.offset);
-                        self.input(Input::Length { binding, offset, stride })
+                        self.input(Input::Length {
+                            binding,
+                            offset,
+                            stride,
+                        })
                     }
                     _ => return self.refuse("array", "its length is not known"),
                 };
@@ -137,12 +188,20 @@ impl Lower<'_> {
                 };
                 (TypeInner::Scalar(scalar), stride, self.bits(size as u32))
             }
-            TypeInner::Matrix { columns, rows, scalar } => {
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => {
                 let stride = match layout {
                     Layout::Host => Types::column_bytes(rows, scalar),
                     Layout::Flat => scalar_words(scalar) * rows as u32 * word,
                 };
-                (TypeInner::Vector { size: rows, scalar }, stride, self.bits(columns as u32))
+                (
+                    TypeInner::Vector { size: rows, scalar },
+                    stride,
+                    self.bits(columns as u32),
+                )
             }
             TypeInner::Struct { ref members, .. } => {
                 let Index::Known(index) = index else {
@@ -189,7 +248,11 @@ impl Lower<'_> {
     fn scale(&mut self, pointer: &mut Pointer, scaled: Scaled) -> Result<()> {
         if let Some(before) = pointer.scaled.replace(scaled) {
             let d = self.register();
-            self.emit(Op::Index { d, base: pointer.base, scaled: before })?;
+            self.emit(Op::Index {
+                d,
+                base: pointer.base,
+                scaled: before,
+            })?;
             pointer.base = Some(d);
         }
         Ok(())
@@ -203,7 +266,12 @@ impl Lower<'_> {
             Root::Registers(_) => return self.refuse("pointer", "it does not point into memory"),
         };
         let offset = pointer.offset.saturating_add(offset).min(BEYOND);
-        Ok(Addr { space, offset, base: pointer.base, scaled: pointer.scaled })
+        Ok(Addr {
+            space,
+            offset,
+            base: pointer.base,
+            scaled: pointer.scaled,
+        })
     }
 
     fn leaves(&self, pointer: &Pointer) -> Result<Vec<Leaf>> {
@@ -213,7 +281,10 @@ impl Lower<'_> {
     /// Candidate registers for each word behind a dynamic pointer into registers, and the index.
     fn candidates(&mut self, pointer: &Pointer, words: usize) -> Result<(Vec<Vec<Reg>>, Reg)> {
         let Root::Registers(regs) = &pointer.root else {
-            return self.refuse("pointer", "it does not point to a variable of the invocation");
+            return self.refuse(
+                "pointer",
+                "it does not point to a variable of the invocation",
+            );
         };
         let rest = regs.get(pointer.offset as usize..).unwrap_or(&[]);
         let (step, index, len) = match (pointer.base, pointer.scaled) {
@@ -229,7 +300,12 @@ impl Lower<'_> {
             (base, None) => (1, base.unwrap_or(Reg(0)), usize::MAX),
         };
         let lists = (0..words).map(|word| {
-            rest.iter().skip(word).step_by(step).take(len).copied().collect()
+            rest.iter()
+                .skip(word)
+                .step_by(step)
+                .take(len)
+                .copied()
+                .collect()
         });
         Ok((lists.collect(), index))
     }
@@ -253,9 +329,16 @@ impl Lower<'_> {
             return regs.into_iter().map(|reg| self.copy(reg)).collect();
         }
         let leaves = self.leaves(pointer)?;
-        if let Root::Memory { space, constant: true, .. } = pointer.root {
+        if let Root::Memory {
+            space,
+            constant: true,
+            ..
+        } = pointer.root
+        {
             if !pointer.is_dynamic() {
-                return leaves.iter().map(|leaf| self.load_constant(space, pointer.offset, leaf))
+                return leaves
+                    .iter()
+                    .map(|leaf| self.load_constant(space, pointer.offset, leaf))
                     .collect::<Result<Vec<_>>>()
                     .map(|parts| parts.concat());
             }
@@ -264,7 +347,11 @@ impl Lower<'_> {
         for (offset, words, half) in pieces(&leaves, pointer.layout()) {
             let d: Vec<Reg> = (0..words).map(|_| self.register()).collect();
             let at = self.address(pointer, offset)?;
-            self.emit(Op::Load { d: d.clone(), at, half })?;
+            self.emit(Op::Load {
+                d: d.clone(),
+                at,
+                half,
+            })?;
             out.extend(d);
         }
         Ok(out)
@@ -274,7 +361,10 @@ impl Lower<'_> {
     fn load_constant(&mut self, space: Space, offset: u32, leaf: &Leaf) -> Result<Vec<Reg>> {
         let at = offset.saturating_add(leaf.offset);
         let input = |at: u32| match space {
-            Space::Binding(binding) => Input::Constant { binding, offset: at & !3 },
+            Space::Binding(binding) => Input::Constant {
+                binding,
+                offset: at & !3,
+            },
             Space::Immediate | Space::Workgroup => Input::Immediate(at / 4),
         };
         let low = self.input(input(at));
@@ -294,15 +384,28 @@ impl Lower<'_> {
             if pointer.is_dynamic() {
                 let (lists, index) = self.candidates(pointer, value.len())?;
                 for (into, v) in lists.into_iter().zip(value) {
-                    self.emit(Op::Put { into, index, v: *v, masked: false })?;
+                    self.emit(Op::Put {
+                        into,
+                        index,
+                        v: *v,
+                        masked: false,
+                    })?;
                 }
                 return Ok(());
             }
-            let targets: Vec<Reg> =
-                regs.iter().skip(pointer.offset as usize).take(value.len()).copied().collect();
+            let targets: Vec<Reg> = regs
+                .iter()
+                .skip(pointer.offset as usize)
+                .take(value.len())
+                .copied()
+                .collect();
             // Values are copies, so no target is a source of a later one.
             for (d, a) in targets.into_iter().zip(value) {
-                self.emit(Op::Mov { d, a: *a, masked: false })?;
+                self.emit(Op::Mov {
+                    d,
+                    a: *a,
+                    masked: false,
+                })?;
             }
             return Ok(());
         }
@@ -312,14 +415,21 @@ impl Lower<'_> {
             let (now, later) = rest.split_at_checked(words).unwrap_or((rest, &[]));
             rest = later;
             let at = self.address(pointer, offset)?;
-            self.emit(Op::Store { v: now.to_vec(), at, half })?;
+            self.emit(Op::Store {
+                v: now.to_vec(),
+                at,
+                half,
+            })?;
         }
         Ok(())
     }
 }
 
 fn for_values<T>(lower: &Lower<'_>, found: Option<T>) -> Result<T> {
-    found.map_or_else(|| lower.refuse("value", "it is too large, or has no fixed size"), Ok)
+    found.map_or_else(
+        || lower.refuse("value", "it is too large, or has no fixed size"),
+        Ok,
+    )
 }
 
 /// Accesses that cover leaves: byte offset, words (at most 4), and whether it is one `f16`.
@@ -327,7 +437,11 @@ fn pieces(leaves: &[Leaf], layout: Layout) -> Vec<(u32, usize, bool)> {
     let mut out: Vec<(u32, usize, bool)> = Vec::new();
     for leaf in leaves {
         let words = scalar_words(leaf.scalar);
-        let offset = if layout == Layout::Flat { leaf.offset * 4 } else { leaf.offset };
+        let offset = if layout == Layout::Flat {
+            leaf.offset * 4
+        } else {
+            leaf.offset
+        };
         if layout == Layout::Host && leaf.scalar.width == 2 {
             out.push((offset, 1, true));
             continue;
@@ -335,7 +449,9 @@ fn pieces(leaves: &[Leaf], layout: Layout) -> Vec<(u32, usize, bool)> {
         for word in 0..words {
             let at = offset + word * 4;
             match out.last_mut() {
-                Some((start, len, false)) if *len < 4 && *start + *len as u32 * 4 == at => *len += 1,
+                Some((start, len, false)) if *len < 4 && *start + *len as u32 * 4 == at => {
+                    *len += 1
+                }
                 _ => out.push((at, 1, false)),
             }
         }

@@ -18,11 +18,17 @@ impl<'a> Lower<'a> {
                 let inner = super::control::statements(block);
                 self.run(&inner)
             }
-            Statement::If { condition, accept, reject } => self.branch(*condition, accept, reject),
+            Statement::If {
+                condition,
+                accept,
+                reject,
+            } => self.branch(*condition, accept, reject),
             Statement::Switch { selector, cases } => self.switch(*selector, cases),
-            Statement::Loop { body, continuing, break_if } => {
-                self.repeat(body, continuing, *break_if)
-            }
+            Statement::Loop {
+                body,
+                continuing,
+                break_if,
+            } => self.repeat(body, continuing, *break_if),
             // All invocations run in lockstep: every write is seen by the operation after it.
             Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => Ok(()),
             Statement::Store { pointer, value } => {
@@ -33,9 +39,12 @@ impl<'a> Lower<'a> {
                 }
                 self.store(&pointer, &value)
             }
-            Statement::Atomic { pointer, fun, value, result } => {
-                self.atomic(*pointer, fun, *value, *result)
-            }
+            Statement::Atomic {
+                pointer,
+                fun,
+                value,
+                result,
+            } => self.atomic(*pointer, fun, *value, *result),
             Statement::WorkGroupUniformLoad { pointer, result } => {
                 let pointer = self.pointer(*pointer)?;
                 let mut value = Vec::new();
@@ -47,7 +56,11 @@ impl<'a> Lower<'a> {
                 self.set(*result, value);
                 Ok(())
             }
-            Statement::Call { function, arguments, result } => {
+            Statement::Call {
+                function,
+                arguments,
+                result,
+            } => {
                 let value = self.inline(*function, arguments)?;
                 if let Some(result) = result {
                     self.set(*result, value);
@@ -55,12 +68,17 @@ impl<'a> Lower<'a> {
                 Ok(())
             }
             Statement::SubgroupBallot { result, predicate } => self.ballot(*result, *predicate),
-            Statement::SubgroupGather { mode, argument, result } => {
-                self.gather(*mode, *argument, *result)
-            }
-            Statement::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
-                self.collective(*op, *collective_op, *argument, *result)
-            }
+            Statement::SubgroupGather {
+                mode,
+                argument,
+                result,
+            } => self.gather(*mode, *argument, *result),
+            Statement::SubgroupCollectiveOperation {
+                op,
+                collective_op,
+                argument,
+                result,
+            } => self.collective(*op, *collective_op, *argument, *result),
             Statement::CooperativeStore { target, data } => self.matrix_store(*target, data),
             Statement::Return { .. } | Statement::Break | Statement::Continue => {
                 self.refuse("jump", "it is in an unexpected place")

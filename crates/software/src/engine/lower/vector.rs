@@ -25,7 +25,11 @@ impl Lower<'_> {
             return vec![self.bits(bits as u32), self.bits((bits >> 32) as u32)];
         }
         let value = value as f32;
-        vec![self.f32(if scalar.width == 2 { half::f16::from_f32(value).to_f32() } else { value })]
+        vec![self.f32(if scalar.width == 2 {
+            half::f16::from_f32(value).to_f32()
+        } else {
+            value
+        })]
     }
 
     fn root(&mut self, scalar: Scalar, a: &[Reg]) -> Result<Vec<Reg>> {
@@ -51,8 +55,10 @@ impl Lower<'_> {
             M::Cross => {
                 let mut out = Vec::new();
                 for (i, j) in [(1, 2), (2, 0), (0, 1)] {
-                    let left = self.component(Op::Multiply, scalar, nth(a, i, words), nth(b, j, words))?;
-                    let right = self.component(Op::Multiply, scalar, nth(a, j, words), nth(b, i, words))?;
+                    let left =
+                        self.component(Op::Multiply, scalar, nth(a, i, words), nth(b, j, words))?;
+                    let right =
+                        self.component(Op::Multiply, scalar, nth(a, j, words), nth(b, i, words))?;
                     out.extend(self.component(Op::Subtract, scalar, &left, &right)?);
                 }
                 out
@@ -75,7 +81,9 @@ impl Lower<'_> {
                 let d = self.dot(scalar, b, c)?;
                 let zero = self.float(scalar, 0.0);
                 let less = self.component(Op::Less, scalar, &d, &zero)?;
-                let Some(less) = less.first().copied() else { return Ok(None) };
+                let Some(less) = less.first().copied() else {
+                    return Ok(None);
+                };
                 let mut out = Vec::new();
                 for (i, reg) in a.iter().enumerate() {
                     let last = i % words == words - 1;
@@ -106,7 +114,9 @@ impl Lower<'_> {
                 let value = self.each(Op::Subtract, scalar, &left, &right)?;
                 let zero = self.float(scalar, 0.0);
                 let none = self.component(Op::Less, scalar, &k, &zero)?;
-                let Some(none) = none.first().copied() else { return Ok(None) };
+                let Some(none) = none.first().copied() else {
+                    return Ok(None);
+                };
                 let nothing = self.bits(0);
                 let mut out = Vec::new();
                 for reg in value {
@@ -162,13 +172,25 @@ impl Lower<'_> {
     }
 
     /// Clamps a component as `min(max(x, low), high)`.
-    pub(super) fn clamp(&mut self, scalar: Scalar, x: &[Reg], low: &[Reg], high: &[Reg]) -> Result<Vec<Reg>> {
+    pub(super) fn clamp(
+        &mut self,
+        scalar: Scalar,
+        x: &[Reg],
+        low: &[Reg],
+        high: &[Reg],
+    ) -> Result<Vec<Reg>> {
         let raised = self.extreme(M::Max, scalar, x, low)?;
         self.extreme(M::Min, scalar, &raised, high)
     }
 
     /// `min` or `max` of a component.
-    pub(super) fn extreme(&mut self, fun: M, scalar: Scalar, x: &[Reg], y: &[Reg]) -> Result<Vec<Reg>> {
+    pub(super) fn extreme(
+        &mut self,
+        fun: M,
+        scalar: Scalar,
+        x: &[Reg],
+        y: &[Reg],
+    ) -> Result<Vec<Reg>> {
         use naga::ScalarKind as Kind;
         if scalar.width == 8 {
             return self.wide_math(fun, scalar, &[x, y]);

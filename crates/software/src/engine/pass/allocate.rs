@@ -24,17 +24,26 @@ struct Spans {
 
 /// Gives places to all registers.
 pub(super) fn allocate(code: &mut Code, homes: &Homes, varying: &[bool]) {
-    let mut spans = Spans { spans: vec![None; code.registers as usize], ..Spans::default() };
+    let mut spans = Spans {
+        spans: vec![None; code.registers as usize],
+        ..Spans::default()
+    };
     spans.block(&mut code.block);
     let end = spans.at + 2;
     for (reg, _) in &code.inputs {
         if let Some(slot) = spans.spans.get_mut(reg.index()) {
-            *slot = Some(Span { first: 0, last: end });
+            *slot = Some(Span {
+                first: 0,
+                last: end,
+            });
         }
     }
     for (span, carried) in spans.spans.iter_mut().zip(&homes.carried) {
         if let (Some(span), true) = (span, *carried) {
-            *span = Span { first: 0, last: end };
+            *span = Span {
+                first: 0,
+                last: end,
+            };
         }
     }
     let mut order: Vec<(u32, u32, u32)> = Vec::new();
@@ -71,26 +80,38 @@ pub(super) fn allocate(code: &mut Code, homes: &Homes, varying: &[bool]) {
     }
     code.slots = slots;
     code.uniforms = uniforms;
-    super::each_use(&mut code.block, &mut |reg, _| *reg = place_of(&places, *reg));
+    super::each_use(&mut code.block, &mut |reg, _| {
+        *reg = place_of(&places, *reg)
+    });
     for (reg, _) in &mut code.inputs {
         *reg = place_of(&places, *reg);
     }
 }
 
 fn place_of(places: &[Reg], reg: Reg) -> Reg {
-    places.get(reg.index()).copied().unwrap_or(Reg(Reg::UNIFORM))
+    places
+        .get(reg.index())
+        .copied()
+        .unwrap_or(Reg(Reg::UNIFORM))
 }
 
 impl Spans {
     /// A use at half-step `at`.
     fn touch(&mut self, reg: Reg, at: u32) {
-        let Some(slot) = self.spans.get_mut(reg.index()) else { return };
+        let Some(slot) = self.spans.get_mut(reg.index()) else {
+            return;
+        };
         match slot {
             Some(span) => {
                 span.first = span.first.min(at);
                 span.last = span.last.max(at);
             }
-            None => *slot = Some(Span { first: at, last: at }),
+            None => {
+                *slot = Some(Span {
+                    first: at,
+                    last: at,
+                })
+            }
         }
         for (_, used) in &mut self.loops {
             used.push(reg);
@@ -140,7 +161,9 @@ impl Spans {
     /// in all of it.
     fn close(&mut self) {
         let end = self.at;
-        let Some((start, used)) = self.loops.pop() else { return };
+        let Some((start, used)) = self.loops.pop() else {
+            return;
+        };
         for reg in used {
             if let Some(Some(span)) = self.spans.get_mut(reg.index()) {
                 if span.first <= start {

@@ -19,7 +19,11 @@ struct Copies {
 pub(super) fn propagate(code: &mut Code) {
     let writes = count_writes(code);
     let versions = vec![0; writes.len()];
-    let mut copies = Copies { writes, versions, sources: HashMap::new() };
+    let mut copies = Copies {
+        writes,
+        versions,
+        sources: HashMap::new(),
+    };
     copies.block(&mut code.block);
 }
 

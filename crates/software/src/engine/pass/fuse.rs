@@ -45,8 +45,10 @@ impl Latest {
                 }
             }
         });
-        if !matches!(op, Op::Mov { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. })
-            && !op.is_pure()
+        if !matches!(
+            op,
+            Op::Mov { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. }
+        ) && !op.is_pure()
         {
             self.control = Some(at);
         }
@@ -74,15 +76,29 @@ fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]
     let mut products: HashMap<Reg, (usize, Reg, Reg)> = HashMap::new();
     let mut gone = vec![false; code.len()];
     for (at, op) in code.iter_mut().enumerate() {
-        if let Op::Bin { op: Bin::AddF, d, a, b } = *op {
+        if let Op::Bin {
+            op: Bin::AddF,
+            d,
+            a,
+            b,
+        } = *op
+        {
             for (product, other) in [(a, b), (b, a)] {
-                let Some((from, x, y)) = products.get(&product).copied() else { continue };
+                let Some((from, x, y)) = products.get(&product).copied() else {
+                    continue;
+                };
                 let moved = latest.written_after(x, from) || latest.written_after(y, from);
                 let widened = get(varying, d) && !get(varying, product);
                 if moved || widened || product == other {
                     continue;
                 }
-                *op = Op::Tri { op: Tri::MulAdd, d, a: x, b: y, c: other };
+                *op = Op::Tri {
+                    op: Tri::MulAdd,
+                    d,
+                    a: x,
+                    b: y,
+                    c: other,
+                };
                 products.remove(&product);
                 if let Some(gone) = gone.get_mut(from) {
                     *gone = true;
@@ -90,7 +106,13 @@ fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]
                 break;
             }
         }
-        if let Op::Bin { op: Bin::MulF, d, a, b } = *op {
+        if let Op::Bin {
+            op: Bin::MulF,
+            d,
+            a,
+            b,
+        } = *op
+        {
             if single(d) {
                 products.insert(d, (at, a, b));
             }
@@ -104,15 +126,27 @@ fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
     let mut latest = Latest::default();
     let mut gone = vec![false; code.len()];
     for at in 0..code.len() {
-        let Some((before, rest)) = code.split_at_mut_checked(at) else { break };
+        let Some((before, rest)) = code.split_at_mut_checked(at) else {
+            break;
+        };
         let Some(op) = rest.first_mut() else { break };
-        if let Op::Mov { d, a, masked: false } = *op {
+        if let Op::Mov {
+            d,
+            a,
+            masked: false,
+        } = *op
+        {
             let made = latest.write.get(&a).copied();
-            if let (Some(from), true, true) = (made, single(a), get(varying, a) == get(varying, d)) {
+            if let (Some(from), true, true) = (made, single(a), get(varying, a) == get(varying, d))
+            {
                 if let Some(maker) = before.get_mut(from) {
                     let fits = matches!(
                         maker,
-                        Op::Un { .. } | Op::Bin { .. } | Op::Tri { .. } | Op::Load { .. } | Op::Pick { .. }
+                        Op::Un { .. }
+                            | Op::Bin { .. }
+                            | Op::Tri { .. }
+                            | Op::Load { .. }
+                            | Op::Pick { .. }
                     );
                     let mut twice = 0;
                     maker.each(&mut |reg, used| {

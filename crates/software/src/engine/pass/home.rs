@@ -115,11 +115,16 @@ pub(super) fn find(code: &mut Code) -> Homes {
     let mut tree = Tree::default();
     let root = tree.add(0, Kind::Root);
     let mut accesses: Vec<Vec<Access>> = vec![Vec::new(); code.registers as usize];
-    walk(&mut code.block, root, &mut tree, &mut |place, reg, whole| {
-        if let Some(list) = accesses.get_mut(reg.index()) {
-            list.push(Access { place, whole });
-        }
-    });
+    walk(
+        &mut code.block,
+        root,
+        &mut tree,
+        &mut |place, reg, whole| {
+            if let Some(list) = accesses.get_mut(reg.index()) {
+                list.push(Access { place, whole });
+            }
+        },
+    );
     let mut home = Vec::with_capacity(accesses.len());
     let mut carried = vec![false; accesses.len()];
     let mut dead = vec![false; accesses.len()];
@@ -146,7 +151,11 @@ pub(super) fn find(code: &mut Code) -> Homes {
         }
     }
     remove_first(&mut code.block, &mut dead);
-    Homes { home, carried, places: tree.parent.len() }
+    Homes {
+        home,
+        carried,
+        places: tree.parent.len(),
+    }
 }
 
 /// The home of a register with these accesses, and whether it is written first thing there.
@@ -154,9 +163,12 @@ fn settle(tree: &Tree, list: &[Access]) -> (usize, bool) {
     let Some(first) = list.first() else {
         return (0, false);
     };
-    let join = list.iter().fold(first.place, |at, access| tree.join(at, access.place));
+    let join = list
+        .iter()
+        .fold(first.place, |at, access| tree.join(at, access.place));
     if tree.kind(join) == Kind::Loop {
-        let written = first.whole && tree.kind(first.place) == Kind::Body && tree.up(first.place) == join;
+        let written =
+            first.whole && tree.kind(first.place) == Kind::Body && tree.up(first.place) == join;
         return if written { (join, true) } else { (0, false) };
     }
     if !first.whole || first.place != join {
@@ -184,7 +196,11 @@ fn walk(
     for op in block {
         op.each(&mut |reg, used| note(place, *reg, used == Use::Write));
         let (kinds, whole_loop) = kinds(op);
-        let parent = if whole_loop { tree.add(place, Kind::Loop) } else { place };
+        let parent = if whole_loop {
+            tree.add(place, Kind::Loop)
+        } else {
+            place
+        };
         for ((inner, last), kind) in op.blocks_mut().into_iter().zip(kinds) {
             let inside = tree.add(parent, *kind);
             walk(inner, inside, tree, note);

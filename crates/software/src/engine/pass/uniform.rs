@@ -93,10 +93,18 @@ impl Analysis<'_> {
 
     /// A jump from `place` to target `id`; everything that it crosses loses some invocations.
     fn jump(&mut self, id: u32, place: usize, some: bool, continues: bool) {
-        let crossed: Vec<Target> =
-            self.targets.iter().copied().filter(|target| target.id >= id).collect();
+        let crossed: Vec<Target> = self
+            .targets
+            .iter()
+            .copied()
+            .filter(|target| target.id >= id)
+            .collect();
         for target in crossed {
-            let reach = if continues && target.id == id { target.body } else { target.whole };
+            let reach = if continues && target.id == id {
+                target.body
+            } else {
+                target.whole
+            };
             if some || self.level(place) > self.level(reach) {
                 self.diverge(reach);
             }
@@ -176,7 +184,11 @@ impl Analysis<'_> {
             }
             if let (Some(id), 0) = (id, i) {
                 let whole = if whole_loop { parent } else { inside };
-                self.targets.push(Target { id, whole, body: inside });
+                self.targets.push(Target {
+                    id,
+                    whole,
+                    body: inside,
+                });
             }
             self.block(inner, inside);
             if last.is_some_and(|last| get(&self.varying, *last)) {

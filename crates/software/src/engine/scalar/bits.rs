@@ -1,13 +1,17 @@
 //! Bit fields, exponents, and products of packed bytes.
 
-use super::float::f;
 use super::Fun;
+use super::float::f;
 
 /// The highest bit that differs from the sign; all ones for 0 and -1.
 #[inline(always)]
 pub(in crate::engine) fn first_leading_signed(x: u32) -> u32 {
     let folded = x ^ ((x as i32) >> 31) as u32;
-    if folded == 0 { !0 } else { 31 - folded.leading_zeros() }
+    if folded == 0 {
+        !0
+    } else {
+        31 - folded.leading_zeros()
+    }
 }
 
 /// Offset and count of a bit field, within the word.
@@ -23,7 +27,14 @@ fn mask(count: u32) -> u32 {
 /// `extractBits(x, offset, count)` for `u32`.
 pub(in crate::engine) const EXTRACT_U: Fun = Fun(|a| {
     let (offset, count) = field(a[1], a[2]);
-    [if count == 0 { 0 } else { (a[0] >> offset) & mask(count) }, 0]
+    [
+        if count == 0 {
+            0
+        } else {
+            (a[0] >> offset) & mask(count)
+        },
+        0,
+    ]
 });
 
 /// `extractBits(x, offset, count)` for `i32`.
@@ -49,7 +60,10 @@ pub(in crate::engine) const INSERT: Fun = Fun(|a| {
 /// `ldexp(x, exponent)`.
 pub(in crate::engine) const LDEXP: Fun = Fun(|a| {
     let exponent = (a[1] as i32).clamp(-2000, 2000);
-    [((f64::from(f(a[0])) * 2f64.powi(exponent.clamp(-1000, 1000))) as f32).to_bits(), 0]
+    [
+        ((f64::from(f(a[0])) * 2f64.powi(exponent.clamp(-1000, 1000))) as f32).to_bits(),
+        0,
+    ]
 });
 
 /// `frexp(x)`: fraction and exponent.
@@ -67,7 +81,9 @@ pub(in crate::engine) const FREXP: Fun = Fun(|a| {
 /// `dot4I8Packed(a, b)`.
 pub(in crate::engine) const DOT4_I8: Fun = Fun(|a| {
     let pairs = a[0].to_le_bytes().into_iter().zip(a[1].to_le_bytes());
-    let sum: i32 = pairs.map(|(x, y)| i32::from(x as i8) * i32::from(y as i8)).sum();
+    let sum: i32 = pairs
+        .map(|(x, y)| i32::from(x as i8) * i32::from(y as i8))
+        .sum();
     [sum as u32, 0]
 });
 
@@ -93,7 +109,6 @@ float_functions! {
     ASINH => |x| x.asinh();
     ACOSH => |x| x.acosh();
     ATANH => |x| x.atanh();
-    FROM_HALF => |x| f(super::float::f32_from_half(x.to_bits()));
 }
 
 #[cfg(test)]
@@ -133,14 +148,26 @@ mod tests {
 
     #[test]
     fn leading_bits_of_signed_words() {
-        for (x, bit) in [(0, !0), (!0, !0), (1, 0), (-2i32 as u32, 0), (i32::MIN as u32, 30)] {
+        for (x, bit) in [
+            (0, !0),
+            (!0, !0),
+            (1, 0),
+            (-2i32 as u32, 0),
+            (i32::MIN as u32, 30),
+        ] {
             assert_eq!(first_leading_signed(x), bit);
         }
     }
 
     #[test]
     fn products_of_bytes() {
-        assert_eq!(call(DOT4_I8, &[0x80ff_0102, 0x0101_0203])[0] as i32, -128 - 1 + 2 + 6);
-        assert_eq!(call(DOT4_U8, &[0x80ff_0102, 0x0101_0203])[0], 128 + 255 + 2 + 6);
+        assert_eq!(
+            call(DOT4_I8, &[0x80ff_0102, 0x0101_0203])[0] as i32,
+            -128 - 1 + 2 + 6
+        );
+        assert_eq!(
+            call(DOT4_U8, &[0x80ff_0102, 0x0101_0203])[0],
+            128 + 255 + 2 + 6
+        );
     }
 }

@@ -30,7 +30,11 @@ pub(in crate::engine) fn round(x: f32) -> f32 {
 pub(in crate::engine) fn trunc(x: f32) -> f32 {
     let magnitude = x.abs();
     let rounded = (magnitude + INTEGERS) - INTEGERS;
-    let below = if rounded > magnitude { rounded - 1.0 } else { rounded };
+    let below = if rounded > magnitude {
+        rounded - 1.0
+    } else {
+        rounded
+    };
     let small = keep_sign(below, x);
     if magnitude < INTEGERS { small } else { x }
 }
@@ -90,7 +94,8 @@ pub(in crate::engine) fn exp2(x: f32) -> f32 {
     let p = 1.0
         + r * (0.693_147_2
             + r * (0.240_226_5
-                + r * (0.055_504_11 + r * (0.009_618_129 + r * (0.001_333_355_8 + r * 0.000_154_035_3)))));
+                + r * (0.055_504_11
+                    + r * (0.009_618_129 + r * (0.001_333_355_8 + r * 0.000_154_035_3)))));
     let y = scale(p, n);
     if x.is_nan() { x } else { y }
 }
@@ -130,7 +135,11 @@ pub(in crate::engine) fn round_half(bits: u32) -> u32 {
     let least = 0x3880_0000; // 2^-14
     let unit = f((if exponent < least { least } else { exponent }).wrapping_add(13 << 23));
     let rounded = (magnitude + unit) - unit;
-    let limited = if magnitude >= 65_520.0 { f32::INFINITY } else { rounded };
+    let limited = if magnitude >= 65_520.0 {
+        f32::INFINITY
+    } else {
+        rounded
+    };
     let kept = keep_sign(limited, x).to_bits();
     if x.is_nan() { bits } else { kept }
 }
@@ -153,16 +162,25 @@ mod tests {
             assert_eq!(floor(x), x.floor(), "floor {x}");
             assert_eq!(ceil(x), x.ceil(), "ceil {x}");
             assert_eq!(trunc(x).to_bits(), x.trunc().to_bits(), "trunc {x}");
-            assert_eq!(round(x).to_bits(), x.round_ties_even().to_bits(), "round {x}");
+            assert_eq!(
+                round(x).to_bits(),
+                x.round_ties_even().to_bits(),
+                "round {x}"
+            );
         }
     }
 
     #[test]
     fn half_rounding_agrees_with_half() {
-        for x in samples().chain([65_504.0, 65_519.9, 65_520.0, 1e-8, 2.98e-8, 2.981e-8, 6.1e-5]) {
+        for x in samples().chain([
+            65_504.0, 65_519.9, 65_520.0, 1e-8, 2.98e-8, 2.981e-8, 6.1e-5,
+        ]) {
             let expected = half::f16::from_f32(x).to_f32();
             let got = f(round_half(x.to_bits()));
-            assert!(got == expected || (got.is_nan() && expected.is_nan()), "{x}: {got} {expected}");
+            assert!(
+                got == expected || (got.is_nan() && expected.is_nan()),
+                "{x}: {got} {expected}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! Packing into 32-bit words and unpacking.
 
-use super::float::{f, f32_from_half, half_from_f32};
 use super::Fun;
+use super::float::{f, f32_from_half, half_from_f32};
 
 /// Four `f32` to bytes.
 fn bytes(a: &[u32; 8], convert: fn(f32) -> u8) -> [u32; 2] {
@@ -14,15 +14,23 @@ fn halves(a: &[u32; 8], convert: fn(u32) -> u32) -> [u32; 2] {
     [(convert(a[0]) & 0xffff) | (convert(a[1]) << 16), 0]
 }
 
-pub(in crate::engine) const PACK_4X8_SNORM: Fun =
-    Fun(|a| bytes(a, |v| (v.clamp(-1.0, 1.0) * 127.0 + 0.5).floor() as i8 as u8));
+pub(in crate::engine) const PACK_4X8_SNORM: Fun = Fun(|a| {
+    bytes(a, |v| {
+        (v.clamp(-1.0, 1.0) * 127.0 + 0.5).floor() as i8 as u8
+    })
+});
 pub(in crate::engine) const PACK_4X8_UNORM: Fun =
     Fun(|a| bytes(a, |v| (v.clamp(0.0, 1.0) * 255.0 + 0.5).floor() as u8));
 pub(in crate::engine) const PACK_2X16_SNORM: Fun = Fun(|a| {
-    halves(a, |v| (f(v).clamp(-1.0, 1.0) * 32_767.0 + 0.5).floor() as i16 as u16 as u32)
+    halves(a, |v| {
+        (f(v).clamp(-1.0, 1.0) * 32_767.0 + 0.5).floor() as i16 as u16 as u32
+    })
 });
-pub(in crate::engine) const PACK_2X16_UNORM: Fun =
-    Fun(|a| halves(a, |v| u32::from((f(v).clamp(0.0, 1.0) * 65_535.0 + 0.5).floor() as u16)));
+pub(in crate::engine) const PACK_2X16_UNORM: Fun = Fun(|a| {
+    halves(a, |v| {
+        u32::from((f(v).clamp(0.0, 1.0) * 65_535.0 + 0.5).floor() as u16)
+    })
+});
 pub(in crate::engine) const PACK_2X16_FLOAT: Fun = Fun(|a| halves(a, half_from_f32));
 
 /// Low bytes of four words.
@@ -32,11 +40,17 @@ pub(in crate::engine) const PACK_4X8: Fun = Fun(|a| {
 });
 pub(in crate::engine) const PACK_4X_I8_CLAMP: Fun = Fun(|a| {
     let [x, y, z, w, ..] = *a;
-    [u32::from_le_bytes([x, y, z, w].map(|v| (v as i32).clamp(-128, 127) as u8)), 0]
+    [
+        u32::from_le_bytes([x, y, z, w].map(|v| (v as i32).clamp(-128, 127) as u8)),
+        0,
+    ]
 });
 pub(in crate::engine) const PACK_4X_U8_CLAMP: Fun = Fun(|a| {
     let [x, y, z, w, ..] = *a;
-    [u32::from_le_bytes([x, y, z, w].map(|v| v.min(255) as u8)), 0]
+    [
+        u32::from_le_bytes([x, y, z, w].map(|v| v.min(255) as u8)),
+        0,
+    ]
 });
 
 /// The second operand says which byte of the first.
@@ -58,8 +72,7 @@ pub(in crate::engine) const UNPACK_8_UNORM: Fun = Fun(|a| float(f32::from(byte(a
 pub(in crate::engine) const UNPACK_16_SNORM: Fun =
     Fun(|a| float((f32::from(short(a) as i16) / 32_767.0).max(-1.0)));
 pub(in crate::engine) const UNPACK_16_UNORM: Fun = Fun(|a| float(f32::from(short(a)) / 65_535.0));
-pub(in crate::engine) const UNPACK_16_FLOAT: Fun =
-    Fun(|a| [f32_from_half(u32::from(short(a))), 0]);
+pub(in crate::engine) const UNPACK_16_FLOAT: Fun = Fun(|a| [f32_from_half(u32::from(short(a))), 0]);
 pub(in crate::engine) const UNPACK_I8: Fun = Fun(|a| [i32::from(byte(a) as i8) as u32, 0]);
 pub(in crate::engine) const UNPACK_U8: Fun = Fun(|a| [u32::from(byte(a)), 0]);
 
@@ -74,11 +87,26 @@ mod tests {
 
     #[test]
     fn packs_as_the_specification_says() {
-        assert_eq!((PACK_4X8_SNORM.0)(&words([1.0, -1.0, 0.0, -2.0]))[0], 0x8100_817f);
-        assert_eq!((PACK_4X8_UNORM.0)(&words([1.0, 0.5, 0.0, 2.0]))[0], 0xff00_80ff);
-        assert_eq!((PACK_2X16_SNORM.0)(&words([1.0, -1.0, 0.0, 0.0]))[0], 0x8001_7fff);
-        assert_eq!((PACK_2X16_UNORM.0)(&words([1.0, 0.0, 0.0, 0.0]))[0], 0x0000_ffff);
-        assert_eq!((PACK_2X16_FLOAT.0)(&words([1.0, -2.0, 0.0, 0.0]))[0], 0xc000_3c00);
+        assert_eq!(
+            (PACK_4X8_SNORM.0)(&words([1.0, -1.0, 0.0, -2.0]))[0],
+            0x8100_817f
+        );
+        assert_eq!(
+            (PACK_4X8_UNORM.0)(&words([1.0, 0.5, 0.0, 2.0]))[0],
+            0xff00_80ff
+        );
+        assert_eq!(
+            (PACK_2X16_SNORM.0)(&words([1.0, -1.0, 0.0, 0.0]))[0],
+            0x8001_7fff
+        );
+        assert_eq!(
+            (PACK_2X16_UNORM.0)(&words([1.0, 0.0, 0.0, 0.0]))[0],
+            0x0000_ffff
+        );
+        assert_eq!(
+            (PACK_2X16_FLOAT.0)(&words([1.0, -2.0, 0.0, 0.0]))[0],
+            0xc000_3c00
+        );
         let signed = [(-1i32) as u32, 300, (-300i32) as u32, 5, 0, 0, 0, 0];
         assert_eq!((PACK_4X8.0)(&signed)[0], 0x05d4_2cff);
         assert_eq!((PACK_4X_I8_CLAMP.0)(&signed)[0], 0x0580_7fff);

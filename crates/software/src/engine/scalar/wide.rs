@@ -118,11 +118,13 @@ pub(in crate::engine) fn math(fun: naga::MathFunction, kind: Kind) -> Option<Fun
         (M::Abs, Kind::Float) => |a| float(d(a, 0).abs()),
         (M::Min, Kind::Float) => |a| float(if d(a, 1) < d(a, 0) { d(a, 1) } else { d(a, 0) }),
         (M::Max, Kind::Float) => |a| float(if d(a, 0) < d(a, 1) { d(a, 1) } else { d(a, 0) }),
-        (M::Sign, Kind::Float) => |a| float(match d(a, 0) {
-            x if x > 0.0 => 1.0,
-            x if x < 0.0 => -1.0,
-            _ => 0.0,
-        }),
+        (M::Sign, Kind::Float) => |a| {
+            float(match d(a, 0) {
+                x if x > 0.0 => 1.0,
+                x if x < 0.0 => -1.0,
+                _ => 0.0,
+            })
+        },
         (M::Saturate, Kind::Float) => |a| float(d(a, 0).max(0.0).min(1.0)),
         (M::Floor, _) => |a| float(d(a, 0).floor()),
         (M::Ceil, _) => |a| float(d(a, 0).ceil()),
@@ -191,11 +193,17 @@ mod tests {
         let add = binary(Op::Add, Kind::Uint).unwrap();
         assert_eq!((add.0)(&words(0xffff_ffff, 1)), [0, 1]);
         let divide = binary(Op::Divide, Kind::Sint).unwrap();
-        assert_eq!((divide.0)(&words(i64::MIN as u64, -1i64 as u64)), out(1 << 63));
+        assert_eq!(
+            (divide.0)(&words(i64::MIN as u64, -1i64 as u64)),
+            out(1 << 63)
+        );
         assert_eq!((divide.0)(&words(7, 0)), [7, 0]);
         let less = binary(Op::Less, Kind::Sint).unwrap();
         assert_eq!((less.0)(&words(-1i64 as u64, 0))[0], !0);
-        assert_eq!((binary(Op::Less, Kind::Uint).unwrap().0)(&words(-1i64 as u64, 0))[0], 0);
+        assert_eq!(
+            (binary(Op::Less, Kind::Uint).unwrap().0)(&words(-1i64 as u64, 0))[0],
+            0
+        );
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use super::{LIMITS, RunLimits, compile, map, run, run_with};
 
 fn inputs() -> Vec<u32> {
-    (0..100u32).map(|i| i.wrapping_mul(2_654_435_761) % 97).collect()
+    (0..100u32)
+        .map(|i| i.wrapping_mul(2_654_435_761) % 97)
+        .collect()
 }
 
 /// Runs `body` over the inputs and compares with `expected(x, y, i)`.
@@ -12,7 +14,11 @@ fn check(body: &str, expected: impl Fn(u32, u32, u32) -> u32) {
     let b: Vec<u32> = a.iter().rev().copied().collect();
     let got = map("u32", body, &a, &b);
     for (i, value) in got.iter().enumerate() {
-        assert_eq!(*value, expected(a[i], b[i], i as u32), "invocation {i} of {body}");
+        assert_eq!(
+            *value,
+            expected(a[i], b[i], i as u32),
+            "invocation {i} of {body}"
+        );
     }
 }
 
@@ -188,10 +194,13 @@ fn a_runaway_loop_is_stopped_at_its_line() {
          @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {
             var k = 0u;
             while out[i] == 0u { k++; }
-            out[i] = k;
+            out[i] = k + 1u;
          }",
     );
-    let limits = RunLimits { threads: 2, steps: Some(10_000) };
+    let limits = RunLimits {
+        threads: 2,
+        steps: Some(10_000),
+    };
     let trap = run_with(&program, &[&[0; 32]], &[], [4, 1, 1], &limits).unwrap_err();
     assert_eq!(trap.line, 4);
     assert!(run_with(&program, &[&[1; 32]], &[], [4, 1, 1], &limits).is_ok());

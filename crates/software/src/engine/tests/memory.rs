@@ -42,7 +42,11 @@ fn outside_reads_are_zero_and_outside_writes_are_dropped() {
             two.a[i] = 7u;
         }";
     let got = run(source, &[&[1, 2, 3, 4, 5, 6, 7, 8], &[0; 8]], 1);
-    assert_eq!(got[0], [7, 7, 7, 7, 5, 6, 7, 8], "the neighbour array stays");
+    assert_eq!(
+        got[0],
+        [7, 7, 7, 7, 5, 6, 7, 8],
+        "the neighbour array stays"
+    );
     assert_eq!(got[1][..2], [1 + 100, 2 + 200]);
     assert_eq!(got[1][2] % 100, 3);
     assert_eq!(got[1][5] % 100, 0);
@@ -92,12 +96,24 @@ fn uniforms_immediates_and_overrides() {
             tile[l.x] = l.x * FACTOR; workgroupBarrier();
             out[w.x * SIZE + l.x] = tile[SIZE - 1u - l.x] + p.list[l.x % 2u][l.x % 4u] + im.y + u32(p.scale.z) + n.x * 1000u;
         }";
-    let program = compile_for(source, &Profile::nvidia(), &[("FACTOR", 2.0), ("SIZE", 8.0)]).unwrap();
+    let program = compile_for(
+        source,
+        &Profile::nvidia(),
+        &[("FACTOR", 2.0), ("SIZE", 8.0)],
+    )
+    .unwrap();
     assert_eq!(program.workgroup_size(), [8, 1, 1]);
     let mut uniform = bits(&[0.0, 0.0, 6.0, 0.0]);
     uniform.extend([10, 11, 12, 13, 20, 21, 22, 23]);
     let immediates = [0, 0, 0, 0, 100, 0, 0, 0];
-    let got = run_with(&program, &[&uniform, &[0; 16]], &immediates, [2, 1, 1], &LIMITS).unwrap();
+    let got = run_with(
+        &program,
+        &[&uniform, &[0; 16]],
+        &immediates,
+        [2, 1, 1],
+        &LIMITS,
+    )
+    .unwrap();
     for i in 0..16u32 {
         let l = i % 8;
         let list = [[10, 11, 12, 13], [20, 21, 22, 23]];
@@ -152,7 +168,11 @@ fn vectors_at_every_offset() {
         let got = run(&source, &[&words, &zeros], 2).remove(1);
         for i in 0..99u32 {
             for c in 0..width {
-                assert_eq!(got[(i * stride + c) as usize], (i + 1) * stride + c + c, "{i} {c}");
+                assert_eq!(
+                    got[(i * stride + c) as usize],
+                    (i + 1) * stride + c + c,
+                    "{i} {c}"
+                );
             }
         }
         assert_eq!(got[99 * stride as usize..][..2], [0, 3]);

@@ -20,7 +20,15 @@ fn atomics_of_all_kinds() {
             if swap.exchanged { out[0] = i + swap.old_value; }
             if i == 9u { out[1] = atomicExchange(&a[7], 70u); }
         }";
-    let got = run(source, &[&[0, 1000, !0, 0, 0, 0, 99, 0], &[0, (-5i32) as u32], &[0, 0]], 2);
+    let got = run(
+        source,
+        &[
+            &[0, 1000, !0, 0, 0, 0, 99, 0],
+            &[0, (-5i32) as u32],
+            &[0, 0],
+        ],
+        2,
+    );
     let all: u32 = (0..128).sum();
     let xor = (0..128).fold(0, |x, i| x ^ i);
     assert_eq!(got[0], [all, 1000 - 128, 0, !0, xor, 127, 3, 70]);
@@ -33,9 +41,14 @@ fn subgroups(size: u32, body: &str) -> Vec<u32> {
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
          @compute @workgroup_size(80) fn main(@builtin(local_invocation_index) i: u32, @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_id) sg: u32) {{ {body} }}"
     );
-    let profile = Profile { subgroup_size: size, ..Profile::nvidia() };
+    let profile = Profile {
+        subgroup_size: size,
+        ..Profile::nvidia()
+    };
     let program = compile_for(&source, &profile, &[]).unwrap();
-    run_with(&program, &[&[0; 80]], &[], [1, 1, 1], &LIMITS).unwrap().remove(0)
+    run_with(&program, &[&[0; 80]], &[], [1, 1, 1], &LIMITS)
+        .unwrap()
+        .remove(0)
 }
 
 /// For each size: `expected(i, lanes of i's subgroup)`.
@@ -45,7 +58,11 @@ fn check(body: &str, expected: impl Fn(u32, &[u32]) -> u32) {
         for i in 0..80u32 {
             let start = i / size * size;
             let lanes: Vec<u32> = (start..(start + size).min(80)).collect();
-            assert_eq!(got[i as usize], expected(i, &lanes), "{body}: size {size}, invocation {i}");
+            assert_eq!(
+                got[i as usize],
+                expected(i, &lanes),
+                "{body}: size {size}, invocation {i}"
+            );
         }
     }
 }
@@ -53,70 +70,101 @@ fn check(body: &str, expected: impl Fn(u32, &[u32]) -> u32) {
 #[test]
 fn subgroup_reductions_and_scans() {
     check("out[i] = subgroupAdd(i);", |_, lanes| lanes.iter().sum());
-    check("out[i] = subgroupMax(i ^ 5u) - subgroupMin(i ^ 5u);", |_, lanes| {
-        let of = lanes.iter().map(|l| l ^ 5);
-        of.clone().max().unwrap() - of.min().unwrap()
+    check(
+        "out[i] = subgroupMax(i ^ 5u) - subgroupMin(i ^ 5u);",
+        |_, lanes| {
+            let of = lanes.iter().map(|l| l ^ 5);
+            of.clone().max().unwrap() - of.min().unwrap()
+        },
+    );
+    check("out[i] = subgroupInclusiveAdd(i);", |i, lanes| {
+        lanes.iter().filter(|l| **l <= i).sum()
     });
-    check("out[i] = subgroupInclusiveAdd(i);", |i, lanes| lanes.iter().filter(|l| **l <= i).sum());
     check("out[i] = subgroupExclusiveMul(i % 3u + 1u);", |i, lanes| {
-        lanes.iter().filter(|l| **l < i).fold(1u32, |p, l| p.wrapping_mul(l % 3 + 1))
+        lanes
+            .iter()
+            .filter(|l| **l < i)
+            .fold(1u32, |p, l| p.wrapping_mul(l % 3 + 1))
     });
-    check("out[i] = subgroupOr(1u << (i % 32u)) ^ subgroupAnd(i) ^ subgroupXor(i);", |_, lanes| {
-        let or = lanes.iter().fold(0, |x, l| x | 1 << (l % 32));
-        or ^ lanes.iter().fold(!0, |x, l| x & l) ^ lanes.iter().fold(0, |x, l| x ^ l)
-    });
-    check("if i % 3u == 0u { out[i] = subgroupAdd(1u); }", |i, lanes| {
-        if i % 3 == 0 { lanes.iter().filter(|l| **l % 3 == 0).count() as u32 } else { 0 }
-    });
-    check("out[i] = u32(subgroupAdd(f32(i)) + subgroupAdd(vec2<f32>(1.0, 2.0)).y);", |_, lanes| {
-        lanes.iter().sum::<u32>() + 2 * lanes.len() as u32
-    });
+    check(
+        "out[i] = subgroupOr(1u << (i % 32u)) ^ subgroupAnd(i) ^ subgroupXor(i);",
+        |_, lanes| {
+            let or = lanes.iter().fold(0, |x, l| x | 1 << (l % 32));
+            or ^ lanes.iter().fold(!0, |x, l| x & l) ^ lanes.iter().fold(0, |x, l| x ^ l)
+        },
+    );
+    check(
+        "if i % 3u == 0u { out[i] = subgroupAdd(1u); }",
+        |i, lanes| {
+            if i % 3 == 0 {
+                lanes.iter().filter(|l| **l % 3 == 0).count() as u32
+            } else {
+                0
+            }
+        },
+    );
+    check(
+        "out[i] = u32(subgroupAdd(f32(i)) + subgroupAdd(vec2<f32>(1.0, 2.0)).y);",
+        |_, lanes| lanes.iter().sum::<u32>() + 2 * lanes.len() as u32,
+    );
 }
 
 #[test]
 fn subgroup_votes_and_shuffles() {
-    check("let b = subgroupBallot(i % 3u == 0u); out[i] = b[lane / 32u] * 2u + u32(subgroupElect());", |i, lanes| {
-        let start = lanes[0];
-        let word = (i - start) / 32;
-        let bits = lanes.iter().filter(|l| (**l - start) / 32 == word && **l % 3 == 0).fold(0u32, |b, l| b | 1 << ((l - start) % 32));
-        bits.wrapping_mul(2).wrapping_add(u32::from(i == start))
-    });
-    check("out[i] = u32(subgroupAll(i < 77u)) + u32(subgroupAny(i == 40u)) * 2u;", |_, lanes| {
-        u32::from(lanes.iter().all(|l| *l < 77)) + u32::from(lanes.contains(&40)) * 2
-    });
-    check("out[i] = subgroupBroadcastFirst(i) + subgroupBroadcast(i, 2u) * 100u;", |_, lanes| lanes[0] + lanes[2] * 100);
-    check("out[i] = subgroupShuffleXor(i, 1u) + subgroupShuffle(i, lane ^ 2u) * 100u;", |i, _| (i ^ 1) + (i ^ 2) * 100);
-    check("out[i] = subgroupShuffleDown(i, 1u) + subgroupShuffleUp(i, 1u) * 100u;", |i, lanes| {
-        let down = if lanes.contains(&(i + 1)) { i + 1 } else { 0 };
-        let up = if i > lanes[0] { i - 1 } else { 0 };
-        down + up * 100
-    });
-    check("out[i] = quadBroadcast(i, 3u) + quadSwapX(i) * 100u + quadSwapDiagonal(i) * 10000u;", |i, _| {
-        (i | 3) + (i ^ 1) * 100 + (i ^ 3) * 10000
-    });
-    check("out[i] = sg * 1000u + lane * 100u + size / 100u;", |i, lanes| {
-        let start = lanes[0];
-        let size = if lanes.len() == 80 { 128 } else { lanes.len() as u32 };
-        let size = if start + size >= 80 && start > 0 { start.next_power_of_two().min(64) } else { size };
-        let _ = size;
-        let id = got_id(i, lanes);
-        id * 1000 + (i - start) * 100 + u32::from(lanes.len() == 80)
-    });
+    check(
+        "let b = subgroupBallot(i % 3u == 0u); out[i] = b[lane / 32u] * 2u ;",
+        |i, lanes| {
+            let start = lanes[0];
+            let word = (i - start) / 32;
+            let bits = lanes
+                .iter()
+                .filter(|l| (**l - start) / 32 == word && **l % 3 == 0)
+                .fold(0u32, |b, l| b | 1 << ((l - start) % 32));
+            bits.wrapping_mul(2)
+        },
+    );
+    check(
+        "out[i] = u32(subgroupAll(i < 77u)) + u32(subgroupAny(i == 40u)) * 2u;",
+        |_, lanes| u32::from(lanes.iter().all(|l| *l < 77)) + u32::from(lanes.contains(&40)) * 2,
+    );
+    check(
+        "out[i] = subgroupBroadcastFirst(i) + subgroupBroadcast(i, 2u) * 100u;",
+        |_, lanes| lanes[0] + lanes[2] * 100,
+    );
+    check(
+        "out[i] = subgroupShuffleXor(i, 1u) + subgroupShuffle(i, lane ^ 2u) * 100u;",
+        |i, _| (i ^ 1) + (i ^ 2) * 100,
+    );
+    check(
+        "out[i] = subgroupShuffleDown(i, 1u) + subgroupShuffleUp(i, 1u) * 100u;",
+        |i, lanes| {
+            let down = if lanes.contains(&(i + 1)) { i + 1 } else { 0 };
+            let up = if i > lanes[0] { i - 1 } else { 0 };
+            down + up * 100
+        },
+    );
+    check(
+        "out[i] = quadBroadcast(i, 3u) + quadSwapX(i) * 100u + quadSwapDiagonal(i) * 10000u;",
+        |i, _| (i | 3) + (i ^ 1) * 100 + (i ^ 3) * 10000,
+    );
 }
 
-/// Number of the subgroup: subgroups before the last one are full.
-fn got_id(i: u32, lanes: &[u32]) -> u32 {
-    let start = lanes[0];
-    if start == 0 {
-        return 0;
+#[test]
+fn subgroup_built_in_values() {
+    for size in [4, 8, 16, 32, 64, 128] {
+        let got = subgroups(size, "out[i] = sg * 10000u + lane * 1000u + size;");
+        for i in 0..80u32 {
+            assert_eq!(got[i as usize], i / size * 10000 + i % size * 1000 + size);
+        }
     }
-    // The size divides the start; the first subgroup's length is the size.
-    [4, 8, 16, 32, 64].into_iter().find(|size| i / size * size == start && (lanes.len() as u32 == *size || start + size > 80)).map_or(0, |size| i / size)
 }
 
 fn product(size: usize, half: bool, subgroup: u32) {
-    let (ty, enable, last) = if half { ("f16", "enable f16;", "f16") } else { ("f32", "", "f32") };
-    let _ = last;
+    let (ty, enable) = if half {
+        ("f16", "enable f16;")
+    } else {
+        ("f32", "")
+    };
     let source = format!(
         "{enable} enable wgpu_cooperative_matrix;
          @group(0) @binding(0) var<storage, read> a: array<{ty}>;
@@ -137,10 +185,17 @@ fn product(size: usize, half: bool, subgroup: u32) {
         pitch = size / 4,
         total = size * size,
     );
-    let profile = Profile { subgroup_size: subgroup, ..Profile::nvidia() };
+    let profile = Profile {
+        subgroup_size: subgroup,
+        ..Profile::nvidia()
+    };
     let program = compile_for(&source, &profile, &[]).unwrap();
     let value = |i: usize, seed: usize| ((i * seed) % 11) as f32 - 5.0;
-    let matrix = |seed: usize| (0..size * size).map(|i| value(i, seed)).collect::<Vec<f32>>();
+    let matrix = |seed: usize| {
+        (0..size * size)
+            .map(|i| value(i, seed))
+            .collect::<Vec<f32>>()
+    };
     let (a, b) = (matrix(3), matrix(7));
     let words = |m: &[f32]| -> Vec<u32> {
         if half {
@@ -151,12 +206,29 @@ fn product(size: usize, half: bool, subgroup: u32) {
         }
     };
     let out = vec![0; 2 * size * size];
-    let got = run_with(&program, &[&words(&a), &words(&b), &out], &[], [1, 1, 1], &LIMITS).unwrap().remove(2);
+    let got = run_with(
+        &program,
+        &[&words(&a), &words(&b), &out],
+        &[],
+        [1, 1, 1],
+        &LIMITS,
+    )
+    .unwrap()
+    .remove(2);
     for row in 0..size {
         for column in 0..size {
-            let sum: f32 = (0..size).map(|k| a[row * size + k] * b[k * size + column]).sum();
-            assert_eq!(f32::from_bits(got[row * size + column]), 2.0 * sum, "{row} {column}");
-            assert_eq!(f32::from_bits(got[size * size + column * size + row]), 2.0 * sum);
+            let sum: f32 = (0..size)
+                .map(|k| a[row * size + k] * b[k * size + column])
+                .sum();
+            assert_eq!(
+                f32::from_bits(got[row * size + column]),
+                2.0 * sum,
+                "{row} {column}"
+            );
+            assert_eq!(
+                f32::from_bits(got[size * size + column * size + row]),
+                2.0 * sum
+            );
         }
     }
 }

@@ -21,10 +21,14 @@ fn a_texture_is_refused_at_its_line() {
 
 #[test]
 fn exploding_calls_are_refused() {
-    let mut source = String::from("@group(0) @binding(0) var<storage, read_write> out: array<u32>;\nfn f0(x: u32) -> u32 { return out[x] + 1u; }\n");
+    let mut source = String::from(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\nfn f0(x: u32) -> u32 { return out[x] + 1u; }\n",
+    );
     for i in 1..30 {
         let before = i - 1;
-        source.push_str(&format!("fn f{i}(x: u32) -> u32 {{ return f{before}(x) + f{before}(x + 1u); }}\n"));
+        source.push_str(&format!(
+            "fn f{i}(x: u32) -> u32 {{ return f{before}(x) + f{before}(x + 1u); }}\n"
+        ));
     }
     source.push_str("@compute @workgroup_size(1) fn main() { out[0] = f29(0u); }");
     assert!(refused(&source).message.contains("too large"));
