@@ -106,6 +106,20 @@ fn workgroup_memory_keeps_the_limit_counting_only_what_is_used() {
 }
 
 #[test]
+fn workgroup_memory_sized_by_an_override_is_measured_with_its_value() {
+    let gpu = plain();
+    let module = gpu.shader(
+        "override N: u32;
+         var<workgroup> tile: array<u32, N>;
+         @compute @workgroup_size(1) fn main() { tile[0] = 1u; }",
+    );
+    gpu.accepts(|| gpu.pipeline_with(&module, None, &[("N", 4096.0)]));
+    gpu.refuses("max_compute_workgroup_storage_size, 16384", || {
+        gpu.pipeline_with(&module, None, &[("N", 4097.0)])
+    });
+}
+
+#[test]
 fn constants_name_overrides_that_exist_and_values_that_fit() {
     let gpu = plain();
     let module = gpu.shader(
