@@ -104,6 +104,7 @@ impl Program {
     }
 
     /// Invocations of a workgroup along x, y and z.
+    #[cfg(test)]
     pub(crate) fn workgroup_size(&self) -> [u32; 3] {
         self.code.workgroup
     }

@@ -6,6 +6,7 @@
 //! workgroups through atomics run on one thread.
 
 mod atomic;
+mod control;
 mod lanes;
 mod machine;
 mod matrix;

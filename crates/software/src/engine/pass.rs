@@ -1,8 +1,9 @@
 //! Passes over a lowered program, in order: copies and dead operations go, homes and uniformity are
-//! found, operations are fused, places are given.
+//! found, small branches become merges, operations are fused, places are given.
 
 mod allocate;
 mod copies;
+mod flatten;
 mod fuse;
 mod home;
 mod uniform;
@@ -15,6 +16,7 @@ pub(super) fn optimise(code: &mut Code) {
     copies::remove_dead(code);
     let homes = home::find(code);
     let varying = uniform::decide(code, &homes);
+    flatten::flatten(&mut code.block, &varying);
     fuse::fuse(code, &varying);
     allocate::allocate(code, &homes, &varying);
     code.ordered |= sees_order(&code.block);

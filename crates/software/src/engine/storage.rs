@@ -31,6 +31,7 @@ impl Storage {
     }
 
     /// Its size.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -61,7 +62,7 @@ impl Storage {
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) {
         let mut at = offset;
         let mut rest = to;
-        while at % 4 != 0 && !rest.is_empty() {
+        while !at.is_multiple_of(4) && !rest.is_empty() {
             let Some((first, tail)) = rest.split_first_mut() else {
                 return;
             };
@@ -88,7 +89,7 @@ impl Storage {
     pub(crate) fn write(&self, offset: u64, from: &[u8]) {
         let mut at = offset;
         let mut rest = from;
-        while at % 4 != 0 {
+        while !at.is_multiple_of(4) {
             let Some((first, tail)) = rest.split_first() else {
                 return;
             };
@@ -117,7 +118,7 @@ impl Storage {
     /// Copies `bytes` bytes from `source` (which may be `self`, not overlapping); offsets and size
     /// that are multiples of 4 go word by word.
     pub(crate) fn copy(&self, source: &Self, from: u64, to: u64, bytes: u64) {
-        if from % 4 == 0 && to % 4 == 0 && bytes % 4 == 0 {
+        if from.is_multiple_of(4) && to.is_multiple_of(4) && bytes.is_multiple_of(4) {
             let pairs = self.words(to, bytes).iter().zip(source.words(from, bytes));
             for (to, from) in pairs {
                 to.store(from.load(Relaxed), Relaxed);
@@ -133,7 +134,7 @@ impl Storage {
     pub(crate) fn fill(&self, offset: u64, bytes: u64, value: u8) {
         let end = offset.saturating_add(bytes).min(self.bytes);
         let mut at = offset;
-        while at % 4 != 0 && at < end {
+        while !at.is_multiple_of(4) && at < end {
             self.set_byte(at, value);
             at += 1;
         }

@@ -90,7 +90,7 @@ impl Machine<'_> {
     fn two(&mut self, d: Reg, a: Reg, b: Reg, f: impl Fn(u32, u32) -> u32) {
         match (self.place(a), self.place(b), self.place(d)) {
             (Place::Uniform(a), Place::Uniform(b), Place::Uniform(_)) => {
-                self.set_uniform(d, f(a, b))
+                self.set_uniform(d, f(a, b));
             }
             (Place::Lanes(a), Place::Lanes(b), Place::Lanes(d)) => {
                 for i in self.from..self.to {
@@ -154,6 +154,21 @@ impl Machine<'_> {
         for i in self.from..self.to {
             let (mask, x, old) = (&self.act[i], self.chunk(a, i), &self.lanes[d + i]);
             self.lanes[d + i] = map3(mask, &x, old, |m, x, old| (x & m) | (old & !m));
+        }
+    }
+
+    pub(super) fn merge(&mut self, d: Reg, a: Reg, c: Reg, on: bool) {
+        let (a, c) = (self.place(a), self.place(c));
+        let Place::Lanes(d) = self.place(d) else {
+            return;
+        };
+        let flip = if on { 0 } else { !0 };
+        for i in self.from..self.to {
+            let (x, c) = (self.chunk(a, i), self.chunk(c, i));
+            let mask = map2(&self.act[i], &c, |mask, c| mask & (c ^ flip));
+            self.lanes[d + i] = map3(&mask, &x, &self.lanes[d + i], |m, x, old| {
+                (x & m) | (old & !m)
+            });
         }
     }
 

@@ -1,4 +1,4 @@
-//! One thread's state, and control flow.
+//! One thread's state.
 //!
 //! Lanes are in chunks of 16; `act` is the mask, all bits or none per lane. Operations work on the
 //! chunks from `from` to `to`, outside of which no lane is active, and may write garbage to lanes
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Shared;
 use crate::engine::Trap;
-use crate::engine::ir::{Code, Input, Op, Reg};
+use crate::engine::ir::{Code, Input, Reg};
 
 /// One word of 16 lanes.
 pub(super) type Chunk = [u32; LANES];
@@ -26,10 +26,10 @@ pub(super) enum Place {
 
 /// Lanes that left a loop or scope, or its body.
 #[derive(Clone, Debug, Default)]
-struct Frame {
-    left: Vec<Chunk>,
-    continued: Vec<Chunk>,
-    any_continued: bool,
+pub(super) struct Frame {
+    pub(super) left: Vec<Chunk>,
+    pub(super) continued: Vec<Chunk>,
+    pub(super) any_continued: bool,
 }
 
 #[derive(Debug)]
@@ -47,11 +47,11 @@ pub(super) struct Machine<'a> {
     /// Whether all lanes from `from` to `to` are.
     pub(super) all: bool,
     pub(super) workgroup: Vec<u32>,
-    frames: Vec<Frame>,
-    spare: Vec<Vec<Chunk>>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) spare: Vec<Vec<Chunk>>,
     steps: u64,
     /// Line where it was stopped.
-    stopped: Option<u32>,
+    pub(super) stopped: Option<u32>,
 }
 
 impl<'a> Machine<'a> {
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Counts steps against the budget.
-    fn count(&mut self, steps: u64, line: u32) {
+    pub(super) fn count(&mut self, steps: u64, line: u32) {
         self.steps += steps;
         if self.steps < 1 << 12 && self.shared.budget.is_none_or(|budget| budget > 1 << 24) {
             return;
@@ -254,7 +254,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Narrows the range of chunks to the active lanes of `from..to`.
-    fn set_flags(&mut self, from: usize, to: usize) {
+    pub(super) fn set_flags(&mut self, from: usize, to: usize) {
         let (mut first, mut last) = (usize::MAX, 0);
         for i in from..to {
             if self.act[i].iter().fold(0, |any, mask| any | mask) != 0 {
@@ -267,225 +267,6 @@ impl<'a> Machine<'a> {
         self.to = last;
         self.all = (self.from..self.to).all(|i| self.act[i] == [!0; LANES]);
     }
-
-    pub(super) fn run(&mut self, ops: &[Op]) {
-        for op in ops {
-            match op {
-                Op::Un { op, d, a } => self.unary(*op, *d, *a),
-                Op::Bin { op, d, a, b } => self.binary(*op, *d, *a, *b),
-                Op::Tri { op, d, a, b, c } => self.ternary(*op, *d, *a, *b, *c),
-                Op::Mov { d, a, masked } => self.mov(*d, *a, *masked),
-                Op::Call { f, d, a } => self.call(*f, d, a),
-                Op::Index { d, base, scaled } => self.index(*d, *base, scaled),
-                Op::Load { d, at, half } => self.load(d, at, *half),
-                Op::Store { v, at, half } => self.store(v, at, *half),
-                Op::Pick { d, from, index } => self.pick(*d, from, *index),
-                Op::Put { into, index, v, .. } => self.put(into, *index, *v),
-                Op::First { d, a } => {
-                    let lane = self.first_active().unwrap_or(0);
-                    let value = self.word(self.place(*a), lane);
-                    self.set_uniform(*d, value);
-                }
-                Op::Atomic {
-                    rmw,
-                    d,
-                    v,
-                    compare,
-                    at,
-                } => self.atomic(*rmw, d, v, compare, at),
-                Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
-                Op::Matrix(matrix) => self.matrix(matrix),
-                Op::If { c, then, other } => {
-                    match self.place(*c) {
-                        Place::Uniform(0) => self.run(other),
-                        Place::Uniform(_) => self.run(then),
-                        Place::Lanes(start) => self.branch(start, then, other),
-                    }
-                    if !self.any {
-                        return;
-                    }
-                }
-                Op::Loop {
-                    id,
-                    body,
-                    cont,
-                    until,
-                    line,
-                } => {
-                    self.repeat(*id as usize, body, cont, *until, *line);
-                    if !self.any {
-                        return;
-                    }
-                }
-                Op::Scope { id, body } => {
-                    let id = *id as usize;
-                    let (from, to) = (self.from, self.to);
-                    self.frames[id].left[from..to].fill([0; LANES]);
-                    self.run(body);
-                    if self.stopped.is_some() {
-                        return;
-                    }
-                    for i in from..to {
-                        self.act[i] = or(self.act[i], self.frames[id].left[i]);
-                    }
-                    self.set_flags(from, to);
-                    if !self.any {
-                        return;
-                    }
-                }
-                Op::Break(id) | Op::Leave(id) => return self.leave(*id as usize),
-                Op::Continue(id) => {
-                    let frame = &mut self.frames[*id as usize];
-                    for i in self.from..self.to {
-                        frame.continued[i] = or(frame.continued[i], self.act[i]);
-                        self.act[i] = [0; LANES];
-                    }
-                    frame.any_continued = true;
-                    self.any = false;
-                    return;
-                }
-                Op::BreakIf { id, c, on } => {
-                    let id = *id as usize;
-                    match self.place(*c) {
-                        Place::Uniform(c) => {
-                            if (c != 0) == *on {
-                                return self.leave(id);
-                            }
-                        }
-                        Place::Lanes(start) => {
-                            self.leave_where(id, start, *on);
-                            if !self.any {
-                                return;
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// All active lanes leave loop or scope `id`.
-    fn leave(&mut self, id: usize) {
-        let frame = &mut self.frames[id];
-        for i in self.from..self.to {
-            frame.left[i] = or(frame.left[i], self.act[i]);
-            self.act[i] = [0; LANES];
-        }
-        self.any = false;
-    }
-
-    /// Active lanes whose condition is `on` leave loop `id`.
-    fn leave_where(&mut self, id: usize, start: usize, on: bool) {
-        let flip = if on { 0 } else { !0 };
-        let frame = &mut self.frames[id];
-        let mut some = 0;
-        for i in self.from..self.to {
-            let (mask, c) = (self.act[i], self.lanes[start + i]);
-            let leaves: Chunk = std::array::from_fn(|k| mask[k] & (c[k] ^ flip));
-            for word in leaves {
-                some |= word;
-            }
-            frame.left[i] = or(frame.left[i], leaves);
-            self.act[i] = std::array::from_fn(|k| mask[k] & !leaves[k]);
-        }
-        if some != 0 {
-            self.set_flags(self.from, self.to);
-        }
-    }
-
-    fn branch(&mut self, start: usize, then: &[Op], other: &[Op]) {
-        let (from, to) = (self.from, self.to);
-        let (mut yes, mut no) = (0, 0);
-        for i in from..to {
-            let (mask, c) = (self.act[i], self.lanes[start + i]);
-            for k in 0..LANES {
-                yes |= mask[k] & c[k];
-                no |= mask[k] & !c[k];
-            }
-        }
-        if no == 0 {
-            return self.run(then);
-        }
-        if yes == 0 {
-            return self.run(other);
-        }
-        let mut rest = self.spare.pop().unwrap_or_default();
-        rest.resize(self.chunks, [0; LANES]);
-        for i in from..to {
-            let (mask, c) = (self.act[i], self.lanes[start + i]);
-            self.act[i] = std::array::from_fn(|k| mask[k] & c[k]);
-            rest[i] = std::array::from_fn(|k| mask[k] & !c[k]);
-        }
-        if !then.is_empty() {
-            self.set_flags(from, to);
-            self.run(then);
-        }
-        if self.stopped.is_none() && !other.is_empty() {
-            for i in from..to {
-                let after = self.act[i];
-                self.act[i] = rest[i];
-                rest[i] = after;
-            }
-            self.set_flags(from, to);
-            self.run(other);
-        }
-        if self.stopped.is_none() {
-            for i in from..to {
-                self.act[i] = or(self.act[i], rest[i]);
-            }
-            self.set_flags(from, to);
-        }
-        self.spare.push(rest);
-    }
-
-    fn repeat(&mut self, id: usize, body: &[Op], cont: &[Op], until: Option<Reg>, line: u32) {
-        let (from, to) = (self.from, self.to);
-        self.frames[id].left[from..to].fill([0; LANES]);
-        self.frames[id].continued[from..to].fill([0; LANES]);
-        self.frames[id].any_continued = false;
-        let steps = 1 + body.len() as u64;
-        loop {
-            self.count(steps, line);
-            if self.stopped.is_some() {
-                return;
-            }
-            self.run(body);
-            if self.stopped.is_some() {
-                return;
-            }
-            if std::mem::take(&mut self.frames[id].any_continued) {
-                for i in from..to {
-                    self.act[i] = or(self.act[i], self.frames[id].continued[i]);
-                    self.frames[id].continued[i] = [0; LANES];
-                }
-                self.set_flags(from, to);
-            }
-            if !self.any {
-                break;
-            }
-            self.run(cont);
-            if self.stopped.is_some() {
-                return;
-            }
-            match until.map(|until| self.place(until)) {
-                Some(Place::Uniform(c)) if c != 0 && self.any => self.leave(id),
-                Some(Place::Lanes(start)) if self.any => self.leave_where(id, start, true),
-                _ => {}
-            }
-            if !self.any {
-                break;
-            }
-        }
-        for i in from..to {
-            self.act[i] = self.frames[id].left[i];
-        }
-        self.set_flags(from, to);
-    }
-}
-
-#[inline(always)]
-fn or(a: Chunk, b: Chunk) -> Chunk {
-    std::array::from_fn(|k| a[k] | b[k])
 }
 
 fn axis_of(of: [u32; 3], axis: u32) -> u32 {

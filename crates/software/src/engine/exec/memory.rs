@@ -243,13 +243,13 @@ impl Machine<'_> {
                 differ |= address ^ first;
             }
             let start = first as usize / 4;
-            if apart == 0 {
-                if let Some(all) = words.many::<M>(start) {
-                    for (j, slot) in slots.iter().enumerate() {
-                        self.lanes[slot + i] = std::array::from_fn(|k| all[k * N + j]);
-                    }
-                    continue;
+            if apart == 0
+                && let Some(all) = words.many::<M>(start)
+            {
+                for (j, slot) in slots.iter().enumerate() {
+                    self.lanes[slot + i] = std::array::from_fn(|k| all[k * N + j]);
                 }
+                continue;
             }
             if differ == 0 {
                 let one = words.many::<N>(start).unwrap_or([0; N]);

@@ -45,10 +45,10 @@ impl Machine<'_> {
                 let mut bits = [0u32; 4];
                 for lane in lanes {
                     let bit = lane - start;
-                    if self.operand(a, 0, *lane) != 0 {
-                        if let Some(word) = bits.get_mut(bit / 32) {
-                            *word |= 1 << (bit % 32);
-                        }
+                    if self.operand(a, 0, *lane) != 0
+                        && let Some(word) = bits.get_mut(bit / 32)
+                    {
+                        *word |= 1 << (bit % 32);
                     }
                 }
                 results.resize(lanes.len(), bits);

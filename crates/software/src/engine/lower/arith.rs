@@ -107,10 +107,10 @@ impl Lower<'_> {
         let (a_type, b_type) = (self.inner(left), self.inner(right));
         let scalar = self.scalar(a_type)?;
         let (a, b) = (self.value(left)?, self.value(right)?);
-        if op == Op::Multiply {
-            if let Some(product) = self.matrix_product(scalar, a_type, b_type, &a, &b)? {
-                return Ok(product);
-            }
+        if op == Op::Multiply
+            && let Some(product) = self.matrix_product(scalar, a_type, b_type, &a, &b)?
+        {
+            return Ok(product);
         }
         let a_words = scalar_words(scalar) as usize;
         let b_words = scalar_words(self.scalar(b_type)?) as usize;

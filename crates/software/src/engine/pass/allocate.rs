@@ -81,7 +81,7 @@ pub(super) fn allocate(code: &mut Code, homes: &Homes, varying: &[bool]) {
     code.slots = slots;
     code.uniforms = uniforms;
     super::each_use(&mut code.block, &mut |reg, _| {
-        *reg = place_of(&places, *reg)
+        *reg = place_of(&places, *reg);
     });
     for (reg, _) in &mut code.inputs {
         *reg = place_of(&places, *reg);
@@ -110,7 +110,7 @@ impl Spans {
                 *slot = Some(Span {
                     first: at,
                     last: at,
-                })
+                });
             }
         }
         for (_, used) in &mut self.loops {
@@ -165,10 +165,10 @@ impl Spans {
             return;
         };
         for reg in used {
-            if let Some(Some(span)) = self.spans.get_mut(reg.index()) {
-                if span.first <= start {
-                    span.last = span.last.max(end);
-                }
+            if let Some(Some(span)) = self.spans.get_mut(reg.index())
+                && span.first <= start
+            {
+                span.last = span.last.max(end);
             }
         }
     }

@@ -35,10 +35,10 @@ impl Copies {
     }
 
     fn read(&self, reg: &mut Reg) {
-        if let Some((source, version)) = self.sources.get(reg) {
-            if get(&self.versions, *source) == *version {
-                *reg = *source;
-            }
+        if let Some((source, version)) = self.sources.get(reg)
+            && get(&self.versions, *source) == *version
+        {
+            *reg = *source;
         }
     }
 
@@ -64,11 +64,12 @@ impl Copies {
                     self.written(*reg);
                 }
             });
-            if let Op::Mov { d, a, .. } = op {
-                if get(&self.writes, *d) == 1 && d != a {
-                    let version = get(&self.versions, *a);
-                    self.sources.insert(*d, (*a, version));
-                }
+            if let Op::Mov { d, a, .. } = op
+                && get(&self.writes, *d) == 1
+                && d != a
+            {
+                let version = get(&self.versions, *a);
+                self.sources.insert(*d, (*a, version));
             }
             for (inner, last) in op.blocks_mut() {
                 self.block(inner);
@@ -100,10 +101,10 @@ fn sweep(block: &mut Block, reads: &[u32]) -> bool {
         }
         let mut read = false;
         op.each(&mut |reg, used| read |= used != Use::Read && get(reads, *reg) > 0);
-        if let Op::Atomic { d, .. } = op {
-            if !read {
-                d.clear();
-            }
+        if let Op::Atomic { d, .. } = op
+            && !read
+        {
+            d.clear();
         }
         let empty = matches!(op, Op::If { then, other, .. } if then.is_empty() && other.is_empty());
         let dead = (op.is_pure() && !read) || empty;

@@ -47,7 +47,7 @@ impl Latest {
         });
         if !matches!(
             op,
-            Op::Mov { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. }
+            Op::Merge { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. }
         ) && !op.is_pure()
         {
             self.control = Some(at);
@@ -112,10 +112,9 @@ fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]
             a,
             b,
         } = *op
+            && single(d)
         {
-            if single(d) {
-                products.insert(d, (at, a, b));
-            }
+            products.insert(d, (at, a, b));
         }
         latest.note(op, at);
     }
@@ -138,33 +137,32 @@ fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
         {
             let made = latest.write.get(&a).copied();
             if let (Some(from), true, true) = (made, single(a), get(varying, a) == get(varying, d))
+                && let Some(maker) = before.get_mut(from)
             {
-                if let Some(maker) = before.get_mut(from) {
-                    let fits = matches!(
-                        maker,
-                        Op::Un { .. }
-                            | Op::Bin { .. }
-                            | Op::Tri { .. }
-                            | Op::Load { .. }
-                            | Op::Pick { .. }
-                    );
-                    let mut twice = 0;
-                    maker.each(&mut |reg, used| {
-                        twice += u32::from(used == Use::Write && *reg == d);
-                    });
-                    let same = latest.control.is_none_or(|control| control < from);
-                    if fits && same && twice == 0 && !latest.touched_after(d, from) {
-                        maker.each_mut(&mut |reg, used| {
-                            if used == Use::Write && *reg == a {
-                                *reg = d;
-                            }
-                        });
-                        latest.write.insert(d, from);
-                        if let Some(gone) = gone.get_mut(at) {
-                            *gone = true;
+                let fits = matches!(
+                    maker,
+                    Op::Un { .. }
+                        | Op::Bin { .. }
+                        | Op::Tri { .. }
+                        | Op::Load { .. }
+                        | Op::Pick { .. }
+                );
+                let mut twice = 0;
+                maker.each(&mut |reg, used| {
+                    twice += u32::from(used == Use::Write && *reg == d);
+                });
+                let same = latest.control.is_none_or(|control| control < from);
+                if fits && same && twice == 0 && !latest.touched_after(d, from) {
+                    maker.each_mut(&mut |reg, used| {
+                        if used == Use::Write && *reg == a {
+                            *reg = d;
                         }
-                        continue;
+                    });
+                    latest.write.insert(d, from);
+                    if let Some(gone) = gone.get_mut(at) {
+                        *gone = true;
                     }
+                    continue;
                 }
             }
         }

@@ -129,14 +129,14 @@ pub(super) fn find(code: &mut Code) -> Homes {
     let mut carried = vec![false; accesses.len()];
     let mut dead = vec![false; accesses.len()];
     for ((list, dead), carried) in accesses.iter().zip(&mut dead).zip(&mut carried) {
-        if let Some((first, rest)) = list.split_first() {
-            if first.whole && rest.len() > 1 {
-                if let (place, true) = settle(&tree, rest) {
-                    *dead = true;
-                    home.push(place);
-                    continue;
-                }
-            }
+        if let Some((first, rest)) = list.split_first()
+            && first.whole
+            && rest.len() > 1
+            && let (place, true) = settle(&tree, rest)
+        {
+            *dead = true;
+            home.push(place);
+            continue;
         }
         let (place, written) = settle(&tree, list);
         *carried = !written;
@@ -215,10 +215,10 @@ fn walk(
 fn remove_first(block: &mut Block, dead: &mut [bool]) {
     block.retain_mut(|op| {
         let mut remove = false;
-        if let Op::Mov { d, .. } = op {
-            if let Some(dead) = dead.get_mut(d.index()) {
-                remove = std::mem::take(dead);
-            }
+        if let Op::Mov { d, .. } = op
+            && let Some(dead) = dead.get_mut(d.index())
+        {
+            remove = std::mem::take(dead);
         }
         for (inner, _) in op.blocks_mut() {
             remove_first(inner, dead);

@@ -125,7 +125,7 @@ pub(in crate::engine) fn math(fun: naga::MathFunction, kind: Kind) -> Option<Fun
                 _ => 0.0,
             })
         },
-        (M::Saturate, Kind::Float) => |a| float(d(a, 0).max(0.0).min(1.0)),
+        (M::Saturate, Kind::Float) => |a| float(d(a, 0).clamp(0.0, 1.0)),
         (M::Floor, _) => |a| float(d(a, 0).floor()),
         (M::Ceil, _) => |a| float(d(a, 0).ceil()),
         (M::Trunc, _) => |a| float(d(a, 0).trunc()),
