@@ -19,6 +19,10 @@ use crate::workspace;
 pub(crate) fn check(root: &Path) -> Outcome<Report> {
     let mut report = Report::default();
     report.extend(edges::check(&workspace::metadata(false)?));
+    // An upward edge closes a cycle, and cargo resolves nothing then: say what is wrong before asking it.
+    if !report.problems.is_empty() {
+        return Ok(report);
+    }
     let crates = budget::count(&workspace::metadata(true)?)?;
     report.extend(budget::check(crates));
     let sources = workspace::text_files(root, "crates", &[".rs"])?;

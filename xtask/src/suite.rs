@@ -15,7 +15,7 @@ use crate::{check, process, setup, wasm, workspace};
 /// Set for every child, so that a missing adapter is a failure and not a skip.
 const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
 /// Examples that run by themselves and must end well, each of another layer.
-const EXAMPLES: [&str; 4] = ["adapters", "custom_wgsl", "executor", "first"];
+const EXAMPLES: [&str; 5] = ["adapters", "custom_wgsl", "executor", "first", "digits"];
 
 /// Which stages to run.
 #[derive(Args, Debug, Default)]

@@ -179,6 +179,14 @@ impl Pool {
         }
     }
 
+    /// Why mapped memory could not be reached: a lost device takes its mappings away, and then the loss is the reason.
+    pub(crate) fn reason(&self, error: MemoryError) -> MemoryError {
+        match (self.device.status(), error) {
+            (Err(lost), MemoryError::Map { .. }) => lost.into(),
+            (_, error) => error,
+        }
+    }
+
     fn out_of_memory(&self, requested: u64) -> MemoryError {
         let inventory = self.inventory.lock();
         MemoryError::OutOfMemory {

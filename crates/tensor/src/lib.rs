@@ -64,3 +64,8 @@ pub use ziggurat_device::{
 };
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
+
+/// The programs in the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,8 @@
 //! Dependency edges between workspace members, as Cargo sees them.
 //!
 //! Normal, build and development dependencies all count: an upward development dependency would make
-//! the lower crate's tests need the upper crate.
+//! the lower crate's tests need the upper crate. The software device stands beside the tower, on core and
+//! under device, and is the one exception: its tests run the whole tower on it.
 
 use serde_json::Value;
 
@@ -9,6 +10,9 @@ use crate::problem::Problem;
 use crate::workspace::LAYERS;
 
 const RULE: &str = "layer-edge";
+
+/// Stands between core and device without being a layer.
+const BESIDE: &str = "ziggurat-software";
 
 /// Refuses every edge that does not go down the tower.
 pub(super) fn check(metadata: &Value) -> Vec<Problem> {
@@ -34,6 +38,7 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
             let to = layer(other);
             let refused = match (from, to) {
                 _ if other == "xtask" => true,
+                (Some(_), Some(_)) if name == BESIDE && text(dependency, "kind") == "dev" => false,
                 (Some(from), Some(to)) => to >= from,
                 _ => false,
             };
@@ -53,10 +58,14 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
-/// A package's height in the tower.
+/// A package's height: layers have even ones, and what stands beside the tower is just above core.
 fn layer(package: &str) -> Option<usize> {
+    if package == BESIDE {
+        return Some(1);
+    }
     let name = package.strip_prefix("ziggurat-")?;
-    LAYERS.iter().position(|layer| *layer == name)
+    let layer = LAYERS.iter().position(|layer| *layer == name)?;
+    Some(2 * layer)
 }
 
 fn manifest(metadata: &Value, package: &Value) -> String {
@@ -136,6 +145,27 @@ mod tests {
             .len(),
             1
         );
+    }
+
+    #[test]
+    fn the_software_device_stands_on_core_and_under_device() {
+        let accepted = [
+            workspace(&[(BESIDE, &["ziggurat-core", "wgpu"], None)]),
+            workspace(&[(BESIDE, &["ziggurat-tensor"], Some("dev"))]),
+            workspace(&[("ziggurat-device", &[BESIDE], None)]),
+        ];
+        for metadata in accepted {
+            assert_eq!(check(&metadata), []);
+        }
+        let refused = [
+            workspace(&[(BESIDE, &["ziggurat-device"], None)]),
+            workspace(&[(BESIDE, &["ziggurat-kernels"], Some("build"))]),
+            workspace(&[("ziggurat-core", &[BESIDE], None)]),
+            workspace(&[(BESIDE, &["xtask"], Some("dev"))]),
+        ];
+        for metadata in refused {
+            assert_eq!(check(&metadata).len(), 1);
+        }
     }
 
     #[test]

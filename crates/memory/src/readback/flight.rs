@@ -108,7 +108,7 @@ impl Flight {
             }
         });
         self.slots.put(slot);
-        delivered
+        delivered.map_err(|error| self.slots.pool.reason(error))
     }
 
     /// Sends the next parked piece on its way.
@@ -178,10 +178,7 @@ impl Drop for Flight {
 
 /// Why a slot was lost: the device says, or nobody knows.
 pub(super) fn lost(slots: &Slots, bytes: u64) -> MemoryError {
-    match slots.pool.device().status() {
-        Ok(()) => MemoryError::Map { bytes },
-        Err(error) => error.into(),
-    }
+    slots.pool.reason(MemoryError::Map { bytes })
 }
 
 /// Records the copies of one piece.

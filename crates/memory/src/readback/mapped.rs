@@ -114,7 +114,7 @@ impl ReadMapped {
             .and_then(|guard| {
                 let view = slot.buffer.get_mapped_range(0..self.bytes);
                 view.map(|view| (view, guard))
-                    .map_err(|_| MemoryError::Map { bytes: self.bytes })
+                    .map_err(|_| lost(&self.slots, self.bytes))
             });
         match viewed {
             Ok((view, guard)) => Ok(Mapped {

@@ -189,7 +189,11 @@ fn first_span(error: &WithSpan<ValidationError>) -> Option<Span> {
 }
 
 fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> PipelineError {
-    let place = text.place(first_span(error));
+    let place = match (first_span(error), error.as_inner()) {
+        // naga keeps no span for what is wrong with an entry point's attributes.
+        (None, ValidationError::EntryPoint { name, .. }) => text.function(name),
+        (span, _) => text.place(span),
+    };
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(error.as_inner());
     while let Some(next) = cause {

@@ -229,6 +229,16 @@ fn validation_errors_name_the_line() {
 }
 
 #[test]
+fn an_illegal_workgroup_size_is_found_at_its_entry_point() {
+    let error = plain("\n@compute @workgroup_size(0)\nfn main() {}").unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::Validation { file, line: 3, snippet, .. }
+            if file == "body.wgsl" && snippet.contains("fn main()")),
+        "{error:?}"
+    );
+}
+
+#[test]
 fn constants_must_exist_and_fit() {
     let with = |name: &'static str, value| {
         reflect(&kernel(BODY).constant(name, value), ShaderFeatures::NONE).unwrap_err()

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 mod draw;
+mod held_out;
 mod model;
 
 use std::error::Error;
@@ -15,8 +16,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use futures::executor::block_on;
-use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor, io};
+use ziggurat_tensor::{Device, DeviceOptions, Tensor};
 
+use crate::held_out::HeldOut;
 use crate::model::Digits;
 
 /// Below this the demo counts as failed: the weights were trained to reach more.
@@ -38,48 +40,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The images as read and as the network wants them, with what is known about them.
-struct Examples {
-    pixels: Vec<u8>,
-    labels: Vec<u8>,
-    reference: Tensor,
-    inputs: Tensor,
-}
-
-impl Examples {
-    async fn load(device: &Device, directory: &Path) -> Result<Self, Box<dyn Error>> {
-        let images = io::load_npy(device, directory.join("images.npy"))?;
-        let labels = io::load_npy(device, directory.join("labels.npy"))?;
-        let reference = io::load_npy(device, directory.join("logits.npy"))?;
-        let count = images.shape().dims().first().copied().unwrap_or(0);
-        for (file, tensor, shape) in [
-            ("images.npy", &images, vec![count, 8, 8]),
-            ("labels.npy", &labels, vec![count]),
-            ("logits.npy", &reference, vec![count, 10]),
-        ] {
-            if tensor.shape().dims() != shape {
-                let got = tensor.shape();
-                return Err(format!(
-                    "{}: shape is {got}, expected {shape:?}",
-                    directory.join(file).display()
-                )
-                .into());
-            }
-        }
-        let inputs = (images.to_dtype(DType::F32)?.reshape([-1, 1, 8, 8])? / 16.0)?;
-        Ok(Self {
-            pixels: images.to_vec().await?,
-            labels: labels.to_vec().await?,
-            reference,
-            inputs,
-        })
-    }
-}
-
 async fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
     let device = Device::open(DeviceOptions::default()).await?;
     println!("adapter      {}", device.adapter());
-    let examples = Examples::load(&device, directory).await?;
+    let examples = HeldOut::load(&device, directory).await?;
     let network = Digits::load(&device, &directory.join("weights.safetensors"))?;
 
     let logits = network.logits(&examples.inputs)?;
@@ -142,7 +106,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// The first ten images, and every one that was classified wrongly.
-fn draw(examples: &Examples, predicted: &[i32], confidence: &[f32]) {
+fn draw(examples: &HeldOut, predicted: &[i32], confidence: &[f32]) {
     let wrong = (0..predicted.len()).filter(|&i| predicted[i] != i32::from(examples.labels[i]));
     let shown: Vec<usize> = (0..predicted.len().min(10))
         .chain(wrong.filter(|&i| i >= 10))

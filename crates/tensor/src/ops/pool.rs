@@ -143,7 +143,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// If the rank is not 3 or 4, a window does not fit the padded input, or the padding could hold a whole window.
+    /// If the rank is not 3 or 4, a window does not fit the padded input, or a window would hold nothing but padding.
     pub fn max_pool2d(&self, options: &PoolOptions) -> Result<Self, Error> {
         self.planes("max_pool2d", |planes| {
             planes.pool("max_pool2d", Pool::Max, options)
@@ -288,7 +288,8 @@ impl Tensor {
         let mut extents = [h, w];
         for (at, extent) in extents.iter_mut().enumerate() {
             let window = options.axis(*extent, at);
-            *extent = window.positions(op)?;
+            let positions = window.positions(op)?;
+            *extent = positions;
             let reach = (window.kernel - 1)
                 .saturating_mul(window.dilation)
                 .saturating_add(1);
@@ -298,6 +299,15 @@ impl Tensor {
                     format!(
                         "padding must be smaller than the window, or a window would hold nothing else: padding {} and {}, window {reach}",
                         window.begin, window.end
+                    ),
+                ));
+            }
+            if !window.cover_input(positions) {
+                return Err(Error::argument(
+                    op,
+                    format!(
+                        "every window must hold an element of the input: with dilation {} one steps over all {}",
+                        window.dilation, window.input
                     ),
                 ));
             }

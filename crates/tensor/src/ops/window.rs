@@ -60,6 +60,21 @@ impl Window {
             .checked_add(usize::from(!starts_in_padding))
             .ok_or_else(too_large)
     }
+
+    /// Whether each of `positions` windows covers at least one element of the input: with a dilation, a window longer than
+    /// the padding can still step over the whole input.
+    ///
+    /// Only windows that begin in the padding before the input can miss it, because none begins behind it.
+    pub(crate) fn cover_input(&self, positions: usize) -> bool {
+        // One of any `dilation` neighbours is a window's element.
+        self.dilation <= self.input
+            || (0..positions)
+                .map_while(|position| self.begin.checked_sub(position.checked_mul(self.stride)?))
+                .all(|before| {
+                    let outside = before.div_ceil(self.dilation);
+                    outside < self.kernel && outside * self.dilation - before < self.input
+                })
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +151,30 @@ mod tests {
             ..UNIT
         };
         assert_eq!(window.positions("pool").unwrap(), 3);
+    }
+
+    #[test]
+    fn finds_windows_that_step_over_the_whole_input() {
+        let covers = |input, dilation, begin, end| {
+            let window = Window {
+                input,
+                kernel: 2,
+                stride: 1,
+                dilation,
+                begin,
+                end,
+                ceil: false,
+            };
+            window.cover_input(window.positions("pool").unwrap())
+        };
+        // One window: elements -1 and 2 of 2, or of 3.
+        assert!(!covers(2, 3, 1, 1));
+        assert!(covers(3, 3, 1, 1));
+        // Elements -2 and 1, then -1 and 2.
+        assert!(!covers(2, 3, 2, 1));
+        assert!(covers(2, 3, 2, 0));
+        assert!(!covers(0, 1, 1, 1));
+        assert!(covers(1, 1, 1, 1));
     }
 
     #[test]

@@ -1,0 +1,172 @@
+//! Shader modules: WGSL parsed and validated by naga, as wgpu-core does it.
+
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use naga::valid::{ModuleInfo, ValidationFlags};
+use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
+
+use super::object::{Object, ObjectError, debug_by_name};
+use super::state::State;
+
+/// Why a shader module cannot be made.
+#[derive(Debug, thiserror::Error)]
+enum ShaderError {
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    #[error("Shader '{label}' parsing error: {text}")]
+    Parse { label: String, text: String },
+    #[error("Shader validation error: {text}")]
+    Validation { text: String },
+    #[error("group {group} of binding {binding} is not below the limit max_bind_groups, {limit}")]
+    GroupIndex {
+        group: u32,
+        binding: u32,
+        limit: u32,
+    },
+}
+
+/// A validated module with its text.
+pub(super) struct ModuleData {
+    pub(super) module: naga::Module,
+    pub(super) info: ModuleInfo,
+    pub(super) source: String,
+}
+
+/// wgpu's handle.
+pub(super) struct ShaderModule {
+    state: Arc<State>,
+    label: String,
+    /// `None` if invalid.
+    data: Option<Arc<ModuleData>>,
+    messages: Vec<wgpu::CompilationMessage>,
+}
+
+debug_by_name!(ShaderModule);
+
+impl Object for ShaderModule {
+    const KIND: &'static str = "ShaderModule";
+    fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+    fn label(&self) -> &str {
+        &self.label
+    }
+    fn is_valid(&self) -> bool {
+        self.data.is_some()
+    }
+}
+
+impl ShaderModule {
+    pub(super) fn create(state: &Arc<State>, desc: wgpu::ShaderModuleDescriptor<'_>) -> Self {
+        let label = desc.label.unwrap_or_default().to_owned();
+        let mut messages = Vec::new();
+        let data = match compile(state, &label, desc.source, &mut messages) {
+            Ok(data) => Some(Arc::new(data)).filter(|_| !state.is_lost()),
+            Err(error) => {
+                state.invalid("Device::create_shader_module", &label, error);
+                None
+            }
+        };
+        Self {
+            state: Arc::clone(state),
+            label,
+            data,
+            messages,
+        }
+    }
+
+    /// An invalid module in place of one in a language that is not supported.
+    pub(super) fn unsupported(state: &Arc<State>, label: &str) -> Self {
+        state.invalid(
+            "Device::create_shader_module_passthrough",
+            label,
+            ObjectError::Unsupported {
+                what: "shaders other than WGSL",
+            },
+        );
+        Self {
+            state: Arc::clone(state),
+            label: label.to_owned(),
+            data: None,
+            messages: Vec::new(),
+        }
+    }
+
+    pub(super) fn data(&self) -> Option<&Arc<ModuleData>> {
+        self.data.as_ref()
+    }
+}
+
+fn compile(
+    state: &State,
+    label: &str,
+    source: wgpu::ShaderSource<'_>,
+    messages: &mut Vec<wgpu::CompilationMessage>,
+) -> Result<ModuleData, ShaderError> {
+    let wgpu::ShaderSource::Wgsl(source) = source else {
+        return Err(ObjectError::Unsupported {
+            what: "shaders other than WGSL",
+        }
+        .into());
+    };
+    let source = source.into_owned();
+    let capabilities =
+        wgpu_naga_bridge::features_to_naga_capabilities(state.features, super::downlevel().flags);
+    let mut options = naga::front::wgsl::Options::new();
+    options.capabilities = capabilities;
+    let mut frontend = naga::front::wgsl::Frontend::new_with_options(options);
+    let module = frontend.parse(&source).map_err(|error| {
+        messages.push(message(&error.to_string(), error.location(&source)));
+        ShaderError::Parse {
+            label: label.to_owned(),
+            text: error.emit_to_string(&source),
+        }
+    })?;
+    let limit = state.limits.max_bind_groups;
+    for (_, variable) in module.global_variables.iter() {
+        if let Some(bound) = variable.binding
+            && bound.group >= limit
+        {
+            return Err(ShaderError::GroupIndex {
+                group: bound.group,
+                binding: bound.binding,
+                limit,
+            });
+        }
+    }
+    let mut validator = naga::valid::Validator::new(ValidationFlags::all(), capabilities);
+    let info = validator.validate(&module).map_err(|error| {
+        messages.push(message(&error.to_string(), error.location(&source)));
+        ShaderError::Validation {
+            text: error.emit_to_string(&source),
+        }
+    })?;
+    Ok(ModuleData {
+        module,
+        info,
+        source,
+    })
+}
+
+fn message(text: &str, location: Option<naga::SourceLocation>) -> wgpu::CompilationMessage {
+    wgpu::CompilationMessage {
+        message: text.to_owned(),
+        message_type: wgpu::CompilationMessageType::Error,
+        location: location.map(|at| wgpu::SourceLocation {
+            line_number: at.line_number,
+            line_position: at.line_position,
+            offset: at.offset,
+            length: at.length,
+        }),
+    }
+}
+
+impl ShaderModuleInterface for ShaderModule {
+    fn get_compilation_info(&self) -> Pin<Box<dyn ShaderCompilationInfoFuture>> {
+        Box::pin(ready(wgpu::CompilationInfo {
+            messages: self.messages.clone(),
+        }))
+    }
+}

@@ -1,0 +1,122 @@
+//! Compiles and runs one entry point over buffers.
+//!
+//! The validated module (after its overrides are resolved) is *lowered* to a tree of operations on
+//! virtual 32-bit registers: calls are inlined, composites are split into scalars, structured
+//! control flow stays. *Passes* over the tree remove copies, find which registers are uniform (one
+//! value for all invocations, computed once), and give the others slots. Execution runs all
+//! invocations of a workgroup in lockstep, one operation at a time over all of them, with a mask of
+//! those that are active; so barriers cost nothing and loops over lanes vectorise.
+//!
+//! Invariants: nothing here panics on any validated module, and nothing is `unsafe`; what is not
+//! supported is a [`CompileError`] that names the construct and its line. Out-of-bounds reads give
+//! zero or a clamped element, out-of-bounds writes are dropped. Results do not depend on the number
+//! of threads: a program that can see the order of workgroups through atomics runs on one.
+
+mod exec;
+mod ir;
+mod layout;
+mod lower;
+mod pass;
+mod scalar;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+pub(crate) use storage::Storage;
+
+use crate::profile::Profile;
+
+/// A construct that the engine does not run, found when a pipeline is made.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("line {line}: {construct}: {message}")]
+pub(crate) struct CompileError {
+    /// What it is, in WGSL's words.
+    pub(crate) construct: String,
+    /// Line in the WGSL text, from 1; 0 if it has none.
+    pub(crate) line: u32,
+    /// Why it is refused.
+    pub(crate) message: String,
+}
+
+/// A run that was stopped.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("line {line}, workgroup {workgroup:?}: {message}")]
+pub(crate) struct Trap {
+    /// Why.
+    pub(crate) message: String,
+    /// Line in the WGSL text, from 1; 0 if it has none.
+    pub(crate) line: u32,
+    /// The workgroup that was running.
+    pub(crate) workgroup: [u32; 3],
+}
+
+/// A part of a buffer bound to `@group(group) @binding(binding)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound<'a> {
+    pub(crate) group: u32,
+    pub(crate) binding: u32,
+    pub(crate) storage: &'a Storage,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunLimits {
+    /// Threads that run workgroups; 0 takes as many as the machine has.
+    pub(crate) threads: usize,
+    /// Operations over a workgroup, in all; more is a [`Trap`].
+    pub(crate) steps: Option<u64>,
+}
+
+/// A compiled entry point.
+#[derive(Debug)]
+pub(crate) struct Program {
+    code: ir::Code,
+}
+
+impl Program {
+    /// Compiles `entry` of a validated module.
+    pub(crate) fn compile(
+        module: &naga::Module,
+        info: &naga::valid::ModuleInfo,
+        source: &str,
+        entry: &str,
+        constants: &HashMap<String, f64>,
+        profile: &Profile,
+    ) -> Result<Self, CompileError> {
+        let overridden = naga::back::pipeline_constants::process_overrides(
+            module,
+            info,
+            Some((naga::ShaderStage::Compute, entry)),
+            &constants.clone().into_iter().collect(),
+        );
+        let (module, info) = overridden.map_err(|error| CompileError {
+            construct: "override".to_owned(),
+            line: 0,
+            message: error.to_string(),
+        })?;
+        let mut code = lower::lower(&module, &info, source, entry, profile)?;
+        pass::optimise(&mut code);
+        Ok(Self { code })
+    }
+
+    /// Invocations of a workgroup along x, y and z.
+    #[cfg(test)]
+    pub(crate) fn workgroup_size(&self) -> [u32; 3] {
+        self.code.workgroup
+    }
+
+    /// Runs `workgroups` workgroups.
+    pub(crate) fn run(
+        &self,
+        bindings: &[Bound<'_>],
+        immediates: &[u8],
+        workgroups: [u32; 3],
+        limits: &RunLimits,
+    ) -> Result<(), Trap> {
+        exec::run(&self.code, bindings, immediates, workgroups, limits)
+    }
+}

@@ -1,0 +1,150 @@
+//! Execution: workgroups over threads, each workgroup in lockstep.
+//!
+//! The calling thread starts alone; other threads join only once a dispatch has taken a while, so
+//! small dispatches cost no thread. Workgroups are taken in order from a counter. What a workgroup
+//! computes does not depend on which thread runs it, and programs that can see the order of
+//! workgroups through atomics run on one thread.
+
+mod atomic;
+mod control;
+mod lanes;
+mod machine;
+mod matrix;
+mod memory;
+mod subgroup;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::ir::Code;
+use super::{Bound, RunLimits, Storage, Trap};
+use machine::Machine;
+
+/// After this time other threads join.
+const ALONE: Duration = Duration::from_micros(150);
+
+/// One binding's words.
+#[derive(Clone, Copy, Debug)]
+struct Buffer<'a> {
+    storage: &'a Storage,
+    words: &'a [std::sync::atomic::AtomicU32],
+}
+
+/// What the threads of a run share.
+#[derive(Debug)]
+struct Shared<'a> {
+    buffers: Vec<Buffer<'a>>,
+    immediates: Vec<u32>,
+    workgroups: [u32; 3],
+    next: AtomicU64,
+    total: u64,
+    budget: Option<u64>,
+    steps: AtomicU64,
+    stop: AtomicBool,
+    trap: Mutex<Option<(u64, Trap)>>,
+}
+
+/// Runs a program.
+pub(super) fn run(
+    code: &Code,
+    bindings: &[Bound<'_>],
+    immediates: &[u8],
+    workgroups: [u32; 3],
+    limits: &RunLimits,
+) -> Result<(), Trap> {
+    let mut buffers = Vec::with_capacity(code.bindings.len());
+    for (group, binding) in &code.bindings {
+        let found = bindings
+            .iter()
+            .find(|b| b.group == *group && b.binding == *binding);
+        let Some(bound) = found else {
+            return Err(Trap {
+                message: format!("nothing is bound to @group({group}) @binding({binding})"),
+                line: 0,
+                workgroup: [0; 3],
+            });
+        };
+        // Addresses beyond 2 GiB mean "out of bounds".
+        let bytes = bound.bytes.min((1 << 31) - 4) / 4 * 4;
+        let words = bound.storage.words(bound.offset, bytes);
+        buffers.push(Buffer {
+            storage: bound.storage,
+            words,
+        });
+    }
+    let immediates = immediates.chunks(4).map(|bytes| {
+        let mut word = [0; 4];
+        for (to, from) in word.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        u32::from_le_bytes(word)
+    });
+    let total = workgroups
+        .iter()
+        .fold(1u64, |total, n| total.saturating_mul(u64::from(*n)));
+    let shared = Shared {
+        buffers,
+        immediates: immediates.collect(),
+        workgroups,
+        next: AtomicU64::new(0),
+        total,
+        budget: limits.steps,
+        steps: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        trap: Mutex::new(None),
+    };
+    if total == 0 {
+        return Ok(());
+    }
+    let threads = match limits.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let helpers = if code.ordered || total == 1 {
+        0
+    } else {
+        threads - 1
+    };
+    let mut machine = Machine::new(code, &shared);
+    if helpers == 0 {
+        work(&mut machine, &shared, None);
+    } else if work(&mut machine, &shared, Some(Instant::now() + ALONE)) {
+        let left = total.saturating_sub(shared.next.load(Relaxed));
+        let helpers = helpers.min(usize::try_from(left).unwrap_or(usize::MAX));
+        std::thread::scope(|scope| {
+            for _ in 0..helpers {
+                let work = || work(&mut Machine::new(code, &shared), &shared, None);
+                // A thread that the system refuses is done without.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work(&mut machine, &shared, None);
+        });
+    }
+    match shared.trap.into_inner() {
+        Some((_, trap)) => Err(trap),
+        None => Ok(()),
+    }
+}
+
+/// Runs workgroups until none is left, or `until`; says whether some may be left.
+fn work(machine: &mut Machine<'_>, shared: &Shared<'_>, until: Option<Instant>) -> bool {
+    loop {
+        let group = shared.next.fetch_add(1, Relaxed);
+        if group >= shared.total || shared.stop.load(Relaxed) {
+            return false;
+        }
+        if let Some(trap) = machine.workgroup(group) {
+            shared.stop.store(true, Relaxed);
+            let mut first = shared.trap.lock();
+            if first.as_ref().is_none_or(|(other, _)| group < *other) {
+                *first = Some((group, trap));
+            }
+            return false;
+        }
+        if until.is_some_and(|until| Instant::now() > until) {
+            return true;
+        }
+    }
+}

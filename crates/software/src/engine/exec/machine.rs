@@ -1,0 +1,274 @@
+//! One thread's state.
+//!
+//! Lanes are in chunks of 16; `act` is the mask, all bits or none per lane. Operations work on the
+//! chunks from `from` to `to`, outside of which no lane is active, and may write garbage to lanes
+//! that are not active, except for masked writes.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Shared;
+use crate::engine::Trap;
+use crate::engine::ir::{Code, Input, Reg};
+
+/// One word of 16 lanes.
+pub(super) type Chunk = [u32; LANES];
+
+/// Lanes of a chunk.
+pub(super) const LANES: usize = 16;
+
+/// Where a register is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// First chunk.
+    Lanes(usize),
+    Uniform(u32),
+}
+
+/// Lanes that left a loop or scope, or its body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    pub(super) left: Vec<Chunk>,
+    pub(super) continued: Vec<Chunk>,
+    pub(super) any_continued: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine<'a> {
+    pub(super) code: &'a Code,
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) lanes: Vec<Chunk>,
+    pub(super) uniforms: Vec<u32>,
+    pub(super) act: Vec<Chunk>,
+    pub(super) chunks: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// Whether a lane is active.
+    pub(super) any: bool,
+    /// Whether all lanes from `from` to `to` are.
+    pub(super) all: bool,
+    pub(super) workgroup: Vec<u32>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) spare: Vec<Vec<Chunk>>,
+    steps: u64,
+    /// Line where it was stopped.
+    pub(super) stopped: Option<u32>,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(code: &'a Code, shared: &'a Shared<'a>) -> Self {
+        let chunks = code.invocations().div_ceil(LANES);
+        let frame = Frame {
+            left: vec![[0; LANES]; chunks],
+            continued: vec![[0; LANES]; chunks],
+            any_continued: false,
+        };
+        let mut machine = Self {
+            code,
+            shared,
+            lanes: vec![[0; LANES]; code.slots as usize * chunks],
+            uniforms: vec![0; code.uniforms as usize],
+            act: vec![[0; LANES]; chunks],
+            chunks,
+            from: 0,
+            to: chunks,
+            any: false,
+            all: false,
+            workgroup: vec![0; code.workgroup_bytes as usize / 4],
+            frames: vec![frame; code.depth as usize],
+            spare: Vec::new(),
+            steps: 0,
+            stopped: None,
+        };
+        for (reg, input) in &code.inputs {
+            machine.set_input(*reg, *input, None);
+        }
+        machine
+    }
+
+    /// Sets an input that does not change between workgroups, or one that does, for `group`.
+    fn set_input(&mut self, reg: Reg, input: Input, group: Option<[u32; 3]>) {
+        let buffer = |binding: u32| {
+            let buffer = self.shared.buffers.get(binding as usize);
+            buffer.map_or(&[][..], |buffer| buffer.words)
+        };
+        let uniform = match (input, group) {
+            (Input::Bits(bits), None) => bits,
+            (
+                Input::Length {
+                    binding,
+                    offset,
+                    stride,
+                },
+                None,
+            ) => {
+                let bytes = buffer(binding).len() as u32 * 4;
+                bytes
+                    .saturating_sub(offset)
+                    .checked_div(stride)
+                    .unwrap_or(0)
+            }
+            (Input::Immediate(word), None) => self
+                .shared
+                .immediates
+                .get(word as usize)
+                .copied()
+                .unwrap_or(0),
+            (Input::Constant { binding, offset }, None) => buffer(binding)
+                .get(offset as usize / 4)
+                .map_or(0, |word| word.load(Relaxed)),
+            (Input::Workgroups(axis), None) => axis_of(self.shared.workgroups, axis),
+            (Input::WorkgroupId(axis), Some(group)) => axis_of(group, axis),
+            (Input::LocalIndex, None) => return self.fill(reg, |lane, _| lane),
+            (Input::LocalId(axis), None) => return self.fill(reg, |_, id| axis_of(id, axis)),
+            (Input::GlobalId(axis), Some(group)) => {
+                let size = axis_of(self.code.workgroup, axis);
+                let start = axis_of(group, axis).wrapping_mul(size);
+                return self.fill(reg, |_, id| axis_of(id, axis).wrapping_add(start));
+            }
+            (Input::SubgroupLane, None) => {
+                let size = self.code.subgroup;
+                return self.fill(reg, |lane, _| lane % size);
+            }
+            (Input::SubgroupId, None) => {
+                let size = self.code.subgroup;
+                return self.fill(reg, |lane, _| lane / size);
+            }
+            _ => return,
+        };
+        match self.place(reg) {
+            Place::Uniform(_) => {
+                if let Some(word) = self.uniforms.get_mut((reg.0 & !Reg::UNIFORM) as usize) {
+                    *word = uniform;
+                }
+            }
+            Place::Lanes(_) => self.fill(reg, |_, _| uniform),
+        }
+    }
+
+    fn fill(&mut self, reg: Reg, value: impl Fn(u32, [u32; 3]) -> u32) {
+        let Place::Lanes(start) = self.place(reg) else {
+            return;
+        };
+        let [x, y, _] = self.code.workgroup;
+        let chunks = self
+            .lanes
+            .get_mut(start..start + self.chunks)
+            .unwrap_or_default();
+        for (lane, word) in (0u32..).zip(chunks.iter_mut().flatten()) {
+            *word = value(lane, [lane % x, lane / x % y, lane / x / y]);
+        }
+    }
+
+    /// Runs a workgroup; gives the reason if it was stopped.
+    pub(super) fn workgroup(&mut self, number: u64) -> Option<Trap> {
+        let [x, y, _] = self.shared.workgroups.map(u64::from);
+        let id = [number % x, number / x % y, number / x / y].map(|n| n as u32);
+        let code = self.code;
+        for (reg, input) in &code.inputs {
+            self.set_input(*reg, *input, Some(id));
+        }
+        let invocations = code.invocations();
+        for (lane, mask) in self.act.iter_mut().flatten().enumerate() {
+            *mask = if lane < invocations { !0 } else { 0 };
+        }
+        self.set_flags(0, self.chunks);
+        self.workgroup.fill(0);
+        self.stopped = None;
+        self.count(code.block.len() as u64, 0);
+        if self.stopped.is_none() {
+            self.run(&code.block);
+        }
+        self.stopped.map(|line| Trap {
+            message: "the dispatch ran for more steps than its budget allows".to_owned(),
+            line,
+            workgroup: id,
+        })
+    }
+
+    /// Counts steps against the budget.
+    pub(super) fn count(&mut self, steps: u64, line: u32) {
+        self.steps += steps;
+        if self.steps < 1 << 12 && self.shared.budget.is_none_or(|budget| budget > 1 << 24) {
+            return;
+        }
+        let steps = std::mem::take(&mut self.steps);
+        let used = self
+            .shared
+            .steps
+            .fetch_add(steps, Relaxed)
+            .saturating_add(steps);
+        let over = self.shared.budget.is_some_and(|budget| used > budget);
+        if over || self.shared.stop.load(Relaxed) {
+            self.stopped = Some(line);
+            self.any = false;
+        }
+    }
+
+    pub(super) fn place(&self, reg: Reg) -> Place {
+        if reg.0 & Reg::UNIFORM == 0 {
+            Place::Lanes(reg.0 as usize * self.chunks)
+        } else {
+            let word = self.uniforms.get((reg.0 & !Reg::UNIFORM) as usize);
+            Place::Uniform(word.copied().unwrap_or(0))
+        }
+    }
+
+    /// The words of chunk `i` of a register.
+    #[inline(always)]
+    pub(super) fn chunk(&self, place: Place, i: usize) -> Chunk {
+        match place {
+            Place::Lanes(start) => self.lanes[start + i],
+            Place::Uniform(word) => [word; LANES],
+        }
+    }
+
+    /// The word of one lane.
+    pub(super) fn word(&self, place: Place, lane: usize) -> u32 {
+        match place {
+            Place::Lanes(start) => self.lanes[start + lane / LANES][lane % LANES],
+            Place::Uniform(word) => word,
+        }
+    }
+
+    /// Writes one lane, or the workgroup's word.
+    pub(super) fn set_word(&mut self, reg: Reg, lane: usize, value: u32) {
+        match self.place(reg) {
+            Place::Lanes(start) => self.lanes[start + lane / LANES][lane % LANES] = value,
+            Place::Uniform(_) => self.set_uniform(reg, value),
+        }
+    }
+
+    pub(super) fn set_uniform(&mut self, reg: Reg, value: u32) {
+        if let Some(word) = self.uniforms.get_mut((reg.0 & !Reg::UNIFORM) as usize) {
+            *word = value;
+        }
+    }
+
+    pub(super) fn is_active(&self, lane: usize) -> bool {
+        self.act[lane / LANES][lane % LANES] != 0
+    }
+
+    /// The first active lane.
+    pub(super) fn first_active(&self) -> Option<usize> {
+        (self.from * LANES..self.to * LANES).find(|lane| self.is_active(*lane))
+    }
+
+    /// Narrows the range of chunks to the active lanes of `from..to`.
+    pub(super) fn set_flags(&mut self, from: usize, to: usize) {
+        let (mut first, mut last) = (usize::MAX, 0);
+        for i in from..to {
+            if self.act[i].iter().fold(0, |any, mask| any | mask) != 0 {
+                first = first.min(i);
+                last = i + 1;
+            }
+        }
+        self.any = last > 0;
+        self.from = first.min(last);
+        self.to = last;
+        self.all = (self.from..self.to).all(|i| self.act[i] == [!0; LANES]);
+    }
+}
+
+fn axis_of(of: [u32; 3], axis: u32) -> u32 {
+    of.get(axis as usize).copied().unwrap_or(0)
+}

@@ -1,0 +1,180 @@
+//! Fewer operations: a product and the sum that takes it become one, and a result that is only
+//! copied into a variable is written there at once.
+
+use std::collections::HashMap;
+
+use super::{Block, Code, Op, Reg, Use, count_reads, count_writes, get};
+use crate::engine::scalar::{Bin, Tri};
+
+/// Fuses within blocks.
+pub(super) fn fuse(code: &mut Code, varying: &[bool]) {
+    let (writes, reads) = (count_writes(code), count_reads(code));
+    let single = |reg: Reg| get(&writes, reg) == 1 && get(&reads, reg) == 1;
+    block(&mut code.block, &single, varying);
+}
+
+fn block(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
+    for op in code.iter_mut() {
+        for (inner, _) in op.blocks_mut() {
+            block(inner, single, varying);
+        }
+    }
+    multiply_add(code, single, varying);
+    retarget(code, single, varying);
+}
+
+/// Index of each operation's latest write and read, as a block is walked.
+#[derive(Default)]
+struct Latest {
+    write: HashMap<Reg, usize>,
+    read: HashMap<Reg, usize>,
+    /// After it, fewer invocations may run.
+    control: Option<usize>,
+}
+
+impl Latest {
+    fn note(&mut self, op: &mut Op, at: usize) {
+        op.each(&mut |reg, used| {
+            if used == Use::Read {
+                self.read.insert(*reg, at);
+            } else {
+                self.write.insert(*reg, at);
+                // What is written in part is also read.
+                if used == Use::Update {
+                    self.read.insert(*reg, at);
+                }
+            }
+        });
+        if !matches!(
+            op,
+            Op::Merge { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. }
+        ) && !op.is_pure()
+        {
+            self.control = Some(at);
+        }
+        for (inner, last) in op.blocks_mut() {
+            for op in inner {
+                self.note(op, at);
+            }
+            if let Some(last) = last {
+                self.read.insert(*last, at);
+            }
+        }
+    }
+
+    fn written_after(&self, reg: Reg, at: usize) -> bool {
+        self.write.get(&reg).is_some_and(|written| *written > at)
+    }
+
+    fn touched_after(&self, reg: Reg, at: usize) -> bool {
+        self.written_after(reg, at) || self.read.get(&reg).is_some_and(|read| *read > at)
+    }
+}
+
+fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
+    let mut latest = Latest::default();
+    let mut products: HashMap<Reg, (usize, Reg, Reg)> = HashMap::new();
+    let mut gone = vec![false; code.len()];
+    for (at, op) in code.iter_mut().enumerate() {
+        if let Op::Bin {
+            op: Bin::AddF,
+            d,
+            a,
+            b,
+        } = *op
+        {
+            for (product, other) in [(a, b), (b, a)] {
+                let Some((from, x, y)) = products.get(&product).copied() else {
+                    continue;
+                };
+                let moved = latest.written_after(x, from) || latest.written_after(y, from);
+                let widened = get(varying, d) && !get(varying, product);
+                if moved || widened || product == other {
+                    continue;
+                }
+                *op = Op::Tri {
+                    op: Tri::MulAdd,
+                    d,
+                    a: x,
+                    b: y,
+                    c: other,
+                };
+                products.remove(&product);
+                if let Some(gone) = gone.get_mut(from) {
+                    *gone = true;
+                }
+                break;
+            }
+        }
+        if let Op::Bin {
+            op: Bin::MulF,
+            d,
+            a,
+            b,
+        } = *op
+            && single(d)
+        {
+            products.insert(d, (at, a, b));
+        }
+        latest.note(op, at);
+    }
+    drop_marked(code, &gone);
+}
+
+fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
+    let mut latest = Latest::default();
+    let mut gone = vec![false; code.len()];
+    for at in 0..code.len() {
+        let Some((before, rest)) = code.split_at_mut_checked(at) else {
+            break;
+        };
+        let Some(op) = rest.first_mut() else { break };
+        if let Op::Mov {
+            d,
+            a,
+            masked: false,
+        } = *op
+        {
+            let made = latest.write.get(&a).copied();
+            if let (Some(from), true, true) = (made, single(a), get(varying, a) == get(varying, d))
+                && let Some(maker) = before.get_mut(from)
+            {
+                let fits = matches!(
+                    maker,
+                    Op::Un { .. }
+                        | Op::Bin { .. }
+                        | Op::Tri { .. }
+                        | Op::Load { .. }
+                        | Op::Pick { .. }
+                );
+                let mut twice = 0;
+                maker.each(&mut |reg, used| {
+                    twice += u32::from(used == Use::Write && *reg == d);
+                });
+                let same = latest.control.is_none_or(|control| control < from);
+                if fits && same && twice == 0 && !latest.touched_after(d, from) {
+                    maker.each_mut(&mut |reg, used| {
+                        if used == Use::Write && *reg == a {
+                            *reg = d;
+                        }
+                    });
+                    latest.write.insert(d, from);
+                    if let Some(gone) = gone.get_mut(at) {
+                        *gone = true;
+                    }
+                    continue;
+                }
+            }
+        }
+        latest.note(op, at);
+    }
+    drop_marked(code, &gone);
+}
+
+fn drop_marked(code: &mut Block, gone: &[bool]) {
+    let mut at = 0;
+    code.retain(|_| {
+        at += 1;
+        !gone.get(at - 1).copied().unwrap_or(false)
+    });
+}

@@ -1,0 +1,44 @@
+//! What is refused, and how it is said.
+
+use super::compile_for;
+use crate::profile::Profile;
+
+fn refused(source: &str) -> super::CompileError {
+    compile_for(source, &Profile::nvidia(), &[]).unwrap_err()
+}
+
+#[test]
+fn a_texture_is_refused_at_its_line() {
+    let error = refused(
+        "@group(0) @binding(0) var t: texture_2d<f32>;
+         @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+         @compute @workgroup_size(1) fn main() {
+            out[0] = textureLoad(t, vec2(0, 0), 0).x;
+         }",
+    );
+    assert_eq!(error.line, 1);
+}
+
+#[test]
+fn exploding_calls_are_refused() {
+    let mut source = String::from(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\nfn f0(x: u32) -> u32 { return out[x] + 1u; }\n",
+    );
+    for i in 1..30 {
+        let before = i - 1;
+        source.push_str(&format!(
+            "fn f{i}(x: u32) -> u32 {{ return f{before}(x) + f{before}(x + 1u); }}\n"
+        ));
+    }
+    source.push_str("@compute @workgroup_size(1) fn main() { out[0] = f29(0u); }");
+    assert!(refused(&source).message.contains("too large"));
+    let small = source.replace("f29(0u)", "f3(0u)");
+    assert!(compile_for(&small, &Profile::nvidia(), &[]).is_ok());
+}
+
+#[test]
+fn an_unknown_override_is_refused() {
+    let source = "override N: u32 = 1u; @compute @workgroup_size(N) fn main() {}";
+    assert!(compile_for(source, &Profile::nvidia(), &[("M", 1.0)]).is_err());
+    assert!(compile_for(source, &Profile::nvidia(), &[("N", 4.0)]).is_ok());
+}
