@@ -83,7 +83,7 @@ fn an_indirect_dispatch_reads_its_size_when_it_runs() {
     let arguments = gpu.buffer(16, U::INDIRECT | U::COPY_DST);
     let buffer = gpu.storage(32);
     let group = gpu.group(&pipeline.get_bind_group_layout(0), &[&buffer]);
-    let mut after = |counts: [u32; 3]| {
+    let after = |counts: [u32; 3]| {
         let words = [1, 1, 1, 1, 1, 1, 1, 1];
         gpu.queue.write_buffer(&buffer, 0, &bytes_of(&words));
         let commands = gpu.pass(|pass| {
