@@ -12,6 +12,7 @@ mod machine;
 mod matrix;
 mod memory;
 mod subgroup;
+mod words;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -6,6 +6,7 @@ mod catalogue;
 mod control;
 mod functions;
 mod memory;
+mod mutation;
 mod parallel;
 mod refusals;
 

@@ -39,6 +39,8 @@ pub(super) struct Machine<'a> {
     pub(super) lanes: Vec<Chunk>,
     pub(super) uniforms: Vec<u32>,
     pub(super) act: Vec<Chunk>,
+    /// All invocations.
+    full: Vec<Chunk>,
     pub(super) chunks: usize,
     pub(super) from: usize,
     pub(super) to: usize,
@@ -49,6 +51,8 @@ pub(super) struct Machine<'a> {
     pub(super) workgroup: Vec<u32>,
     pub(super) frames: Vec<Frame>,
     pub(super) spare: Vec<Vec<Chunk>>,
+    /// By input: where its global ids start now.
+    starts: Vec<u32>,
     steps: u64,
     /// Line where it was stopped.
     pub(super) stopped: Option<u32>,
@@ -68,6 +72,7 @@ impl<'a> Machine<'a> {
             lanes: vec![[0; LANES]; code.slots as usize * chunks],
             uniforms: vec![0; code.uniforms as usize],
             act: vec![[0; LANES]; chunks],
+            full: vec![[0; LANES]; chunks],
             chunks,
             from: 0,
             to: chunks,
@@ -76,64 +81,61 @@ impl<'a> Machine<'a> {
             workgroup: vec![0; code.workgroup_bytes as usize / 4],
             frames: vec![frame; code.depth as usize],
             spare: Vec::new(),
+            starts: vec![0; code.inputs.len()],
             steps: 0,
             stopped: None,
         };
+        for mask in machine.full.iter_mut().flatten().take(code.invocations()) {
+            *mask = !0;
+        }
         for (reg, input) in &code.inputs {
-            machine.set_input(*reg, *input, None);
+            machine.set_input(*reg, *input);
         }
         machine
     }
 
-    /// Sets an input that does not change between workgroups, or one that does, for `group`.
-    fn set_input(&mut self, reg: Reg, input: Input, group: Option<[u32; 3]>) {
+    /// Sets an input as for the first workgroup.
+    fn set_input(&mut self, reg: Reg, input: Input) {
         let buffer = |binding: u32| {
             let buffer = self.shared.buffers.get(binding as usize);
             buffer.map_or(&[][..], |buffer| buffer.words)
         };
-        let uniform = match (input, group) {
-            (Input::Bits(bits), None) => bits,
-            (
-                Input::Length {
-                    binding,
-                    offset,
-                    stride,
-                },
-                None,
-            ) => {
+        let uniform = match input {
+            Input::Bits(bits) => bits,
+            Input::Length {
+                binding,
+                offset,
+                stride,
+            } => {
                 let bytes = buffer(binding).len() as u32 * 4;
                 bytes
                     .saturating_sub(offset)
                     .checked_div(stride)
                     .unwrap_or(0)
             }
-            (Input::Immediate(word), None) => self
+            Input::Immediate(word) => self
                 .shared
                 .immediates
                 .get(word as usize)
                 .copied()
                 .unwrap_or(0),
-            (Input::Constant { binding, offset }, None) => buffer(binding)
+            Input::Constant { binding, offset } => buffer(binding)
                 .get(offset as usize / 4)
                 .map_or(0, |word| word.load(Relaxed)),
-            (Input::Workgroups(axis), None) => axis_of(self.shared.workgroups, axis),
-            (Input::WorkgroupId(axis), Some(group)) => axis_of(group, axis),
-            (Input::LocalIndex, None) => return self.fill(reg, |lane, _| lane),
-            (Input::LocalId(axis), None) => return self.fill(reg, |_, id| axis_of(id, axis)),
-            (Input::GlobalId(axis), Some(group)) => {
-                let size = axis_of(self.code.workgroup, axis);
-                let start = axis_of(group, axis).wrapping_mul(size);
-                return self.fill(reg, |_, id| axis_of(id, axis).wrapping_add(start));
+            Input::Workgroups(axis) => axis_of(self.shared.workgroups, axis),
+            Input::WorkgroupId(_) => 0,
+            Input::LocalIndex => return self.fill(reg, |lane, _| lane),
+            Input::LocalId(axis) | Input::GlobalId(axis) => {
+                return self.fill(reg, |_, id| axis_of(id, axis));
             }
-            (Input::SubgroupLane, None) => {
+            Input::SubgroupLane => {
                 let size = self.code.subgroup;
                 return self.fill(reg, |lane, _| lane % size);
             }
-            (Input::SubgroupId, None) => {
+            Input::SubgroupId => {
                 let size = self.code.subgroup;
                 return self.fill(reg, |lane, _| lane / size);
             }
-            _ => return,
         };
         match self.place(reg) {
             Place::Uniform(_) => {
@@ -150,12 +152,42 @@ impl<'a> Machine<'a> {
             return;
         };
         let [x, y, _] = self.code.workgroup;
-        let chunks = self
-            .lanes
-            .get_mut(start..start + self.chunks)
-            .unwrap_or_default();
-        for (lane, word) in (0u32..).zip(chunks.iter_mut().flatten()) {
+        let chunks = self.lanes.get_mut(start..start + self.chunks);
+        for (lane, word) in (0u32..).zip(chunks.unwrap_or_default().iter_mut().flatten()) {
             *word = value(lane, [lane % x, lane / x % y, lane / x / y]);
+        }
+    }
+
+    /// Sets the inputs that depend on the workgroup.
+    fn enter(&mut self, group: [u32; 3]) {
+        for (i, (reg, input)) in self.code.inputs.iter().enumerate() {
+            match *input {
+                Input::WorkgroupId(axis) => {
+                    let id = axis_of(group, axis);
+                    match self.place(*reg) {
+                        Place::Uniform(_) => self.set_uniform(*reg, id),
+                        Place::Lanes(_) => self.fill(*reg, |_, _| id),
+                    }
+                }
+                Input::GlobalId(axis) => {
+                    // Stepped on from the workgroup before, without divisions.
+                    let start =
+                        axis_of(group, axis).wrapping_mul(axis_of(self.code.workgroup, axis));
+                    let Some(now) = self.starts.get_mut(i) else {
+                        continue;
+                    };
+                    let step = start.wrapping_sub(std::mem::replace(now, start));
+                    let Place::Lanes(at) = self.place(*reg) else {
+                        continue;
+                    };
+                    for chunk in self.lanes.get_mut(at..at + self.chunks).unwrap_or_default() {
+                        for word in chunk {
+                            *word = word.wrapping_add(step);
+                        }
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
@@ -164,14 +196,11 @@ impl<'a> Machine<'a> {
         let [x, y, _] = self.shared.workgroups.map(u64::from);
         let id = [number % x, number / x % y, number / x / y].map(|n| n as u32);
         let code = self.code;
-        for (reg, input) in &code.inputs {
-            self.set_input(*reg, *input, Some(id));
-        }
-        let invocations = code.invocations();
-        for (lane, mask) in self.act.iter_mut().flatten().enumerate() {
-            *mask = if lane < invocations { !0 } else { 0 };
-        }
-        self.set_flags(0, self.chunks);
+        self.enter(id);
+        self.act.copy_from_slice(&self.full);
+        (self.from, self.to) = (0, self.chunks);
+        self.any = true;
+        self.all = code.invocations().is_multiple_of(LANES);
         self.workgroup.fill(0);
         self.stopped = None;
         self.count(code.block.len() as u64, 0);

@@ -1,120 +1,12 @@
 //! Loads and stores. Chunks whose lanes lie side by side, or at one address, go at once.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use super::lanes::scale;
 use super::machine::{Chunk, LANES, Machine, Place};
+use super::words::{Words, WordsMut};
 use crate::engine::ir::{Addr, Reg, Space};
 use crate::engine::scalar::float::{f32_from_half, half_from_f32};
-
-/// Words that can be read.
-trait Words {
-    fn word(&self, at: usize) -> u32;
-    fn count(&self) -> usize;
-    /// `N` words from `at` on, if they exist.
-    fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]>;
-}
-
-impl Words for [u32] {
-    #[inline(always)]
-    fn word(&self, at: usize) -> u32 {
-        self.get(at).copied().unwrap_or(0)
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline(always)]
-    fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        self.get(at..at + N)?.try_into().ok()
-    }
-}
-
-impl Words for [AtomicU32] {
-    #[inline(always)]
-    fn word(&self, at: usize) -> u32 {
-        self.get(at).map_or(0, |word| word.load(Relaxed))
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline(always)]
-    fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        let words: &[AtomicU32; N] = self.get(at..at + N)?.try_into().ok()?;
-        Some(std::array::from_fn(|i| words[i].load(Relaxed)))
-    }
-}
-
-/// Words that can be written.
-trait WordsMut {
-    fn put(&mut self, at: usize, value: u32);
-    /// Writes half of a word.
-    fn put_half(&mut self, at: usize, upper: bool, value: u32);
-    /// Writes all of them if they fit, and says whether.
-    fn put_many<const N: usize>(&mut self, at: usize, values: &[u32; N]) -> bool;
-}
-
-fn half_merged(word: u32, upper: bool, value: u32) -> u32 {
-    if upper {
-        (word & 0xffff) | (value << 16)
-    } else {
-        (word & !0xffff) | (value & 0xffff)
-    }
-}
-
-impl WordsMut for [u32] {
-    #[inline(always)]
-    fn put(&mut self, at: usize, value: u32) {
-        if let Some(word) = self.get_mut(at) {
-            *word = value;
-        }
-    }
-
-    fn put_half(&mut self, at: usize, upper: bool, value: u32) {
-        if let Some(word) = self.get_mut(at) {
-            *word = half_merged(*word, upper, value);
-        }
-    }
-
-    #[inline(always)]
-    fn put_many<const N: usize>(&mut self, at: usize, values: &[u32; N]) -> bool {
-        let Some(words) = self.get_mut(at..at + N) else {
-            return false;
-        };
-        words.copy_from_slice(values);
-        true
-    }
-}
-
-impl WordsMut for &[AtomicU32] {
-    #[inline(always)]
-    fn put(&mut self, at: usize, value: u32) {
-        if let Some(word) = self.get(at) {
-            word.store(value, Relaxed);
-        }
-    }
-
-    fn put_half(&mut self, at: usize, upper: bool, value: u32) {
-        if let Some(word) = self.get(at) {
-            // Another invocation may write the other half at the same time.
-            let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(half_merged(old, upper, value)));
-        }
-    }
-
-    #[inline(always)]
-    fn put_many<const N: usize>(&mut self, at: usize, values: &[u32; N]) -> bool {
-        let Some(words) = self.get(at..at + N) else {
-            return false;
-        };
-        for (word, value) in words.iter().zip(values) {
-            word.store(*value, Relaxed);
-        }
-        true
-    }
-}
 
 /// An address with its parts found.
 #[derive(Clone, Copy)]
@@ -151,6 +43,25 @@ impl Machine<'_> {
             out[k] = scale(index[k], found.len, found.stride, base[k]).saturating_add(found.offset);
         }
         out
+    }
+
+    /// The first word of a chunk whose lanes use consecutive elements of `bytes` bytes each.
+    #[inline(always)]
+    fn consecutive(&self, found: &Found, i: usize, bytes: u32) -> Option<usize> {
+        let (Place::Uniform(base), Place::Lanes(index)) = (found.base, found.index) else {
+            return None;
+        };
+        let index = &self.lanes[index + i];
+        let first = index[0];
+        let mut apart = 0;
+        for (k, index) in (0u32..).zip(index) {
+            apart |= index ^ first.wrapping_add(k);
+        }
+        let inside = first.checked_add(LANES as u32 - 1)? < found.len;
+        if apart != 0 || found.stride != bytes || !inside {
+            return None;
+        }
+        Some(scale(first, found.len, bytes, base).saturating_add(found.offset) as usize / 4)
     }
 
     /// Byte address of a lane.
@@ -213,16 +124,16 @@ impl Machine<'_> {
             return;
         }
         match d.len() {
-            1 => self.load_many::<W, 1, 16>(words, d, found),
-            2 => self.load_many::<W, 2, 32>(words, d, found),
-            3 => self.load_many::<W, 3, 48>(words, d, found),
-            _ => self.load_many::<W, 4, 64>(words, d, found),
+            1 => self.load_many::<W, 1>(words, d, found),
+            2 => self.load_many::<W, 2>(words, d, found),
+            3 => self.load_many::<W, 3>(words, d, found),
+            _ => self.load_many::<W, 4>(words, d, found),
         }
     }
 
-    /// `N` words per lane; `M` is `N` times the lanes of a chunk.
+    /// `N` words per lane.
     #[inline(always)]
-    fn load_many<W: Words + ?Sized, const N: usize, const M: usize>(
+    fn load_many<W: Words + ?Sized, const N: usize>(
         &mut self,
         words: &W,
         d: &[Reg],
@@ -235,6 +146,14 @@ impl Machine<'_> {
             }
         }
         for i in self.from..self.to {
+            if let Some(start) = self.consecutive(found, i, N as u32 * 4)
+                && let Some(all) = words.split::<N>(start)
+            {
+                for (slot, chunk) in slots.iter().zip(all) {
+                    self.lanes[slot + i] = chunk;
+                }
+                continue;
+            }
             let at = self.addresses(found, i);
             let first = at[0];
             let (mut apart, mut differ) = (0, 0);
@@ -244,10 +163,10 @@ impl Machine<'_> {
             }
             let start = first as usize / 4;
             if apart == 0
-                && let Some(all) = words.many::<M>(start)
+                && let Some(all) = words.split::<N>(start)
             {
-                for (j, slot) in slots.iter().enumerate() {
-                    self.lanes[slot + i] = std::array::from_fn(|k| all[k * N + j]);
+                for (slot, chunk) in slots.iter().zip(all) {
+                    self.lanes[slot + i] = chunk;
                 }
                 continue;
             }
@@ -339,40 +258,38 @@ impl Machine<'_> {
             return;
         }
         match len {
-            1 => self.store_many::<W, 1, 16>(words, [values[0]], found),
-            2 => self.store_many::<W, 2, 32>(words, [values[0], values[1]], found),
-            3 => self.store_many::<W, 3, 48>(words, [values[0], values[1], values[2]], found),
-            _ => self.store_many::<W, 4, 64>(words, values, found),
+            1 => self.store_many::<W, 1>(words, [values[0]], found),
+            2 => self.store_many::<W, 2>(words, [values[0], values[1]], found),
+            3 => self.store_many::<W, 3>(words, [values[0], values[1], values[2]], found),
+            _ => self.store_many::<W, 4>(words, values, found),
         }
     }
 
     #[inline(always)]
-    fn store_many<W: WordsMut + ?Sized, const N: usize, const M: usize>(
+    fn store_many<W: WordsMut + ?Sized, const N: usize>(
         &self,
         words: &mut W,
         values: [Place; N],
         found: &Found,
     ) {
         for i in self.from..self.to {
-            let at = self.addresses(found, i);
             let mask = self.act[i];
+            let chunks: [Chunk; N] = std::array::from_fn(|j| self.chunk(values[j], i));
+            if mask == [!0; LANES]
+                && let Some(start) = self.consecutive(found, i, N as u32 * 4)
+                && words.join(start, &chunks)
+            {
+                continue;
+            }
+            let at = self.addresses(found, i);
             let first = at[0];
             let (mut apart, mut every) = (0, !0);
             for (k, address) in at.iter().enumerate() {
                 apart |= address ^ first.wrapping_add((k * N * 4) as u32);
                 every &= mask[k];
             }
-            let chunks: [Chunk; N] = std::array::from_fn(|j| self.chunk(values[j], i));
-            if apart == 0 && every == !0 {
-                let mut all = [0; M];
-                for (k, words) in all.chunks_exact_mut(N).enumerate() {
-                    for (j, word) in words.iter_mut().enumerate() {
-                        *word = chunks[j][k];
-                    }
-                }
-                if words.put_many(first as usize / 4, &all) {
-                    continue;
-                }
+            if apart == 0 && every == !0 && words.join(first as usize / 4, &chunks) {
+                continue;
             }
             for k in 0..LANES {
                 if mask[k] != 0 {
