@@ -1,10 +1,14 @@
 //! How fast the software device is, against the machine's own Vulkan device in the same run.
 //!
-//! `cargo test -p ziggurat-software --release --test engine_speed -- --ignored --nocapture`
+//! `cargo run --release -p ziggurat-software --example speed`
 //! prints the best of nine runs of each kernel on both; on a machine without a GPU the Vulkan device
 //! is lavapipe. Results are compared between the two, so the times are of right answers.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measuring program: a failure may end it"
+)]
 
 use std::time::Instant;
 
@@ -208,9 +212,7 @@ impl Gpu {
     }
 }
 
-#[test]
-#[ignore = "measures; run it alone"]
-fn both_devices_agree_and_these_are_their_times() {
+fn main() {
     let (_, device, queue) = open(Profile::webgpu_default()).unwrap();
     let software = Gpu { device, queue };
     let vulkan = Gpu::vulkan();
