@@ -1,5 +1,10 @@
 //! The vocabulary of the vectors, spoken through the public `Tensor` interface.
 
+mod elementwise;
+mod linear;
+mod movement;
+mod reduce;
+
 use std::collections::BTreeMap;
 
 use ziggurat_tensor::{
@@ -13,6 +18,24 @@ use super::data;
 type Unary = fn(&Tensor) -> Result<Tensor, Error>;
 type Binary = fn(&Tensor, &Tensor) -> Result<Tensor, Error>;
 type Inputs = BTreeMap<String, Tensor>;
+
+/// An op of a case by its name.
+type Row = (
+    &'static str,
+    fn(&Device, &Case, &Inputs) -> Result<Vec<Tensor>, Trouble>,
+);
+
+/// The tables of the families.
+const FAMILIES: &[&[Row]] = &[elementwise::OPS, linear::OPS, movement::OPS, reduce::OPS];
+
+/// The row of an op in the families' tables.
+fn row(op: &str) -> Option<&'static Row> {
+    FAMILIES
+        .iter()
+        .copied()
+        .flatten()
+        .find(|(name, _)| *name == op)
+}
 
 const UNARY: &[(&str, Unary)] = &[
     ("abs", Tensor::abs),
@@ -115,6 +138,7 @@ pub(crate) fn is_built(op: &str) -> bool {
     UNARY.iter().any(|(name, _)| *name == op)
         || BINARY.iter().any(|(name, _)| *name == op)
         || OTHERS.contains(&op)
+        || row(op).is_some()
 }
 
 /// Runs the op of a case.
@@ -128,6 +152,9 @@ pub(crate) fn run(device: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<T
             operand(inputs, "a")?,
             operand(inputs, "b")?,
         )?]);
+    }
+    if let Some((_, function)) = row(op) {
+        return function(device, case, inputs);
     }
     let output = match op {
         "full" => Tensor::full(

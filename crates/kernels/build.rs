@@ -1,0 +1,54 @@
+//! Writes the table of WGSL parts: every file below `shaders/` that this crate owns, by its path.
+//!
+//! The folder is the list, so a new snippet needs no second entry. `params/` and `copy/` belong to the pipeline layer.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?)
+        .join("shaders");
+    let mut files = Vec::new();
+    collect(&root, &mut files)?;
+    let mut parts: Vec<(String, PathBuf)> = files
+        .into_iter()
+        .map(|file| (relative(&root, &file), file))
+        .filter(|(path, _)| !path.starts_with("params/") && !path.starts_with("copy/"))
+        .collect();
+    parts.sort();
+    let mut table = String::from("&[\n");
+    for (path, file) in &parts {
+        writeln!(table, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    }
+    table.push_str("]\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
+    fs::write(out.join("parts.rs"), table)
+}
+
+/// Every WGSL file below `folder`; cargo runs this again when a folder changes.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "wgsl")
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The path below `root`, with `/` on every platform.
+fn relative(root: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(root).unwrap_or(file);
+    let names: Vec<_> = below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    names.join("/")
+}
