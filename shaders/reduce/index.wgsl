@@ -1,25 +1,11 @@
 // Shared by the kernels that walk "outputs x reduced elements": reduce, arg_reduce, softmax.
 //
-// `dims` and `strides` hold KEPT axes, then REDUCED axes, outermost first. Strides are two's-complement
-// u32: negative strides come out right because all index arithmetic wraps.
+// Requires: Params of params.wgsl.
 //
 // A workgroup is a grid of ROWS x LANES invocations (ROWS * LANES = WG, LANES a power of two): each row
 // is one output, its lanes share the reduced elements. ROW_STEP and LANE_STEP say how the grid lies in
 // the invocation index: lanes side by side (LANE_STEP = 1) where the reduced axis is contiguous, rows
 // side by side (ROW_STEP = 1) where a kept axis is, so that neighbours always read neighbours.
-
-struct Params {
-    outputs: u32,
-    len: u32,
-    chunks: u32,
-    chunk_len: u32,
-    offset: u32,
-    out_offset: u32,
-    identity: u32,
-    count: u32,
-    dims: array<vec4<u32>, 2>,
-    strides: array<vec4<u32>, 2>,
-}
 
 override WG: u32 = 256u;
 override ROWS: u32 = 1u;

@@ -1,7 +1,6 @@
 // Input part: elements of the tensor, lifted to the accumulator.
-
-@group(0) @binding(1) var<storage, read> a: array<word>;
+// Requires: load_value (value part); lift (operator part).
 
 fn fetch(i: u32) -> acc {
-    return lift(from_word(a[word_index(i)], i));
+    return lift(load_value(i));
 }

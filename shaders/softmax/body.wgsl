@@ -1,17 +1,12 @@
 // Computes: out = exp(x - max) / sum(exp(x - max)) along one axis, in f32. A row whose maximum is NaN, +inf or -inf is all NaN.
-// Bindings: params, a (any strides), out (contiguous; `count` is the number of elements after the axis).
+// Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: exp_nonpositive, to_key, from_key; params.identity is the key of -inf.
+// Requires: load_value, exp_nonpositive, to_key, from_key; params.identity is the key of -inf.
 
-@group(0) @binding(1) var<storage, read> a: array<word>;
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 
 var<workgroup> partial_key: array<i32, WG>;
 var<workgroup> partial_sum: array<f32, WG>;
-
-fn fetch(i: u32) -> f32 {
-    return from_word(a[word_index(i)], i);
-}
 
 // exp(x - greatest) where -inf gives 0 without computing on it.
 fn weight(x: f32, greatest: f32) -> f32 {
@@ -41,7 +36,7 @@ fn main(
     var top = bitcast<i32>(params.identity);
     if live {
         for (var r = lane; r < params.len; r += LANES) {
-            top = max(top, to_key(fetch(base + reduced_offset(r))));
+            top = max(top, to_key(load_value(base + reduced_offset(r))));
         }
     }
     partial_key[lid] = top;
@@ -58,7 +53,7 @@ fn main(
     var total = 0.0;
     if live && finite {
         for (var r = lane; r < params.len; r += LANES) {
-            total += weight(fetch(base + reduced_offset(r)), greatest);
+            total += weight(load_value(base + reduced_offset(r)), greatest);
         }
     }
     partial_sum[lid] = total;
@@ -77,7 +72,7 @@ fn main(
         for (var r = lane; r < params.len; r += LANES) {
             var y = nan_f32();
             if finite {
-                y = weight(fetch(base + reduced_offset(r)), greatest) / sum;
+                y = weight(load_value(base + reduced_offset(r)), greatest) / sum;
             }
             store1(out_base + r * inner, y);
         }

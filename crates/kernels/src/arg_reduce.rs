@@ -78,6 +78,10 @@ fn choice(
             "reduce/arg/output_index.wgsl",
         ),
     };
+    let value: &[_] = match pass {
+        Pass::Second => &[],
+        Pass::Whole | Pass::First => &["reduce/value.wgsl"],
+    };
     let key = match input.compute() {
         DType::F32 => "reduce/key/float.wgsl",
         DType::Bool => "reduce/key/bool.wgsl",
@@ -94,12 +98,11 @@ fn choice(
         .parts(&[
             prelude::FLOAT,
             prelude::load(input),
+            "reduce/params.wgsl",
             "reduce/index.wgsl",
-            key,
-            read,
-            write,
-            "reduce/arg/body.wgsl",
         ])
+        .more_parts(value.iter())
+        .parts(&[key, read, write, "reduce/arg/body.wgsl"])
         .constant("LEAST", u32::from(op == ArgReduce::Min))
         .constant("LAST", u32::from(select_last))
         .without_zeroed_memory();

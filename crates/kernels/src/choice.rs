@@ -17,7 +17,7 @@ pub(crate) const CATALOGUE_WG: u32 = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelChoice {
     names: List<&'static str, 6>,
-    parts: List<&'static str, 14>,
+    parts: List<&'static str, 16>,
     constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
 }

@@ -148,11 +148,14 @@ fn choice(
         .name(name)
         .parts(&[prelude::FLOAT, prelude::load(input), prelude::store(output)])
         .without_zeroed_memory();
+    if pass != Pass::Second {
+        choice = choice.part("reduce/value.wgsl");
+    }
     if pass != Pass::First {
         choice = choice.part(prelude::cell(output));
     }
     choice = choice
-        .part("reduce/index.wgsl")
+        .parts(&["reduce/params.wgsl", "reduce/index.wgsl"])
         .parts(op.operator(input))
         .parts(&[read, write, "reduce/body.wgsl"]);
     if matches!(op, Reduce::Max | Reduce::Min) {

@@ -28,6 +28,8 @@ fn choice(dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
             prelude::load(dtype),
             prelude::store(dtype),
             prelude::cell(dtype),
+            "reduce/params.wgsl",
+            "reduce/value.wgsl",
             "reduce/index.wgsl",
             "reduce/key/float.wgsl",
             "softmax/exp.wgsl",

@@ -1,9 +1,8 @@
 // Input part: elements of the tensor; the position is the place in the reduced axes.
-
-@group(0) @binding(1) var<storage, read> a: array<word>;
+// Requires: load_value (value part).
 
 fn fetch_key(i: u32) -> key {
-    return tie_key(from_word(a[word_index(i)], i));
+    return tie_key(load_value(i));
 }
 
 fn fetch_position(i: u32, r: u32) -> u32 {
