@@ -8,7 +8,9 @@ mod bitwise;
 mod cast;
 mod compare;
 mod conv;
+mod einsum;
 mod elementwise;
+mod gemm;
 mod matmul;
 mod pool;
 mod pool_indices;
@@ -17,4 +19,5 @@ mod softmax;
 mod window;
 
 pub use conv::{Conv1dOptions, Conv2dOptions};
+pub use gemm::GemmOptions;
 pub use pool::{Pool1dOptions, PoolOptions};

@@ -110,7 +110,6 @@ const OTHERS: &[&str] = &[
     "flip",
     "full",
     "gelu",
-    "gemm",
     "linear",
     "max_n",
     "max_pool1d",
@@ -176,7 +175,6 @@ pub(crate) fn run(device: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<T
             Tensor::arange(device, start, limit, delta, case.dtype("dtype")?)?
         }
         "where" => operand(inputs, "cond")?.where_(operand(inputs, "x")?, operand(inputs, "y")?)?,
-        "gemm" => gemm(case, inputs)?,
         "max_n" | "mean_n" | "min_n" | "sum_n" => fold(op, inputs)?,
         "conv1d" | "conv2d" => conv(case, inputs)?,
         "max_pool1d" | "max_pool2d" | "avg_pool1d" | "avg_pool2d" => {
@@ -309,32 +307,6 @@ fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, Trouble> {
             },
         )
         .collect()
-}
-
-fn scaled(x: &Tensor, factor: f64) -> Result<Tensor, Error> {
-    if factor == 1.0 {
-        Ok(x.clone())
-    } else {
-        x.mul(factor)
-    }
-}
-
-fn gemm(case: &Case, inputs: &Inputs) -> Result<Tensor, Trouble> {
-    let turned = |name: &str, flag: &str| -> Result<Tensor, Trouble> {
-        let matrix = operand(inputs, name)?;
-        Ok(if case.flag(flag)? {
-            matrix.t()?
-        } else {
-            matrix.clone()
-        })
-    };
-    let product = turned("a", "trans_a")?.matmul(&turned("b", "trans_b")?)?;
-    let product = scaled(&product, case.number("alpha")?)?;
-    let beta = case.number("beta")?;
-    match inputs.get("c") {
-        Some(c) if beta != 0.0 => Ok((product + scaled(c, beta)?)?),
-        _ => Ok(product),
-    }
 }
 
 fn fold(op: &str, inputs: &Inputs) -> Result<Tensor, Trouble> {

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use ziggurat_core::Shape;
+use ziggurat_core::{DType, Shape};
 
 use super::arithmetic::broadcast;
 use crate::tensor::new_shape;
@@ -23,16 +23,52 @@ impl Tensor {
     /// # Errors
     /// If the inner extents differ, the batches do not broadcast, an operand has rank 0, or the dtype is bool.
     pub fn matmul(&self, other: &Self) -> Result<Self, Error> {
-        const OP: &str = "matmul";
-        self.same_device(OP, other)?;
+        self.product("matmul", other, None)
+    }
+
+    /// [`Tensor::matmul`] written as `dtype`, which is the operands' own or the one that sums are kept in: f32 for floats, i32
+    /// for i8, u32 for u8. Products of f16 that overflow f16, or of bytes that overflow a byte, keep their value.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[100i8, 100], [1, 2])?;
+    /// assert_eq!(a.matmul_to(&a.t()?, DType::I32)?.to_vec_blocking::<i32>()?, [20_000]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::matmul`], or for another `dtype`.
+    pub fn matmul_to(&self, other: &Self, dtype: DType) -> Result<Self, Error> {
+        self.product("matmul_to", other, Some(dtype))
+    }
+
+    /// The product on behalf of `op`; written in the promoted dtype if no other is asked for.
+    pub(super) fn product(
+        &self,
+        op: &'static str,
+        other: &Self,
+        written: Option<DType>,
+    ) -> Result<Self, Error> {
+        self.same_device(op, other)?;
         if self.rank() == 0 || other.rank() == 0 {
-            return Err(self.mismatch(OP, "both operands must have rank 1 or more", other));
+            return Err(self.mismatch(op, "both operands must have rank 1 or more", other));
         }
         let dtype = self.dtype().promote(other.dtype());
         if dtype.is_bool() {
             return Err(Error::dtype(
-                OP,
+                op,
                 "bool has no products: convert to a number type first",
+            ));
+        }
+        let written = written.unwrap_or(dtype);
+        if written != dtype && written != dtype.compute() {
+            return Err(Error::dtype(
+                op,
+                format!(
+                    "products of {dtype} are written as {dtype} or {}: {written} asked for",
+                    dtype.compute()
+                ),
             ));
         }
         let row = self.rank() == 1;
@@ -50,17 +86,17 @@ impl Tensor {
         let (batch_left, [m, k]) = matrices(left.dims());
         let (batch_right, [inner, n]) = matrices(right.dims());
         if k != inner {
-            return Err(self.mismatch(OP, "inner dimensions differ", other));
+            return Err(self.mismatch(op, "inner dimensions differ", other));
         }
         let batch = broadcast(
-            OP,
-            &[new_shape(OP, batch_left)?, new_shape(OP, batch_right)?],
+            op,
+            &[new_shape(op, batch_left)?, new_shape(op, batch_right)?],
         )
-        .map_err(|_| self.mismatch(OP, "batch dimensions do not broadcast", other))?;
-        let shape: Shape = new_shape(OP, &[batch.dims(), &[m, n]].concat())?;
-        let (left, right) = (left.converted(OP, dtype)?, right.converted(OP, dtype)?);
+        .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
+        let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
+        let (left, right) = (left.converted(op, dtype)?, right.converted(op, dtype)?);
         let (left, right) = (left.view()?, right.view()?);
-        let mut product = Self::produce(self.device(), OP, shape, dtype, |executor, out| {
+        let mut product = Self::produce(self.device(), op, shape, written, |executor, out| {
             executor.matmul(left, right, out)
         })?;
         if column {
@@ -90,14 +126,14 @@ impl Tensor {
                 weight,
             ));
         }
-        let product = self.matmul(&weight.t()?)?;
+        let product = self.product("linear", &weight.t()?, None)?;
         match bias {
             Some(bias) => product.add(bias),
             None => Ok(product),
         }
     }
 
-    fn mismatch(&self, op: &'static str, rule: &str, other: &Self) -> Error {
+    pub(super) fn mismatch(&self, op: &'static str, rule: &str, other: &Self) -> Error {
         Error::shape(
             op,
             format!(
