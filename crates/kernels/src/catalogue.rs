@@ -10,7 +10,7 @@ use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
 use crate::elementwise::{binary, cast, compare, copy, generate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
-use crate::{arg_reduce, conv, fused, matmul, pool, reduce, softmax};
+use crate::{arg_reduce, conv, fused, matmul, pad, pool, reduce, softmax};
 
 /// One kernel as a device would compile it.
 #[derive(Clone, Debug)]
@@ -82,6 +82,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(matmul::variants());
     all.extend(conv::variants());
     all.extend(pool::variants());
+    all.extend(pad::variants());
     all
 }
 

@@ -7,6 +7,7 @@
 pub mod conv;
 pub mod elementwise;
 pub mod matmul;
+pub mod movement;
 pub mod pool;
 pub mod reduce;
 pub mod softmax;

@@ -49,6 +49,7 @@ pub use error::Error;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::{Conv1dOptions, Conv2dOptions, GemmOptions, Pool1dOptions, PoolOptions};
+pub use ops::DepthOrder;
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
@@ -62,6 +63,7 @@ pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
     adapters,
 };
+pub use ziggurat_kernels::Pad;
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
 

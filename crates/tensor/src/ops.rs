@@ -12,6 +12,8 @@ mod einsum;
 mod elementwise;
 mod gemm;
 mod matmul;
+mod movement;
+mod pattern;
 mod pool;
 mod pool_indices;
 mod reduce;
@@ -20,4 +22,5 @@ mod window;
 
 pub use conv::{Conv1dOptions, Conv2dOptions};
 pub use gemm::GemmOptions;
+pub use movement::DepthOrder;
 pub use pool::{Pool1dOptions, PoolOptions};

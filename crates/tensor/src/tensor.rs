@@ -10,6 +10,7 @@ mod construct;
 mod eval;
 mod read;
 mod shape;
+mod views;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(crate) use construct::new_shape;
 #[cfg(not(target_arch = "wasm32"))]
 pub use read::read_many_blocking;
 pub use read::{Nested, read_many};
+pub(crate) use views::diagonal;
 
 /// Values of one [`DType`] in a shape of rank 0 to 8, on a device.
 ///

@@ -99,7 +99,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 /// An element's storage bytes in the low bits of a word.
-fn storage_bits(dtype: DType, value: f64) -> u32 {
+pub(crate) fn storage_bits(dtype: DType, value: f64) -> u32 {
     encode(dtype, &[value])
         .iter()
         .rev()

@@ -133,7 +133,7 @@ pub(crate) fn axes(walk: &Coalesced) -> [[u32; 4]; 8] {
     clippy::cast_sign_loss,
     reason = "the low 32 bits are what is wanted"
 )]
-fn low_bits(value: isize) -> u32 {
+pub(crate) fn low_bits(value: isize) -> u32 {
     value as u32
 }
 

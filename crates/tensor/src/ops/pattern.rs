@@ -1,0 +1,199 @@
+//! Tensors with a pattern: triangles, diagonals, one-hot vectors, even spacing.
+//!
+//! Triangles and one-hot vectors are comparisons of positions and a choice, which fuse into one kernel with what follows.
+
+use ziggurat_core::DType;
+
+use crate::tensor::{diagonal, new_shape};
+use crate::{Error, Scalar, Tensor};
+
+impl Tensor {
+    /// The lower triangle of the last two axes, up to the `k`-th diagonal; zeros above.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::ones(&device, [2, 3], DType::I32)?;
+    /// assert_eq!(a.tril(0)?.to_vec2_blocking::<i32>()?, [[1, 0, 0], [1, 1, 0]]);
+    /// assert_eq!(a.triu(1)?.to_vec2_blocking::<i32>()?, [[0, 1, 1], [0, 0, 1]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are fewer than two axes.
+    pub fn tril(&self, k: i64) -> Result<Self, Error> {
+        self.triangle("tril", k, |distance, k| distance.le(k))
+    }
+
+    /// The upper triangle of the last two axes, from the `k`-th diagonal on; zeros below.
+    ///
+    /// # Errors
+    /// If there are fewer than two axes.
+    pub fn triu(&self, k: i64) -> Result<Self, Error> {
+        self.triangle("triu", k, |distance, k| distance.ge(k))
+    }
+
+    fn triangle(
+        &self,
+        op: &'static str,
+        k: i64,
+        keep: impl Fn(&Self, i32) -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
+        let &[.., rows, cols] = self.dims() else {
+            let detail = format!(
+                "the tensor must have two axes: its shape is {}",
+                self.shape()
+            );
+            return Err(Error::shape(op, detail));
+        };
+        if self.is_empty() {
+            return Ok(self.clone());
+        }
+        let count = |len: usize| Self::arange(self.device(), 0, len as f64, 1, DType::I32);
+        let distance = count(cols)?.sub(&count(rows)?.unsqueeze(1)?)?;
+        let bound = k.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+        keep(&distance, bound)?.where_(self, self.number(op, 0.0)?)
+    }
+
+    /// A rank-0 tensor of this one's dtype and device.
+    pub(crate) fn number(&self, op: &'static str, value: f64) -> Result<Self, Error> {
+        let executor = self.device().executor();
+        let view = executor
+            .scalar(self.dtype(), value)
+            .map_err(|error| Error::from_kernel(op, error))?;
+        Ok(Self::from_view(self.device(), view))
+    }
+
+    /// Of a vector the matrix with it on the `k`-th diagonal, of a matrix its `k`-th diagonal (a view).
+    ///
+    /// # Errors
+    /// If the rank is neither 1 nor 2.
+    pub fn diag(&self, k: isize) -> Result<Self, Error> {
+        match self.rank() {
+            1 => self.diag_embed(k),
+            2 => self.diagonal(k, 0, 1),
+            _ => {
+                let detail = format!("the rank must be 1 or 2: shape is {}", self.shape());
+                Err(Error::shape("diag", detail))
+            }
+        }
+    }
+
+    /// Matrices with the last axis on their `k`-th diagonal and zeros elsewhere.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
+    /// assert_eq!(a.diag_embed(-1)?.to_vec2_blocking::<i32>()?, [[0, 0, 0], [1, 0, 0], [0, 2, 0]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rank is 0 or the result is too large.
+    pub fn diag_embed(&self, k: isize) -> Result<Self, Error> {
+        let op = "diag_embed";
+        let Some((&len, outer)) = self.dims().split_last() else {
+            return Err(Error::shape(
+                op,
+                "the tensor must have an axis: its rank is 0",
+            ));
+        };
+        let side = len.saturating_add(k.unsigned_abs());
+        let mut dims = outer.to_vec();
+        dims.extend([side, side]);
+        let shape = new_shape(op, &dims)?;
+        let view = self.view()?;
+        let rank = dims.len();
+        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
+            let _filled = executor.fill(out, 0.0)?;
+            let layout = diagonal(&out.layout, k, rank - 2, rank - 1)
+                .map_err(|source| ziggurat_kernels::KernelError::Shape { op, source })?;
+            executor.copy(view, &out.with_layout(layout)?)
+        })
+    }
+
+    /// A new axis of extent `depth` at `axis` with `on` at the position that the index names and `off` elsewhere.
+    /// Negative indices count from the end; an index outside gives `off` everywhere.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, -1, 7], [3])?;
+    /// let hot = a.one_hot(3, -1, 1, 0, DType::I32)?;
+    /// assert_eq!(hot.to_vec2_blocking::<i32>()?, [[0, 1, 0], [0, 0, 1], [0, 0, 0]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the indices are no integers, or the axis is out of range.
+    pub fn one_hot(
+        &self,
+        depth: usize,
+        axis: isize,
+        on: impl Into<Scalar>,
+        off: impl Into<Scalar>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let op = "one_hot";
+        if self.dtype().is_float() || self.dtype().is_bool() {
+            let detail = format!("indices must be integers: they are {}", self.dtype());
+            return Err(Error::dtype(op, detail));
+        }
+        let count = i32::try_from(depth).map_err(|_| {
+            Error::shape(op, format!("the depth must be below 2^31: it is {depth}"))
+        })?;
+        let wide = match self.dtype() {
+            DType::U32 => self.clone(),
+            _ => self.converted(op, DType::I32)?,
+        };
+        let indices = wide.unsqueeze(axis)?;
+        let at = indices.rank().cast_signed();
+        let axis = if axis < 0 { axis + at } else { axis };
+        let mut dims = vec![1; indices.rank()];
+        if let Some(slot) = dims.get_mut(axis.unsigned_abs()) {
+            *slot = depth;
+        }
+        let places = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
+        // A u32 index beyond i32 becomes negative and must not count from the end.
+        let near = indices.lt(count)?;
+        let signed = indices.converted(op, DType::I32)?;
+        let hit = match self.dtype().is_signed() {
+            true => signed
+                .eq(&places)?
+                .logical_or(&signed.add(count)?.eq(&places)?)?,
+            false => signed.eq(&places)?.logical_and(&near)?,
+        };
+        let (on, off) = (on.into(), off.into());
+        let constant = |value: Scalar| Self::full(self.device(), [], value, dtype);
+        hit.where_(constant(on)?, constant(off)?)
+    }
+
+    /// `n` evenly spaced f32 values from `start` to `end`, both included; one value is `start`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// assert_eq!(Tensor::linspace(&device, 0.0, 1.0, 5)?.to_vec_blocking::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a bound is not finite.
+    pub fn linspace(device: &crate::Device, start: f32, end: f32, n: usize) -> Result<Self, Error> {
+        if !(start.is_finite() && end.is_finite()) {
+            let detail = format!("the bounds must be finite: {start} to {end} given");
+            return Err(Error::argument("linspace", detail));
+        }
+        if n < 2 {
+            return Self::full(device, [n], start, DType::F32);
+        }
+        let step = ((f64::from(end) - f64::from(start)) / (n - 1) as f64) as f32;
+        let places = Self::arange(device, 0, n as f64, 1, DType::F32)?;
+        // From both ends, so that both are exact.
+        let left = places.mul(step)?.add(start)?;
+        let right = Self::full(device, [], end, DType::F32)?
+            .sub(&places.sub((n - 1) as f32)?.neg()?.mul(step)?)?;
+        places.lt((n / 2) as f32)?.where_(&left, &right)
+    }
+}
