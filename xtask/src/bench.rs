@@ -65,7 +65,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     if cfg!(debug_assertions) {
         return in_release(choice);
     }
-    println!("adapter: {}", setup::run()?);
+    println!("adapter: {}", setup::run(setup::Choice::default())?);
     let executor = Executor::open_blocking(DeviceOptions::default())?;
     if choice.suite == Suite::Host {
         return host::run(&executor, choice);

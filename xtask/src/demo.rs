@@ -1,11 +1,11 @@
-//! `cargo xtask demo`: from a fresh machine to classified digits.
+//! `cargo xtask demo`: from a fresh machine to classified digits; nothing is installed.
 
 use crate::failure::Outcome;
 use crate::{process, setup, workspace};
 
-/// Sets the machine up, then builds and runs the example in release mode.
+/// Builds and runs the example in release mode.
 pub(crate) fn run(arguments: &[String]) -> Outcome<String> {
-    println!("adapter: {}", setup::run()?);
+    println!("adapter: {}", setup::run(setup::Choice::default())?);
     println!("building the demo in release mode; the first time takes some minutes");
     let mut command = workspace::cargo();
     command

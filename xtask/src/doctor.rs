@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use ziggurat_device::ziggurat_software::Profile;
 use ziggurat_device::{Caps, Device, DeviceOptions, env};
 
 use crate::failure::Outcome;
@@ -12,10 +13,9 @@ pub(crate) fn run() -> Outcome<String> {
     tools();
     println!();
     let adapters = ziggurat_device::adapters_blocking();
-    if adapters.is_empty() {
+    if adapters.iter().all(|adapter| adapter.is_software_device()) {
         println!("{}", setup::advice(std::env::consts::OS));
-        println!("`cargo xtask setup` does it where it can");
-        return Ok("no adapter".into());
+        println!("until then the software device computes on the CPU, which needs nothing");
     }
     println!("adapters");
     for adapter in &adapters {
@@ -27,6 +27,10 @@ pub(crate) fn run() -> Outcome<String> {
             adapter.device
         );
     }
+    println!(
+        "software ZIGGURAT_ADAPTER=software:<profile>, one of {}",
+        Profile::all().map(|profile| profile.name).join(", ")
+    );
     let wish = setup::wish()?;
     println!("wanted   {wish:?}");
     for name in ["ZIGGURAT_ADAPTER", "ZIGGURAT_BACKEND", "ZIGGURAT_CACHE_DIR"] {
@@ -41,7 +45,7 @@ pub(crate) fn run() -> Outcome<String> {
                 .get(index)
                 .map_or("?", |adapter| adapter.name.as_str());
             println!(
-                "chosen   {index}: {name} (discrete before integrated, virtual, software; then the order above)"
+                "chosen   {index}: {name} (discrete before integrated, virtual, a driver on the CPU, the built-in one; then the order above)"
             );
         }
         Err(error) => println!("chosen   none: {error}"),

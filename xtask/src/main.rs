@@ -37,15 +37,15 @@ struct Options {
 
 #[derive(Subcommand, Debug)]
 enum Chore {
-    /// Find an adapter, or install the software Vulkan driver
-    Setup,
-    /// Set up, then classify handwritten digits with a small network
+    /// Say what computes here; nothing has to be installed
+    Setup(setup::Choice),
+    /// Classify handwritten digits with a small network
     Demo {
         /// Passed on to the demo
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Set up, then run every check and test
+    /// Run every check and test
     Test(suite::Choice),
     /// wgsl + layers + tidy + docs --check
     Check,
@@ -72,7 +72,7 @@ enum Chore {
 fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = match &options.chore {
-        Chore::Setup => setup::run(),
+        Chore::Setup(choice) => setup::run(*choice),
         Chore::Demo { arguments } => demo::run(arguments),
         Chore::Test(choice) => suite::run(choice),
         Chore::Check => check::all(),

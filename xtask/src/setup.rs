@@ -1,12 +1,14 @@
-//! `cargo xtask setup`: a machine that can compute.
+//! `cargo xtask setup`: what would compute here, and a second opinion where one is wanted.
 //!
-//! Looks for an adapter; where there is none, installs the software Vulkan driver on Debian and its
-//! relatives, and says exactly what to install elsewhere. Installing needs root: it is done directly,
-//! or through sudo where that asks for no password, and is otherwise left to the person, with the command.
+//! Nothing has to be installed: without a GPU's driver the software device computes. `--vulkan` installs
+//! Mesa's software Vulkan driver (lavapipe) on Debian and its relatives, which shares no code with the
+//! software device. Installing needs root: it is done directly, or through sudo where that asks for no
+//! password, and is otherwise left to the person, with the command.
 
 use std::fs;
 use std::process::Command;
 
+use clap::Args;
 use ziggurat_device::wgpu::Backend;
 use ziggurat_device::{AdapterSummary, AdapterWish, DeviceOptions, env};
 
@@ -16,39 +18,47 @@ use crate::progress::Step;
 
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
-/// Makes sure that there is an adapter; the note names the one that will be used.
-pub(crate) fn run() -> Outcome<String> {
-    match chosen()? {
-        Some(chosen) if chosen.backend != Backend::Gl => return Ok(describe(&chosen)),
-        // OpenGL will do, but its compute is an afterthought in many drivers.
-        Some(chosen) if !is_debian(&os_release()) || install().is_err() => {
-            return Ok(describe(&chosen));
-        }
-        Some(_) => {}
-        None => provide()?,
-    }
-    chosen()?.map(|chosen| describe(&chosen)).ok_or_else(|| {
-        Failure::new(format!(
-            "{} are installed and there is still no adapter: run `cargo xtask doctor`",
-            PACKAGES.join(" and ")
-        ))
-    })
+/// What to set up.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Choice {
+    /// Install Mesa's software Vulkan driver too, where no Vulkan driver is
+    #[arg(long)]
+    vulkan: bool,
 }
 
-/// Installs a driver where this program can.
-fn provide() -> Outcome {
-    println!("no GPU adapter found");
-    if !is_debian(&os_release()) {
-        return Err(Failure::new(advice(std::env::consts::OS)));
+/// Names what computes; with `--vulkan`, sees to it that a Vulkan driver is there.
+pub(crate) fn run(choice: Choice) -> Outcome<String> {
+    if choice.vulkan && !has_vulkan() {
+        if !is_debian(&os_release()) {
+            return Err(Failure::new(advice(std::env::consts::OS)));
+        }
+        install()?;
+        if !has_vulkan() {
+            return Err(Failure::new(format!(
+                "{} are installed and there is still no Vulkan adapter: run `cargo xtask doctor`",
+                PACKAGES.join(" and ")
+            )));
+        }
     }
-    install()
+    chosen()
+}
+
+fn has_vulkan() -> bool {
+    let adapters = ziggurat_device::adapters_blocking();
+    adapters
+        .iter()
+        .any(|adapter| adapter.backend == Backend::Vulkan && adapter.compute)
 }
 
 /// What a device opened with default options would use.
-fn chosen() -> Outcome<Option<AdapterSummary>> {
+fn chosen() -> Outcome<String> {
+    let wish = wish()?;
+    if let Some(software) = &wish.software {
+        return Ok(format!("software device, {software}"));
+    }
     let adapters = ziggurat_device::adapters_blocking();
-    let index = ziggurat_device::select(&adapters, &wish()?).ok();
-    Ok(index.and_then(|index| adapters.get(index).cloned()))
+    let index = ziggurat_device::select(&adapters, &wish)?;
+    Ok(adapters.get(index).map(describe).unwrap_or_default())
 }
 
 /// The wish of default options, with what the environment says about it.
@@ -60,6 +70,9 @@ pub(crate) fn wish() -> Outcome<AdapterWish> {
 
 /// One line about an adapter.
 pub(crate) fn describe(adapter: &AdapterSummary) -> String {
+    if adapter.is_software_device() {
+        return format!("{} (built in, no driver: {})", adapter.name, adapter.driver);
+    }
     format!(
         "{} ({:?}, {:?}, driver {})",
         adapter.name, adapter.kind, adapter.backend, adapter.driver
@@ -84,7 +97,7 @@ pub(crate) fn advice(os: &str) -> String {
         }
         _ => "install a Vulkan driver and its loader for this system",
     };
-    format!("no GPU adapter on this machine: {what}")
+    format!("no GPU on this machine: {what}")
 }
 
 fn os_release() -> String {

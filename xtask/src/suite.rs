@@ -64,7 +64,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             .map(|value| value.get_name().to_owned())
             .unwrap_or_default();
         run.run(&name, |tally| match stage {
-            Stage::Setup => setup::run(),
+            Stage::Setup => setup::run(setup::Choice::default()),
             Stage::Format => format(),
             Stage::Check => check::all(),
             Stage::Clippy => clippy(),

@@ -5,9 +5,8 @@ use ziggurat_device::{Device, DeviceError, DeviceOptions, adapters, block_on, in
 
 fn main() -> Result<(), DeviceError> {
     let found = block_on(adapters());
-    if found.is_empty() {
-        println!("no adapters; {}", install_advice(std::env::consts::OS));
-        return Ok(());
+    if found.iter().all(|adapter| adapter.is_software_device()) {
+        println!("no GPU; {}", install_advice(std::env::consts::OS));
     }
     for adapter in &found {
         println!("{adapter}");
@@ -17,9 +16,9 @@ fn main() -> Result<(), DeviceError> {
         let mut options = DeviceOptions::default();
         options.adapter.index = Some(adapter.index);
         options.adapter.name = None;
-        // The environment names one adapter; here every one is asked by its index.
+        // The environment may name one adapter; here every one is asked by its index.
         match Device::open_blocking(options) {
-            Ok(device) if device.adapter().index == adapter.index => describe(&device),
+            Ok(device) if device.adapter() == adapter => describe(&device),
             Ok(_) => {}
             Err(error) => println!("   {error}"),
         }

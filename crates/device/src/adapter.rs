@@ -4,7 +4,7 @@
 //! is tested without a GPU. The position in the list is the adapter's index for
 //! [`AdapterWish::index`](crate::AdapterWish::index) and `ZIGGURAT_ADAPTER`.
 
-use crate::PowerPreference;
+use crate::{PowerPreference, SoftwareWish, software};
 
 /// The sort of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,8 +91,20 @@ impl AdapterSummary {
     }
 }
 
+impl AdapterSummary {
+    /// Whether it is Ziggurat's own software device, which no driver provides.
+    #[must_use]
+    pub fn is_software_device(&self) -> bool {
+        self.driver.starts_with("ziggurat-software")
+    }
+}
+
 impl std::fmt::Display for AdapterSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // wgpu has no word for what is not one of its own backends.
+        if self.is_software_device() {
+            return write!(f, "{}: {} (built in, no driver)", self.index, self.name);
+        }
         write!(
             f,
             "{}: {} ({}, {})",
@@ -116,7 +128,7 @@ pub(crate) enum Reach {
     All,
 }
 
-pub(crate) fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
+fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
     let mut flags = wgpu::InstanceFlags::empty();
     flags.set(wgpu::InstanceFlags::VALIDATION, validation);
     flags.set(wgpu::InstanceFlags::DEBUG, labels);
@@ -133,7 +145,7 @@ pub(crate) fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::In
 }
 
 /// Every adapter of `instance` with its summary. A browser names one at most, by power preference.
-pub(crate) async fn enumerate(
+async fn enumerate(
     instance: &wgpu::Instance,
     power: PowerPreference,
 ) -> Vec<(AdapterSummary, wgpu::Adapter)> {
@@ -161,15 +173,32 @@ pub(crate) async fn enumerate(
         .collect()
 }
 
+/// The adapters within `reach`; with all of them the software device too, last.
+pub(crate) async fn present(
+    reach: Reach,
+    validation: bool,
+    labels: bool,
+    power: PowerPreference,
+) -> Vec<(AdapterSummary, wgpu::Adapter)> {
+    let mut found = enumerate(&instance(reach, validation, labels), power).await;
+    if reach == Reach::All
+        && let Ok(adapter) = software::adapter(&SoftwareWish::default())
+    {
+        found.push((AdapterSummary::new(found.len(), &adapter), adapter));
+    }
+    found
+}
+
 async fn summaries(reach: Reach) -> Vec<AdapterSummary> {
-    enumerate(&instance(reach, false, false), PowerPreference::None)
+    present(reach, false, false, PowerPreference::None)
         .await
         .into_iter()
         .map(|(summary, _)| summary)
         .collect()
 }
 
-/// Lists the adapters of this machine, in the order of their indices; OpenGL's come last.
+/// Lists the adapters of this machine, in the order of their indices: OpenGL's come after the others, and the
+/// software device, where this crate is built with it, is the last.
 pub async fn adapters() -> Vec<AdapterSummary> {
     summaries(Reach::All).await
 }
@@ -183,6 +212,9 @@ pub fn adapters_blocking() -> Vec<AdapterSummary> {
 
 /// Whether any adapter that can compute is there, software included.
 pub async fn is_available() -> bool {
+    if cfg!(all(feature = "software", not(target_arch = "wasm32"))) {
+        return true;
+    }
     for reach in [Reach::Native, Reach::All] {
         if summaries(reach).await.iter().any(|adapter| adapter.compute) {
             return true;

@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! | --- | --- |
-//! | `ZIGGURAT_ADAPTER` | index in the list of adapters, or part of a name |
+//! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //!
@@ -13,7 +13,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::{AdapterWish, DeviceError, DeviceOptions};
+use crate::{AdapterWish, DeviceError, DeviceOptions, SoftwareWish};
 
 const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 
@@ -42,16 +42,30 @@ fn apply_from(
             .filter(|value| !value.is_empty())
     };
     if let Some(value) = read("ZIGGURAT_ADAPTER") {
-        if let Ok(index) = value.parse() {
-            (wish.index, wish.name) = (Some(index), None);
+        (wish.index, wish.name, wish.software) = (None, None, None);
+        if let Some(profile) = software_profile(&value) {
+            wish.software = Some(SoftwareWish::Named(profile.to_owned()));
+        } else if let Ok(index) = value.parse() {
+            wish.index = Some(index);
         } else {
-            (wish.index, wish.name) = (None, Some(value));
+            wish.name = Some(value);
         }
     }
     if let Some(value) = read("ZIGGURAT_BACKEND") {
         wish.backend = Some(parse_backend(&value)?);
     }
     Ok(())
+}
+
+/// The profile in `software` or `software:profile`.
+fn software_profile(value: &str) -> Option<&str> {
+    match value.split_once(':') {
+        None if value.eq_ignore_ascii_case("software") => Some(SoftwareWish::DEFAULT),
+        Some((word, profile)) if word.trim().eq_ignore_ascii_case("software") => {
+            Some(profile.trim())
+        }
+        _ => None,
+    }
 }
 
 fn parse_backend(value: &str) -> Result<wgpu::Backend, DeviceError> {
@@ -121,6 +135,26 @@ mod tests {
         assert_eq!((by_index.index, by_index.name), (Some(2), None));
         let by_name = wish(&[("ZIGGURAT_ADAPTER", "llvm")]).unwrap();
         assert_eq!((by_name.index, by_name.name), (None, Some("llvm".into())));
+    }
+
+    #[test]
+    fn the_software_device_is_named_with_or_without_a_profile() {
+        let software = |value| wish(&[("ZIGGURAT_ADAPTER", value)]).unwrap().software;
+        assert_eq!(software("software"), Some(SoftwareWish::default()));
+        assert_eq!(
+            software("Software: nvidia"),
+            Some(SoftwareWish::Named("nvidia".into()))
+        );
+        assert_eq!(software("software raster"), None);
+        let mut own = AdapterWish {
+            software: Some(SoftwareWish::default()),
+            ..Default::default()
+        };
+        apply_from(&mut own, |name| {
+            (name == "ZIGGURAT_ADAPTER").then(|| "1".into())
+        })
+        .unwrap();
+        assert_eq!((own.software, own.index), (None, Some(1)));
     }
 
     #[test]

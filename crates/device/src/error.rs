@@ -45,6 +45,14 @@ pub enum DeviceError {
         /// The accepted names.
         known: &'static str,
     },
+    /// A profile of the software device that is not known, from `ZIGGURAT_ADAPTER` or the options.
+    #[error("unknown profile {given:?} of the software device: expected one of {known}")]
+    UnknownProfile {
+        /// What was given.
+        given: String,
+        /// The known names.
+        known: String,
+    },
     /// The adapter refused to open a device.
     #[error("adapter {adapter} did not open: {reason}")]
     RequestDevice {

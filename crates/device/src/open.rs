@@ -3,22 +3,33 @@
 //! The three ways meet in one place that asks for limits and features, so that a device for tests
 //! is opened like a real one.
 
-use crate::adapter::{Reach, enumerate, instance};
-use crate::{AdapterSummary, Caps, Device, DeviceError, DeviceOptions, caps, env, limit, select};
+use crate::adapter::{Reach, present};
+use crate::{
+    AdapterSummary, Caps, Device, DeviceError, DeviceOptions, caps, env, limit, select, software,
+};
 
 impl Device {
     /// Opens the adapter that fits `options` best (see [`select`]), with everything it has that
-    /// the layers above can use. OpenGL is looked at only when nothing else fits.
+    /// the layers above can use. OpenGL is looked at only when nothing else fits. Where no driver
+    /// offers anything, the software device computes on the CPU, and a line on standard error
+    /// says so once.
     ///
     /// # Errors
     /// [`DeviceError::NoAdapter`], [`DeviceError::LimitNotMet`], [`DeviceError::RequestDevice`],
-    /// or [`DeviceError::UnknownBackend`] from the environment.
+    /// [`DeviceError::UnknownProfile`], or [`DeviceError::UnknownBackend`] from the environment.
     pub async fn open(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
+        if let Some(wish) = &options.adapter.software {
+            let adapter = software::adapter(wish)?;
+            return request(AdapterSummary::new(0, &adapter), &adapter, options).await;
+        }
         let (summary, adapter) = match find(Reach::Native, &options).await {
             Ok(found) => found,
             Err(_) => find(Reach::All, &options).await?,
         };
+        if summary.is_software_device() {
+            software::say_that_it_stands_in(&options.adapter);
+        }
         request(summary, &adapter, options).await
     }
 
@@ -69,6 +80,20 @@ impl Device {
         })
     }
 
+    /// Opens the software device with a profile of the program's own: WGSL on the CPU, for tests
+    /// and for machines without a GPU. The environment and `options.adapter` are not looked at.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    pub fn software(
+        profile: ziggurat_software::Profile,
+        options: DeviceOptions,
+    ) -> Result<Self, DeviceError> {
+        let adapter = ziggurat_software::adapter(profile);
+        crate::block_on(request(AdapterSummary::new(0, &adapter), &adapter, options))
+    }
+
     /// Wraps a device and queue that the host application owns. Capabilities are those of
     /// `device`, further restricted by `options`; its limits and features cannot change any more.
     ///
@@ -92,10 +117,10 @@ async fn find(
     reach: Reach,
     options: &DeviceOptions,
 ) -> Result<(AdapterSummary, wgpu::Adapter), DeviceError> {
-    let instance = instance(reach, options.validation, options.labels);
-    let mut found = enumerate(&instance, options.adapter.power).await;
+    let wish = &options.adapter;
+    let mut found = present(reach, options.validation, options.labels, wish.power).await;
     let summaries: Vec<AdapterSummary> = found.iter().map(|(summary, _)| summary.clone()).collect();
-    Ok(found.swap_remove(select(&summaries, &options.adapter)?))
+    Ok(found.swap_remove(select(&summaries, wish)?))
 }
 
 async fn request(

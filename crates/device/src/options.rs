@@ -20,6 +20,38 @@ pub enum PowerPreference {
     HighPerformance,
 }
 
+/// Which kind of GPU the software device is to look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SoftwareWish {
+    /// A profile by its name: `webgpu-default`, `nvidia`, `apple` or `intel`.
+    Named(String),
+    /// One of the program's own.
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    Own(Box<ziggurat_software::Profile>),
+}
+
+impl SoftwareWish {
+    /// The profile of a software device that nobody described further.
+    pub const DEFAULT: &'static str = "webgpu-default";
+}
+
+impl Default for SoftwareWish {
+    fn default() -> Self {
+        Self::Named(Self::DEFAULT.to_owned())
+    }
+}
+
+impl std::fmt::Display for SoftwareWish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "profile {name}"),
+            #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+            Self::Own(profile) => write!(f, "own profile {}", profile.name),
+        }
+    }
+}
+
 /// Which adapter is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterWish {
@@ -31,6 +63,9 @@ pub struct AdapterWish {
     pub index: Option<usize>,
     /// Only adapters whose name contains this text, in any case.
     pub name: Option<String>,
+    /// Only Ziggurat's own software device, looking like this kind of GPU. The fields above then
+    /// do not count.
+    pub software: Option<SoftwareWish>,
     /// Whether a software adapter may be chosen when nothing better is there. One that is named
     /// by `index` or `name` is always allowed.
     pub allow_software: bool,
@@ -43,6 +78,7 @@ impl Default for AdapterWish {
             backend: None,
             index: None,
             name: None,
+            software: None,
             allow_software: true,
         }
     }
@@ -59,6 +95,9 @@ impl std::fmt::Display for AdapterWish {
         }
         if let Some(name) = &self.name {
             parts.push(format!("name containing {name:?}"));
+        }
+        if let Some(software) = &self.software {
+            parts.push(format!("the software device, {software}"));
         }
         if !self.allow_software {
             parts.push("no software adapter".to_owned());

@@ -2,7 +2,9 @@
 //!
 //! Filters (index, name, backend, software allowed) come first, then the ranking: discrete,
 //! integrated, virtual, unspecified, software; with low power integrated leads. Among equals a
-//! native interface beats OpenGL, and then the driver's own order counts.
+//! native interface beats OpenGL, and then the driver's own order counts. Of what computes on the
+//! CPU, a driver's adapter (lavapipe, WARP) comes before the software device of Ziggurat, and that
+//! before OpenGL on the CPU, which runs only part of the ops.
 
 use crate::{AdapterKind, AdapterSummary, AdapterWish, DeviceError, PowerPreference};
 
@@ -26,6 +28,9 @@ pub fn select(adapters: &[AdapterSummary], wish: &AdapterWish) -> Result<usize, 
 
 fn fits(adapter: &AdapterSummary, wish: &AdapterWish) -> bool {
     let named = wish.index.is_some() || wish.name.is_some();
+    if wish.software.is_some() {
+        return adapter.is_software_device();
+    }
     adapter.compute
         && wish.index.is_none_or(|index| adapter.index == index)
         && wish
@@ -43,12 +48,15 @@ fn contains(text: &str, part: &str) -> bool {
 }
 
 fn rank(adapter: &AdapterSummary, power: PowerPreference) -> (u8, u8) {
+    let software_device = adapter.is_software_device();
     let low = power == PowerPreference::LowPower;
     let kind = match adapter.kind {
         AdapterKind::Discrete => u8::from(low),
         AdapterKind::Integrated => u8::from(!low),
         AdapterKind::Virtual => 2,
         AdapterKind::Other => 3,
+        AdapterKind::Software if adapter.backend == wgpu::Backend::Gl => 6,
+        AdapterKind::Software if software_device => 5,
         AdapterKind::Software => 4,
     };
     let backend = match adapter.backend {
@@ -220,6 +228,34 @@ mod tests {
         let error = select(&adapters, &wish).unwrap_err().to_string();
         assert!(error.contains("no software adapter"), "{error}");
         assert!(error.contains("0: llvmpipe (vulkan, software)"), "{error}");
+    }
+
+    #[test]
+    fn the_software_device_comes_after_drivers_on_the_cpu_and_before_opengl_there() {
+        let mut ours = adapter(2, "software (webgpu-default)", AdapterKind::Software);
+        ours.backend = wgpu::Backend::Noop;
+        ours.driver = "ziggurat-software 0.1.0".to_owned();
+        let mut gl = adapter(1, "llvmpipe", AdapterKind::Software);
+        gl.backend = wgpu::Backend::Gl;
+        let mut adapters = vec![
+            ours,
+            gl,
+            adapter(0, "llvmpipe", AdapterKind::Software),
+            adapter(3, "Strange", AdapterKind::Other),
+        ];
+        let named = AdapterWish {
+            software: Some(crate::SoftwareWish::default()),
+            ..Default::default()
+        };
+        assert_eq!(select(&adapters, &named).unwrap(), 0);
+        let mut order = Vec::new();
+        while !adapters.is_empty() {
+            let best = select(&adapters, &AdapterWish::default()).unwrap();
+            order.push(adapters.remove(best).index);
+        }
+        assert_eq!(order, [3, 0, 2, 1]);
+        let none = [adapter(0, "llvmpipe", AdapterKind::Software)];
+        assert!(select(&none, &named).is_err());
     }
 
     #[test]

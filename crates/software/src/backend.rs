@@ -45,6 +45,12 @@ pub fn open(profile: Profile) -> Result<(wgpu::Adapter, wgpu::Device, wgpu::Queu
     ))
 }
 
+/// A software adapter with that profile, for whoever asks it for a device by wgpu's own ways.
+#[must_use]
+pub fn adapter(profile: Profile) -> wgpu::Adapter {
+    wgpu::Adapter::from_custom(Software::new(profile).adapter())
+}
+
 /// What the device can do beyond old hardware: all of it that concerns computing.
 fn downlevel() -> wgpu::DownlevelCapabilities {
     wgpu::DownlevelCapabilities::default()

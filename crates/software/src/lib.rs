@@ -16,5 +16,5 @@ mod backend;
 mod engine;
 mod profile;
 
-pub use backend::{OpenError, Software, open};
+pub use backend::{OpenError, Software, adapter, open};
 pub use profile::Profile;

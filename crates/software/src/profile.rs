@@ -10,7 +10,7 @@ use wgpu::CooperativeMatrixProperties;
 use wgpu::CooperativeScalarType::{self, F16, F32};
 
 /// Limits, features and faults of a software device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
     /// Shown as part of the adapter's name.
