@@ -151,7 +151,7 @@ impl Executor {
             });
         }
         let walk = Walk::new(name, &a.layout, axes, Order::RowMajor)?;
-        check_len(name, a, axes, out)?;
+        check_len(name, &a.layout, axes, out)?;
         if walk.outputs == 0 {
             return Ok(self.completion());
         }

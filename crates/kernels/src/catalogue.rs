@@ -3,6 +3,8 @@
 //! `cargo xtask wgsl` walks it to parse, validate and translate each shader and to compare parameter offsets. It is
 //! made by the same `choose` functions that the ops call, so there is no second list to keep in step.
 
+use std::borrow::Cow;
+
 use ziggurat_pipeline::{IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART};
 
 use crate::choice::{CATALOGUE_WG, KernelChoice};
@@ -20,7 +22,7 @@ pub struct Variant {
     /// The shader's parts, entry point and constants.
     pub descriptor: KernelDescriptor,
     /// The host's idea of the shader's `Params`.
-    pub params: &'static [ParamField],
+    pub params: Cow<'static, [ParamField]>,
 }
 
 /// A variant before it is decided where its parameters come from.
@@ -62,7 +64,7 @@ impl Candidate {
         Ok(Variant {
             name: format!("{}{constants} {suffix}", self.choice.label()),
             descriptor: self.choice.descriptor(part, CATALOGUE_WG)?,
-            params: self.params,
+            params: Cow::Borrowed(self.params),
         })
     }
 }

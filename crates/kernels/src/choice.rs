@@ -4,14 +4,25 @@
 //! (labels, profiles, the catalogue), shader parts by path, and override constants. It is structural: two equal
 //! choices are the same pipeline, so the pipeline layer finds it again without assembling or hashing text.
 
-use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource};
+use ziggurat_core::DType;
+use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource, SourcePart};
 
 use crate::error::KernelError;
 use crate::list::List;
+use crate::prelude;
 use crate::shaders;
 
 /// The workgroup size that catalogue entries are validated with: the largest every WebGPU device has.
 pub(crate) const CATALOGUE_WG: u32 = 256;
+
+/// Where the elements come from that a walking kernel reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// The view at binding 1.
+    Memory,
+    /// A generated part, which also declares the parameters.
+    Fused,
+}
 
 /// A kernel variant: names, shader parts in order (without the params part), override constants.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +70,20 @@ impl KernelChoice {
     pub(crate) fn more_parts<'a>(mut self, paths: impl Iterator<Item = &'a &'static str>) -> Self {
         self.parts.extend(paths.copied());
         self
+    }
+
+    /// Appends what a walking kernel reads its elements of `dtype` by: `load_value` and `struct Params`.
+    #[must_use]
+    pub(crate) fn reads(self, reads: Reads, dtype: DType) -> Self {
+        match reads {
+            Reads::Memory => self.parts(&[
+                prelude::FLOAT,
+                prelude::load(dtype),
+                "reduce/params.wgsl",
+                "reduce/value.wgsl",
+            ]),
+            Reads::Fused => self.name("fused"),
+        }
     }
 
     /// Sets an override. Without a constant `WG`, the device's preferred workgroup size is used.
@@ -116,9 +141,22 @@ impl KernelChoice {
         params_part: (&'static str, &'static str),
         wg: u32,
     ) -> Result<KernelDescriptor, KernelError> {
-        let mut source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
+        let source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
+        self.descriptor_from(source, wg)
+    }
+
+    /// The descriptor with the parts behind those of `source`; what is there already is not repeated.
+    pub(crate) fn descriptor_from(
+        &self,
+        mut source: ShaderSource,
+        wg: u32,
+    ) -> Result<KernelDescriptor, KernelError> {
         for path in self.parts.iter() {
-            source = source.part(*path, shaders::text(path)?);
+            let text = shaders::text(path)?;
+            let known = |part: &SourcePart| part.file == *path && part.text == text;
+            if !source.parts().iter().any(known) {
+                source = source.part(*path, text);
+            }
         }
         let mut descriptor = KernelDescriptor::new(source)
             .entry("main")

@@ -14,6 +14,7 @@ mod graph;
 mod op;
 mod params;
 mod parts;
+mod prologue;
 mod rename;
 mod run;
 
@@ -26,13 +27,19 @@ use crate::view::View;
 
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
+pub use prologue::FusedInput;
 
 pub(crate) use corpus::variants;
+pub(crate) use prologue::Operand;
 
 /// The most ops in one kernel.
 pub const MAX_OPS: usize = 256;
 /// The most buffers that one kernel binds, if the device allows so many.
 pub const MAX_BINDINGS: usize = 32;
+
+/// The most that a kernel which reads its input several times may compute again, in ops a few instructions long (a
+/// function such as `exp` counts as eight). Beyond, a pass through memory is cheaper.
+pub const MAX_REPEATED_WORK: usize = 48;
 
 /// What one fused kernel may have on a device: split an expression before it grows beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,7 +60,7 @@ pub use elementwise::row::{BinarySpec, CompareSpec, Samples, Tolerance, UnarySpe
 pub use elementwise::unary::Unary;
 pub use error::KernelError;
 pub use executor::Executor;
-pub use fused::{Expression, FusedLimits, FusedOp};
+pub use fused::{Expression, FusedInput, FusedLimits, FusedOp};
 pub use pad::Pad;
 pub use params::{ParamField, ParamType, Params};
 pub use pool::{Pool, Pool2dOptions, pool2d_extents};

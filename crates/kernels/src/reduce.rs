@@ -5,14 +5,15 @@
 //! with many elements each take two passes. Every sum is a fixed tree, so results are the same on every run.
 //! Maxima and minima compare keys made from bits, so NaN wins on every adapter.
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
-use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{FusedInput, Operand};
 use crate::params::Params;
 use crate::prelude;
 use crate::view::View;
@@ -131,6 +132,7 @@ enum Pass {
 
 fn choice(
     op: Reduce,
+    reads: Reads,
     input: DType,
     output: DType,
     pass: Pass,
@@ -146,16 +148,17 @@ fn choice(
         .name(input.name())
         .name(output.name())
         .name(name)
-        .parts(&[prelude::FLOAT, prelude::load(input), prelude::store(output)])
         .without_zeroed_memory();
-    if pass != Pass::Second {
-        choice = choice.part("reduce/value.wgsl");
-    }
+    choice = match pass {
+        Pass::Whole | Pass::First => choice.reads(reads, input),
+        Pass::Second => choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"]),
+    };
+    choice = choice.part(prelude::store(output));
     if pass != Pass::First {
         choice = choice.part(prelude::cell(output));
     }
     choice = choice
-        .parts(&["reduce/params.wgsl", "reduce/index.wgsl"])
+        .part("reduce/index.wgsl")
         .parts(op.operator(input))
         .parts(&[read, write, "reduce/body.wgsl"]);
     if matches!(op, Reduce::Max | Reduce::Min) {
@@ -184,11 +187,33 @@ pub(crate) fn variants() -> Vec<Candidate> {
             {
                 for pass in [Pass::Whole, Pass::First, Pass::Second] {
                     all.push(Candidate::new(
-                        choice(op, input, output, pass, &walk, &lanes),
+                        choice(op, Reads::Memory, input, output, pass, &walk, &lanes),
                         WalkParams::FIELDS,
                     ));
                 }
             }
+        }
+    }
+    all
+}
+
+/// Reductions that read a fused expression's value of a dtype, for the corpus of those.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let fused = |op, input, output, pass| {
+        let choice = choice(op, Reads::Fused, input, output, pass, &walk, &lanes);
+        (input, choice)
+    };
+    let mut all = vec![
+        fused(Reduce::Mean, DType::F32, DType::F32, Pass::Whole),
+        fused(Reduce::Mean, DType::BF16, DType::F32, Pass::First),
+        fused(Reduce::Sum, DType::Bool, DType::I32, Pass::Whole),
+    ];
+    for dtype in DType::ALL {
+        all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
+        if Reduce::Sum.accepts(dtype, dtype) {
+            all.push(fused(Reduce::Sum, dtype, dtype, Pass::Whole));
         }
     }
     all
@@ -210,14 +235,39 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.reduce_of(op, Operand::Memory(a), axes, out)
+    }
+
+    /// [`Executor::reduce`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::reduce`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
+    pub fn reduce_fused(
+        &self,
+        op: Reduce,
+        a: &FusedInput<'_>,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 2, 1)?;
+        self.reduce_of(op, Operand::Fused(&prologue), axes, out)
+    }
+
+    fn reduce_of(
+        &self,
+        op: Reduce,
+        a: Operand<'_>,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
-        if !op.accepts(a.dtype, out.dtype) {
-            return Err(if op == Reduce::Mean && !a.dtype.is_float() {
+        if !op.accepts(a.dtype(), out.dtype) {
+            return Err(if op == Reduce::Mean && !a.dtype().is_float() {
                 KernelError::Dtype {
                     op: name,
                     operand: "a",
                     rule: "a mean needs floats",
-                    got: a.dtype,
+                    got: a.dtype(),
                 }
             } else {
                 KernelError::Dtype {
@@ -228,39 +278,57 @@ impl Executor {
                 }
             });
         }
-        let walk = Walk::new(name, &a.layout, axes, Order::Free)?;
-        check_len(name, a, axes, out)?;
+        let walk = Walk::new(name, a.layout(), axes, Order::Free)?;
+        check_len(name, a.layout(), axes, out)?;
         if walk.outputs == 0 {
             return Ok(self.completion());
         }
-        self.with_dense_out(name, out, &[a], |out| self.reduce_walk(op, a, &walk, out))?;
+        self.with_dense_out(name, out, &a.views(), |out| {
+            self.reduce_walk(op, a, &walk, out)
+        })?;
         Ok(self.completion())
     }
 
     fn reduce_walk(
         &self,
         op: Reduce,
-        a: &View,
+        a: Operand<'_>,
         walk: &Walk,
         out: &View,
     ) -> Result<(), KernelError> {
         let name = op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
-        let identity = op.identity(a.dtype);
+        let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
+        let identity = op.identity(a.dtype());
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
         if lanes.chunks == 1 {
-            let choice = choice(op, a.dtype, out.dtype, Pass::Whole, walk, &lanes);
-            let params = walk.params(&lanes, read.offset, write.offset, identity, walk.len);
-            return self.launch(&choice, &[read.arg, write.arg], &params, grid);
+            let choice = choice(
+                op,
+                a.reads(),
+                a.dtype(),
+                out.dtype,
+                Pass::Whole,
+                walk,
+                &lanes,
+            );
+            let params = walk.params(&lanes, read.offset(), write.offset, identity, walk.len);
+            return self.launch_reading(&choice, &read, &[write.arg], &params, grid);
         }
-        let partial = self.partials(op.accumulator(a.dtype), walk.outputs, lanes.chunks)?;
+        let partial = self.partials(op.accumulator(a.dtype()), walk.outputs, lanes.chunks)?;
         let scratch = self.bind_write(name, &partial)?;
-        let first = choice(op, a.dtype, out.dtype, Pass::First, walk, &lanes);
-        let params = walk.params(&lanes, read.offset, scratch.offset, identity, walk.len);
-        self.launch(&first, &[read.arg, scratch.arg], &params, grid)?;
-        self.reduce_partials(op, a.dtype, &partial, walk.len, out)
+        let first = choice(
+            op,
+            a.reads(),
+            a.dtype(),
+            out.dtype,
+            Pass::First,
+            walk,
+            &lanes,
+        );
+        let params = walk.params(&lanes, read.offset(), scratch.offset, identity, walk.len);
+        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
+        self.reduce_partials(op, a.dtype(), &partial, walk.len, out)
     }
 
     /// Scratch for `chunks` accumulators per output.
@@ -298,7 +366,15 @@ impl Executor {
             false,
             self.device().caps().workgroup_size,
         );
-        let choice = choice(op, input, out.dtype, Pass::Second, &walk, &lanes);
+        let choice = choice(
+            op,
+            Reads::Memory,
+            input,
+            out.dtype,
+            Pass::Second,
+            &walk,
+            &lanes,
+        );
         let (read, write) = (self.bind_read(name, partial)?, self.bind_write(name, out)?);
         let params = walk.params(&lanes, read.offset, write.offset, op.identity(input), count);
         self.launch(
@@ -313,7 +389,7 @@ impl Executor {
 /// The output of a reduction must have one element per position of the kept axes.
 pub(crate) fn check_len(
     op: &'static str,
-    a: &View,
+    a: &Layout,
     axes: &[usize],
     out: &View,
 ) -> Result<(), KernelError> {

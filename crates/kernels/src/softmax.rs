@@ -7,10 +7,11 @@ use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
-use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{FusedInput, Operand};
 use crate::params::Params;
 use crate::prelude;
 use crate::reduce::lanes::{self, Lanes};
@@ -20,16 +21,16 @@ use crate::view::View;
 
 const OP: &str = "softmax";
 
-fn choice(dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+/// How often the kernel reads each element.
+const READS: usize = 3;
+
+fn choice(reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
     let choice = KernelChoice::new(OP)
         .name(dtype.name())
+        .reads(reads, dtype)
         .parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
             prelude::store(dtype),
             prelude::cell(dtype),
-            "reduce/params.wgsl",
-            "reduce/value.wgsl",
             "reduce/index.wgsl",
             "reduce/key/float.wgsl",
             "softmax/exp.wgsl",
@@ -46,7 +47,22 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
-        .map(|dtype| Candidate::new(choice(dtype, &walk, &lanes), WalkParams::FIELDS))
+        .map(|dtype| {
+            Candidate::new(
+                choice(Reads::Memory, dtype, &walk, &lanes),
+                WalkParams::FIELDS,
+            )
+        })
+        .collect()
+}
+
+/// Softmax of a fused expression's value of a dtype, for the corpus of those.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
+    floats
+        .map(|dtype| (dtype, choice(Reads::Fused, dtype, &walk, &lanes)))
         .collect()
 }
 
@@ -58,15 +74,40 @@ impl Executor {
     /// [`KernelError::Dtype`] unless both are the same float dtype; [`KernelError::Shape`] for an axis that `a` does
     /// not have; [`KernelError::Output`] for another shape.
     pub fn softmax(&self, a: &View, axis: usize, out: &View) -> Result<Completion, KernelError> {
-        if !a.dtype.is_float() {
+        self.softmax_of(Operand::Memory(a), axis, out)
+    }
+
+    /// [`Executor::softmax`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::softmax`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it, or would compute too
+    /// much three times.
+    pub fn softmax_fused(
+        &self,
+        a: &FusedInput<'_>,
+        axis: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 2, READS)?;
+        self.softmax_of(Operand::Fused(&prologue), axis, out)
+    }
+
+    fn softmax_of(
+        &self,
+        a: Operand<'_>,
+        axis: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let (dtype, layout) = (a.dtype(), a.layout());
+        if !dtype.is_float() {
             return Err(KernelError::Dtype {
                 op: OP,
                 operand: "a",
                 rule: "it must be a float",
-                got: a.dtype,
+                got: dtype,
             });
         }
-        if out.dtype != a.dtype {
+        if out.dtype != dtype {
             return Err(KernelError::Dtype {
                 op: OP,
                 operand: "out",
@@ -74,41 +115,37 @@ impl Executor {
                 got: out.dtype,
             });
         }
-        if axis >= a.rank().max(1) {
+        if axis >= layout.rank().max(1) {
             let axis = isize::try_from(axis).unwrap_or(isize::MAX);
             return Err(KernelError::Shape {
                 op: OP,
                 source: ShapeError::AxisOutOfRange {
                     axis,
-                    rank: a.rank(),
+                    rank: layout.rank(),
                 },
             });
         }
-        if out.shape() != a.shape() {
+        if out.shape() != layout.shape() {
             return Err(KernelError::Output {
                 op: OP,
-                expected: Box::new(*a.shape()),
+                expected: Box::new(*layout.shape()),
                 got: Box::new(*out.shape()),
             });
         }
-        let walk = Walk::new(OP, &a.layout, &[axis], Order::RowMajor)?;
-        if a.is_empty() {
+        let walk = Walk::new(OP, layout, &[axis], Order::RowMajor)?;
+        if layout.is_empty() {
             return Ok(self.completion());
         }
-        let inner: usize = a.dims().iter().skip(axis + 1).product();
-        self.with_dense_out(OP, out, &[a], |out| {
+        let inner: usize = layout.dims().iter().skip(axis + 1).product();
+        self.with_dense_out(OP, out, &a.views(), |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
-            let (read, write) = (self.bind_read(OP, a)?, self.bind_write(OP, out)?);
-            let lowest = lowest_key(a.dtype, false);
-            let params = walk.params(&lanes, read.offset, write.offset, lowest, inner as u64);
+            let (read, write) = (self.bind_operand(OP, &a)?, self.bind_write(OP, out)?);
+            let lowest = lowest_key(dtype, false);
+            let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            self.launch(
-                &choice(a.dtype, &walk, &lanes),
-                &[read.arg, write.arg],
-                &params,
-                grid,
-            )
+            let choice = choice(a.reads(), dtype, &walk, &lanes);
+            self.launch_reading(&choice, &read, &[write.arg], &params, grid)
         })?;
         Ok(self.completion())
     }

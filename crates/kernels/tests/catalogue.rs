@@ -23,7 +23,7 @@ fn every_variant_is_valid_and_agrees_with_the_host_about_its_parameters() {
             .iter()
             .map(|m| (m.name.as_str(), m.offset, m.bytes, m.scalar))
             .collect();
-        assert_eq!(shader, host(variant.params), "{}", variant.name);
+        assert_eq!(shader, host(&variant.params), "{}", variant.name);
     }
 }
 

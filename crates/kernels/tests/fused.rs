@@ -8,110 +8,15 @@ mod fusion;
 #[path = "common/operands.rs"]
 mod operands;
 
-use fusion::{Case, bits_differ};
+use fusion::{bits_differ, random_case};
 use operands::{Arrangement, Expected, Random, check, operand, output, random, shape};
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::{
-    Binary, Compare, DType, Executor, Expression, FusedOp, KernelError, Layout, Unary,
-};
-
-/// Ops whose unfused result has the same bits whoever compiles it.
-fn exact_ops(dtype: DType) -> Vec<FusedOp> {
-    let unary = [
-        Unary::Abs,
-        Unary::Neg,
-        Unary::Sign,
-        Unary::Square,
-        Unary::Floor,
-        Unary::Round,
-        Unary::Relu,
-        Unary::BitwiseNot,
-        Unary::LogicalNot,
-    ];
-    let binary = [
-        Binary::Add,
-        Binary::Sub,
-        Binary::Mul,
-        Binary::Maximum,
-        Binary::Minimum,
-        Binary::BitwiseXor,
-        Binary::BitwiseAnd,
-    ];
-    let mut ops: Vec<FusedOp> = Vec::new();
-    ops.extend(
-        unary
-            .iter()
-            .filter(|op| op.spec().dtypes.contains(&dtype))
-            .map(|op| FusedOp::Unary(*op)),
-    );
-    ops.extend(
-        binary
-            .iter()
-            .filter(|op| op.spec().dtypes.contains(&dtype))
-            .map(|op| FusedOp::Binary(*op)),
-    );
-    ops.extend(Compare::ALL.iter().map(|op| FusedOp::Compare(*op)));
-    ops.push(FusedOp::Where);
-    ops.extend(DType::ALL.iter().map(|to| FusedOp::Cast(*to)));
-    ops
-}
-
-/// A random expression of exact ops over inputs of all dtypes, as large as the device's bindings allow.
-fn random_case(exec: &Executor, dims: &[usize], ops: usize, rng: &mut Random) -> Case {
-    let mut case = Case::new(shape(dims));
-    let inputs = 1 + rng.below(5);
-    for _ in 0..inputs {
-        let dtype = rng.pick(&DType::ALL);
-        let kind = rng.below(8);
-        let input = match kind {
-            0 => random(exec, dtype, &[], Arrangement::Contiguous, rng),
-            1 if !dims.is_empty() => {
-                let last = &dims[dims.len() - 1..];
-                random(exec, dtype, last, Arrangement::Contiguous, rng)
-            }
-            2..=4 => random(exec, dtype, dims, Arrangement::Contiguous, rng),
-            _ => random(exec, dtype, dims, rng.pick(&Arrangement::ALL), rng),
-        };
-        case.input(input.view, input.values);
-    }
-    for _ in 0..rng.below(3) {
-        let dtype = rng.pick(&DType::ALL);
-        let value = rng.value(dtype);
-        case.scalar(dtype, value);
-    }
-    while case.ops() < ops {
-        let first = rng.below(case.len());
-        let dtype = case.dtype(first);
-        let op = rng.pick(&exact_ops(dtype));
-        let mut same = |case: &mut Case| {
-            let fitting: Vec<usize> = (0..case.len())
-                .filter(|&i| case.dtype(i) == dtype)
-                .collect();
-            fitting[rng.below(fitting.len())]
-        };
-        match op {
-            FusedOp::Unary(_) | FusedOp::Cast(_) => case.op(op, &[first]),
-            FusedOp::Binary(_) | FusedOp::Compare(_) => {
-                let other = same(&mut case);
-                case.op(op, &[first, other]);
-            }
-            _ => {
-                let other = same(&mut case);
-                let Some(condition) = (0..case.len()).find(|&i| case.dtype(i) == DType::Bool)
-                else {
-                    continue;
-                };
-                case.op(FusedOp::Where, &[condition, first, other]);
-            }
-        }
-    }
-    case
-}
+use ziggurat_kernels::{Binary, DType, Executor, Expression, FusedOp, KernelError, Layout, Unary};
 
 fn check_random(exec: &Executor, dims: &[usize], ops: usize, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut rng = Random(seed * 7919 + dims.len() as u64);
-        let case = random_case(exec, dims, ops, &mut rng);
+        let case = random_case(exec, dims, ops, &Arrangement::ALL, &mut rng);
         let outputs = [case.len() - 1, rng.below(case.len())];
         let used = &outputs[..1 + rng.below(2)];
         let (fused, unfused) = (case.fused(exec, used), case.unfused(exec, used));

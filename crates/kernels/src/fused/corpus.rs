@@ -7,15 +7,18 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::UNIFORM_PART;
 
 use crate::catalogue::Variant;
-use crate::choice::CATALOGUE_WG;
+use crate::choice::{CATALOGUE_WG, KernelChoice};
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
 use crate::elementwise::unary::Unary;
 use crate::error::KernelError;
-use crate::fused::generate;
+use crate::fused::generate::{self, Host};
 use crate::fused::graph::{Access, Form, Graph, Slots, Source};
 use crate::fused::op::FusedOp;
-use crate::fused::params;
+use crate::fused::{params, prologue};
+use crate::params::Params;
+use crate::reduce::walk::WalkParams;
+use crate::{reduce, softmax};
 
 /// A graph that is built without an expression, and so without memory.
 #[derive(Default)]
@@ -57,9 +60,46 @@ impl Sketch {
         Ok(Variant {
             name: format!("fused/{name} uniform"),
             descriptor: generate::descriptor(&self.graph, &form, UNIFORM_PART, CATALOGUE_WG)?,
-            params: params::published(rows),
+            params: params::fields(params::HEAD, rows).into(),
         })
     }
+}
+
+/// `x` and `y` of a dtype combined by a few ops, for a kernel that reads the value.
+fn value(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let x = sketch.input(dtype, Access::Quad);
+    let y = sketch.input(dtype, access);
+    let z = sketch.input(DType::F32, Access::Scalar);
+    let s = sketch.graph.scalar(DType::F32, 0.5);
+    let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
+    let wide = sketch.op(FusedOp::Cast(DType::F32), &[most])?;
+    let product = sketch.op(FusedOp::Binary(Binary::Mul), &[wide, z])?;
+    let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
+    let back = sketch.op(FusedOp::Cast(dtype), &[sum])?;
+    Ok(sketch.output(&[back]))
+}
+
+/// A walking kernel that reads a value of a dtype.
+fn reading(
+    dtype: DType,
+    choice: &KernelChoice,
+    access: Access,
+    rank: usize,
+) -> Result<Variant, KernelError> {
+    let Sketch { mut graph, inputs } = value(dtype, access)?;
+    graph.consume_outputs();
+    let form = Form { inputs, rank };
+    let host = Host {
+        fields: WalkParams::FIELDS,
+        bindings: 2,
+    };
+    let rows = Slots::of(&graph, &form).rows;
+    Ok(Variant {
+        name: format!("{} {access:?} uniform", choice.label()),
+        descriptor: prologue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
+        params: params::fields(host.fields, rows).into(),
+    })
 }
 
 /// Every op of a dtype, one after the other.
@@ -142,6 +182,13 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         mixed()?.variant("mixed".to_owned(), 2)?,
         many_strided()?.variant("many_strided".to_owned(), 8)?,
     ];
+    let readers = reduce::reading_fused()
+        .into_iter()
+        .chain(softmax::reading_fused());
+    for (dtype, choice) in readers {
+        all.push(reading(dtype, &choice, Access::Quad, 0)?);
+        all.push(reading(dtype, &choice, Access::Strided, 2)?);
+    }
     for dtype in DType::ALL {
         let flat = every_op(dtype, Access::Quad)?;
         all.push(flat.variant(format!("{dtype}/every_op/flat"), 0)?);

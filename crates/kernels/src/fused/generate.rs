@@ -10,12 +10,32 @@ use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 
 use crate::error::KernelError;
 use crate::fused::graph::{Access, Form, Graph, Slots, Source};
+use crate::fused::params::{self, HEAD};
 use crate::fused::parts::{self, Settle, compute, function, settle};
+use crate::params::ParamField;
 
 /// The name that errors give for the generated part.
 const FILE: &str = "fused/generated.wgsl";
 
 const MEMBERS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// What the generated part is in its kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// All of it: a loop over the elements, four at a time.
+    Whole,
+    /// `load_value`, from which the kernel around it reads its input element by element.
+    Value(Host),
+}
+
+/// The kernel around a generated part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    /// Its parameters, which come first.
+    pub(crate) fields: &'static [ParamField],
+    /// Its bindings, without those of the generated part.
+    pub(crate) bindings: usize,
+}
 
 /// The kernel of a graph in a form.
 pub(crate) fn descriptor(
@@ -25,15 +45,34 @@ pub(crate) fn descriptor(
     wg: u32,
 ) -> Result<KernelDescriptor, KernelError> {
     let source = ShaderSource::new(graph.label()).part(params_part.0, params_part.1);
-    let source = parts::append(source, graph)?.part(FILE, Glue::new(graph, form).text());
+    let source = append(source, graph, form, Role::Whole)?;
     Ok(KernelDescriptor::new(source)
         .entry("main")
         .constant("WG", f64::from(wg)))
 }
 
+/// Appends the generated part, behind the files whose functions it calls.
+pub(crate) fn append(
+    source: ShaderSource,
+    graph: &Graph,
+    form: &Form,
+    role: Role,
+) -> Result<ShaderSource, KernelError> {
+    let source = parts::append(source, graph, role == Role::Whole)?;
+    Ok(source.part(FILE, Glue::new(graph, form, role).text()))
+}
+
+/// A binding.
+struct Declared {
+    name: String,
+    access: &'static str,
+    element: String,
+}
+
 struct Glue<'a> {
     graph: &'a Graph,
     form: &'a Form,
+    role: Role,
     slots: Slots,
     out: String,
 }
@@ -51,26 +90,79 @@ fn slot(index: usize) -> String {
 }
 
 impl<'a> Glue<'a> {
-    fn new(graph: &'a Graph, form: &'a Form) -> Self {
+    fn new(graph: &'a Graph, form: &'a Form, role: Role) -> Self {
         Self {
             graph,
             form,
+            role,
             slots: Slots::of(graph, form),
             out: String::with_capacity(4096),
         }
     }
 
     fn text(mut self) -> String {
+        match self.role {
+            Role::Whole => self.whole(),
+            Role::Value(host) => self.value(host),
+        }
+        self.out
+    }
+
+    /// A kernel of its own.
+    fn whole(&mut self) {
         line!(
             self,
             "// Computes: a fused expression: loads, its ops in order, stores. Generated."
         );
-        self.bindings();
+        let mut declared = self.read();
+        for (i, dtype) in self.outputs() {
+            declared.push(Declared {
+                name: format!("out_{i}"),
+                access: "read_write",
+                element: format!("out_words_{dtype}"),
+            });
+        }
+        let bindings = (1..).zip(declared).collect::<Vec<_>>();
+        self.list(&bindings);
+        line!(
+            self,
+            "// Grid: one row of workgroups, looping; four elements per invocation and step.\n"
+        );
+        self.params(HEAD);
+        line!(self, "override WG: u32 = 256u;\n");
+        self.declare(&bindings);
+        self.address();
         self.loads();
         self.stores();
         self.lane();
         self.main();
-        self.out
+    }
+
+    /// `load_value` for a kernel that reads one element at a time.
+    fn value(&mut self, host: Host) {
+        line!(
+            self,
+            "// Value part: the element at an index, computed by a fused expression. Generated."
+        );
+        // The first input has the place of the one that the kernel would read; the others come behind all of its own.
+        let places = std::iter::once(1).chain(host.bindings + 1..);
+        let bindings = places.zip(self.read()).collect::<Vec<_>>();
+        self.list(&bindings);
+        self.params(host.fields);
+        self.declare(&bindings);
+        self.address();
+        self.single_loads();
+        let dtype = self
+            .graph
+            .outputs
+            .first()
+            .map_or(DType::F32, |source| self.graph.dtype(*source));
+        line!(self, "\nalias elem = {};", compute(dtype));
+        line!(self, "\nfn load_value(i: u32) -> elem {{");
+        self.single_inputs();
+        self.steps();
+        let result = self.graph.outputs.first().copied().map(Self::name);
+        line!(self, "    return {};\n}}", result.unwrap_or_default());
     }
 
     /// Inputs in the order of their index: (index, dtype, access).
@@ -89,47 +181,40 @@ impl<'a> Glue<'a> {
             .map(|(i, source)| (i, graph.dtype(*source)))
     }
 
-    fn bindings(&mut self) {
+    /// What is read from bindings.
+    fn read(&self) -> Vec<Declared> {
         let mut declared = Vec::new();
         for (i, dtype, access) in self.inputs() {
             let element = match access {
-                Access::InPlace(_) => continue,
+                Access::InPlace(_) | Access::Given => continue,
                 Access::Strided => "word",
+                Access::Quad | Access::Scalar if self.role != Role::Whole => "word",
                 Access::Quad | Access::Scalar => "words",
             };
-            declared.push((format!("in_{i}"), "read", format!("{element}_{dtype}")));
+            declared.push(Declared {
+                name: format!("in_{i}"),
+                access: "read",
+                element: format!("{element}_{dtype}"),
+            });
         }
-        for (i, dtype) in self.outputs() {
-            declared.push((
-                format!("out_{i}"),
-                "read_write",
-                format!("out_words_{dtype}"),
-            ));
-        }
-        let names: String = (1..)
-            .zip(&declared)
-            .map(|(binding, (name, ..))| format!(", {binding} {name}"))
+        declared
+    }
+
+    fn list(&mut self, bindings: &[(usize, Declared)]) {
+        let names: String = bindings
+            .iter()
+            .map(|(binding, declared)| format!(", {binding} {}", declared.name))
             .collect();
         line!(self, "// Bindings: params{names}.");
-        line!(
-            self,
-            "// Grid: one row of workgroups, looping; four elements per invocation and step.\n"
-        );
-        line!(
-            self,
-            "// slots: offsets of outputs and inputs, bits of scalars, extents and strides of each axis."
-        );
-        line!(self, "struct Params {{");
-        for field in ["len", "zero", "unused_0", "unused_1"] {
-            line!(self, "    {field}: u32,");
-        }
-        line!(
-            self,
-            "    slots: array<vec4<u32>, {}>,\n}}\n",
-            self.slots.rows
-        );
-        line!(self, "override WG: u32 = 256u;\n");
-        for (binding, (name, access, element)) in (1..).zip(&declared) {
+    }
+
+    fn declare(&mut self, bindings: &[(usize, Declared)]) {
+        for (binding, declared) in bindings {
+            let Declared {
+                name,
+                access,
+                element,
+            } = declared;
             line!(
                 self,
                 "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{element}>;"
@@ -137,16 +222,25 @@ impl<'a> Glue<'a> {
         }
     }
 
+    /// The kernel's parameters, then a zero and the slots.
+    fn params(&mut self, head: &[ParamField]) {
+        line!(
+            self,
+            "// slots: offsets of outputs and inputs, bits of scalars, extents and strides of each axis."
+        );
+        line!(self, "struct Params {{");
+        for field in params::fields(head, self.slots.rows) {
+            let ty = field.ty.name();
+            match field.count {
+                None => line!(self, "    {}: {ty},", field.name),
+                Some(count) => line!(self, "    {}: array<{ty}, {count}>,", field.name),
+            }
+        }
+        line!(self, "}}\n");
+    }
+
     /// One function per input: four of its elements.
     fn loads(&mut self) {
-        let strided: Vec<usize> = self
-            .inputs()
-            .filter(|(_, _, access)| *access == Access::Strided)
-            .map(|(i, ..)| i)
-            .collect();
-        if !strided.is_empty() {
-            self.address(&strided);
-        }
         for (i, dtype, access) in self.inputs() {
             let (elem, offset) = (compute(dtype), slot(self.slots.inputs + i));
             match access {
@@ -169,19 +263,57 @@ impl<'a> Glue<'a> {
                         "    return vec4<{elem}>(unpack_{dtype}(in_{i}[at / 4u])[at % 4u]);\n}}"
                     );
                 }
-                Access::Strided => {
-                    line!(self, "\nfn load_{i}(at: u32) -> {elem} {{");
-                    line!(
-                        self,
-                        "    return from_word_{dtype}(in_{i}[word_index_{dtype}(at)], at);\n}}"
-                    );
+                Access::Strided => self.single_load(i, dtype),
+                Access::Given => {}
+            }
+        }
+    }
+
+    /// One function per input: the element at an index into its memory.
+    fn single_loads(&mut self) {
+        for (i, dtype, access) in self.inputs() {
+            if access != Access::Given {
+                self.single_load(i, dtype);
+            }
+        }
+    }
+
+    fn single_load(&mut self, i: usize, dtype: DType) {
+        line!(self, "\nfn load_{i}(at: u32) -> {} {{", compute(dtype));
+        line!(
+            self,
+            "    return from_word_{dtype}(in_{i}[word_index_{dtype}(at)], at);\n}}"
+        );
+    }
+
+    /// The inputs at linear index `i`.
+    fn single_inputs(&mut self) {
+        if self.form.rank > 0 {
+            line!(self, "    let at = address(i);");
+        }
+        for (k, _, access) in self.inputs() {
+            let offset = slot(self.slots.inputs + k);
+            match access {
+                Access::Strided => line!(self, "    let x_{k} = load_{k}(at.in_{k});"),
+                Access::Scalar => line!(self, "    let x_{k} = load_{k}({offset});"),
+                Access::Quad | Access::InPlace(_) => {
+                    line!(self, "    let x_{k} = load_{k}({offset} + i);");
                 }
+                Access::Given => {}
             }
         }
     }
 
     /// From a linear index to the element index of each strided input.
-    fn address(&mut self, strided: &[usize]) {
+    fn address(&mut self) {
+        let strided: Vec<usize> = self
+            .inputs()
+            .filter(|(_, _, access)| *access == Access::Strided)
+            .map(|(i, ..)| i)
+            .collect();
+        if strided.is_empty() {
+            return;
+        }
         let Slots {
             axes,
             rows_per_axis,
@@ -192,7 +324,7 @@ impl<'a> Glue<'a> {
         strided.iter().for_each(|i| line!(self, "    in_{i}: u32,"));
         line!(
             self,
-            "}}\n\n// Element indices at linear index `i`, which must be less than `params.len`."
+            "}}\n\n// Element indices at linear index `i`, which must be less than the number of elements."
         );
         line!(self, "fn address(i: u32) -> Address {{");
         line!(self, "    var rest = i;");
@@ -259,18 +391,9 @@ impl<'a> Glue<'a> {
         }
     }
 
-    /// The expression for one element.
-    fn lane(&mut self) {
+    /// Scalars, and the ops in order.
+    fn steps(&mut self) {
         let graph = self.graph;
-        line!(self, "\nstruct Lane {{");
-        for (i, dtype) in self.outputs() {
-            line!(self, "    y_{i}: {},", compute(dtype));
-        }
-        let inputs: Vec<_> = self
-            .inputs()
-            .map(|(i, dtype, _)| format!("x_{i}: {}", compute(dtype)))
-            .collect();
-        line!(self, "}}\n\nfn lane({}) -> Lane {{", inputs.join(", "));
         for (i, scalar) in graph.scalars.iter().enumerate() {
             let bits = slot(self.slots.scalars + i);
             let value = match scalar.dtype.compute() {
@@ -290,6 +413,21 @@ impl<'a> Glue<'a> {
             };
             line!(self, "    let v_{i} = {value};");
         }
+    }
+
+    /// The expression for one element.
+    fn lane(&mut self) {
+        let graph = self.graph;
+        line!(self, "\nstruct Lane {{");
+        for (i, dtype) in self.outputs() {
+            line!(self, "    y_{i}: {},", compute(dtype));
+        }
+        let inputs: Vec<_> = self
+            .inputs()
+            .map(|(i, dtype, _)| format!("x_{i}: {}", compute(dtype)))
+            .collect();
+        line!(self, "}}\n\nfn lane({}) -> Lane {{", inputs.join(", "));
+        self.steps();
         let results: Vec<_> = graph.outputs.iter().copied().map(Self::name).collect();
         line!(self, "    return Lane({});\n}}", results.join(", "));
     }
@@ -317,6 +455,7 @@ impl<'a> Glue<'a> {
             let value = match access {
                 Access::Quad | Access::InPlace(_) => format!("load_{i}(quad)"),
                 Access::Scalar => format!("load_{i}()"),
+                Access::Given => continue,
                 Access::Strided => {
                     let lanes: Vec<_> =
                         (0..4).map(|k| format!("load_{i}(at_{k}.in_{i})")).collect();

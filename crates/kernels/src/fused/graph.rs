@@ -182,6 +182,17 @@ impl Graph {
         Source::Step(self.steps.len() - 1)
     }
 
+    /// Says that something else reads the outputs: they are rounded as values between ops are.
+    pub(crate) fn consume_outputs(&mut self) {
+        for output in &self.outputs {
+            if let Source::Step(index) = output
+                && let Some(step) = self.steps.get_mut(*index)
+            {
+                step.consumed = true;
+            }
+        }
+    }
+
     /// The dtype of a value.
     pub(crate) fn dtype(&self, source: Source) -> DType {
         match source {
@@ -222,20 +233,25 @@ impl Graph {
 
     /// The key of the kernel that computes the graph in this form.
     pub(crate) fn key(&self, form: &Form, params_part: &'static str, wg: u32) -> KernelKey {
+        let key = KernelKey::new("fused")
+            .tag(params_part)
+            .number(u64::from(wg));
+        self.add_to(key, form)
+    }
+
+    /// A key to which the structure of the graph in this form is added.
+    pub(crate) fn add_to(&self, key: KernelKey, form: &Form) -> KernelKey {
         let counts = [
             self.inputs.len(),
             self.scalars.len(),
             self.steps.len(),
             self.outputs.len(),
         ];
-        let mut key = KernelKey::new("fused")
-            .tag(params_part)
-            .number(u64::from(wg) << 32 | form.rank as u64)
-            .number(
-                counts
-                    .iter()
-                    .fold(0, |word, &count| word << 16 | count as u64),
-            );
+        let mut key = key.number(form.rank as u64).number(
+            counts
+                .iter()
+                .fold(0, |word, &count| word << 16 | count as u64),
+        );
         for (input, access) in self.inputs.iter().zip(&form.inputs) {
             key = key.number((input.dtype as u64) << 32 | access.code());
         }
@@ -266,7 +282,7 @@ impl Graph {
 /// How a kernel reads one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Four consecutive elements at once.
+    /// Dense: four consecutive elements at once, or one where a kernel around the expression asks for one.
     Quad,
     /// Like [`Self::Quad`], from the binding of the output of this index, which is the same memory.
     InPlace(usize),
@@ -274,6 +290,8 @@ pub(crate) enum Access {
     Scalar,
     /// Element by element, by strides.
     Strided,
+    /// Not from memory: what the kernel around the expression computed.
+    Given,
 }
 
 impl Access {
@@ -282,7 +300,8 @@ impl Access {
             Self::Quad => 0,
             Self::Scalar => 1,
             Self::Strided => 2,
-            Self::InPlace(output) => 3 + output as u64,
+            Self::Given => 3,
+            Self::InPlace(output) => 4 + output as u64,
         }
     }
 }
@@ -314,7 +333,7 @@ impl Form {
     pub(crate) fn bindings(&self) -> usize {
         self.inputs
             .iter()
-            .filter(|access| !matches!(access, Access::InPlace(_)))
+            .filter(|access| !matches!(access, Access::InPlace(_) | Access::Given))
             .count()
     }
 }

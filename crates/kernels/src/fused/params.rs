@@ -1,16 +1,13 @@
-//! The parameters of a fused kernel: a length and rows of slots, as many as its graph and form need.
+//! The parameters of a fused kernel: a length, or those of the kernel around it, and rows of slots, as many as its graph
+//! and form need.
 
 use ziggurat_core::{Coalesced, DType};
 
 use crate::fused::graph::{Form, Graph, Scalar, Slots};
 use crate::params::{ParamField, ParamType};
 
-/// More rows than any kernel has: offsets and scalars of [`super::MAX_OPS`] ops of three operands, and eight axes of
-/// all [`super::MAX_BINDINGS`].
-pub(crate) const MAX_ROWS: usize = 320;
-
-/// Words before the slots: the length, a zero, and two unused.
-const HEAD: usize = 4;
+/// The parameters of a fused kernel of its own, before the slots.
+pub(crate) const HEAD: &[ParamField] = &[field("len", ParamType::U32, None, 0)];
 
 const fn field(name: &'static str, ty: ParamType, count: Option<u32>, offset: u32) -> ParamField {
     ParamField {
@@ -21,29 +18,29 @@ const fn field(name: &'static str, ty: ParamType, count: Option<u32>, offset: u3
     }
 }
 
-const fn fields(rows: u32) -> [ParamField; 5] {
-    [
-        field("len", ParamType::U32, None, 0),
-        field("zero", ParamType::U32, None, 4),
-        field("unused_0", ParamType::U32, None, 8),
-        field("unused_1", ParamType::U32, None, 12),
-        field("slots", ParamType::Vec4U32, Some(rows), 16),
-    ]
+/// Bytes of a block of parameters.
+fn bytes(head: &[ParamField]) -> u32 {
+    head.last().map_or(0, |last| {
+        let size = match last.ty {
+            ParamType::Vec4U32 => 16,
+            _ => 4,
+        };
+        last.offset + size * last.count.unwrap_or(1)
+    })
 }
 
-static FIELDS: [[ParamField; 5]; MAX_ROWS] = {
-    let mut all = [fields(0); MAX_ROWS];
-    let mut rows = 0;
-    while rows < MAX_ROWS {
-        all[rows] = fields(rows as u32);
-        rows += 1;
-    }
-    all
-};
+/// Bytes before the slots: those of the kernel's own parameters, and a zero.
+pub(crate) fn head_bytes(head: &[ParamField]) -> usize {
+    (bytes(head) as usize + 4).next_multiple_of(16)
+}
 
-/// The fields of parameters with so many rows.
-pub(crate) fn published(rows: usize) -> &'static [ParamField] {
-    FIELDS.get(rows).map_or(&[], |fields| fields.as_slice())
+/// The fields of parameters with so many rows of slots.
+pub(crate) fn fields(head: &[ParamField], rows: usize) -> Vec<ParamField> {
+    let mut fields = head.to_vec();
+    fields.push(field("zero", ParamType::U32, None, bytes(head)));
+    let (rows, offset) = (rows as u32, head_bytes(head) as u32);
+    fields.push(field("slots", ParamType::Vec4U32, Some(rows), offset));
+    fields
 }
 
 /// A scalar as the kernel reads it.
@@ -71,20 +68,19 @@ const fn low_bits(value: isize) -> u32 {
     value as u32
 }
 
-/// The parameters' words. `offsets` are those of the outputs, then those of the inputs, as the kernel adds them.
-pub(crate) fn words(
+/// The slots' words. `offsets` are those of the outputs, then those of the inputs, as the kernel adds them.
+fn slots(
+    words: &mut Vec<u32>,
     graph: &Graph,
     form: &Form,
-    len: u32,
     offsets: &[u32],
     walk: Option<&Coalesced>,
-) -> Vec<u32> {
+) {
     let slots = Slots::of(graph, form);
-    let mut words = Vec::with_capacity(HEAD + 4 * slots.rows);
-    words.extend([len, 0, 0, 0]);
+    let first = words.len();
     words.extend(offsets);
     words.extend(graph.scalars.iter().map(bits));
-    words.resize(HEAD + 4 * slots.axes, 0);
+    words.resize(first + 4 * slots.axes, 0);
     if let Some(walk) = walk {
         // Outer axes of extent 1 fill the rank class.
         let missing = form.rank.saturating_sub(walk.dims.len());
@@ -105,5 +101,32 @@ pub(crate) fn words(
             words.resize(end, 0);
         }
     }
+}
+
+/// The parameters of a fused kernel of its own.
+pub(crate) fn words(
+    graph: &Graph,
+    form: &Form,
+    len: u32,
+    offsets: &[u32],
+    walk: Option<&Coalesced>,
+) -> Vec<u32> {
+    within(&len, HEAD, graph, form, offsets, walk)
+}
+
+/// The parameters of a kernel with a generated part: its own, with these fields, a zero and the slots.
+pub(crate) fn within<P: bytemuck::Pod>(
+    own: &P,
+    head: &[ParamField],
+    graph: &Graph,
+    form: &Form,
+    offsets: &[u32],
+    walk: Option<&Coalesced>,
+) -> Vec<u32> {
+    let first = head_bytes(head) / 4;
+    let mut words: Vec<u32> = Vec::with_capacity(first + 4 * Slots::of(graph, form).rows);
+    words.extend(bytemuck::cast_slice::<P, u32>(std::slice::from_ref(own)));
+    words.resize(first, 0);
+    slots(&mut words, graph, form, offsets, walk);
     words
 }

@@ -158,8 +158,12 @@ impl Parts {
     }
 }
 
-/// Appends every file that the graph needs.
-pub(crate) fn append(source: ShaderSource, graph: &Graph) -> Result<ShaderSource, KernelError> {
+/// Appends every file that the graph needs; those of its outputs' stores only if it stores them itself.
+pub(crate) fn append(
+    source: ShaderSource,
+    graph: &Graph,
+    stores: bool,
+) -> Result<ShaderSource, KernelError> {
     let mut parts = Parts {
         source,
         seen: Vec::new(),
@@ -168,7 +172,7 @@ pub(crate) fn append(source: ShaderSource, graph: &Graph) -> Result<ShaderSource
     for input in &graph.inputs {
         parts.prelude(prelude::load(input.dtype), input.dtype)?;
     }
-    for output in &graph.outputs {
+    for output in graph.outputs.iter().filter(|_| stores) {
         let dtype = graph.dtype(*output);
         parts.prelude(prelude::store(dtype), dtype)?;
     }

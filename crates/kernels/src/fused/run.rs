@@ -19,9 +19,6 @@ use crate::view::View;
 
 const OP: &str = "fused";
 
-/// Words of the parameters before their slots, in bytes.
-const HEAD_BYTES: usize = 16;
-
 /// Whether two views are the same elements in the same order.
 fn same(a: &View, b: &View) -> bool {
     a.dtype == b.dtype && a.layout == b.layout && a.buffer.same_memory(&b.buffer)
@@ -83,7 +80,7 @@ fn form<'a>(
 }
 
 /// The graph's inputs, broadcast to the shape.
-fn broadcast(
+pub(crate) fn broadcast(
     graph: &Graph,
     expression: &Expression,
     shape: &Shape,
@@ -199,6 +196,7 @@ impl Executor {
                 Access::InPlace(output) => {
                     offsets.push(targets.get(*output).map_or(0, |target| target.offset / 4));
                 }
+                Access::Given => offsets.push(0),
                 Access::Quad | Access::Scalar | Access::Strided => {
                     let bound = self.bind_read(OP, input)?;
                     let quad = *access == Access::Quad;
@@ -270,7 +268,7 @@ impl Executor {
         let (form, _) = form(&inputs, targets.map(|(out, direct)| direct.then_some(*out)));
         self.check_bindings(&form, outputs.len())?;
         let caps = self.device().caps();
-        let bytes = HEAD_BYTES + 16 * Slots::of(&graph, &form).rows;
+        let bytes = params::head_bytes(params::HEAD) + 16 * Slots::of(&graph, &form).rows;
         let part = params_part(caps, bytes);
         let descriptor = generate::descriptor(&graph, &form, part, caps.workgroup_size)?;
         let mut text = format!("// kernel {}\n", descriptor.source.name());

@@ -5,7 +5,11 @@
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::reference::{binary, cast, compare, round_to, unary};
-use ziggurat_kernels::{DType, Executor, Expression, FusedOp, Shape, View};
+use ziggurat_kernels::{
+    Binary, Compare, DType, Executor, Expression, FusedInput, FusedOp, Shape, Unary, View,
+};
+
+use crate::operands::{Arrangement, Random, random, shape};
 
 /// A node, kept beside the expression so that it can be computed op by op.
 #[derive(Debug)]
@@ -76,6 +80,15 @@ impl Case {
         self.expression.dtype(self.made[node].1)
     }
 
+    /// A node as what a kernel may read in place of a view.
+    pub(crate) fn value(&self, node: usize) -> FusedInput<'_> {
+        FusedInput {
+            expression: &self.expression,
+            value: self.made[node].1,
+            shape: self.shape,
+        }
+    }
+
     /// The bytes of these nodes, from one kernel.
     pub(crate) fn fused(&self, exec: &Executor, nodes: &[usize]) -> Vec<Vec<u8>> {
         let outputs: Vec<(Id, View)> = nodes
@@ -119,6 +132,13 @@ impl Case {
 
     /// The bytes of these nodes, each op through memory.
     pub(crate) fn unfused(&self, exec: &Executor, nodes: &[usize]) -> Vec<Vec<u8>> {
+        let views = self.stored(exec);
+        let wanted: Vec<&View> = nodes.iter().map(|&node| &views[node]).collect();
+        exec.download_many(&wanted).unwrap().wait().unwrap()
+    }
+
+    /// All nodes, each op through memory.
+    pub(crate) fn stored(&self, exec: &Executor) -> Vec<View> {
         let mut views: Vec<View> = Vec::new();
         for (i, (made, _)) in self.made.iter().enumerate() {
             let out = exec.alloc(&self.shape, self.dtype(i)).unwrap();
@@ -139,9 +159,107 @@ impl Case {
             };
             views.push(out);
         }
-        let wanted: Vec<&View> = nodes.iter().map(|&node| &views[node]).collect();
-        exec.download_many(&wanted).unwrap().wait().unwrap()
+        views
     }
+}
+
+/// Ops whose unfused result has the same bits whoever compiles it.
+pub(crate) fn exact_ops(dtype: DType) -> Vec<FusedOp> {
+    let unary = [
+        Unary::Abs,
+        Unary::Neg,
+        Unary::Sign,
+        Unary::Square,
+        Unary::Floor,
+        Unary::Round,
+        Unary::Relu,
+        Unary::BitwiseNot,
+        Unary::LogicalNot,
+    ];
+    let binary = [
+        Binary::Add,
+        Binary::Sub,
+        Binary::Mul,
+        Binary::Maximum,
+        Binary::Minimum,
+        Binary::BitwiseXor,
+        Binary::BitwiseAnd,
+    ];
+    let mut ops: Vec<FusedOp> = Vec::new();
+    ops.extend(
+        unary
+            .iter()
+            .filter(|op| op.spec().dtypes.contains(&dtype))
+            .map(|op| FusedOp::Unary(*op)),
+    );
+    ops.extend(
+        binary
+            .iter()
+            .filter(|op| op.spec().dtypes.contains(&dtype))
+            .map(|op| FusedOp::Binary(*op)),
+    );
+    ops.extend(Compare::ALL.iter().map(|op| FusedOp::Compare(*op)));
+    ops.push(FusedOp::Where);
+    ops.extend(DType::ALL.iter().map(|to| FusedOp::Cast(*to)));
+    ops
+}
+
+/// A random expression of exact ops over inputs of all dtypes, as large as the device's bindings allow.
+pub(crate) fn random_case(
+    exec: &Executor,
+    dims: &[usize],
+    ops: usize,
+    arrangements: &[Arrangement],
+    rng: &mut Random,
+) -> Case {
+    let mut case = Case::new(shape(dims));
+    let inputs = 1 + rng.below(5);
+    for _ in 0..inputs {
+        let dtype = rng.pick(&DType::ALL);
+        let kind = rng.below(8);
+        let input = match kind {
+            0 => random(exec, dtype, &[], Arrangement::Contiguous, rng),
+            1 if !dims.is_empty() => {
+                let last = &dims[dims.len() - 1..];
+                random(exec, dtype, last, Arrangement::Contiguous, rng)
+            }
+            2..=4 => random(exec, dtype, dims, Arrangement::Contiguous, rng),
+            _ => random(exec, dtype, dims, rng.pick(arrangements), rng),
+        };
+        case.input(input.view, input.values);
+    }
+    for _ in 0..rng.below(3) {
+        let dtype = rng.pick(&DType::ALL);
+        let value = rng.value(dtype);
+        case.scalar(dtype, value);
+    }
+    while case.ops() < ops {
+        let first = rng.below(case.len());
+        let dtype = case.dtype(first);
+        let op = rng.pick(&exact_ops(dtype));
+        let mut same = |case: &mut Case| {
+            let fitting: Vec<usize> = (0..case.len())
+                .filter(|&i| case.dtype(i) == dtype)
+                .collect();
+            fitting[rng.below(fitting.len())]
+        };
+        match op {
+            FusedOp::Unary(_) | FusedOp::Cast(_) => case.op(op, &[first]),
+            FusedOp::Binary(_) | FusedOp::Compare(_) => {
+                let other = same(&mut case);
+                case.op(op, &[first, other]);
+            }
+            _ => {
+                let other = same(&mut case);
+                let Some(condition) = (0..case.len()).find(|&i| case.dtype(i) == DType::Bool)
+                else {
+                    continue;
+                };
+                case.op(FusedOp::Where, &[condition, first, other]);
+            }
+        }
+    }
+    case
 }
 
 /// The first element whose bits differ. Two NaNs are equal: nothing says which of several NaNs an op gives.
