@@ -13,6 +13,7 @@ mod explain;
 mod limits;
 mod plan;
 mod policy;
+mod prologue;
 mod record;
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,6 +27,7 @@ pub use policy::{FusionPolicy, FusionScope};
 pub(crate) use evaluate::evaluate;
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
+pub(crate) use prologue::Prologue;
 pub(crate) use record::{record, walk};
 
 /// What lazy evaluation keeps per device.

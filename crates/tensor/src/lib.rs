@@ -48,8 +48,8 @@ pub use display::Printed;
 pub use error::Error;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
-pub use ops::{Conv1dOptions, Conv2dOptions, GemmOptions, Pool1dOptions, PoolOptions};
 pub use ops::DepthOrder;
+pub use ops::{Conv1dOptions, Conv2dOptions, GemmOptions, Pool1dOptions, PoolOptions};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]

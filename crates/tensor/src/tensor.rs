@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
-use ziggurat_kernels::{Executor, FusedOp, KernelError, View};
+use ziggurat_kernels::{Executor, FusedInput, FusedOp, KernelError, View};
 
 use crate::lazy;
 use crate::node::{Input, Inputs, Node};
@@ -157,6 +157,33 @@ impl Tensor {
         let _completion =
             record(device.executor(), &out).map_err(|error| Error::from_kernel(op, error))?;
         Ok(Self::from_view(device, out))
+    }
+
+    /// A new tensor whose values a kernel writes at once that walks this tensor's: the pending expression that computes
+    /// them is part of the kernel where `fused` can read it, else `plain` reads memory.
+    pub(crate) fn produce_from<C>(
+        &self,
+        op: &'static str,
+        shape: Shape,
+        dtype: DType,
+        fused: impl FnOnce(&Executor, &FusedInput<'_>, &View) -> Result<C, KernelError>,
+        plain: impl FnOnce(&Executor, &View, &View) -> Result<C, KernelError>,
+    ) -> Result<Self, Error> {
+        if let Some(prologue) = lazy::Prologue::of(&self.device, &self.node) {
+            let out = self.device.alloc(op, &shape, dtype)?;
+            match fused(self.device.executor(), &prologue.input(), &out) {
+                Ok(_recorded) => {
+                    prologue.recorded();
+                    return Ok(Self::from_view(&self.device, out));
+                }
+                Err(KernelError::FusedTooLarge { .. }) => {}
+                Err(error) => return Err(Error::from_kernel(op, error)),
+            }
+        }
+        let view = self.view()?;
+        Self::produce(&self.device, op, shape, dtype, |executor, out| {
+            plain(executor, view, out)
+        })
     }
 
     /// The same memory walked differently.

@@ -28,6 +28,13 @@ pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Erro
     failed.map_or(Ok(()), |error| Err(error.clone()))
 }
 
+/// Gives nodes their values, one after the other. To be called with the gate held.
+pub(super) fn all(device: &Device, nodes: Vec<Arc<Node>>) {
+    let groups = nodes.into_iter().rev().map(|node| vec![node]).collect();
+    let fused = device.lazy().policy() == FusionPolicy::Fused;
+    run(groups, |group| step(device, group, fused));
+}
+
 /// Pending roots of one shape can be outputs of one kernel.
 fn by_shape(roots: &[&Arc<Node>]) -> Vec<Vec<Arc<Node>>> {
     let mut groups: Vec<Vec<Arc<Node>>> = Vec::new();

@@ -107,6 +107,20 @@ impl Plan {
         limits: &Limits,
         assumed: &Assumed,
     ) -> Result<Self, Stop> {
+        let mut plan = Self::below(roots, assumed)?;
+        plan.choose_outputs(roots, limits, true)?;
+        Ok(plan)
+    }
+
+    /// The plan of a kernel that computes `root`, which is pending, and stores something else.
+    pub(super) fn read(root: &Arc<Node>, limits: &Limits) -> Result<Self, Stop> {
+        let roots = std::slice::from_ref(root);
+        let mut plan = Self::below(roots, &[])?;
+        plan.choose_outputs(roots, limits, false)?;
+        Ok(plan)
+    }
+
+    fn below(roots: &[Arc<Node>], assumed: &Assumed) -> Result<Self, Stop> {
         let shape = roots.first().map_or(Shape::scalar(), |root| *root.shape());
         let mut plan = Self {
             shape,
@@ -120,7 +134,6 @@ impl Plan {
         for root in roots {
             plan.descend(root, assumed)?;
         }
-        plan.choose_outputs(roots, limits)?;
         Ok(plan)
     }
 

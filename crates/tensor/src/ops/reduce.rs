@@ -213,10 +213,13 @@ impl Tensor {
             return self.converted(op, dtype);
         }
         let shape = self.shape().reduced(&axes, keepdim);
-        let view = self.view()?;
-        Self::produce(self.device(), op, shape, dtype, |executor, out| {
-            executor.reduce(kernel, view, &axes, out)
-        })
+        self.produce_from(
+            op,
+            shape,
+            dtype,
+            |executor, input, out| executor.reduce_fused(kernel, input, &axes, out),
+            |executor, input, out| executor.reduce(kernel, input, &axes, out),
+        )
     }
 
     fn extreme(

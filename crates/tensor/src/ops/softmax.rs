@@ -27,13 +27,12 @@ impl Tensor {
         } else {
             input
         };
-        let view = input.view()?;
-        let out = Self::produce(
-            self.device(),
+        let out = input.produce_from(
             "softmax",
             *input.shape(),
             input.dtype(),
-            |executor, out| executor.softmax(view, axis, out),
+            |executor, input, out| executor.softmax_fused(input, axis, out),
+            |executor, input, out| executor.softmax(input, axis, out),
         )?;
         if self.rank() == 0 {
             out.select(0, 0)

@@ -12,11 +12,13 @@ use crate::lazy::limits::Limits;
 use crate::node::Node;
 
 impl Plan {
-    /// Chooses what is stored and what is passed over, unless something must be computed before.
+    /// Chooses what is stored and what is passed over, unless something must be computed before. Without `stores` the
+    /// kernel has another output, and nothing of the expression can be stored beside it.
     pub(super) fn choose_outputs(
         &mut self,
         roots: &[Arc<Node>],
         limits: &Limits,
+        stores: bool,
     ) -> Result<(), Stop> {
         let mut first = Vec::new();
         for &at in &self.order {
@@ -35,7 +37,7 @@ impl Plan {
             }
             if !needed && !step.node.passed() {
                 self.passed.push(at);
-            } else if self.whole(step) && matches!(step.body, Body::Op { .. }) {
+            } else if stores && self.whole(step) && matches!(step.body, Body::Op { .. }) {
                 self.outputs.push(at);
             } else {
                 first.push(Arc::clone(&step.node));

@@ -1,0 +1,184 @@
+//! Reductions and softmax of pending expressions: how many kernels they take, what they allocate, and what they give.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, f16};
+
+/// A device of its own, so that counts are of one test.
+fn own_device() -> Option<Device> {
+    common::device()?;
+    Some(Device::open_blocking(ziggurat_tensor::DeviceOptions::default()).unwrap())
+}
+
+/// Dispatches and allocations of `f`.
+fn counted<R>(device: &Device, f: impl FnOnce() -> R) -> (R, u64, u64) {
+    let count = || {
+        let dispatches = device.executor().device().queue_stats().dispatches;
+        (dispatches, device.usage().allocations)
+    };
+    let before = count();
+    let result = f();
+    let after = count();
+    (result, after.0 - before.0, after.1 - before.1)
+}
+
+fn matrix(device: &Device, rows: usize, columns: usize) -> Tensor {
+    let values: Vec<f32> = (0..rows * columns)
+        .map(|i| ((i * 7 + 3) % 19) as f32 * 0.25 - 2.0)
+        .collect();
+    Tensor::from_slice(device, &values, [rows, columns]).unwrap()
+}
+
+fn floats(tensor: &Tensor) -> Vec<f32> {
+    tensor.to_vec_blocking::<f32>().unwrap()
+}
+
+type Formula = fn(&Tensor) -> Result<Tensor, Error>;
+
+/// Formulas that are one kernel over a matrix.
+const ONE_KERNEL: &[(&str, Formula)] = &[
+    ("sum of squares", |x| (x * x)?.sum([-1], false)),
+    ("over columns", |x| x.abs()?.max([0], true)),
+    ("over everything", |x| x.mul(2.0)?.add(1.0)?.mean_all()),
+    ("of a cast", |x| x.to_dtype(DType::F16)?.sum([-1], false)),
+    ("of a comparison", |x| x.gt(0.5)?.sum_all()),
+    ("softmax", |x| x.mul(0.125)?.softmax(-1)),
+    ("softmax of exp", |x| x.exp()?.softmax(0)),
+    ("of a view of a value", |x| x.square()?.t()?.sum([1], false)),
+    ("with a broadcast row", |x| {
+        x.sub(x.narrow(0, 1, 1)?)?.square()?.mean([-1], true)
+    }),
+    ("of a masked value", |x| {
+        x.ge(0.0)?.where_(x, x.mul(0.01)?)?.min([1], false)
+    }),
+];
+
+#[test]
+fn a_reduction_of_an_expression_is_one_kernel_without_a_temporary() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 9, 33);
+    for (what, formula) in ONE_KERNEL {
+        let (fused, kernels, allocations) = counted(&device, || formula(&x).unwrap());
+        assert_eq!((kernels, allocations), (1, 1), "{what}");
+        let (unfused, kernels, _) = counted(&device, || {
+            FusionPolicy::Unfused.scope(|| formula(&x)).unwrap()
+        });
+        assert!(kernels > 1, "{what}: {kernels} kernels unfused");
+        assert_eq!(fused.dtype(), unfused.dtype());
+        let [a, b] = [fused, unfused].map(|t| floats(&t.to_dtype(DType::F32).unwrap()));
+        for (a, b) in a.iter().zip(&b) {
+            let bound = 1e-5 * b.abs().max(1.0);
+            assert!((a - b).abs() <= bound, "{what}: {a} fused, {b} unfused");
+        }
+        assert_eq!(a.len(), b.len());
+    }
+}
+
+#[test]
+fn the_variance_of_rows_takes_two_kernels() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 5, 40);
+    let (variance, kernels, allocations) = counted(&device, || {
+        let mean = x.mean([-1], true).unwrap();
+        let deviation = x.sub(&mean).unwrap();
+        deviation.square().unwrap().mean([-1], false).unwrap()
+    });
+    assert_eq!((kernels, allocations), (2, 2));
+    let values = floats(&x);
+    for (row, got) in values.chunks(40).zip(floats(&variance)) {
+        let mean: f64 = row.iter().map(|&x| f64::from(x)).sum::<f64>() / 40.0;
+        let squares = row.iter().map(|&x| (f64::from(x) - mean).powi(2));
+        let expected = squares.sum::<f64>() / 40.0;
+        assert!((f64::from(got) - expected).abs() <= 1e-5 * expected);
+    }
+}
+
+#[test]
+fn a_value_that_is_asked_for_again_is_stored_the_second_time() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 4, 6);
+    let e = x.mul(0.5).unwrap().exp().unwrap();
+    let (_sum, kernels, _) = counted(&device, || e.sum_all().unwrap());
+    assert_eq!(kernels, 1, "computed on the way");
+    let (_max, kernels, _) = counted(&device, || e.max_all().unwrap());
+    assert_eq!(kernels, 2, "stored, then read");
+    let (_min, kernels, _) = counted(&device, || e.min_all().unwrap());
+    assert_eq!(kernels, 1, "read");
+}
+
+#[test]
+fn a_value_that_something_pending_needs_is_stored_at_once() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 4, 6);
+    let e = x.mul(0.5).unwrap().exp().unwrap();
+    let waiting = e.add(1.0).unwrap();
+    let (_sum, kernels, _) = counted(&device, || e.sum_all().unwrap());
+    assert_eq!(kernels, 2);
+    assert_eq!(waiting.explain().unwrap().kernels()[0].ops(), ["add"]);
+    // Also where it is below what is reduced.
+    let e = x.mul(0.25).unwrap().exp().unwrap();
+    let waiting = e.add(1.0).unwrap();
+    let above = e.square().unwrap();
+    drop(e);
+    let (_sum, kernels, _) = counted(&device, || above.sum_all().unwrap());
+    assert_eq!(kernels, 2);
+    assert_eq!(waiting.explain().unwrap().kernels()[0].ops(), ["add"]);
+}
+
+#[test]
+fn too_much_work_for_softmax_goes_through_memory() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 4, 6);
+    let dear = (0..8).fold(x, |x, _| x.tanh().unwrap());
+    let (_y, kernels, _) = counted(&device, || dear.softmax(-1).unwrap());
+    assert_eq!(kernels, 2);
+    let (_y, kernels, _) = counted(&device, || dear.softmax(-1).unwrap());
+    assert_eq!(kernels, 1, "it is in memory");
+}
+
+#[test]
+fn half_precision_is_rounded_before_it_is_reduced() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = Tensor::from_slice(&device, &[f16::from_f32(2048.0); 4], [4]).unwrap();
+    let sum = x.add(1.0).unwrap().sub(2048.0).unwrap().sum_all().unwrap();
+    assert_eq!(sum.item_blocking::<f16>().unwrap().to_f32(), 0.0);
+}
+
+#[test]
+fn errors_are_those_of_the_reduction_and_nans_arrive() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = matrix(&device, 2, 3);
+    let error = x.exp().unwrap().sum([2], false).unwrap_err();
+    assert!(error.is_shape(), "{error}");
+    let nan = x.mul(f32::NAN).unwrap();
+    assert!(
+        nan.max_all()
+            .unwrap()
+            .item_blocking::<f32>()
+            .unwrap()
+            .is_nan()
+    );
+    assert!(
+        floats(&nan.add(1.0).unwrap().softmax(0).unwrap())
+            .iter()
+            .all(|x| x.is_nan())
+    );
+    let none = Tensor::zeros(&device, [0, 3], DType::F32).unwrap();
+    let sum = none.add(1.0).unwrap().sum([0], false).unwrap();
+    assert_eq!(floats(&sum), [0.0; 3]);
+}
