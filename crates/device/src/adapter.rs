@@ -4,6 +4,9 @@
 //! is tested without a GPU. The position in the list is the adapter's index for
 //! [`AdapterWish::index`](crate::AdapterWish::index) and `ZIGGURAT_ADAPTER`.
 
+#[cfg(not(target_arch = "wasm32"))]
+use parking_lot::Mutex;
+
 use crate::{PowerPreference, SoftwareWish, software};
 
 /// The sort of an adapter.
@@ -128,7 +131,29 @@ pub(crate) enum Reach {
     All,
 }
 
+/// The process's instance of this sort. It is never destroyed: unloading a driver's library while a thread that has
+/// used it exits ends in a segmentation fault, and making an instance takes tens of milliseconds.
+#[cfg(not(target_arch = "wasm32"))]
 fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
+    type Sort = (Reach, bool, bool);
+    static MADE: Mutex<Vec<(Sort, wgpu::Instance)>> = Mutex::new(Vec::new());
+    let sort = (reach, validation, labels);
+    // Held while making one, so that there is one of each sort.
+    let mut made = MADE.lock();
+    if let Some((_, instance)) = made.iter().find(|(known, _)| *known == sort) {
+        return instance.clone();
+    }
+    let instance = new_instance(reach, validation, labels);
+    made.push((sort, instance.clone()));
+    instance
+}
+
+#[cfg(target_arch = "wasm32")]
+fn instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
+    new_instance(reach, validation, labels)
+}
+
+fn new_instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance {
     let mut flags = wgpu::InstanceFlags::empty();
     flags.set(wgpu::InstanceFlags::VALIDATION, validation);
     flags.set(wgpu::InstanceFlags::DEBUG, labels);

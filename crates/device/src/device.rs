@@ -9,12 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::completion::{CallbackGuard, Completion, Failure, Submission};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::park::Key as ParkKey;
 use crate::profile::{Profile, Stage, StageSpan};
 use crate::queue::{Aftermath, CommandQueue, QueueStats, Submitter};
 use crate::recorder::Recorder;
 use crate::state::Shared;
 use crate::timestamps::{KernelTime, Profiler};
 use crate::{AdapterSummary, Caps, DeviceError, DeviceOptions, LostReason};
+
+/// Nothing is kept in a browser.
+#[cfg(target_arch = "wasm32")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ParkKey {}
 
 /// An open GPU device. Clones share it; all methods may be called from any thread.
 #[derive(Clone)]
@@ -31,6 +38,9 @@ struct Inner {
     shared: Arc<Shared>,
     commands: Arc<CommandQueue>,
     profiler: Arc<Profiler>,
+    /// Where the driver's device goes afterwards, if it is kept.
+    key: Option<ParkKey>,
+    reused: bool,
     views: crate::view::Views,
     #[cfg(not(target_arch = "wasm32"))]
     poller: Option<std::thread::JoinHandle<()>>,
@@ -51,6 +61,8 @@ impl Device {
         device: wgpu::Device,
         queue: wgpu::Queue,
         options: DeviceOptions,
+        key: Option<ParkKey>,
+        reused: bool,
     ) -> Self {
         let shared = Arc::new(Shared::default());
         let commands = Arc::new(CommandQueue::default());
@@ -81,6 +93,8 @@ impl Device {
                 options,
                 shared,
                 commands,
+                key,
+                reused,
                 #[cfg(not(target_arch = "wasm32"))]
                 poller,
             }),
@@ -115,6 +129,12 @@ impl Device {
     #[must_use]
     pub fn wgpu_queue(&self) -> &wgpu::Queue {
         &self.inner.queue
+    }
+
+    /// Whether the driver's device was kept from an earlier [`Device`]; see [`Reuse`](crate::Reuse).
+    #[must_use]
+    pub fn is_reused(&self) -> bool {
+        self.inner.reused
     }
 
     /// Whether the device works.
@@ -427,6 +447,11 @@ impl Drop for Inner {
             if let Some(poller) = self.poller.take().filter(|_| !on_poller) {
                 // It catches panics itself; there is nothing to learn from the result.
                 let _ = poller.join();
+            }
+            if let Some(key) = self.key.take() {
+                let healthy = !self.shared.is_failed();
+                let (device, queue) = (self.device.clone(), self.queue.clone());
+                crate::park::park(key, device, queue, healthy);
             }
         }
     }

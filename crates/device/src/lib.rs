@@ -49,6 +49,8 @@ mod limit;
 mod open;
 mod options;
 #[cfg(not(target_arch = "wasm32"))]
+mod park;
+#[cfg(not(target_arch = "wasm32"))]
 mod poller;
 mod profile;
 mod queue;
@@ -69,7 +71,7 @@ pub use completion::{CallbackGuard, Completion, Failure, Submission};
 pub use device::Device;
 pub use error::{DeviceError, LostReason};
 pub use limit::LimitName;
-pub use options::{AdapterWish, DeviceOptions, PowerPreference, SoftwareWish};
+pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, SoftwareWish};
 pub use profile::{Profile, Stage, StageSpan, StageTime};
 pub use queue::QueueStats;
 pub use recorder::{Dispatch, Recorder};

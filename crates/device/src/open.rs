@@ -108,7 +108,7 @@ impl Device {
     ) -> Self {
         let caps = Caps::new(adapter, &device, &options);
         let summary = AdapterSummary::new(0, adapter);
-        Self::build(summary, caps, device, queue, options)
+        Self::build(summary, caps, device, queue, options, None, false)
     }
 }
 
@@ -134,6 +134,17 @@ async fn request(
         limits.max_immediate_size = 0;
     }
     limit::check(&limits, &options)?;
+    #[cfg(not(target_arch = "wasm32"))]
+    let key = crate::park::key(&summary, features, &limits, &options);
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some((device, queue)) = key.as_ref().and_then(crate::park::take) {
+        let caps = Caps::new(adapter, &device, &options);
+        return Ok(Device::build(
+            summary, caps, device, queue, options, key, true,
+        ));
+    }
+    #[cfg(target_arch = "wasm32")]
+    let key = None;
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("ziggurat"),
         required_features: features,
@@ -151,7 +162,9 @@ async fn request(
                 reason: error.to_string(),
             })?;
     let caps = Caps::new(adapter, &device, &options);
-    Ok(Device::build(summary, caps, device, queue, options))
+    Ok(Device::build(
+        summary, caps, device, queue, options, key, false,
+    ))
 }
 
 /// Leave for experimental features, given only where one is asked for.

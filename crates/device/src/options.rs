@@ -109,6 +109,21 @@ impl std::fmt::Display for AdapterWish {
     }
 }
 
+/// What becomes of the driver's device when the last handle of a [`Device`](crate::Device) is dropped (native only).
+///
+/// A kept one holds no memory of ours, only what the driver needs for itself; it goes with the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reuse {
+    /// Kept for the next one that asks for the same, where destroying it is not safe: NVIDIA's Vulkan driver can
+    /// deadlock when a thread of the program exits meanwhile. Destroyed elsewhere.
+    #[default]
+    Auto,
+    /// Always kept for the next one that asks for the same.
+    Always,
+    /// Always destroyed.
+    Never,
+}
+
 /// How to open a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
@@ -146,6 +161,8 @@ pub struct DeviceOptions {
     pub submit_after: u32,
     /// Submissions the GPU may be behind before `record` and `flush` wait (native only).
     pub max_in_flight: u32,
+    /// Whether the driver's device is kept for the next user.
+    pub reuse: Reuse,
     /// Limits without which opening fails with
     /// [`DeviceError::LimitNotMet`](crate::DeviceError::LimitNotMet).
     pub required: Vec<(LimitName, u64)>,
@@ -170,6 +187,7 @@ impl Default for DeviceOptions {
             profile: false,
             submit_after: 64,
             max_in_flight: 32,
+            reuse: Reuse::Auto,
             required: Vec::new(),
         }
     }

@@ -61,7 +61,7 @@ pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 pub use ziggurat_device::adapters_blocking;
 pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
-    SoftwareWish, adapters,
+    Reuse, SoftwareWish, adapters,
 };
 pub use ziggurat_kernels::Pad;
 pub use ziggurat_memory::Usage;
