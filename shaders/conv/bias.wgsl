@@ -1,7 +1,6 @@
-// Bias part: one value per output channel. `out` comes after the bias.
+// Bias part: one value per output channel.
 
-@group(0) @binding(3) var<storage, read> c: array<word>;
-@group(0) @binding(4) var<storage, read_write> out: array<cell>;
+@group(0) @binding(4) var<storage, read> c: array<word>;
 
 fn bias(filter_index: u32) -> acc {
     let i = params.bias_offset + filter_index * params.bias_step;

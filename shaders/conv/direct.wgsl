@@ -1,8 +1,8 @@
 // Computes: cross-correlation, four neighbouring output channels of one position per invocation, so that an element of x is read once for four products.
 //           For few filters per group (depthwise among them); otherwise the tiled kernel is better.
-// Bindings: params, a = x, b = w, [c = bias], out.
-// Grid: one invocation per batch * groups * ceil(filters / 4) * out_h * out_w, positions innermost, folded.
-// Requires: bias (bias part).
+// Bindings: params, a = x, b = w, out, [c = bias].
+// Grid: one invocation per batch * groups * ceil(filters / 4) * positions, positions innermost, folded.
+// Requires: image, filter_tap, first and source (walk part), emit (output part).
 
 @compute @workgroup_size(WG)
 fn main(
@@ -11,41 +11,48 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let id = folded(group, groups) * WG + lid;
-    let plane = params.out_h * params.out_w;
     let blocks = (params.filters + 3u) / 4u;
-    let position = id % plane;
-    let block = (id / plane) % blocks;
-    let group_index = (id / plane / blocks) % params.groups;
-    let n = id / plane / blocks / params.groups;
+    let position = id % params.plane;
+    let block = (id / params.plane) % blocks;
+    let group_index = (id / params.plane / blocks) % params.groups;
+    let n = id / params.plane / blocks / params.groups;
     if n < params.batch {
         let f0 = block * 4u;
         let count = min(params.filters - f0, 4u);
-        // The first extent is outside [0, height) when it wraps: one unsigned comparison tests both edges.
-        let y0 = (position / params.out_w) * params.stride_h - params.pad_h;
-        let x0 = (position % params.out_w) * params.stride_w - params.pad_w;
-        let filter_step = params.w_strides.x;
+        let area = params.result.y * params.result.z;
+        let start = first(
+            vec4<u32>(position / area, (position % area) / params.result.z, position % params.result.z, 0u),
+            params.stride,
+            params.pad,
+        );
         var sum = vec4<acc>();
         for (var channel = 0u; channel < params.channels; channel++) {
-            let x_at = params.x_offset + n * params.x_strides.x + (group_index * params.channels + channel) * params.x_strides.y;
-            let w_at = params.w_offset + (group_index * params.filters + f0) * filter_step + channel * params.w_strides.y;
+            let x_at = params.x_offset + n * params.x_batch + (group_index * params.channels + channel) * params.x_channel;
+            let w_at = params.w_offset + group_index * params.w_group + f0 * params.w_filter + channel * params.w_channel;
             var part = vec4<acc>();
-            for (var kh = 0u; kh < params.kernel_h; kh++) {
-                let y = y0 + kh * params.dilation_h;
-                if y < params.height {
-                    for (var kw = 0u; kw < params.kernel_w; kw++) {
-                        let x = x0 + kw * params.dilation_w;
-                        if x < params.width {
-                            let v = image(x_at + y * params.x_strides.z + x * params.x_strides.w);
-                            let i = w_at + kh * params.w_strides.z + kw * params.w_strides.w;
-                            part.x += v * filter_tap(i);
-                            if count > 1u {
-                                part.y += v * filter_tap(i + filter_step);
-                            }
-                            if count > 2u {
-                                part.z += v * filter_tap(i + 2u * filter_step);
-                            }
-                            if count > 3u {
-                                part.w += v * filter_tap(i + 3u * filter_step);
+            for (var kd = 0u; kd < params.kernel.x; kd++) {
+                let z = source(start.x, kd * params.dilation.x, params.stride.x);
+                if VOLUME == 1u && z >= params.extent.x {
+                    continue;
+                }
+                for (var kh = 0u; kh < params.kernel.y; kh++) {
+                    let y = source(start.y, kh * params.dilation.y, params.stride.y);
+                    if y < params.extent.y {
+                        for (var kw = 0u; kw < params.kernel.z; kw++) {
+                            let x = source(start.z, kw * params.dilation.z, params.stride.z);
+                            if x < params.extent.z {
+                                let v = image(x_at + z * params.x_steps.x + y * params.x_steps.y + x * params.x_steps.z);
+                                let i = w_at + kd * params.w_steps.x + kh * params.w_steps.y + kw * params.w_steps.z;
+                                part.x += v * filter_tap(i);
+                                if count > 1u {
+                                    part.y += v * filter_tap(i + params.w_filter);
+                                }
+                                if count > 2u {
+                                    part.z += v * filter_tap(i + 2u * params.w_filter);
+                                }
+                                if count > 3u {
+                                    part.w += v * filter_tap(i + 3u * params.w_filter);
+                                }
                             }
                         }
                     }
@@ -53,10 +60,10 @@ fn main(
             }
             sum += part;
         }
-        let first = group_index * params.filters + f0;
-        let out_at = params.out_offset + (n * params.groups * params.filters + first) * plane + position;
-        for (var f = 0u; f < count; f++) {
-            store1(out_at + f * plane, out_elem(sum[f] + bias(first + f)));
+        let filter0 = group_index * params.filters + f0;
+        let at = (n * params.groups * params.filters + filter0) * params.plane + position;
+        for (var i = 0u; i < count; i++) {
+            emit(at + i * params.plane, filter0 + i, sum[i]);
         }
     }
 }

@@ -1,84 +1,82 @@
-// Operand part of the tiled kernel: convolution as a batch of matrix products, one per group.
-// Rows are filters, k runs over (channel, kernel_h, kernel_w), columns over (batch, out_h, out_w). The image matrix is never stored:
-// its elements are gathered from x, 0 in the padding.
+// Operand part: convolution as one matrix product per group for the tiled body: rows are filters, k runs over
+// (channel, tap), columns over (batch, position). The image matrix is never stored: its elements are gathered from x,
+// 0 in the padding.
+// Requires: image, first and source (walk part), emit (output part); filter_rows.wgsl comes behind it.
 
+// Per column its image and where its first tap reads.
 struct Operands {
     w: u32,
-    x: u32,
+    image: vec4<u32>,
+    z: vec4<u32>,
+    y: vec4<u32>,
+    x: vec4<u32>,
 }
+
+// Outside of every extent for every tap, forward and transposed.
+const NO_COLUMN: u32 = 0xc0000000u;
 
 fn batches() -> u32 {
     return params.groups;
 }
 
 fn operands(batch: u32, row: u32, col: u32) -> Operands {
+    let cols = vec4<u32>(col) + vec4<u32>(0u, 1u, 2u, 3u);
+    let n = cols / params.plane;
+    let position = cols % params.plane;
+    let area = params.result.y * params.result.z;
+    let y = first((position % area) / params.result.z, vec4<u32>(params.stride.y), vec4<u32>(params.pad.y));
     return Operands(
-        params.w_offset + (batch * params.filters + row) * params.w_strides.x,
-        params.x_offset + batch * params.channels * params.x_strides.y,
+        params.w_offset + batch * params.w_group + row * params.w_filter,
+        params.x_offset + batch * params.channels * params.x_channel + n * params.x_batch,
+        first(position / area, vec4<u32>(params.stride.x), vec4<u32>(params.pad.x)),
+        select(y, vec4<u32>(NO_COLUMN), n >= vec4<u32>(params.batch)),
+        first(position % params.result.z, vec4<u32>(params.stride.z), vec4<u32>(params.pad.z)),
     );
 }
 
-fn fetch_a(at: Operands, k: u32) -> acc {
-    if k >= params.k {
+// The element that `tap` of a column reads; `channel_at` is the column's image at the channel.
+fn fetch_b(channel_at: u32, start: vec3<u32>, tap: vec3<u32>) -> acc {
+    let y = source(start.y, tap.y, params.stride.y);
+    let x = source(start.z, tap.z, params.stride.z);
+    var i = channel_at + y * params.x_steps.y + x * params.x_steps.z;
+    if VOLUME == 1u {
+        let z = source(start.x, tap.x, params.stride.x);
+        if z >= params.extent.x {
+            return acc();
+        }
+        i += z * params.x_steps.x;
+    }
+    if y >= params.extent.y || x >= params.extent.z {
         return acc();
     }
-    let taps = params.kernel_h * params.kernel_w;
-    let tap = k % taps;
-    return filter_tap(at.w
-        + (k / taps) * params.w_strides.y
-        + (tap / params.kernel_w) * params.w_strides.z
-        + (tap % params.kernel_w) * params.w_strides.w);
-}
-
-fn fetch_a4(at: Operands, row: u32, k: u32) -> vec4<acc> {
-    if row >= params.filters {
-        return vec4<acc>();
-    }
-    return vec4<acc>(fetch_a(at, k), fetch_a(at, k + 1u), fetch_a(at, k + 2u), fetch_a(at, k + 3u));
-}
-
-// `corner` is the element of x at (channel, kernel tap 0, 0) of an image, `y0` and `x0` the tap's displacement.
-fn fetch_b(at: Operands, channel_at: u32, tap_h: u32, tap_w: u32, col: u32) -> acc {
-    let plane = params.out_h * params.out_w;
-    let position = col % plane;
-    // Outside [0, height) also when it wraps: one unsigned comparison tests both edges.
-    let y = (position / params.out_w) * params.stride_h + tap_h;
-    let x = (position % params.out_w) * params.stride_w + tap_w;
-    if col >= params.batch * plane || y >= params.height || x >= params.width {
-        return acc();
-    }
-    return image(channel_at + (col / plane) * params.x_strides.x + y * params.x_strides.z + x * params.x_strides.w);
+    return image(i);
 }
 
 fn fetch_b4(at: Operands, k: u32, col: u32) -> vec4<acc> {
     if k >= params.k {
         return vec4<acc>();
     }
-    let taps = params.kernel_h * params.kernel_w;
-    let tap = k % taps;
-    let channel_at = at.x + (k / taps) * params.x_strides.y;
-    let tap_h = (tap / params.kernel_w) * params.dilation_h - params.pad_h;
-    let tap_w = (tap % params.kernel_w) * params.dilation_w - params.pad_w;
+    let area = params.kernel.y * params.kernel.z;
+    let taps = params.kernel.x * area;
+    let number = k % taps;
+    let tap = vec3<u32>(number / area, (number % area) / params.kernel.z, number % params.kernel.z) * params.dilation.xyz;
+    let channel_at = at.image + vec4<u32>((k / taps) * params.x_channel);
     return vec4<acc>(
-        fetch_b(at, channel_at, tap_h, tap_w, col),
-        fetch_b(at, channel_at, tap_h, tap_w, col + 1u),
-        fetch_b(at, channel_at, tap_h, tap_w, col + 2u),
-        fetch_b(at, channel_at, tap_h, tap_w, col + 3u),
+        fetch_b(channel_at.x, vec3<u32>(at.z.x, at.y.x, at.x.x), tap),
+        fetch_b(channel_at.y, vec3<u32>(at.z.y, at.y.y, at.x.y), tap),
+        fetch_b(channel_at.z, vec3<u32>(at.z.z, at.y.z, at.x.z), tap),
+        fetch_b(channel_at.w, vec3<u32>(at.z.w, at.y.w, at.x.w), tap),
     );
 }
 
 fn emit4(batch: u32, row: u32, col: u32, v: vec4<acc>) {
     if row < params.filters {
-        let plane = params.out_h * params.out_w;
         let filter_index = batch * params.filters + row;
-        let start = bias(filter_index);
         for (var i = 0u; i < 4u; i++) {
             let at = col + i;
-            if at < params.batch * plane {
-                store1(
-                    params.out_offset + ((at / plane) * params.groups * params.filters + filter_index) * plane + at % plane,
-                    out_elem(v[i] + start),
-                );
+            let n = at / params.plane;
+            if n < params.batch {
+                emit((n * params.groups * params.filters + filter_index) * params.plane + at % params.plane, filter_index, v[i]);
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Two-dimensional cross-correlation ("convolution" in neural networks), NCHW by OIHW.
+//! Cross-correlation ("convolution" in neural networks) and its transpose over one to three spatial axes, NC.. by OI..
 //!
 //! Many filters per group: the tiled matrix kernel with the image gathered on the fly (implicit GEMM; the matrix is
-//! never stored). Few, depthwise among them: a direct kernel. One-dimensional convolution is the case of height 1.
+//! never stored), or read as it lies where the kernel has one element. Few filters, depthwise among them: a direct kernel.
+//! A transposed convolution is the same gathering with another rule for where a tap reads, so no output is written twice.
 //! Invariant: padding is zeros and is never read from memory. Whether an infinite weight over padding gives NaN
 //! (inf · 0) is not promised: the tiled kernel multiplies, the direct one skips.
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
@@ -19,38 +20,12 @@ use crate::reduce::axes::wrap;
 use crate::reduce::walk::{MAX_COUNT, narrow};
 use crate::view::View;
 
+mod fold;
 pub(crate) mod geometry;
+mod options;
 
-use geometry::Geometry;
-
-const OP: &str = "conv2d";
-
-/// Strides, padding, dilation (all `[height, width]`) and groups.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Conv2dOptions {
-    /// Steps between outputs; 1 by default.
-    pub strides: [usize; 2],
-    /// Zeros before the first row and column.
-    pub pads_begin: [usize; 2],
-    /// Zeros after the last row and column.
-    pub pads_end: [usize; 2],
-    /// Steps between kernel taps; 1 by default.
-    pub dilations: [usize; 2],
-    /// Channels and filters are split into this many independent groups; 1 by default.
-    pub groups: usize,
-}
-
-impl Default for Conv2dOptions {
-    fn default() -> Self {
-        Self {
-            strides: [1, 1],
-            pads_begin: [0, 0],
-            pads_end: [0, 0],
-            dilations: [1, 1],
-            groups: 1,
-        }
-    }
-}
+use geometry::{Direction, Geometry, spatial_strides};
+pub use options::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
 
 params! {
     /// Parameters of the convolution kernels.
@@ -59,28 +34,30 @@ params! {
         groups: u32,
         channels: u32,
         filters: u32,
-        height: u32,
-        width: u32,
-        out_h: u32,
-        out_w: u32,
-        kernel_h: u32,
-        kernel_w: u32,
-        stride_h: u32,
-        stride_w: u32,
-        dilation_h: u32,
-        dilation_w: u32,
-        pad_h: u32,
-        pad_w: u32,
+        tiles_m: u32,
+        tiles_n: u32,
+        k: u32,
+        plane: u32,
         x_offset: u32,
         w_offset: u32,
         bias_offset: u32,
         bias_step: u32,
         out_offset: u32,
-        tiles_m: u32,
-        tiles_n: u32,
-        k: u32,
-        x_strides: [u32; 4],
-        w_strides: [u32; 4],
+        x_batch: u32,
+        x_channel: u32,
+        w_group: u32,
+        w_filter: u32,
+        w_channel: u32,
+        reserved_a: u32,
+        reserved_b: u32,
+        extent: [u32; 4],
+        result: [u32; 4],
+        kernel: [u32; 4],
+        stride: [u32; 4],
+        dilation: [u32; 4],
+        pad: [u32; 4],
+        x_steps: [u32; 4],
+        w_steps: [u32; 4],
     }
 }
 
@@ -89,8 +66,10 @@ params! {
 enum Method {
     /// Four filters of one position per invocation.
     Direct,
-    /// 64 × 64 tiles of (filters, positions).
+    /// 64 × 64 tiles of (filters, positions of all images), gathered.
     Tiled,
+    /// 64 × 64 tiles of (filters, positions of one image), read as they lie, four at a time if they may.
+    Pointwise { quads: bool },
 }
 
 /// Side of a tile and invocations of its workgroup, as in `matmul/tile.wgsl`.
@@ -99,108 +78,230 @@ const TILE_WG: u32 = 256;
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
 const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
+/// Smallest plane for which tiles of one image are not mostly empty.
+const MIN_PLANE: usize = 64;
 
-fn choose(g: &Geometry, max_invocations: u32) -> Method {
-    let positions = g
-        .batch
-        .saturating_mul(g.output[0])
-        .saturating_mul(g.output[1]);
+fn choose(g: &Geometry, x: &Layout, max_invocations: u32) -> Method {
+    let positions = g.batch.saturating_mul(g.plane());
     let full = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
-    if full && max_invocations >= TILE_WG {
-        Method::Tiled
-    } else {
-        Method::Direct
+    if !full || max_invocations < TILE_WG {
+        return Method::Direct;
     }
+    if g.is_pointwise()
+        && (g.batch == 1 || g.plane() >= MIN_PLANE)
+        && let Some(step) = plane_step(g, x)
+    {
+        let &[x_batch, x_channel, ..] = x.strides() else {
+            return Method::Tiled;
+        };
+        let quad = |step: isize| step % 4 == 0;
+        let quads = step == 1
+            && g.plane().is_multiple_of(4)
+            && x.offset().is_multiple_of(4)
+            && quad(x_batch)
+            && quad(x_channel);
+        return Method::Pointwise { quads };
+    }
+    Method::Tiled
 }
 
-fn choice(dtype: DType, method: Method, bias: bool) -> KernelChoice {
-    let choice = KernelChoice::new(OP)
+/// The one stride at which the elements of a plane lie, if there is one.
+fn plane_step(g: &Geometry, x: &Layout) -> Option<isize> {
+    let mut step = None;
+    let mut walked = 1;
+    let axes = g.input.iter().zip(spatial_strides(x));
+    for (&extent, stride) in axes.rev().filter(|(extent, _)| **extent != 1) {
+        let first = *step.get_or_insert(stride);
+        if stride != first * walked {
+            return None;
+        }
+        walked *= isize::try_from(extent).ok()?;
+    }
+    Some(step.unwrap_or(1))
+}
+
+fn choice(
+    direction: Direction,
+    dtype: DType,
+    method: Method,
+    volume: bool,
+    dense_rows: bool,
+    bias: bool,
+) -> KernelChoice {
+    let quads = method == Method::Pointwise { quads: true };
+    let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
-        .parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            prelude::store(dtype),
-            prelude::cell(dtype),
-            "conv/params.wgsl",
-        ])
-        .part(if bias {
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
+    if !quads {
+        choice = choice.part(prelude::cell(dtype));
+    }
+    choice = choice.parts(&[
+        "conv/params.wgsl",
+        "conv/filter.wgsl",
+        if bias {
             "conv/bias.wgsl"
         } else {
             "conv/no_bias.wgsl"
-        })
+        },
+        if quads {
+            "conv/out_quad.wgsl"
+        } else {
+            "conv/out_cell.wgsl"
+        },
+    ]);
+    if !quads {
+        choice = choice.part("conv/image.wgsl");
+    }
+    if !matches!(method, Method::Pointwise { .. }) {
+        choice = choice.part(walk(direction));
+    }
+    choice = choice
+        .constant("VOLUME", u32::from(volume))
         .without_zeroed_memory();
-    match method {
-        Method::Direct => choice.name("direct").part("conv/direct.wgsl"),
-        Method::Tiled => choice
-            .name("tiled")
-            .parts(&["conv/gather.wgsl", "matmul/tile.wgsl"])
-            .constant("WG", TILE_WG)
-            .constant("A_ALONG_DEPTH", 1)
-            .constant("B_ALONG_DEPTH", 0),
+    let (name, parts): (_, &[_]) = match method {
+        Method::Direct => return choice.name("direct").part("conv/direct.wgsl"),
+        Method::Tiled => ("tiled", &["conv/gather.wgsl"]),
+        Method::Pointwise { quads: true } => (
+            "pointwise_quads",
+            &["conv/pointwise.wgsl", "conv/pointwise_quad.wgsl"],
+        ),
+        Method::Pointwise { quads: false } => (
+            "pointwise",
+            &["conv/pointwise.wgsl", "conv/pointwise_word.wgsl"],
+        ),
+    };
+    choice
+        .name(name)
+        .parts(parts)
+        .parts(&["conv/filter_rows.wgsl", "matmul/tile.wgsl"])
+        .constant("WG", TILE_WG)
+        .constant("A_ALONG_DEPTH", 1)
+        .constant("B_ALONG_DEPTH", 0)
+        .constant("DENSE_ROWS", u32::from(dense_rows))
+}
+
+const fn walk(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "conv/forward.wgsl",
+        Direction::Transposed => "conv/transposed.wgsl",
     }
 }
 
-fn params(g: &Geometry, o: &Conv2dOptions) -> ConvParams {
-    let n = |value: usize| narrow(value as u64);
-    let positions = g.batch as u64 * g.output[0] as u64 * g.output[1] as u64;
-    ConvParams {
-        batch: n(g.batch),
-        groups: n(o.groups),
-        channels: n(g.channels),
-        filters: n(g.filters),
-        height: n(g.input[0]),
-        width: n(g.input[1]),
-        out_h: n(g.output[0]),
-        out_w: n(g.output[1]),
-        kernel_h: n(g.kernel[0]),
-        kernel_w: n(g.kernel[1]),
-        stride_h: n(o.strides[0]),
-        stride_w: n(o.strides[1]),
-        dilation_h: n(o.dilations[0]),
-        dilation_w: n(o.dilations[1]),
-        pad_h: n(o.pads_begin[0]),
-        pad_w: n(o.pads_begin[1]),
-        tiles_m: narrow((g.filters as u64).div_ceil(TILE)),
-        tiles_n: narrow(positions.div_ceil(TILE)),
-        k: n(g.depth()),
-        ..ConvParams::default()
-    }
-}
-
-/// The strides of an operand that has rank 4.
-pub(crate) fn strides(view: &View) -> [u32; 4] {
-    let mut strides = [0; 4];
-    for (slot, &stride) in strides.iter_mut().zip(view.layout.strides()) {
-        *slot = wrap(stride);
-    }
-    strides
-}
-
-/// Both kernels, with and without bias, for every float dtype.
-pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all = Vec::new();
-    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for method in [Method::Direct, Method::Tiled] {
-            for bias in [false, true] {
-                all.push(Candidate::new(
-                    choice(dtype, method, bias),
-                    ConvParams::FIELDS,
-                ));
-            }
-        }
+/// Spatial values as a vector of the shader.
+fn vector(values: [usize; 3]) -> [u32; 4] {
+    let mut all = [0; 4];
+    for (slot, value) in all.iter_mut().zip(values) {
+        *slot = narrow(value as u64);
     }
     all
 }
 
+fn steps(values: [isize; 3]) -> [u32; 4] {
+    let mut all = [0; 4];
+    for (slot, value) in all.iter_mut().zip(values) {
+        *slot = wrap(value);
+    }
+    all
+}
+
+/// What the geometry and the operands' strides say; offsets come with the bindings.
+fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
+    let n = |value: usize| narrow(value as u64);
+    let front = |layout: &Layout| match *layout.strides() {
+        [first, second, ..] => (first, second),
+        _ => (0, 0),
+    };
+    let ((x_batch, x_channel), (w_first, w_second)) = (front(x), front(w));
+    let times = |stride: isize, by: usize| wrap(stride).wrapping_mul(n(by));
+    let (w_group, w_filter, w_channel) = match g.direction {
+        Direction::Forward => (times(w_first, g.filters), w_first, w_second),
+        Direction::Transposed => (times(w_first, g.channels), w_second, w_first),
+    };
+    ConvParams {
+        batch: n(g.batch),
+        groups: n(g.groups),
+        channels: n(g.channels),
+        filters: n(g.filters),
+        k: n(g.depth()),
+        plane: n(g.plane()),
+        x_batch: wrap(x_batch),
+        x_channel: wrap(x_channel),
+        w_group,
+        w_filter: wrap(w_filter),
+        w_channel: wrap(w_channel),
+        extent: vector(g.input),
+        result: vector(g.output),
+        kernel: vector(g.kernel),
+        stride: vector(g.strides),
+        dilation: vector(g.dilations),
+        pad: vector(g.pads),
+        x_steps: steps(spatial_strides(x)),
+        w_steps: steps(spatial_strides(w)),
+        ..ConvParams::default()
+    }
+}
+
+/// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let methods = [
+        (Direction::Forward, Method::Direct),
+        (Direction::Forward, Method::Tiled),
+        (Direction::Forward, Method::Pointwise { quads: true }),
+        (Direction::Forward, Method::Pointwise { quads: false }),
+        (Direction::Transposed, Method::Direct),
+        (Direction::Transposed, Method::Tiled),
+    ];
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (direction, method) in methods {
+            for bias in [false, true] {
+                for volume in [false, true] {
+                    all.push(choice(direction, dtype, method, volume, !volume, bias));
+                }
+            }
+        }
+        all.push(fold::choice(dtype));
+    }
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
+        .collect()
+}
+
+/// The operands of a call, their dtypes already compared.
+#[derive(Clone, Copy)]
+struct Operands<'a> {
+    x: &'a View,
+    w: &'a View,
+    bias: Option<&'a View>,
+}
+
 impl Executor {
-    /// Cross-correlation of `x` `[n, c, h, w]` with the filters `w` `[m, c / groups, kh, kw]`, plus `bias` `[m]`, into
-    /// `out` `[n, m, out_h, out_w]`. Computed in f32.
+    /// Cross-correlation of `x` `[n, c, ..]` with the filters `w` `[m, c / groups, ..]`, plus `bias` `[m]`, into
+    /// `out` `[n, m, ..]`, over 1 to 3 spatial axes. Computed in f32.
     ///
     /// # Errors
     /// [`KernelError::Dtype`] unless all have the same float dtype; [`KernelError::Operand`],
     /// [`KernelError::Operands`] and [`KernelError::Option`] where shapes or options do not fit;
     /// [`KernelError::Output`].
+    pub fn conv<const N: usize>(
+        &self,
+        x: &View,
+        w: &View,
+        bias: Option<&View>,
+        options: &ConvOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let operands = Operands { x, w, bias };
+        check_dtypes(Direction::Forward.op(N), operands, out)?;
+        let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
+        self.correlate(operands, &g, N, out)
+    }
+
+    /// [`Self::conv`] over two axes: `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`.
+    ///
+    /// # Errors
+    /// Like [`Self::conv`].
     pub fn conv2d(
         &self,
         x: &View,
@@ -209,36 +310,40 @@ impl Executor {
         options: &Conv2dOptions,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        if !x.dtype.is_float() {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "x",
-                rule: "it must be a float",
-                got: x.dtype,
-            });
-        }
-        let others = [("w", Some(w)), ("bias", bias), ("out", Some(out))];
-        for (operand, view) in others {
-            if let Some(view) = view.filter(|view| view.dtype != x.dtype) {
-                return Err(KernelError::Dtype {
-                    op: OP,
-                    operand,
-                    rule: "it must have the dtype of x",
-                    got: view.dtype,
-                });
-            }
-        }
-        let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        let dims = [
-            g.batch,
-            g.filters.saturating_mul(options.groups),
-            g.output[0],
-            g.output[1],
-        ];
-        let expected = Shape::new(dims).map_err(KernelError::shape(OP))?;
+        self.conv(x, w, bias, options, out)
+    }
+
+    /// The transpose of [`Self::conv`] (its gradient in x): `x` `[n, c, ..]`, `w` `[c, m / groups, ..]`, `bias` `[m]`, into
+    /// `out` `[n, m, ..]` with `(S - 1) · stride + dilation · (K - 1) + 1 + output_padding - pads` elements per axis.
+    ///
+    /// # Errors
+    /// Like [`Self::conv`].
+    pub fn conv_transpose<const N: usize>(
+        &self,
+        x: &View,
+        w: &View,
+        bias: Option<&View>,
+        options: &ConvTransposeOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let operands = Operands { x, w, bias };
+        check_dtypes(Direction::Transposed.op(N), operands, out)?;
+        let g = Geometry::transposed(x.shape(), w.shape(), bias.map(View::shape), options)?;
+        self.correlate(operands, &g, N, out)
+    }
+
+    fn correlate(
+        &self,
+        operands: Operands<'_>,
+        g: &Geometry,
+        axes: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = g.direction.op(axes);
+        let expected = g.output_shape(axes)?;
         if expected != *out.shape() {
             return Err(KernelError::Output {
-                op: OP,
+                op,
                 expected: Box::new(expected),
                 got: Box::new(*out.shape()),
             });
@@ -246,7 +351,7 @@ impl Executor {
         for count in [expected.len() as u64, g.depth() as u64] {
             if count > MAX_COUNT {
                 return Err(KernelError::IndexTooLarge {
-                    op: OP,
+                    op,
                     elements: count,
                     limit: MAX_COUNT,
                 });
@@ -255,19 +360,18 @@ impl Executor {
         if expected.is_empty() {
             return Ok(self.completion());
         }
+        let Operands { x, w, bias } = operands;
         let inputs: Vec<&View> = [Some(x), Some(w), bias].into_iter().flatten().collect();
-        self.with_dense_out(OP, out, &inputs, |out| {
-            self.correlate(x, w, bias, options, &g, out)
+        self.with_dense_out(op, out, &inputs, |out| {
+            self.launch_conv(op, operands, g, out)
         })?;
         Ok(self.completion())
     }
 
-    fn correlate(
+    fn launch_conv(
         &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
-        options: &Conv2dOptions,
+        op: &'static str,
+        Operands { x, w, bias }: Operands<'_>,
         g: &Geometry,
         out: &View,
     ) -> Result<(), KernelError> {
@@ -275,13 +379,13 @@ impl Executor {
         let most = limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x);
-        let method = choose(g, most);
+        let method = choose(g, &x.layout, most);
         let (image, filters, write) = (
-            self.bind_read(OP, x)?,
-            self.bind_read(OP, w)?,
-            self.bind_write(OP, out)?,
+            self.bind_read(op, x)?,
+            self.bind_read(op, w)?,
+            self.bind_write(op, out)?,
         );
-        let bound_bias = bias.map(|bias| self.bind_read(OP, bias)).transpose()?;
+        let bound_bias = bias.map(|bias| self.bind_read(op, bias)).transpose()?;
         let mut params = ConvParams {
             x_offset: image.offset,
             w_offset: filters.offset,
@@ -290,29 +394,40 @@ impl Executor {
                 .and_then(|bias| bias.layout.strides().first())
                 .map_or(0, |&step| wrap(step)),
             out_offset: write.offset,
-            x_strides: strides(x),
-            w_strides: strides(w),
-            ..params(g, options)
+            ..params(g, &x.layout, &w.layout)
         };
-        let grid = match method {
-            Method::Direct => {
-                let blocks =
-                    out.len() as u64 / (g.filters as u64).max(1) * (g.filters as u64).div_ceil(4);
-                params.tiles_m = 0;
-                Grid::elements(blocks, 1)
-            }
-            Method::Tiled => {
-                let tiles =
-                    u64::from(params.tiles_m) * u64::from(params.tiles_n) * options.groups as u64;
-                // The tiled body's batch is the group.
-                Grid::elements(tiles * u64::from(TILE_WG), 1)
-            }
+        if let Method::Pointwise { .. } = method {
+            params.x_steps[2] = plane_step(g, &x.layout).map_or(0, wrap);
+        }
+        // A tile's batch is the group, and for a pointwise kernel the image too.
+        let (columns, batches) = match method {
+            Method::Pointwise { .. } => (g.plane(), g.batch as u64 * g.groups as u64),
+            _ => (g.batch.saturating_mul(g.plane()), g.groups as u64),
         };
-        let mut args = vec![image.arg, filters.arg];
+        let grid = if method == Method::Direct {
+            let per_group = (g.filters as u64).max(1);
+            Grid::elements(
+                out.len() as u64 / per_group * (g.filters as u64).div_ceil(4),
+                1,
+            )
+        } else {
+            params.tiles_m = narrow((g.filters as u64).div_ceil(TILE));
+            params.tiles_n = narrow((columns as u64).div_ceil(TILE));
+            let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n) * batches;
+            Grid::elements(tiles * u64::from(TILE_WG), 1)
+        };
+        let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
+        let mut args = vec![image.arg, filters.arg, write.arg];
         args.extend(bound_bias.map(|bias| bias.arg));
-        args.push(write.arg);
         self.launch(
-            &choice(x.dtype, method, bias.is_some()),
+            &choice(
+                g.direction,
+                x.dtype,
+                method,
+                g.is_volume(),
+                dense_rows,
+                bias.is_some(),
+            ),
             &args,
             &params,
             grid,
@@ -320,10 +435,38 @@ impl Executor {
     }
 }
 
+/// All operands must have the same float dtype.
+fn check_dtypes(
+    op: &'static str,
+    Operands { x, w, bias }: Operands<'_>,
+    out: &View,
+) -> Result<(), KernelError> {
+    if !x.dtype.is_float() {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "x",
+            rule: "it must be a float",
+            got: x.dtype,
+        });
+    }
+    for (operand, view) in [("w", Some(w)), ("bias", bias), ("out", Some(out))] {
+        if let Some(view) = view.filter(|view| view.dtype != x.dtype) {
+            return Err(KernelError::Dtype {
+                op,
+                operand,
+                rule: "it must have the dtype of x",
+                got: view.dtype,
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use ziggurat_core::Shape;
 
     fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
         let options = Conv2dOptions {
@@ -337,7 +480,7 @@ mod tests {
             &options,
         )
         .unwrap();
-        choose(&g, most)
+        choose(&g, &Layout::contiguous(Shape::new(x).unwrap()), most)
     }
 
     #[test]
@@ -362,5 +505,33 @@ mod tests {
             method([1, 16, 3, 3], [32, 16, 3, 3], 1, 256),
             Method::Direct
         );
+    }
+
+    #[test]
+    fn kernels_of_one_element_over_large_planes_are_plain_products() {
+        let quads = Method::Pointwise { quads: true };
+        assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), quads);
+        assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), quads);
+        assert_eq!(
+            method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256),
+            Method::Pointwise { quads: false }
+        );
+        // Small planes of many images fill tiles only together.
+        assert_eq!(method([9, 16, 4, 5], [32, 16, 1, 1], 1, 256), Method::Tiled);
+        assert_eq!(
+            method([1, 16, 28, 28], [8, 16, 1, 1], 1, 256),
+            Method::Direct
+        );
+    }
+
+    #[test]
+    fn transposed_rows_of_a_plane_take_the_general_kernel() {
+        let options = Conv2dOptions::default();
+        let layout = Layout::contiguous(Shape::new([1, 16, 12, 16]).unwrap())
+            .transpose(2, 3)
+            .unwrap();
+        let w = Shape::new([32, 16, 1, 1]).unwrap();
+        let g = Geometry::new(layout.shape(), &w, None, &options).unwrap();
+        assert_eq!(choose(&g, &layout, 256), Method::Tiled);
     }
 }

@@ -53,7 +53,7 @@ pub use arg_reduce::ArgReduce;
 pub use capture::Captured;
 pub use catalogue::{Variant, catalogue};
 pub use completion::{Completion, Download, DownloadMany};
-pub use conv::Conv2dOptions;
+pub use conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
 pub use elementwise::binary::Binary;
 pub use elementwise::compare::Compare;
 pub use elementwise::row::{BinarySpec, CompareSpec, Samples, Tolerance, UnarySpec};

@@ -9,11 +9,11 @@ use ziggurat_pipeline::Grid;
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
-use crate::conv::strides;
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::params::{Params, params};
 use crate::prelude;
+use crate::reduce::axes::wrap;
 use crate::reduce::lowest_key;
 use crate::reduce::walk::{MAX_COUNT, narrow};
 use crate::view::View;
@@ -134,6 +134,15 @@ fn choice(op: Pool, dtype: DType) -> KernelChoice {
             .constant("LEAST", 0),
     };
     choice.part("pool/body.wgsl")
+}
+
+/// The strides of an operand that has rank 4.
+fn strides(view: &View) -> [u32; 4] {
+    let mut strides = [0; 4];
+    for (slot, &stride) in strides.iter_mut().zip(view.layout.strides()) {
+        *slot = wrap(stride);
+    }
+    strides
 }
 
 fn params(

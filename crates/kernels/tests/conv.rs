@@ -7,8 +7,10 @@ mod common;
 mod operands;
 
 use operands::{Arrangement, Expected, Operand, Random, check, given, output, random, shape};
-use ziggurat_kernels::reference::conv::conv2d;
-use ziggurat_kernels::{Conv2dOptions, DType, Executor, KernelError, View};
+use ziggurat_kernels::reference::conv::{conv, conv_transpose, fold};
+use ziggurat_kernels::{
+    Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor, KernelError, View,
+};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
@@ -35,9 +37,9 @@ fn run(
     let _done = exec
         .conv2d(&x.view, &w.view, bias.map(|b| &b.view), options, &out.view)
         .unwrap();
-    let terms = conv2d(
-        (&x.values, dims4(x)),
-        (&w.values, dims4(w)),
+    let terms = conv(
+        (&x.values, x.view.dims()),
+        (&w.values, w.view.dims()),
         bias.map(|b| &b.values[..]),
         options,
         size,
@@ -233,7 +235,7 @@ fn wrong_calls_are_typed_errors() {
     ));
     assert!(matches!(
         conv(&x, &f(&[2, 3, 6, 3]), None, &out),
-        KernelError::Option { .. }
+        KernelError::Operands { .. }
     ));
     assert!(matches!(
         conv(&x, &w, None, &f(&[1, 2, 3, 4])),
@@ -241,6 +243,294 @@ fn wrong_calls_are_typed_errors() {
     ));
     assert!(matches!(
         conv(&view(DType::I32, &[1, 3, 5, 5]), &w, None, &out),
+        KernelError::Dtype { .. }
+    ));
+}
+
+/// A random problem over `N` axes in both directions, against the references.
+fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
+    let dtype = rng.pick(&FLOATS);
+    let groups = rng.pick(&[1, 1, 2]);
+    let per_group = if many { 16 } else { 1 + rng.below(5) };
+    let channels = if many { 9 } else { 1 + rng.below(3) };
+    let array = |rng: &mut Random, low: usize, n: usize| -> [usize; N] {
+        [(); N].map(|()| low + rng.below(n))
+    };
+    let (kernel, strides, dilations) = (array(rng, 1, 3), array(rng, 1, 3), array(rng, 1, 2));
+    let (pads_begin, pads_end) = (array(rng, 0, 2), array(rng, 0, 2));
+    let bias = random(
+        exec,
+        dtype,
+        &[per_group * groups],
+        Arrangement::Flipped,
+        rng,
+    );
+    let bias = (rng.below(2) == 0).then_some(&bias);
+    let (left, right) = (rng.pick(&Arrangement::ALL), rng.pick(&Arrangement::ALL));
+    let batch = 1 + rng.below(3);
+    let span = |axis: usize| (kernel[axis] - 1) * dilations[axis] + 1;
+
+    let options = ConvOptions {
+        strides,
+        pads_begin,
+        pads_end,
+        dilations,
+        groups,
+    };
+    let extents: [usize; N] = std::array::from_fn(|axis| span(axis) + rng.below(5));
+    let out: [usize; N] = std::array::from_fn(|axis| {
+        (extents[axis] + pads_begin[axis] + pads_end[axis] - span(axis)) / strides[axis] + 1
+    });
+    let x = random(
+        exec,
+        dtype,
+        &[&[batch, channels * groups], &extents[..]].concat(),
+        left,
+        rng,
+    );
+    let w = random(
+        exec,
+        dtype,
+        &[&[per_group * groups, channels], &kernel[..]].concat(),
+        right,
+        rng,
+    );
+    let dims = [&[batch, per_group * groups], &out[..]].concat();
+    let y = output(exec, dtype, &dims, rng.below(5));
+    let _done = exec
+        .conv(&x.view, &w.view, bias.map(|b| &b.view), &options, &y.view)
+        .unwrap();
+    let terms = conv(
+        (&x.values, x.view.dims()),
+        (&w.values, w.view.dims()),
+        bias.map(|b| &b.values[..]),
+        &options,
+        out,
+    );
+    let taps: usize = kernel.iter().product();
+    let expected: Vec<Expected> = terms
+        .iter()
+        .map(|t| Expected::sum(t.value, t.magnitude, channels * taps + 1, dtype))
+        .collect();
+    check(
+        &format!("{dtype} {options:?} {:?}", x.view.layout),
+        &y.read(exec),
+        &expected,
+    );
+
+    let output_padding: [usize; N] =
+        std::array::from_fn(|axis| rng.below(strides[axis].max(dilations[axis])));
+    let options = ConvTransposeOptions {
+        strides,
+        pads_begin,
+        pads_end,
+        dilations,
+        output_padding,
+        groups,
+    };
+    let extents: [usize; N] = array(rng, 3, 5);
+    let out: [usize; N] = std::array::from_fn(|axis| {
+        (extents[axis] - 1) * strides[axis] + span(axis) + output_padding[axis]
+            - pads_begin[axis]
+            - pads_end[axis]
+    });
+    let x = random(
+        exec,
+        dtype,
+        &[&[batch, channels * groups], &extents[..]].concat(),
+        left,
+        rng,
+    );
+    let w = random(
+        exec,
+        dtype,
+        &[&[channels * groups, per_group], &kernel[..]].concat(),
+        right,
+        rng,
+    );
+    let dims = [&[batch, per_group * groups], &out[..]].concat();
+    let y = output(exec, dtype, &dims, rng.below(5));
+    let _done = exec
+        .conv_transpose(&x.view, &w.view, bias.map(|b| &b.view), &options, &y.view)
+        .unwrap();
+    let terms = conv_transpose(
+        (&x.values, x.view.dims()),
+        (&w.values, w.view.dims()),
+        bias.map(|b| &b.values[..]),
+        &options,
+        out,
+    );
+    let expected: Vec<Expected> = terms
+        .iter()
+        .map(|t| Expected::sum(t.value, t.magnitude, channels * taps + 1, dtype))
+        .collect();
+    check(
+        &format!("{dtype} {options:?} {:?}", x.view.layout),
+        &y.read(exec),
+        &expected,
+    );
+}
+
+#[test]
+fn one_to_three_axes_agree_with_the_references_in_both_directions() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(5);
+    for case in 0..16 {
+        run_axes::<1>(&exec, &mut rng, case % 2 == 0);
+        run_axes::<2>(&exec, &mut rng, case % 2 == 0);
+        run_axes::<3>(&exec, &mut rng, case % 2 == 0);
+    }
+}
+
+#[test]
+fn one_to_three_axes_on_small_workgroups_and_default_limits() {
+    let mut rng = Random(6);
+    for exec in [common::narrow_executor(), common::plain_executor()]
+        .into_iter()
+        .flatten()
+    {
+        for case in 0..3 {
+            run_axes::<1>(&exec, &mut rng, case % 2 == 0);
+            run_axes::<2>(&exec, &mut rng, case % 2 == 0);
+            run_axes::<3>(&exec, &mut rng, case % 2 == 0);
+        }
+    }
+}
+
+#[test]
+fn kernels_of_one_element_agree_in_quads_words_and_gathered() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(7);
+    for dtype in FLOATS {
+        for (dims, groups) in [
+            ([1, 32, 4, 5], 2),
+            ([2, 16, 9, 8], 1),
+            ([2, 17, 9, 9], 1),
+            ([5, 16, 3, 3], 1),
+            ([3, 32, 8, 10], 2),
+        ] {
+            for arrangement in Arrangement::ALL {
+                let x = random(&exec, dtype, &dims, arrangement, &mut rng);
+                let w = [37 / groups * groups, dims[1] / groups, 1, 1];
+                let w = random(&exec, dtype, &w, rng.pick(&Arrangement::ALL), &mut rng);
+                let bias = random(
+                    &exec,
+                    dtype,
+                    &[w.view.dims()[0]],
+                    Arrangement::Sliced,
+                    &mut rng,
+                );
+                let options = Conv2dOptions {
+                    groups,
+                    ..Conv2dOptions::default()
+                };
+                run(&exec, &x, &w, Some(&bias), &options, 4);
+                run(&exec, &x, &w, None, &options, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn folding_adds_windows_where_they_overlap() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(8);
+    for case in 0..30 {
+        let dtype = FLOATS[case % 3];
+        let pair =
+            |rng: &mut Random, low: usize, n: usize| [low + rng.below(n), low + rng.below(n)];
+        let kernel = pair(&mut rng, 1, 3);
+        let options = Conv2dOptions {
+            strides: pair(&mut rng, 1, 3),
+            pads_begin: pair(&mut rng, 0, 2),
+            pads_end: pair(&mut rng, 0, 2),
+            dilations: pair(&mut rng, 1, 2),
+            groups: 1,
+        };
+        let span = [0, 1].map(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1);
+        let size = [0, 1].map(|axis| span[axis] + rng.below(6));
+        let windows = [0, 1].map(|axis| {
+            (size[axis] + options.pads_begin[axis] + options.pads_end[axis] - span[axis])
+                / options.strides[axis]
+                + 1
+        });
+        let (n, c) = (1 + rng.below(2), 1 + rng.below(3));
+        let taps = kernel[0] * kernel[1];
+        let dims = [n, c * taps, windows[0] * windows[1]];
+        let columns = random(&exec, dtype, &dims, rng.pick(&Arrangement::ALL), &mut rng);
+        let out = output(&exec, dtype, &[n, c, size[0], size[1]], rng.below(5));
+        let _done = exec
+            .fold(&columns.view, kernel, &options, &out.view)
+            .unwrap();
+        let expected: Vec<Expected> = fold(&columns.values, n * c, kernel, windows, &options, size)
+            .iter()
+            .map(|t| Expected::sum(t.value, t.magnitude, taps, dtype))
+            .collect();
+        check(&format!("fold {options:?}"), &out.read(&exec), &expected);
+    }
+    let f = |dims: &[usize]| exec.alloc(&shape(dims), DType::F32).unwrap();
+    let options = Conv2dOptions::default();
+    let wrong = [
+        exec.fold(&f(&[1, 4, 5]), [2, 2], &options, &f(&[1, 1, 3, 3])),
+        exec.fold(&f(&[1, 3, 4]), [2, 2], &options, &f(&[1, 1, 3, 3])),
+        exec.fold(&f(&[2, 4, 4]), [2, 2], &options, &f(&[1, 1, 3, 3])),
+        exec.fold(&f(&[4, 4]), [2, 2], &options, &f(&[1, 1, 3, 3])),
+        exec.fold(&f(&[1, 4, 4]), [2, 2], &options, &f(&[1, 3, 3])),
+        exec.fold(&f(&[1, 4, 4]), [4, 2], &options, &f(&[1, 1, 3, 3])),
+        exec.fold(&f(&[1, 4, 4]), [0, 2], &options, &f(&[1, 1, 3, 3])),
+    ];
+    for result in wrong {
+        assert!(matches!(
+            result.unwrap_err(),
+            KernelError::Operands { .. } | KernelError::Operand { .. } | KernelError::Option { .. }
+        ));
+    }
+}
+
+#[test]
+fn wrong_transposed_calls_are_typed_errors() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let f = |dims: &[usize]| exec.alloc(&shape(dims), DType::F32).unwrap();
+    let options = ConvTransposeOptions::<2>::default();
+    let (x, w, out) = (f(&[1, 3, 5, 5]), f(&[3, 2, 3, 3]), f(&[1, 2, 7, 7]));
+    let text = |x: &View, w: &View, out: &View, options: &ConvTransposeOptions<2>| {
+        exec.conv_transpose(x, w, None, options, out)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        text(&x, &f(&[4, 2, 3, 3]), &out, &options),
+        "conv_transpose2d: the channels of x must be groups times the channels of w: left is [1, 3, 5, 5], right is [4, 2, 3, 3]"
+    );
+    assert_eq!(
+        text(&x, &w, &f(&[1, 2, 7, 8]), &options),
+        "conv_transpose2d: the output must be [1, 2, 7, 7], but it is [1, 2, 7, 8]"
+    );
+    let padded = ConvTransposeOptions {
+        output_padding: [1, 0],
+        ..options.clone()
+    };
+    assert_eq!(
+        text(&x, &w, &out, &padded),
+        "conv_transpose2d: output_padding must be less than the stride or the dilation, but it is 1"
+    );
+    let _done = exec
+        .conv_transpose(&f(&[0, 3, 5, 5]), &w, None, &options, &f(&[0, 2, 7, 7]))
+        .unwrap();
+    let none = exec.conv_transpose(&x, &w, None, &options, &x).unwrap_err();
+    assert!(matches!(none, KernelError::Output { .. }));
+    let ints = exec.alloc(&shape(&[1, 3, 5, 5]), DType::I32).unwrap();
+    assert!(matches!(
+        exec.conv_transpose(&ints, &w, None, &options, &out)
+            .unwrap_err(),
         KernelError::Dtype { .. }
     ));
 }

@@ -49,7 +49,11 @@ pub use error::Error;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::DepthOrder;
-pub use ops::{Conv1dOptions, Conv2dOptions, GemmOptions, Pool1dOptions, PoolOptions};
+pub use ops::{
+    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
+    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,
+    Pool1dOptions, PoolOptions,
+};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]

@@ -20,7 +20,10 @@ mod reduce;
 mod softmax;
 mod window;
 
-pub use conv::{Conv1dOptions, Conv2dOptions};
+pub use conv::{
+    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
+    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
+};
 pub use gemm::GemmOptions;
 pub use movement::DepthOrder;
 pub use pool::{Pool1dOptions, PoolOptions};

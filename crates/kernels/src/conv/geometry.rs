@@ -1,125 +1,294 @@
 //! Shapes of a convolution: the rules its operands must satisfy and the extents of its output.
+//!
+//! One and two spatial axes are three with extents of 1 in front, so that there is one geometry and one kernel.
 
-use ziggurat_core::Shape;
+use ziggurat_core::{Layout, Shape};
 
-use super::Conv2dOptions;
+use super::options::{ConvOptions, ConvTransposeOptions};
 use crate::error::KernelError;
 
-const OP: &str = "conv2d";
+/// Which way, and over how many axes: the op's name in errors and labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Direction {
+    Forward,
+    Transposed,
+}
 
-/// Extents of a convolution whose operands fit each other.
+impl Direction {
+    pub(crate) const fn op(self, axes: usize) -> &'static str {
+        match (self, axes) {
+            (Self::Forward, 1) => "conv1d",
+            (Self::Forward, 3) => "conv3d",
+            (Self::Forward, _) => "conv2d",
+            (Self::Transposed, 1) => "conv_transpose1d",
+            (Self::Transposed, 3) => "conv_transpose3d",
+            (Self::Transposed, _) => "conv_transpose2d",
+        }
+    }
+}
+
+/// Extents of a convolution whose operands fit each other; spatial ones as depth, height, width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
+    pub(crate) direction: Direction,
     pub(crate) batch: usize,
+    pub(crate) groups: usize,
     /// Input channels per group.
     pub(crate) channels: usize,
     /// Output channels per group.
     pub(crate) filters: usize,
-    pub(crate) input: [usize; 2],
-    pub(crate) kernel: [usize; 2],
-    pub(crate) output: [usize; 2],
+    pub(crate) input: [usize; 3],
+    pub(crate) kernel: [usize; 3],
+    pub(crate) output: [usize; 3],
+    pub(crate) strides: [usize; 3],
+    pub(crate) dilations: [usize; 3],
+    pub(crate) pads: [usize; 3],
+    /// Whether anything is padded or cut off at the far end.
+    pub(crate) pads_end: [usize; 3],
+}
+
+/// Values of the last spatial axes, `fill` for those in front.
+pub(crate) fn spread<const N: usize, T: Copy>(values: [T; N], fill: T) -> [T; 3] {
+    let mut all = [fill; 3];
+    let from = all.iter_mut().rev();
+    for (slot, &value) in from.zip(values.iter().rev()) {
+        *slot = value;
+    }
+    all
+}
+
+/// The extents or strides behind the first two, as depth, height, width.
+fn spatial<T: Copy>(values: &[T], fill: T) -> [T; 3] {
+    let mut all = [fill; 3];
+    for (slot, &value) in all.iter_mut().rev().zip(values.iter().skip(2).rev()) {
+        *slot = value;
+    }
+    all
+}
+
+/// The strides of the spatial axes, 0 for those that a layout does not have.
+pub(crate) fn spatial_strides(layout: &Layout) -> [isize; 3] {
+    spatial(layout.strides(), 0)
 }
 
 impl Geometry {
-    /// Checks `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`, `bias` `[m]` and the options.
-    pub(crate) fn new(
+    /// Checks `x` `[n, c, ..]`, `w` `[m, c / groups, ..]`, `bias` `[m]` and the options of a convolution.
+    pub(crate) fn new<const N: usize>(
         x: &Shape,
         w: &Shape,
         bias: Option<&Shape>,
-        options: &Conv2dOptions,
+        options: &ConvOptions<N>,
     ) -> Result<Self, KernelError> {
+        let op = Direction::Forward.op(N);
+        let mut g = Self::operands::<N>(Direction::Forward, x, w, bias, options.groups)?;
+        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
+        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
+        g.pads = spread(options.pads_begin, 0);
+        g.pads_end = spread(options.pads_end, 0);
+        g.output = g.positions(op, g.input, || KernelError::Operands {
+            op,
+            rule: "the dilated kernel must fit the padded input",
+            left: Box::new(*x),
+            right: Box::new(*w),
+        })?;
+        Ok(g)
+    }
+
+    /// Checks `x` `[n, c, ..]`, `w` `[c, m / groups, ..]`, `bias` `[m]` and the options of a transposed convolution.
+    pub(crate) fn transposed<const N: usize>(
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+        options: &ConvTransposeOptions<N>,
+    ) -> Result<Self, KernelError> {
+        let op = Direction::Transposed.op(N);
+        let mut g = Self::operands::<N>(Direction::Transposed, x, w, bias, options.groups)?;
+        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
+        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
+        g.pads = spread(options.pads_begin, 0);
+        g.pads_end = spread(options.pads_end, 0);
+        let more = spread(options.output_padding, 0);
+        for axis in 0..3 {
+            if more[axis] > 0 && more[axis] >= g.strides[axis].max(g.dilations[axis]) {
+                return Err(KernelError::Option {
+                    op,
+                    option: "output_padding",
+                    rule: "must be less than the stride or the dilation",
+                    got: signed(more[axis]),
+                });
+            }
+            let span = span(op, g.kernel[axis], g.dilations[axis])?;
+            let whole = g.input[axis]
+                .checked_sub(1)
+                .and_then(|steps| steps.checked_mul(g.strides[axis]))
+                .and_then(|reach| reach.checked_add(span + more[axis]))
+                .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
+            let Some(whole) = whole else {
+                return Err(KernelError::Operand {
+                    op,
+                    operand: "x",
+                    rule: "must have spatial extents of at least 1 that give at most 2^30",
+                    got: Box::new(*x),
+                });
+            };
+            let cut = g.pads[axis].checked_add(g.pads_end[axis]);
+            let left = cut.and_then(|cut| whole.checked_sub(cut));
+            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::Option {
+                op,
+                option: "padding",
+                rule: "must leave something of the result",
+                got: cut.map_or(i64::MAX, signed),
+            })?;
+        }
+        Ok(g)
+    }
+
+    /// The extents of the operands; options are still those of a plain convolution.
+    fn operands<const N: usize>(
+        direction: Direction,
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+        groups: usize,
+    ) -> Result<Self, KernelError> {
+        let op = direction.op(N);
         let operand = |operand, rule, got: &Shape| KernelError::Operand {
-            op: OP,
+            op,
             operand,
             rule,
             got: Box::new(*got),
         };
-        let &[batch, all_channels, height, width] = x.dims() else {
+        if !(1..=3).contains(&N) {
+            return Err(operand("x", "must have 1 to 3 spatial axes", x));
+        }
+        let (&[batch, x_channels, ..], &[rows, columns, ..]) = (x.dims(), w.dims()) else {
+            return Err(operand("x", "must be [batch, channels, spatial..]", x));
+        };
+        if x.rank() != N + 2 {
             return Err(operand(
                 "x",
-                "must have rank 4 (batch, channels, height, width)",
+                "must have a batch, a channel and the spatial axes",
                 x,
             ));
-        };
-        let &[all_filters, channels, kernel_h, kernel_w] = w.dims() else {
+        }
+        if w.rank() != N + 2 {
             return Err(operand(
                 "w",
-                "must have rank 4 (filters, channels / groups, height, width)",
+                "must have two channel axes and the spatial axes",
                 w,
             ));
+        }
+        if groups == 0 || groups > MAX_EXTENT {
+            return Err(KernelError::Option {
+                op,
+                option: "groups",
+                rule: "must be from 1 to 2^30",
+                got: signed(groups),
+            });
+        }
+        let (channels, filters, all_filters) = match direction {
+            Direction::Forward => (columns, rows / groups, rows),
+            Direction::Transposed => (rows / groups, columns, columns.saturating_mul(groups)),
         };
-        let groups = at_least_one("groups", options.groups)?;
-        if channels.checked_mul(groups) != Some(all_channels) {
+        if channels.checked_mul(groups) != Some(x_channels) {
             return Err(KernelError::Operands {
-                op: OP,
+                op,
                 rule: "the channels of x must be groups times the channels of w",
                 left: Box::new(*x),
                 right: Box::new(*w),
             });
         }
-        if all_filters % groups != 0 {
+        if rows % groups != 0 {
             return Err(operand("w", "must have a multiple of `groups` filters", w));
         }
         if let Some(bias) = bias
             && bias.dims() != [all_filters]
         {
             return Err(KernelError::Operands {
-                op: OP,
+                op,
                 rule: "the bias must have one element per filter",
                 left: Box::new(*bias),
                 right: Box::new(*w),
             });
         }
-        let (input, kernel) = ([height, width], [kernel_h, kernel_w]);
+        let kernel = spatial(w.dims(), 1);
         if kernel.contains(&0) {
             return Err(operand("w", "must have a kernel of at least 1 by 1", w));
         }
         Ok(Self {
+            direction,
             batch,
+            groups,
             channels,
-            filters: all_filters / groups,
-            input,
+            filters,
+            input: spatial(x.dims(), 1),
             kernel,
-            output: extents(input, kernel, options)?,
+            output: [1; 3],
+            strides: [1; 3],
+            dilations: [1; 3],
+            pads: [0; 3],
+            pads_end: [0; 3],
         })
+    }
+
+    /// Positions of the kernel in extents: `(len + pads − dilation · (kernel − 1) − 1) / stride + 1` along each axis.
+    pub(crate) fn positions(
+        &self,
+        op: &'static str,
+        extents: [usize; 3],
+        too_small: impl Fn() -> KernelError,
+    ) -> Result<[usize; 3], KernelError> {
+        let mut output = [0; 3];
+        for (axis, slot) in output.iter_mut().enumerate() {
+            let padded = padded(op, extents[axis], self.pads[axis], self.pads_end[axis])?;
+            let span = span(op, self.kernel[axis], self.dilations[axis])?;
+            let Some(free) = padded.checked_sub(span) else {
+                return Err(too_small());
+            };
+            *slot = free / self.strides[axis] + 1;
+        }
+        Ok(output)
     }
 
     /// Products per output.
     pub(crate) fn depth(&self) -> usize {
-        self.channels
-            .saturating_mul(self.kernel[0])
-            .saturating_mul(self.kernel[1])
+        self.channels.saturating_mul(self.taps())
     }
-}
 
-/// Output extents: `(len + pads − dilation · (kernel − 1) − 1) / stride + 1` along both axes.
-fn extents(
-    input: [usize; 2],
-    kernel: [usize; 2],
-    options: &Conv2dOptions,
-) -> Result<[usize; 2], KernelError> {
-    let mut output = [0; 2];
-    for (axis, slot) in output.iter_mut().enumerate() {
-        let stride = at_least_one("strides", options.strides[axis])?;
-        let dilation = at_least_one("dilations", options.dilations[axis])?;
-        let padded = padded(
-            OP,
-            input[axis],
-            options.pads_begin[axis],
-            options.pads_end[axis],
-        )?;
-        let span = span(OP, kernel[axis], dilation)?;
-        let Some(free) = padded.checked_sub(span) else {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "kernel extent",
-                rule: "must not be larger than the padded input",
-                got: signed(span),
-            });
-        };
-        *slot = free / stride + 1;
+    /// Elements of a kernel.
+    pub(crate) fn taps(&self) -> usize {
+        self.kernel
+            .iter()
+            .fold(1, |taps, &k| taps.saturating_mul(k))
     }
-    Ok(output)
+
+    /// Output positions of one image.
+    pub(crate) fn plane(&self) -> usize {
+        self.output
+            .iter()
+            .fold(1, |plane, &o| plane.saturating_mul(o))
+    }
+
+    /// The shape of the result over `axes` spatial axes.
+    pub(crate) fn output_shape(&self, axes: usize) -> Result<Shape, KernelError> {
+        let mut dims = vec![self.batch, self.filters.saturating_mul(self.groups)];
+        dims.extend(self.output.iter().skip(3_usize.saturating_sub(axes)));
+        Shape::new(dims).map_err(KernelError::shape(self.direction.op(axes)))
+    }
+
+    /// Whether anything happens along the depth.
+    pub(crate) fn is_volume(&self) -> bool {
+        [self.input[0], self.kernel[0], self.output[0]] != [1; 3]
+    }
+
+    /// Whether an output is the products of one input element per channel, at its own position.
+    pub(crate) fn is_pointwise(&self) -> bool {
+        self.direction == Direction::Forward
+            && self.kernel == [1; 3]
+            && self.strides == [1; 3]
+            && self.pads == [0; 3]
+            && self.pads_end == [0; 3]
+    }
 }
 
 /// An option as the error reports it.
@@ -164,22 +333,31 @@ pub(crate) fn span(op: &'static str, kernel: usize, dilation: usize) -> Result<u
         })
 }
 
-fn at_least_one(option: &'static str, value: usize) -> Result<usize, KernelError> {
-    if value == 0 || value > MAX_EXTENT {
-        return Err(KernelError::Option {
-            op: OP,
+/// The values, if each can be a step or an extent.
+pub(crate) fn at_least_one(
+    op: &'static str,
+    option: &'static str,
+    values: [usize; 3],
+) -> Result<[usize; 3], KernelError> {
+    match values
+        .into_iter()
+        .find(|value| !(1..=MAX_EXTENT).contains(value))
+    {
+        Some(value) => Err(KernelError::Option {
+            op,
             option,
             rule: "must be from 1 to 2^30",
             got: signed(value),
-        });
+        }),
+        None => Ok(values),
     }
-    Ok(value)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::conv::Conv2dOptions;
 
     fn shape(dims: &[usize]) -> Shape {
         Shape::new(dims).unwrap()
@@ -190,7 +368,7 @@ mod tests {
         w: &[usize],
         options: &Conv2dOptions,
     ) -> Result<[usize; 2], KernelError> {
-        Geometry::new(&shape(x), &shape(w), None, options).map(|g| g.output)
+        Geometry::new(&shape(x), &shape(w), None, options).map(|g| [g.output[1], g.output[2]])
     }
 
     #[test]
@@ -276,5 +454,88 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn one_and_three_axes_follow_the_same_rule() {
+        let line = Geometry::new(
+            &shape(&[2, 3, 9]),
+            &shape(&[4, 3, 3]),
+            None,
+            &ConvOptions {
+                strides: [2],
+                ..ConvOptions::default()
+            },
+        )
+        .unwrap();
+        assert_eq!(line.output, [1, 1, 4]);
+        assert_eq!(line.output_shape(1).unwrap().dims(), [2, 4, 4]);
+        assert!(!line.is_volume());
+        let volume = Geometry::new(
+            &shape(&[2, 3, 5, 6, 7]),
+            &shape(&[4, 3, 2, 3, 1]),
+            None,
+            &ConvOptions::<3>::default(),
+        )
+        .unwrap();
+        assert_eq!(volume.output, [4, 4, 7]);
+        assert!(volume.is_volume() && !volume.is_pointwise());
+        assert_eq!((volume.depth(), volume.plane()), (18, 112));
+    }
+
+    #[test]
+    fn transposed_extents_are_those_of_the_gradient() {
+        let options = ConvTransposeOptions {
+            strides: [2],
+            pads_begin: [1],
+            pads_end: [2],
+            dilations: [3],
+            output_padding: [2],
+            groups: 2,
+        };
+        let g = Geometry::transposed(
+            &shape(&[1, 4, 5]),
+            &shape(&[4, 3, 4]),
+            Some(&shape(&[6])),
+            &options,
+        )
+        .unwrap();
+        // 4 · 2 + (3 · 3 + 1) + 2 - 3
+        assert_eq!(g.output, [1, 1, 17]);
+        assert_eq!((g.channels, g.filters), (2, 3));
+        assert_eq!(g.output_shape(1).unwrap().dims(), [1, 6, 17]);
+        for (x, w, options) in [
+            ([1, 4, 0], [4, 3, 4], options.clone()),
+            ([1, 4, 5], [5, 3, 4], options.clone()),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    output_padding: [3],
+                    ..options.clone()
+                },
+            ),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    pads_end: [19],
+                    ..options.clone()
+                },
+            ),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    strides: [1 << 30],
+                    ..options.clone()
+                },
+            ),
+        ] {
+            assert!(
+                Geometry::transposed(&shape(&x), &shape(&w), None, &options).is_err(),
+                "{x:?} {w:?} {options:?}"
+            );
+        }
     }
 }

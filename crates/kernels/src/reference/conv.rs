@@ -1,49 +1,121 @@
-//! f64 reference of two-dimensional cross-correlation, on dense row-major values.
+//! f64 references of convolution and its transpose over one to three spatial axes, on dense row-major values.
 
 use super::reduce::Term;
-use crate::conv::Conv2dOptions;
+use crate::conv::{ConvOptions, ConvTransposeOptions};
 
-/// Cross-correlates `x` `[n, c, h, w]` with `w` `[m, c / groups, kh, kw]` and adds `bias` `[m]`.
-/// The result is `[n, m, out_h, out_w]`; `out` are the last two extents.
+/// Row-major extents with a batch and a channel axis in front.
+type Dims<'a> = &'a [usize];
+
+/// All index tuples of extents, row-major.
+fn indices<const N: usize>(extents: [usize; N]) -> impl Iterator<Item = [usize; N]> {
+    (0..extents.iter().product()).map(move |flat: usize| {
+        let mut rest = flat;
+        let mut index = [0; N];
+        for (slot, extent) in index.iter_mut().zip(extents).rev() {
+            *slot = rest % extent;
+            rest /= extent;
+        }
+        index
+    })
+}
+
+fn flat<const N: usize>(plane: usize, index: [usize; N], extents: [usize; N]) -> usize {
+    index
+        .iter()
+        .zip(extents)
+        .fold(plane, |at, (&i, extent)| at * extent + i)
+}
+
+/// The last `N` extents.
+///
+/// # Panics
+/// If there are fewer.
+fn spatial<const N: usize>(dims: Dims<'_>) -> [usize; N] {
+    std::array::from_fn(|axis| dims[dims.len() - N + axis])
+}
+
+/// Where tap `tap` of window `o` lies in an extent, or `None` outside of it.
+fn place(
+    o: usize,
+    tap: usize,
+    stride: usize,
+    dilation: usize,
+    pad: usize,
+    len: usize,
+) -> Option<usize> {
+    (o * stride + tap * dilation)
+        .checked_sub(pad)
+        .filter(|&at| at < len)
+}
+
+/// [`place`] along every axis.
+fn places<const N: usize>(
+    o: [usize; N],
+    tap: [usize; N],
+    options: (&[usize; N], &[usize; N], &[usize; N]),
+    extents: [usize; N],
+) -> Option<[usize; N]> {
+    let (strides, dilations, pads) = options;
+    let mut all = [0; N];
+    for axis in 0..N {
+        all[axis] = place(
+            o[axis],
+            tap[axis],
+            strides[axis],
+            dilations[axis],
+            pads[axis],
+            extents[axis],
+        )?;
+    }
+    Some(all)
+}
+
+fn starts(bias: Option<&[f64]>, batch: usize, filters: usize, plane: usize) -> Vec<Term> {
+    (0..batch * filters * plane)
+        .map(|i| {
+            let value = bias.map_or(0.0, |bias| bias[i / plane % filters]);
+            Term {
+                value,
+                magnitude: value.abs(),
+            }
+        })
+        .collect()
+}
+
+fn add(term: &mut Term, product: f64) {
+    term.value += product;
+    term.magnitude += product.abs();
+}
+
+/// Cross-correlates `x` `[n, c, ..]` with `w` `[m, c / groups, ..]` and adds `bias` `[m]`.
+/// The result is `[n, m, ..]`; `out` are its spatial extents.
 #[must_use]
-pub fn conv2d(
-    x: (&[f64], [usize; 4]),
-    w: (&[f64], [usize; 4]),
+pub fn conv<const N: usize>(
+    x: (&[f64], Dims<'_>),
+    w: (&[f64], Dims<'_>),
     bias: Option<&[f64]>,
-    options: &Conv2dOptions,
-    out: [usize; 2],
+    options: &ConvOptions<N>,
+    out: [usize; N],
 ) -> Vec<Term> {
-    let ((x, [batch, _, height, width]), (w, [filters, channels, kernel_h, kernel_w])) = (x, w);
+    let (extents, kernel) = (spatial::<N>(x.1), spatial::<N>(w.1));
+    let (batch, all_channels) = (x.1[0], x.1[1]);
+    let (filters, channels) = (w.1[0], w.1[1]);
     let per_group = filters / options.groups;
-    let all_channels = channels * options.groups;
-    let mut result = Vec::with_capacity(batch * filters * out[0] * out[1]);
+    let plane: usize = out.iter().product();
+    let mut result = starts(bias, batch, filters, plane);
+    let walk = (&options.strides, &options.dilations, &options.pads_begin);
     for n in 0..batch {
         for m in 0..filters {
-            for oy in 0..out[0] {
-                for ox in 0..out[1] {
-                    let start = bias.map_or(0.0, |bias| bias[m]);
-                    let mut term = Term {
-                        value: start,
-                        magnitude: start.abs(),
-                    };
-                    for c in 0..channels {
-                        for ky in 0..kernel_h {
-                            for kx in 0..kernel_w {
-                                let y = inside(oy, ky, 0, height, options);
-                                let x_at = inside(ox, kx, 1, width, options);
-                                let (Some(iy), Some(ix)) = (y, x_at) else {
-                                    continue;
-                                };
-                                let channel = m / per_group * channels + c;
-                                let product = x
-                                    [((n * all_channels + channel) * height + iy) * width + ix]
-                                    * w[((m * channels + c) * kernel_h + ky) * kernel_w + kx];
-                                term.value += product;
-                                term.magnitude += product.abs();
-                            }
+            for o in indices(out) {
+                let term = &mut result[flat(n * filters + m, o, out)];
+                for c in 0..channels {
+                    for tap in indices(kernel) {
+                        if let Some(i) = places(o, tap, walk, extents) {
+                            let channel = m / per_group * channels + c;
+                            let v = x.0[flat(n * all_channels + channel, i, extents)];
+                            add(term, v * w.0[flat(m * channels + c, tap, kernel)]);
                         }
                     }
-                    result.push(term);
                 }
             }
         }
@@ -51,26 +123,119 @@ pub fn conv2d(
     result
 }
 
-/// The input index of tap `tap` for output `o`, or `None` in the padding.
-fn inside(o: usize, tap: usize, axis: usize, len: usize, options: &Conv2dOptions) -> Option<usize> {
-    (o * options.strides[axis] + tap * options.dilations[axis])
-        .checked_sub(options.pads_begin[axis])
-        .filter(|&at| at < len)
+/// The transposed convolution: every element of `x` `[n, c, ..]` adds its multiple of `w` `[c, m / groups, ..]`.
+/// The result is `[n, m, ..]`; `out` are its spatial extents.
+#[must_use]
+pub fn conv_transpose<const N: usize>(
+    x: (&[f64], Dims<'_>),
+    w: (&[f64], Dims<'_>),
+    bias: Option<&[f64]>,
+    options: &ConvTransposeOptions<N>,
+    out: [usize; N],
+) -> Vec<Term> {
+    let (extents, kernel) = (spatial::<N>(x.1), spatial::<N>(w.1));
+    let (batch, all_channels) = (x.1[0], x.1[1]);
+    let per_group = w.1[1];
+    let filters = per_group * options.groups;
+    let channels = all_channels / options.groups;
+    let plane: usize = out.iter().product();
+    let mut result = starts(bias, batch, filters, plane);
+    let walk = (&options.strides, &options.dilations, &options.pads_begin);
+    for n in 0..batch {
+        for c in 0..all_channels {
+            for i in indices(extents) {
+                let v = x.0[flat(n * all_channels + c, i, extents)];
+                for f in 0..per_group {
+                    let m = c / channels * per_group + f;
+                    for tap in indices(kernel) {
+                        if let Some(o) = places(i, tap, walk, out) {
+                            let product = v * w.0[flat(c * per_group + f, tap, kernel)];
+                            add(&mut result[flat(n * filters + m, o, out)], product);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    result
+}
+
+/// Sums `columns` `[planes · taps, windows]` into `[planes, ..]` with spatial extents `out`.
+#[must_use]
+pub fn fold<const N: usize>(
+    columns: &[f64],
+    planes: usize,
+    kernel: [usize; N],
+    windows: [usize; N],
+    options: &ConvOptions<N>,
+    out: [usize; N],
+) -> Vec<Term> {
+    let plane: usize = out.iter().product();
+    let taps: usize = kernel.iter().product();
+    let mut result = starts(None, 1, planes, plane);
+    let walk = (&options.strides, &options.dilations, &options.pads_begin);
+    for p in 0..planes {
+        for tap in indices(kernel) {
+            let row = p * taps + flat(0, tap, kernel);
+            for window in indices(windows) {
+                if let Some(o) = places(window, tap, walk, out) {
+                    add(
+                        &mut result[flat(p, o, out)],
+                        columns[flat(row, window, windows)],
+                    );
+                }
+            }
+        }
+    }
+    result
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn values(terms: &[Term]) -> Vec<f64> {
+        terms.iter().map(|t| t.value).collect()
+    }
+
     #[test]
     fn correlates_without_turning_the_kernel() {
-        let y = conv2d(
-            (&[1., 2., 3.], [1, 1, 1, 3]),
-            (&[1., 0.], [1, 1, 1, 2]),
+        let y = conv(
+            (&[1., 2., 3.], &[1, 1, 3]),
+            (&[1., 0.], &[1, 1, 2]),
             Some(&[10.]),
-            &Conv2dOptions::default(),
-            [1, 2],
+            &ConvOptions::<1>::default(),
+            [2],
         );
-        assert_eq!(y.iter().map(|t| t.value).collect::<Vec<_>>(), [11., 12.]);
+        assert_eq!(values(&y), [11., 12.]);
+    }
+
+    #[test]
+    fn transposed_elements_spread_the_kernel() {
+        let options = ConvTransposeOptions {
+            strides: [2],
+            ..ConvTransposeOptions::default()
+        };
+        let y = conv_transpose(
+            (&[1., 10.], &[1, 1, 2]),
+            (&[1., 2., 3.], &[1, 1, 3]),
+            None,
+            &options,
+            [5],
+        );
+        assert_eq!(values(&y), [1., 2., 13., 20., 30.]);
+    }
+
+    #[test]
+    fn folding_adds_where_windows_overlap() {
+        let y = fold(
+            &[1., 2., 10., 20.],
+            1,
+            [2],
+            [2],
+            &ConvOptions::<1>::default(),
+            [3],
+        );
+        assert_eq!(values(&y), [1., 12., 20.]);
     }
 }

@@ -7,9 +7,7 @@ mod reduce;
 
 use std::collections::BTreeMap;
 
-use ziggurat_tensor::{
-    Conv1dOptions, Conv2dOptions, DType, Device, Error, Pool1dOptions, PoolOptions, Tensor,
-};
+use ziggurat_tensor::{DType, Device, Error, Pool1dOptions, PoolOptions, Tensor};
 
 use super::Trouble;
 use super::case::Case;
@@ -103,8 +101,6 @@ const OTHERS: &[&str] = &[
     "avg_pool2d",
     "cast",
     "clip",
-    "conv1d",
-    "conv2d",
     "expand",
     "eye",
     "flip",
@@ -176,7 +172,6 @@ pub(crate) fn run(device: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<T
         }
         "where" => operand(inputs, "cond")?.where_(operand(inputs, "x")?, operand(inputs, "y")?)?,
         "max_n" | "mean_n" | "min_n" | "sum_n" => fold(op, inputs)?,
-        "conv1d" | "conv2d" => conv(case, inputs)?,
         "max_pool1d" | "max_pool2d" | "avg_pool1d" | "avg_pool2d" => {
             return pool(case, operand(inputs, "x")?);
         }
@@ -327,40 +322,6 @@ fn fold(op: &str, inputs: &Inputs) -> Result<Tensor, Trouble> {
     } else {
         joined
     })
-}
-
-fn conv(case: &Case, inputs: &Inputs) -> Result<Tensor, Trouble> {
-    let (x, weight, bias) = (
-        operand(inputs, "x")?,
-        operand(inputs, "w")?,
-        inputs.get("b"),
-    );
-    let groups = case.extent("groups")?;
-    if case.op == "conv1d" {
-        let [stride] = case.spatial("strides")?;
-        let [dilation] = case.spatial("dilations")?;
-        let [padding_begin] = case.spatial("pads_begin")?;
-        let [padding_end] = case.spatial("pads_end")?;
-        return Ok(x.conv1d(
-            weight,
-            bias,
-            &Conv1dOptions {
-                stride,
-                padding_begin,
-                padding_end,
-                dilation,
-                groups,
-            },
-        )?);
-    }
-    let options = Conv2dOptions {
-        stride: case.spatial("strides")?,
-        padding_begin: case.spatial("pads_begin")?,
-        padding_end: case.spatial("pads_end")?,
-        dilation: case.spatial("dilations")?,
-        groups,
-    };
-    Ok(x.conv2d(weight, bias, &options)?)
 }
 
 fn pool(case: &Case, x: &Tensor) -> Result<Vec<Tensor>, Trouble> {

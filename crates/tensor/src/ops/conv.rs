@@ -1,115 +1,21 @@
-//! Convolution (cross-correlation, as everywhere in machine learning) in one and two dimensions.
+//! Convolution (cross-correlation, as everywhere in machine learning) and its transpose in one to three dimensions, and
+//! images as columns of windows.
 //!
-//! One dimension is two with a height of 1. Padding may differ between the two ends of an axis.
+//! Padding may differ between the two ends of an axis.
+
+mod options;
 
 use ziggurat_core::Shape;
+use ziggurat_kernels::{Executor, KernelError, View};
 
-use super::window::Window;
+use super::window::{self, Window};
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
-/// How [`Tensor::conv2d`] moves its kernel; `[height, width]` each.
-///
-/// ```
-/// use ziggurat_tensor::Conv2dOptions;
-///
-/// let options = Conv2dOptions::default().padding([1, 1]).stride([2, 2]);
-/// assert_eq!(options.padding_end, [1, 1]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conv2dOptions {
-    /// Steps between positions.
-    pub stride: [usize; 2],
-    /// Zeros before the first row and column.
-    pub padding_begin: [usize; 2],
-    /// Zeros after the last row and column.
-    pub padding_end: [usize; 2],
-    /// Distance between neighbouring kernel elements.
-    pub dilation: [usize; 2],
-    /// Independent groups of channels.
-    pub groups: usize,
-}
-
-impl Default for Conv2dOptions {
-    fn default() -> Self {
-        Self {
-            stride: [1; 2],
-            padding_begin: [0; 2],
-            padding_end: [0; 2],
-            dilation: [1; 2],
-            groups: 1,
-        }
-    }
-}
-
-impl Conv2dOptions {
-    /// Steps between positions.
-    #[must_use]
-    pub fn stride(self, stride: [usize; 2]) -> Self {
-        Self { stride, ..self }
-    }
-
-    /// The same padding at both ends.
-    #[must_use]
-    pub fn padding(self, padding: [usize; 2]) -> Self {
-        Self {
-            padding_begin: padding,
-            padding_end: padding,
-            ..self
-        }
-    }
-
-    /// Distance between neighbouring kernel elements.
-    #[must_use]
-    pub fn dilation(self, dilation: [usize; 2]) -> Self {
-        Self { dilation, ..self }
-    }
-
-    /// Independent groups of channels.
-    #[must_use]
-    pub fn groups(self, groups: usize) -> Self {
-        Self { groups, ..self }
-    }
-}
-
-/// How [`Tensor::conv1d`] moves its kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conv1dOptions {
-    /// Steps between positions.
-    pub stride: usize,
-    /// Zeros before the first element.
-    pub padding_begin: usize,
-    /// Zeros after the last element.
-    pub padding_end: usize,
-    /// Distance between neighbouring kernel elements.
-    pub dilation: usize,
-    /// Independent groups of channels.
-    pub groups: usize,
-}
-
-impl Default for Conv1dOptions {
-    fn default() -> Self {
-        Self {
-            stride: 1,
-            padding_begin: 0,
-            padding_end: 0,
-            dilation: 1,
-            groups: 1,
-        }
-    }
-}
-
-impl Conv1dOptions {
-    /// The same padding at both ends.
-    #[must_use]
-    pub fn padding(self, padding: usize) -> Self {
-        Self {
-            padding_begin: padding,
-            padding_end: padding,
-            ..self
-        }
-    }
-}
+pub use options::{
+    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
+    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
+};
 
 impl Tensor {
     /// Cross-correlation of `self` `[N, C, H, W]` with `weight` `[M, C / groups, KH, KW]`, plus `bias` `[M]`, with zero padding:
@@ -128,20 +34,14 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// If ranks or channels do not fit, groups do not divide them, the kernel is larger than the padded input, or the dtype
-    /// is not a float.
+    /// If ranks or channels do not fit, groups do not divide them, the kernel is larger than the padded input, `same` is
+    /// asked for with a stride, or the dtype is not a float.
     pub fn conv2d(
         &self,
         weight: &Self,
         bias: Option<&Self>,
         options: &Conv2dOptions,
     ) -> Result<Self, Error> {
-        if self.rank() == 3 {
-            return self
-                .unsqueeze(0)?
-                .conv("conv2d", weight, bias, options)?
-                .squeeze_axis(0);
-        }
         self.conv("conv2d", weight, bias, options)
     }
 
@@ -155,121 +55,251 @@ impl Tensor {
         bias: Option<&Self>,
         options: &Conv1dOptions,
     ) -> Result<Self, Error> {
-        const OP: &str = "conv1d";
-        let single = self.rank() == 2;
-        if !(single || self.rank() == 3) || weight.rank() != 3 {
-            return Err(Error::shape(
-                OP,
-                format!(
-                    "input must be [N, C, L] and weight [M, C, K]: {} and {} given",
-                    self.shape(),
-                    weight.shape()
-                ),
-            ));
-        }
-        let input = if single {
-            self.unsqueeze(0)?
-        } else {
-            self.clone()
-        };
-        let options = Conv2dOptions {
-            stride: [1, options.stride],
-            padding_begin: [0, options.padding_begin],
-            padding_end: [0, options.padding_end],
-            dilation: [1, options.dilation],
-            groups: options.groups,
-        };
-        let out = input
-            .unsqueeze(2)?
-            .conv(OP, &weight.unsqueeze(2)?, bias, &options)?
-            .squeeze_axis(2)?;
-        if single { out.squeeze_axis(0) } else { Ok(out) }
+        self.conv("conv1d", weight, bias, options)
     }
 
-    fn conv(
+    /// [`Tensor::conv2d`] in three dimensions: `self` `[N, C, D, H, W]` (or `[C, D, H, W]`), `weight`
+    /// `[M, C / groups, KD, KH, KW]`, `bias` `[M]`.
+    ///
+    /// # Errors
+    /// As [`Tensor::conv2d`].
+    pub fn conv3d(
+        &self,
+        weight: &Self,
+        bias: Option<&Self>,
+        options: &Conv3dOptions,
+    ) -> Result<Self, Error> {
+        self.conv("conv3d", weight, bias, options)
+    }
+
+    /// The transpose of a convolution, its gradient in the input: every element of `self` `[N, C, H, W]` adds its multiple of
+    /// `weight` `[C, M / groups, KH, KW]` to the result `[N, M, H', W']`, where
+    /// `H' = (H - 1) · stride + (KH - 1) · dilation + 1 + output_padding - padding`; `bias` is `[M]`. A single image
+    /// `[C, H, W]` gives `[M, H', W']`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, ConvTranspose2dOptions, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [1, 1, 1, 2])?;
+    /// let w = Tensor::ones(&device, [1, 1, 1, 2], DType::F32)?;
+    /// let y = x.conv_transpose2d(&w, None, &ConvTranspose2dOptions::default())?;
+    /// assert_eq!(y.to_vec_blocking::<f32>()?, [1.0, 3.0, 2.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If ranks or channels do not fit, groups do not divide them, the padding leaves nothing, `output_padding` is not less
+    /// than the stride or the dilation, or the dtype is not a float.
+    pub fn conv_transpose2d(
+        &self,
+        weight: &Self,
+        bias: Option<&Self>,
+        options: &ConvTranspose2dOptions,
+    ) -> Result<Self, Error> {
+        self.conv_transpose("conv_transpose2d", weight, bias, options)
+    }
+
+    /// [`Tensor::conv_transpose2d`] in one dimension: `self` `[N, C, L]` (or `[C, L]`), `weight` `[C, M / groups, K]`.
+    ///
+    /// # Errors
+    /// As [`Tensor::conv_transpose2d`].
+    pub fn conv_transpose1d(
+        &self,
+        weight: &Self,
+        bias: Option<&Self>,
+        options: &ConvTranspose1dOptions,
+    ) -> Result<Self, Error> {
+        self.conv_transpose("conv_transpose1d", weight, bias, options)
+    }
+
+    /// [`Tensor::conv_transpose2d`] in three dimensions: `self` `[N, C, D, H, W]` (or `[C, D, H, W]`), `weight`
+    /// `[C, M / groups, KD, KH, KW]`.
+    ///
+    /// # Errors
+    /// As [`Tensor::conv_transpose2d`].
+    pub fn conv_transpose3d(
+        &self,
+        weight: &Self,
+        bias: Option<&Self>,
+        options: &ConvTranspose3dOptions,
+    ) -> Result<Self, Error> {
+        self.conv_transpose("conv_transpose3d", weight, bias, options)
+    }
+
+    /// Every window of `[N, C, H, W]` (or `[C, H, W]`) that a convolution with a kernel of these extents sees, as a column:
+    /// `[N, C · KH · KW, windows]`. PyTorch's `functional.unfold`; groups have no part in it.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::arange(&device, 0, 4, 1, DType::F32)?.reshape([1, 1, 1, 4])?;
+    /// let columns = x.im2col([1, 2], &Conv2dOptions::default())?;
+    /// assert_eq!(columns.to_vec_blocking::<f32>()?, [0.0, 1.0, 2.0, 1.0, 2.0, 3.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rank is not 3 or 4, or a window does not fit the padded input.
+    pub fn im2col(&self, kernel: [usize; 2], options: &Conv2dOptions) -> Result<Self, Error> {
+        const OP: &str = "im2col";
+        let options = options.resolved(OP, &kernel)?;
+        self.with_batch(OP, 2, |x| {
+            let &[batch, channels, height, width] = x.dims() else {
+                return Err(Error::shape(OP, "the input must be [N, C, H, W]"));
+            };
+            let axis = |input, at: usize| Window {
+                input,
+                kernel: kernel[at],
+                stride: options.strides[at],
+                dilation: options.dilations[at],
+                begin: options.pads_begin[at],
+                end: options.pads_end[at],
+                ceil: false,
+            };
+            let windows = window::windows(OP, x, [axis(height, 0), axis(width, 1)])?;
+            let count = windows.dims().iter().skip(2).take(2).product();
+            let rows = channels.saturating_mul(kernel[0]).saturating_mul(kernel[1]);
+            windows
+                .permute([0, 1, 4, 5, 2, 3])?
+                .reshape_to([batch, rows, count])
+        })
+    }
+
+    /// The sum of the windows of [`Tensor::im2col`] where they overlap: `self` `[N, C · KH · KW, windows]` (or without a batch
+    /// axis) becomes `[N, C, H, W]` for `size` `[H, W]`. PyTorch's `functional.fold`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let columns = Tensor::ones(&device, [1, 2, 3], DType::F32)?;
+    /// let x = columns.col2im([1, 4], [1, 2], &Conv2dOptions::default())?;
+    /// assert_eq!(x.to_vec_blocking::<f32>()?, [1.0, 2.0, 2.0, 1.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the columns are not those of such windows, or the dtype is not a float.
+    pub fn col2im(
+        &self,
+        size: [usize; 2],
+        kernel: [usize; 2],
+        options: &Conv2dOptions,
+    ) -> Result<Self, Error> {
+        const OP: &str = "col2im";
+        let options = options.resolved(OP, &kernel)?;
+        self.with_batch(OP, 1, |columns| {
+            let &[batch, rows, _] = columns.dims() else {
+                return Err(Error::shape(
+                    OP,
+                    "the columns must be [N, C · KH · KW, windows]",
+                ));
+            };
+            let taps = kernel[0].saturating_mul(kernel[1]);
+            if taps == 0 || !rows.is_multiple_of(taps) {
+                return Err(Error::shape(
+                    OP,
+                    format!(
+                        "the columns must hold whole kernels: {} given, the kernel is {kernel:?}",
+                        columns.shape()
+                    ),
+                ));
+            }
+            let [height, width] = size;
+            let shape = new_shape(OP, &[batch, rows / taps, height, width])?;
+            let view = columns.view()?;
+            Self::produce(self.device(), OP, shape, self.dtype(), |executor, out| {
+                executor.fold(view, kernel, &options, out)
+            })
+        })
+    }
+
+    fn conv<const N: usize>(
         &self,
         op: &'static str,
         weight: &Self,
         bias: Option<&Self>,
-        options: &Conv2dOptions,
+        options: &ConvOptions<N>,
     ) -> Result<Self, Error> {
-        self.same_device(op, weight)?;
-        let mut dtype = self.dtype().promote(weight.dtype());
-        if let Some(bias) = bias {
-            self.same_device(op, bias)?;
-            dtype = dtype.promote(bias.dtype());
+        let options = options.resolved(op, weight.dims())?;
+        self.correlate(
+            op,
+            N,
+            weight,
+            bias,
+            |x, w, b| options.output_shape(x, w, b),
+            |executor, x, w, b, out| executor.conv(x, w, b, &options, out).map(|_| ()),
+        )
+    }
+
+    fn conv_transpose<const N: usize>(
+        &self,
+        op: &'static str,
+        weight: &Self,
+        bias: Option<&Self>,
+        options: &ConvTransposeOptions<N>,
+    ) -> Result<Self, Error> {
+        let options = options.resolved();
+        self.correlate(
+            op,
+            N,
+            weight,
+            bias,
+            |x, w, b| options.output_shape(x, w, b),
+            |executor, x, w, b, out| executor.conv_transpose(x, w, b, &options, out).map(|_| ()),
+        )
+    }
+
+    /// Promotes the operands, adds a batch axis where there is none, and records.
+    fn correlate(
+        &self,
+        op: &'static str,
+        axes: usize,
+        weight: &Self,
+        bias: Option<&Self>,
+        shape: impl Fn(&Shape, &Shape, Option<&Shape>) -> Result<Shape, KernelError>,
+        record: impl Fn(&Executor, &View, &View, Option<&View>, &View) -> Result<(), KernelError>,
+    ) -> Result<Self, Error> {
+        let mut dtype = self.dtype();
+        for other in [Some(weight), bias].into_iter().flatten() {
+            self.same_device(op, other)?;
+            dtype = dtype.promote(other.dtype());
         }
-        let shape = conv_shape(op, self, weight, bias, options)?;
-        let (input, weight) = (self.converted(op, dtype)?, weight.converted(op, dtype)?);
-        let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
-        let (input, weight) = (input.view()?, weight.view()?);
-        let bias = bias.as_ref().map(Self::view).transpose()?;
-        let options = ziggurat_kernels::Conv2dOptions {
-            strides: options.stride,
-            pads_begin: options.padding_begin,
-            pads_end: options.padding_end,
-            dilations: options.dilation,
-            groups: options.groups,
-        };
-        Self::produce(self.device(), op, shape, dtype, |executor, out| {
-            executor.conv2d(input, weight, bias, &options, out)
+        if !dtype.is_float() {
+            return Err(Error::dtype(
+                op,
+                format!("the dtype must be a float: it is {dtype}"),
+            ));
+        }
+        self.with_batch(op, axes, |x| {
+            let (x, weight) = (x.converted(op, dtype)?, weight.converted(op, dtype)?);
+            let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
+            let shape = shape(x.shape(), weight.shape(), bias.as_ref().map(Self::shape))
+                .map_err(|error| Error::from_kernel(op, error))?;
+            let (x, weight) = (x.view()?, weight.view()?);
+            let bias = bias.as_ref().map(Self::view).transpose()?;
+            Self::produce(self.device(), op, shape, dtype, |executor, out| {
+                record(executor, x, weight, bias, out)
+            })
         })
     }
-}
 
-fn conv_shape(
-    op: &'static str,
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    options: &Conv2dOptions,
-) -> Result<Shape, Error> {
-    let given = || {
-        format!(
-            "input {}, weight {}, {} groups",
-            input.shape(),
-            weight.shape(),
-            options.groups
-        )
-    };
-    let (&[n, c, h, w], &[m, per_group, kh, kw]) = (input.dims(), weight.dims()) else {
-        return Err(Error::shape(
-            op,
-            format!(
-                "input must be [N, C, H, W] and weight [M, C / groups, KH, KW]: {}",
-                given()
-            ),
-        ));
-    };
-    let groups = options.groups;
-    if groups == 0 || !c.is_multiple_of(groups) || !m.is_multiple_of(groups) {
-        return Err(Error::shape(
-            op,
-            format!("groups must divide input and output channels: {}", given()),
-        ));
+    /// Runs `run` on a batch, one of its own where `self` has only a channel and `axes` spatial axes.
+    pub(super) fn with_batch(
+        &self,
+        op: &'static str,
+        axes: usize,
+        run: impl FnOnce(&Self) -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
+        match self.rank().checked_sub(axes) {
+            Some(1) => run(&self.unsqueeze(0)?)?.squeeze_axis(0),
+            Some(2) => run(self),
+            _ => Err(Error::shape(
+                op,
+                format!(
+                    "the input must have {axes} axes behind a channel axis, and may have a batch axis in front: it is {}",
+                    self.shape()
+                ),
+            )),
+        }
     }
-    if c / groups != per_group {
-        return Err(Error::shape(
-            op,
-            format!("weight must have C / groups input channels: {}", given()),
-        ));
-    }
-    if let Some(bias) = bias.filter(|bias| bias.dims() != [m]) {
-        return Err(Error::shape(
-            op,
-            format!("bias must be [M] = [{m}]: it is {}", bias.shape()),
-        ));
-    }
-    let axis = |input, kernel, at: usize| Window {
-        input,
-        kernel,
-        stride: options.stride[at],
-        dilation: options.dilation[at],
-        begin: options.padding_begin[at],
-        end: options.padding_end[at],
-        ceil: false,
-    };
-    let height = axis(h, kh, 0).positions(op)?;
-    let width = axis(w, kw, 1).positions(op)?;
-    new_shape(op, &[n, m, height, width])
 }

@@ -3,7 +3,11 @@
 //! Position `o` covers inputs `o * stride + j * dilation - begin` for `j < kernel`. See V. Dumoulin and F. Visin,
 //! "A guide to convolution arithmetic for deep learning", and PyTorch's `ceil_mode`.
 
-use crate::Error;
+use ziggurat_core::Layout;
+use ziggurat_kernels::View;
+
+use crate::tensor::new_shape;
+use crate::{Error, Tensor};
 
 /// One spatial axis.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +79,44 @@ impl Window {
                     outside < self.kernel && outside * self.dilation - before < self.input
                 })
     }
+}
+
+/// Every window of `[N, C, H, W]` as `[N, C, H', W', KH, KW]`, an overlapping view of a copy padded with zeros.
+pub(crate) fn windows(op: &'static str, x: &Tensor, axes: [Window; 2]) -> Result<Tensor, Error> {
+    let &[n, c, h, w] = x.dims() else {
+        return Err(Error::shape(op, "the input must be [N, C, H, W]"));
+    };
+    let [rows, cols] = axes;
+    let counts = [rows.positions(op)?, cols.positions(op)?];
+    let padded = [n, c, h + rows.begin + rows.end, w + cols.begin + cols.end];
+    let base = Tensor::zeros(x.device(), padded, x.dtype())?;
+    let middle = base.narrow(2, rows.begin, h)?.narrow(3, cols.begin, w)?;
+    let (input, output) = (x.view()?, middle.view()?);
+    let _recorded = x
+        .device()
+        .executor()
+        .copy(input, output)
+        .map_err(|error| Error::from_kernel(op, error))?;
+
+    let view = base.view()?;
+    let &[sn, sc, sh, sw] = view.layout.strides() else {
+        return Err(Error::shape(op, "the input must be [N, C, H, W]"));
+    };
+    let times = |stride: isize, by: usize| stride * isize::try_from(by).unwrap_or(isize::MAX);
+    let shape = new_shape(op, &[n, c, counts[0], counts[1], rows.kernel, cols.kernel])?;
+    let strides = [
+        sn,
+        sc,
+        times(sh, rows.stride),
+        times(sw, cols.stride),
+        times(sh, rows.dilation),
+        times(sw, cols.dilation),
+    ];
+    let layout = Layout::new(shape, &strides, view.layout.offset())
+        .map_err(|error| Error::from_shape(op, error))?;
+    let windows = View::new(view.buffer.clone(), layout, view.dtype)
+        .map_err(|error| Error::from_kernel(op, error))?;
+    Ok(Tensor::from_view(x.device(), windows))
 }
 
 #[cfg(test)]

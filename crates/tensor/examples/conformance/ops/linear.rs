@@ -1,11 +1,59 @@
 //! Matrix products, convolution, pooling, resampling.
 
-use ziggurat_tensor::{Device, GemmOptions, Tensor};
+use ziggurat_tensor::{ConvOptions, ConvTransposeOptions, Device, GemmOptions, Tensor};
 
 use super::{Case, Inputs, Row, Trouble, operand};
 
 /// The family's ops by name.
-pub(super) const OPS: &[Row] = &[("gemm", gemm)];
+pub(super) const OPS: &[Row] = &[
+    ("conv1d", |_, case, inputs| {
+        let (x, w, b) = operands(inputs)?;
+        Ok(vec![x.conv1d(w, b, &conv(case)?)?])
+    }),
+    ("conv2d", |_, case, inputs| {
+        let (x, w, b) = operands(inputs)?;
+        Ok(vec![x.conv2d(w, b, &conv(case)?)?])
+    }),
+    ("conv_transpose1d", |_, case, inputs| {
+        let (x, w, b) = operands(inputs)?;
+        Ok(vec![x.conv_transpose1d(w, b, &conv_transpose(case)?)?])
+    }),
+    ("conv_transpose2d", |_, case, inputs| {
+        let (x, w, b) = operands(inputs)?;
+        Ok(vec![x.conv_transpose2d(w, b, &conv_transpose(case)?)?])
+    }),
+    ("gemm", gemm),
+];
+
+fn operands(inputs: &Inputs) -> Result<(&Tensor, &Tensor, Option<&Tensor>), Trouble> {
+    Ok((
+        operand(inputs, "x")?,
+        operand(inputs, "w")?,
+        inputs.get("b"),
+    ))
+}
+
+fn conv<const N: usize>(case: &Case) -> Result<ConvOptions<N>, Trouble> {
+    Ok(ConvOptions {
+        stride: case.spatial("strides")?,
+        padding_begin: case.spatial("pads_begin")?,
+        padding_end: case.spatial("pads_end")?,
+        dilation: case.spatial("dilations")?,
+        groups: case.extent("groups")?,
+        same: false,
+    })
+}
+
+fn conv_transpose<const N: usize>(case: &Case) -> Result<ConvTransposeOptions<N>, Trouble> {
+    Ok(ConvTransposeOptions {
+        stride: case.spatial("strides")?,
+        padding_begin: case.spatial("pads_begin")?,
+        padding_end: case.spatial("pads_end")?,
+        output_padding: case.spatial("output_padding")?,
+        dilation: case.spatial("dilations")?,
+        groups: case.extent("groups")?,
+    })
+}
 
 fn gemm(_: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble> {
     let options = GemmOptions {

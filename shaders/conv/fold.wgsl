@@ -1,0 +1,42 @@
+// Computes: the sum of overlapping windows (col2im): a is [batch, channels * taps, windows], and every element of out adds
+//           up what the windows that cover it hold for it.
+// Bindings: params, a, out.
+// Grid: one invocation per output, folded.
+// Requires: image, first and source (transposed walk part), emit (output part).
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let id = folded(group, groups) * WG + lid;
+    let plane = id / params.plane;
+    if plane < params.batch * params.channels {
+        let position = id % params.plane;
+        let area = params.result.y * params.result.z;
+        let start = first(
+            vec4<u32>(position / area, (position % area) / params.result.z, position % params.result.z, 0u),
+            params.stride,
+            params.pad,
+        );
+        let taps = params.kernel.x * params.kernel.y * params.kernel.z;
+        let channel = plane % params.channels;
+        var i = params.x_offset + (plane / params.channels) * params.x_batch + channel * taps * params.x_channel;
+        var sum = acc();
+        for (var kd = 0u; kd < params.kernel.x; kd++) {
+            let z = source(start.x, kd * params.dilation.x, params.stride.x);
+            for (var kh = 0u; kh < params.kernel.y; kh++) {
+                let y = source(start.y, kh * params.dilation.y, params.stride.y);
+                for (var kw = 0u; kw < params.kernel.z; kw++) {
+                    let x = source(start.z, kw * params.dilation.z, params.stride.z);
+                    if z < params.extent.x && y < params.extent.y && x < params.extent.z {
+                        sum += image(i + ((z * params.extent.y + y) * params.extent.z + x) * params.x_steps.z);
+                    }
+                    i += params.x_channel;
+                }
+            }
+        }
+        emit(id, channel, sum);
+    }
+}

@@ -1,0 +1,14 @@
+// Walk part: where a transposed convolution reads. Output o gets tap t (times the dilation) of the input i with
+// i * stride - pad + t = o, if there is one.
+
+const NOWHERE: u32 = 0xffffffffu;
+
+fn first(o: vec4<u32>, stride: vec4<u32>, pad: vec4<u32>) -> vec4<u32> {
+    return o + pad;
+}
+
+fn source(start: u32, tap: u32, stride: u32) -> u32 {
+    let at = start - tap;
+    // Numbers from 2^31 are negative ones.
+    return select(NOWHERE, at / stride, at < 0x80000000u && at % stride == 0u);
+}
