@@ -107,21 +107,20 @@ impl Geometry {
         g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
         g.pads = spread(options.pads_begin, 0);
         g.pads_end = spread(options.pads_end, 0);
-        let more = spread(options.output_padding, 0);
-        for axis in 0..3 {
-            if more[axis] > 0 && more[axis] >= g.strides[axis].max(g.dilations[axis]) {
+        for (axis, more) in spread(options.output_padding, 0).into_iter().enumerate() {
+            if more > 0 && more >= g.strides[axis].max(g.dilations[axis]) {
                 return Err(KernelError::Option {
                     op,
                     option: "output_padding",
                     rule: "must be less than the stride or the dilation",
-                    got: signed(more[axis]),
+                    got: signed(more),
                 });
             }
             let span = span(op, g.kernel[axis], g.dilations[axis])?;
             let whole = g.input[axis]
                 .checked_sub(1)
                 .and_then(|steps| steps.checked_mul(g.strides[axis]))
-                .and_then(|reach| reach.checked_add(span + more[axis]))
+                .and_then(|reach| reach.checked_add(span + more))
                 .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
             let Some(whole) = whole else {
                 return Err(KernelError::Operand {
