@@ -2,7 +2,7 @@
 //           Each lane adds blocks of 256 elements before it adds the blocks, so that long sums stay accurate.
 // Bindings: params, a, out (declared by the input and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
-// Requires: identity, combine (operator part); fetch (input part); emit (output part).
+// Requires: acc, start, combine (operator part); fetch (input part); emit (output part).
 
 const BLOCK: u32 = 64u;
 
@@ -21,13 +21,13 @@ fn main(
     let output = (id / params.chunks) * ROWS + row;
     let live = output < params.outputs;
 
-    var total = bitcast<acc>(params.identity);
+    var total = start();
     if live {
         let base = kept_offset(output);
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
         var r = chunk * params.chunk_len + lane;
         while r + 3u * LANES < end {
-            var s0 = bitcast<acc>(params.identity);
+            var s0 = start();
             var s1 = s0;
             var s2 = s0;
             var s3 = s0;

@@ -1,11 +1,11 @@
-//! The position of the greatest or least element over any axes.
+//! The position of the greatest or least element over any axes, alone or with the element.
 //!
 //! The same layout over workgroups as [`crate::reduce`], with (key, position) pairs in place of sums. Positions are
 //! row-major over the reduced axes in their order. Invariant: among equal elements the first wins (or the last, on
 //! request), −0 equals +0, and NaN is more extreme than everything.
 
 use ziggurat_core::DType;
-use ziggurat_pipeline::Grid;
+use ziggurat_pipeline::{Arg, Grid};
 
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice};
@@ -53,63 +53,63 @@ enum Pass {
     Second,
 }
 
-fn choice(
+/// One search over elements of one dtype.
+#[derive(Clone, Copy, Debug)]
+struct Job {
     op: ArgReduce,
     input: DType,
     select_last: bool,
-    pass: Pass,
-    walk: &Walk,
-    lanes: &Lanes,
-) -> KernelChoice {
-    let (name, read, write) = match pass {
-        Pass::Whole => (
-            "whole",
-            "reduce/arg/input_elem.wgsl",
-            "reduce/arg/output_index.wgsl",
-        ),
-        Pass::First => (
-            "first",
-            "reduce/arg/input_elem.wgsl",
-            "reduce/arg/output_partial.wgsl",
-        ),
-        Pass::Second => (
-            "second",
-            "reduce/arg/input_partial.wgsl",
-            "reduce/arg/output_index.wgsl",
-        ),
-    };
-    let value: &[_] = match pass {
-        Pass::Second => &[],
-        Pass::Whole | Pass::First => &["reduce/value.wgsl"],
-    };
-    let key = match input.compute() {
-        DType::F32 => "reduce/key/float.wgsl",
-        DType::Bool => "reduce/key/bool.wgsl",
-        _ => "reduce/key/int.wgsl",
-    };
-    let choice = KernelChoice::new(op.name())
-        .name(input.name())
-        .name(name)
-        .name(if select_last {
-            "last"
-        } else {
-            "first_of_equals"
-        })
-        .parts(&[
-            prelude::FLOAT,
-            prelude::load(input),
-            "reduce/params.wgsl",
-            "reduce/index.wgsl",
-        ])
-        .more_parts(value.iter())
-        .parts(&[key, read, write, "reduce/arg/body.wgsl"])
-        .constant("LEAST", u32::from(op == ArgReduce::Min))
-        .constant("LAST", u32::from(select_last))
-        .without_zeroed_memory();
-    with_constants(choice, walk, lanes)
+    /// Whether the element is written beside its position.
+    with_values: bool,
 }
 
-/// Both ops on every dtype, in one pass and in two.
+impl Job {
+    fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+        let finished = if self.with_values {
+            "reduce/arg/output_both.wgsl"
+        } else {
+            "reduce/arg/output_index.wgsl"
+        };
+        let (name, read, write) = match pass {
+            Pass::Whole => ("whole", "reduce/arg/input_elem.wgsl", finished),
+            Pass::First => (
+                "first",
+                "reduce/arg/input_elem.wgsl",
+                "reduce/arg/output_partial.wgsl",
+            ),
+            Pass::Second => ("second", "reduce/arg/input_partial.wgsl", finished),
+        };
+        let key = match self.input.compute() {
+            DType::F32 => "reduce/key/float.wgsl",
+            DType::Bool => "reduce/key/bool.wgsl",
+            _ => "reduce/key/int.wgsl",
+        };
+        let mut choice = KernelChoice::new(self.op.name())
+            .name(self.input.name())
+            .name(name)
+            .name(match (self.select_last, self.with_values) {
+                (false, false) => "first_of_equals",
+                (true, false) => "last",
+                (false, true) => "first_of_equals_with_value",
+                (true, true) => "last_with_value",
+            })
+            .parts(&[prelude::FLOAT, prelude::load(self.input)])
+            .constant("LEAST", u32::from(self.op == ArgReduce::Min))
+            .constant("LAST", u32::from(self.select_last))
+            .without_zeroed_memory();
+        if self.with_values && pass != Pass::First {
+            choice = choice.parts(&[prelude::store(self.input), prelude::cell(self.input)]);
+        }
+        choice = choice.parts(&["reduce/params.wgsl", "reduce/index.wgsl"]);
+        if pass != Pass::Second {
+            choice = choice.part("reduce/value.wgsl");
+        }
+        choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl"]);
+        with_constants(choice, walk, lanes)
+    }
+}
+
+/// Both ops on every dtype, in one pass and in two, with and without values.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
@@ -117,12 +117,39 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for op in ArgReduce::ALL {
         for input in DType::ALL {
             for pass in [Pass::Whole, Pass::First, Pass::Second] {
-                let choice = choice(op, input, pass == Pass::First, pass, &walk, &lanes);
-                all.push(Candidate::new(choice, WalkParams::FIELDS));
+                let job = Job {
+                    op,
+                    input,
+                    select_last: pass == Pass::First,
+                    with_values: false,
+                };
+                all.push(Candidate::new(
+                    job.choice(pass, &walk, &lanes),
+                    WalkParams::FIELDS,
+                ));
+            }
+            for pass in [Pass::Whole, Pass::Second] {
+                let job = Job {
+                    op,
+                    input,
+                    select_last: false,
+                    with_values: true,
+                };
+                all.push(Candidate::new(
+                    job.choice(pass, &walk, &lanes),
+                    WalkParams::FIELDS,
+                ));
             }
         }
     }
     all
+}
+
+/// Where results go.
+#[derive(Clone, Copy, Debug)]
+struct Outputs<'a> {
+    values: Option<&'a View>,
+    positions: &'a View,
 }
 
 impl Executor {
@@ -141,21 +168,90 @@ impl Executor {
         select_last: bool,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        let job = Job {
+            op,
+            input: a.dtype,
+            select_last,
+            with_values: false,
+        };
+        let Some(walk) = self.arg_checked(&job, a, axes, out)? else {
+            return Ok(self.completion());
+        };
+        self.with_dense_out(op.name(), out, &[a], |out| {
+            let outputs = Outputs {
+                values: None,
+                positions: out,
+            };
+            self.arg_walk(&job, a, &walk, outputs)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// [`Executor::arg_reduce`] that also writes the extreme elements themselves, into `values` of `a`'s dtype, in the same
+    /// kernel. The sign of a zero is not promised.
+    ///
+    /// # Errors
+    /// As [`Executor::arg_reduce`]; [`KernelError::Dtype`] if `values` has another dtype than `a`.
+    pub fn extreme_with_position(
+        &self,
+        op: ArgReduce,
+        a: &View,
+        axes: &[usize],
+        select_last: bool,
+        values: &View,
+        positions: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
-        if out.dtype != DType::I32 {
+        let job = Job {
+            op,
+            input: a.dtype,
+            select_last,
+            with_values: true,
+        };
+        if values.dtype != a.dtype {
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "values",
+                rule: "it must have the input's dtype",
+                got: values.dtype,
+            });
+        }
+        check_len(name, &a.layout, axes, values)?;
+        let Some(walk) = self.arg_checked(&job, a, axes, positions)? else {
+            return Ok(self.completion());
+        };
+        self.with_dense_out(name, values, &[a, positions], |values| {
+            self.with_dense_out(name, positions, &[a, values], |positions| {
+                let outputs = Outputs {
+                    values: Some(values),
+                    positions,
+                };
+                self.arg_walk(&job, a, &walk, outputs)
+            })
+        })?;
+        Ok(self.completion())
+    }
+
+    /// The walk of a call without mistakes; `None` if there are no outputs.
+    fn arg_checked(
+        &self,
+        job: &Job,
+        a: &View,
+        axes: &[usize],
+        positions: &View,
+    ) -> Result<Option<Walk>, KernelError> {
+        let name = job.op.name();
+        if positions.dtype != DType::I32 {
             return Err(KernelError::Dtype {
                 op: name,
                 operand: "out",
                 rule: "positions are i32",
-                got: out.dtype,
+                got: positions.dtype,
             });
         }
         let walk = Walk::new(name, &a.layout, axes, Order::RowMajor)?;
-        check_len(name, &a.layout, axes, out)?;
-        if walk.outputs == 0 {
-            return Ok(self.completion());
-        }
-        if walk.len == 0 {
+        check_len(name, &a.layout, axes, positions)?;
+        if walk.outputs > 0 && walk.len == 0 {
             let rule = "must have at least one element along the reduced axes";
             return Err(KernelError::Operand {
                 op: name,
@@ -164,45 +260,52 @@ impl Executor {
                 got: Box::new(*a.shape()),
             });
         }
-        self.with_dense_out(name, out, &[a], |out| {
-            self.arg_walk(op, a, &walk, select_last, out)
-        })?;
-        Ok(self.completion())
+        Ok((walk.outputs > 0).then_some(walk))
     }
 
     fn arg_walk(
         &self,
-        op: ArgReduce,
+        job: &Job,
         a: &View,
         walk: &Walk,
-        select_last: bool,
-        out: &View,
+        outputs: Outputs<'_>,
     ) -> Result<(), KernelError> {
-        let name = op.name();
+        let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
+        let read = self.bind_read(name, a)?;
+        let positions = self.bind_write(name, outputs.positions)?;
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+        let (mut args, out_offset) = match outputs.values {
+            None => (vec![read.arg, positions.arg], positions.offset),
+            Some(values) => {
+                let values = self.bind_write(name, values)?;
+                (vec![read.arg, values.arg, positions.arg], values.offset)
+            }
+        };
+        let second_offset = u64::from(positions.offset);
         if lanes.chunks == 1 {
-            let choice = choice(op, a.dtype, select_last, Pass::Whole, walk, &lanes);
-            let params = walk.params(&lanes, read.offset, write.offset, 0, walk.len);
-            return self.launch(&choice, &[read.arg, write.arg], &params, grid);
+            let choice = job.choice(Pass::Whole, walk, &lanes);
+            let params = walk.params(&lanes, read.offset, out_offset, 0, second_offset);
+            return self.launch(&choice, &args, &params, grid);
         }
         // A pair is two words.
         let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
         let scratch = self.bind_write(name, &partial)?;
-        let first = choice(op, a.dtype, select_last, Pass::First, walk, &lanes);
-        let params = walk.params(&lanes, read.offset, scratch.offset, 0, walk.len);
-        self.launch(&first, &[read.arg, scratch.arg], &params, grid)?;
+        let first = job.choice(Pass::First, walk, &lanes);
+        let params = walk.params(&lanes, read.offset, scratch.offset, 0, 0);
+        let read = args.remove(0);
+        self.launch(&first, &[read, scratch.arg], &params, grid)?;
 
         let pairs = Walk::rows(walk.outputs, u64::from(lanes.chunks));
         let lanes = lanes::choose(pairs.outputs, pairs.len, pairs.side(), false, wg);
-        let second = choice(op, a.dtype, select_last, Pass::Second, &pairs, &lanes);
+        let second = job.choice(Pass::Second, &pairs, &lanes);
         let scratch = self.bind_read(name, &partial)?;
-        let params = pairs.params(&lanes, scratch.offset, write.offset, 0, pairs.len);
+        let params = pairs.params(&lanes, scratch.offset, out_offset, 0, second_offset);
+        let args: Vec<Arg<'_>> = [scratch.arg].into_iter().chain(args).collect();
         self.launch(
             &second,
-            &[scratch.arg, write.arg],
+            &args,
             &params,
             Grid::elements(lanes.invocations(pairs.outputs), 1),
         )

@@ -1,4 +1,4 @@
-//! Sum, mean, maximum and minimum over any axes.
+//! Reductions over any axes: sums, products, extremes, norms, variances.
 //!
 //! One kernel body serves rows (contiguous reduced axis), columns (contiguous kept axis) and anything between:
 //! [`lanes`] chooses how outputs and elements lie over a workgroup, [`walk`] how they lie in memory. Few outputs
@@ -20,104 +20,13 @@ use crate::view::View;
 
 pub(crate) mod axes;
 pub(crate) mod lanes;
+mod op;
 pub(crate) mod walk;
 
 use lanes::Lanes;
+pub use op::Reduce;
+pub(crate) use op::lowest_key;
 use walk::{MAX_COUNT, Order, Walk, WalkParams};
-
-/// A reduction of many elements to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    /// The sum; 0 over no elements. Floats are added in f32, integers wrap.
-    Sum,
-    /// The mean, floats only; NaN over no elements.
-    Mean,
-    /// The greatest element; NaN wins. Over no elements −inf, or the least integer. "Any" for bool.
-    Max,
-    /// The least element; NaN wins. Over no elements +inf, or the greatest integer. "All" for bool.
-    Min,
-}
-
-impl Reduce {
-    /// All reductions.
-    pub const ALL: [Self; 4] = [Self::Sum, Self::Mean, Self::Max, Self::Min];
-
-    /// The name in labels and messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Max => "reduce_max",
-            Self::Min => "reduce_min",
-        }
-    }
-
-    /// Whether `input` may be reduced into `output`: the same dtype; for sums and means of floats also f32; for
-    /// sums of integers and bool also a wider integer (bool needs one).
-    #[must_use]
-    pub const fn accepts(self, input: DType, output: DType) -> bool {
-        let same = input as u8 == output as u8;
-        match self {
-            Self::Max | Self::Min => same,
-            Self::Mean => input.is_float() && (same || matches!(output, DType::F32)),
-            Self::Sum => match input {
-                DType::F32 | DType::F16 | DType::BF16 => same || matches!(output, DType::F32),
-                DType::I32 | DType::U32 => same,
-                DType::I8 => same || matches!(output, DType::I32),
-                DType::U8 => same || matches!(output, DType::I32 | DType::U32),
-                DType::Bool => matches!(output, DType::I32 | DType::U32),
-            },
-        }
-    }
-
-    /// The dtype that partial results have between two passes.
-    const fn accumulator(self, input: DType) -> DType {
-        match (self, input.compute()) {
-            (Self::Max | Self::Min, DType::F32) => DType::I32,
-            (_, DType::Bool) => DType::U32,
-            (_, compute) => compute,
-        }
-    }
-
-    /// Bits of the accumulator over no elements. A minimum is the maximum of reversed keys, so both start at the
-    /// bottom of the keys.
-    const fn identity(self, input: DType) -> u32 {
-        match self {
-            Self::Sum | Self::Mean => 0,
-            Self::Max | Self::Min => lowest_key(input, matches!(self, Self::Min)),
-        }
-    }
-
-    /// The operator's shader parts.
-    const fn operator(self, input: DType) -> &'static [&'static str] {
-        match (self, input.compute()) {
-            (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl"],
-            (Self::Sum, _) => &["reduce/op/sum.wgsl"],
-            (Self::Mean, _) => &["reduce/op/mean.wgsl"],
-            (Self::Max | Self::Min, DType::F32) => {
-                &["reduce/key/float.wgsl", "reduce/op/extremum.wgsl"]
-            }
-            (Self::Max | Self::Min, DType::Bool) => {
-                &["reduce/key/bool.wgsl", "reduce/op/extremum.wgsl"]
-            }
-            (Self::Max | Self::Min, _) => &["reduce/key/int.wgsl", "reduce/op/extremum.wgsl"],
-        }
-    }
-}
-
-/// Bits of the key that every element's key reaches: that of the least element, or with `least` (keys reversed) of
-/// the greatest.
-pub(crate) const fn lowest_key(dtype: DType, least: bool) -> u32 {
-    match (dtype, least) {
-        // The key of −inf, and the reversed key of +inf.
-        (DType::F32 | DType::F16 | DType::BF16, _) => 0x807f_ffff,
-        (DType::I32, _) => 0x8000_0000,
-        (DType::I8, _) => 0xffff_ff80,
-        (DType::U8, true) => !0xff,
-        (DType::U32 | DType::U8 | DType::Bool, _) => 0,
-    }
-}
 
 /// What a pass reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,41 +39,74 @@ enum Pass {
     Second,
 }
 
-fn choice(
+/// One reduction of elements of one dtype.
+#[derive(Clone, Copy, Debug)]
+struct Job {
     op: Reduce,
+    argument: f32,
     reads: Reads,
     input: DType,
     output: DType,
-    pass: Pass,
-    walk: &Walk,
-    lanes: &Lanes,
-) -> KernelChoice {
-    let (name, read, write) = match pass {
-        Pass::Whole => ("whole", "reduce/input_elem.wgsl", "reduce/output_elem.wgsl"),
-        Pass::First => ("first", "reduce/input_elem.wgsl", "reduce/output_acc.wgsl"),
-        Pass::Second => ("second", "reduce/input_acc.wgsl", "reduce/output_elem.wgsl"),
-    };
-    let mut choice = KernelChoice::new(op.name())
+    /// Variances followed by means, in one output of twice the length.
+    with_mean: bool,
+}
+
+impl Job {
+    fn new(op: Reduce, input: DType, output: DType) -> Self {
+        Self {
+            op,
+            argument: op.default_argument(),
+            reads: Reads::Memory,
+            input,
+            output,
+            with_mean: false,
+        }
+    }
+
+    fn identity(&self) -> u32 {
+        self.op.identity(self.input, self.argument)
+    }
+
+    fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+        let (op, input, output) = (self.op, self.input, self.output);
+        let finished = if self.with_mean {
+            "reduce/output_pair.wgsl"
+        } else {
+            "reduce/output_elem.wgsl"
+        };
+        let (name, read, write) = match pass {
+            Pass::Whole => ("whole", "reduce/input_elem.wgsl", finished),
+            Pass::First => ("first", "reduce/input_elem.wgsl", "reduce/output_acc.wgsl"),
+            Pass::Second => ("second", "reduce/input_acc.wgsl", finished),
+        };
+        let mut choice = KernelChoice::new(if self.with_mean {
+            "var_mean"
+        } else {
+            op.name()
+        })
         .name(input.name())
         .name(output.name())
         .name(name)
         .without_zeroed_memory();
-    choice = match pass {
-        Pass::Whole | Pass::First => choice.reads(reads, input),
-        Pass::Second => choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"]),
-    };
-    choice = choice.part(prelude::store(output));
-    if pass != Pass::First {
-        choice = choice.part(prelude::cell(output));
+        choice = match pass {
+            Pass::Whole | Pass::First => choice.reads(self.reads, input),
+            Pass::Second => {
+                choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"])
+            }
+        };
+        choice = choice.part(prelude::store(output));
+        if pass != Pass::First {
+            choice = choice.part(prelude::cell(output));
+        }
+        choice = choice
+            .part("reduce/index.wgsl")
+            .parts(op.operator(input))
+            .parts(&[read, write, "reduce/body.wgsl"]);
+        if let Some((name, value)) = op.constant() {
+            choice = choice.constant(name, value);
+        }
+        with_constants(choice, walk, lanes)
     }
-    choice = choice
-        .part("reduce/index.wgsl")
-        .parts(op.operator(input))
-        .parts(&[read, write, "reduce/body.wgsl"]);
-    if matches!(op, Reduce::Max | Reduce::Min) {
-        choice = choice.constant("LEAST", u32::from(op == Reduce::Min));
-    }
-    with_constants(choice, walk, lanes)
 }
 
 /// Adds the walk's override constants.
@@ -179,18 +121,22 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
-    for op in Reduce::ALL {
-        for input in DType::ALL {
-            for output in DType::ALL
-                .into_iter()
-                .filter(|&output| op.accepts(input, output))
-            {
-                for pass in [Pass::Whole, Pass::First, Pass::Second] {
-                    all.push(Candidate::new(
-                        choice(op, Reads::Memory, input, output, pass, &walk, &lanes),
-                        WalkParams::FIELDS,
-                    ));
+    let candidate =
+        |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
+    for input in DType::ALL {
+        for output in DType::ALL {
+            for op in Reduce::ALL {
+                if op.accepts(input, output) {
+                    let job = Job::new(op, input, output);
+                    all.extend([Pass::Whole, Pass::First, Pass::Second].map(|p| candidate(job, p)));
                 }
+            }
+            if Reduce::Var.accepts(input, output) {
+                let job = Job {
+                    with_mean: true,
+                    ..Job::new(Reduce::Var, input, output)
+                };
+                all.extend([Pass::Whole, Pass::Second].map(|pass| candidate(job, pass)));
             }
         }
     }
@@ -202,13 +148,20 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
     let fused = |op, input, output, pass| {
-        let choice = choice(op, Reads::Fused, input, output, pass, &walk, &lanes);
-        (input, choice)
+        let job = Job {
+            reads: Reads::Fused,
+            ..Job::new(op, input, output)
+        };
+        (input, job.choice(pass, &walk, &lanes))
     };
     let mut all = vec![
         fused(Reduce::Mean, DType::F32, DType::F32, Pass::Whole),
         fused(Reduce::Mean, DType::BF16, DType::F32, Pass::First),
         fused(Reduce::Sum, DType::Bool, DType::I32, Pass::Whole),
+        fused(Reduce::Norm, DType::F32, DType::F32, Pass::Whole),
+        fused(Reduce::Norm2, DType::F16, DType::F16, Pass::Whole),
+        fused(Reduce::LogSumExp, DType::F32, DType::F32, Pass::First),
+        fused(Reduce::Var, DType::F16, DType::F32, Pass::Whole),
     ];
     for dtype in DType::ALL {
         all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
@@ -235,7 +188,23 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
-        self.reduce_of(op, Operand::Memory(a), axes, out)
+        self.reduce_with(op, op.default_argument(), a, axes, out)
+    }
+
+    /// Like [`Executor::reduce`], with the argument of [`Reduce::Norm`] (p) or of [`Reduce::Var`] and [`Reduce::Std`]
+    /// (the correction); other reductions ignore it.
+    ///
+    /// # Errors
+    /// As [`Executor::reduce`].
+    pub fn reduce_with(
+        &self,
+        op: Reduce,
+        argument: f32,
+        a: &View,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.reduce_of(op, argument, Operand::Memory(a), axes, out)
     }
 
     /// [`Executor::reduce`] of a value of an expression, which is never in memory.
@@ -249,89 +218,119 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.reduce_fused_with(op, op.default_argument(), a, axes, out)
+    }
+
+    /// [`Executor::reduce_with`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// As [`Executor::reduce_fused`].
+    pub fn reduce_fused_with(
+        &self,
+        op: Reduce,
+        argument: f32,
+        a: &FusedInput<'_>,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let prologue = self.prologue(a, 2, 1)?;
-        self.reduce_of(op, Operand::Fused(&prologue), axes, out)
+        self.reduce_of(op, argument, Operand::Fused(&prologue), axes, out)
     }
 
     fn reduce_of(
         &self,
         op: Reduce,
+        argument: f32,
         a: Operand<'_>,
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let name = op.name();
-        if !op.accepts(a.dtype(), out.dtype) {
-            return Err(if op == Reduce::Mean && !a.dtype().is_float() {
-                KernelError::Dtype {
-                    op: name,
-                    operand: "a",
-                    rule: "a mean needs floats",
-                    got: a.dtype(),
-                }
-            } else {
-                KernelError::Dtype {
-                    op: name,
-                    operand: "out",
-                    rule: "it must be the input's dtype or, for sums, a wider one",
-                    got: out.dtype,
-                }
+        let job = Job {
+            argument,
+            reads: a.reads(),
+            ..Job::new(op, a.dtype(), out.dtype)
+        };
+        check_dtypes(op.name(), &job)?;
+        let walk = Walk::new(op.name(), a.layout(), axes, Order::Free)?;
+        check_len(op.name(), a.layout(), axes, out)?;
+        self.reduce_job(&job, a, &walk, out)
+    }
+
+    /// The variance and the mean over `axes` in one kernel: `out` has twice the elements of a reduction's output, all
+    /// variances before all means.
+    ///
+    /// # Errors
+    /// As [`Executor::reduce`].
+    pub fn var_mean(
+        &self,
+        correction: f32,
+        a: &View,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        const OP: &str = "var_mean";
+        let job = Job {
+            argument: correction,
+            with_mean: true,
+            ..Job::new(Reduce::Var, a.dtype, out.dtype)
+        };
+        check_dtypes(OP, &job)?;
+        let walk = Walk::new(OP, &a.layout, axes, Order::Free)?;
+        let expected = kept_shape(OP, &a.layout, axes)?;
+        if expected.len().checked_mul(2) != Some(out.len()) {
+            return Err(KernelError::Operand {
+                op: OP,
+                operand: "out",
+                rule: "must have two elements per position of the kept axes",
+                got: Box::new(*out.shape()),
             });
         }
-        let walk = Walk::new(name, a.layout(), axes, Order::Free)?;
-        check_len(name, a.layout(), axes, out)?;
-        if walk.outputs == 0 {
-            return Ok(self.completion());
+        self.reduce_job(&job, Operand::Memory(a), &walk, out)
+    }
+
+    fn reduce_job(
+        &self,
+        job: &Job,
+        a: Operand<'_>,
+        walk: &Walk,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if walk.outputs > 0 {
+            self.with_dense_out(job.op.name(), out, &a.views(), |out| {
+                self.reduce_walk(job, a, walk, out)
+            })?;
         }
-        self.with_dense_out(name, out, &a.views(), |out| {
-            self.reduce_walk(op, a, &walk, out)
-        })?;
         Ok(self.completion())
     }
 
     fn reduce_walk(
         &self,
-        op: Reduce,
+        job: &Job,
         a: Operand<'_>,
         walk: &Walk,
         out: &View,
     ) -> Result<(), KernelError> {
-        let name = op.name();
+        let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
         let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
-        let identity = op.identity(a.dtype());
+        let identity = job.identity();
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
         if lanes.chunks == 1 {
-            let choice = choice(
-                op,
-                a.reads(),
-                a.dtype(),
-                out.dtype,
-                Pass::Whole,
-                walk,
-                &lanes,
-            );
+            let choice = job.choice(Pass::Whole, walk, &lanes);
             let params = walk.params(&lanes, read.offset(), write.offset, identity, walk.len);
             return self.launch_reading(&choice, &read, &[write.arg], &params, grid);
         }
-        let partial = self.partials(op.accumulator(a.dtype()), walk.outputs, lanes.chunks)?;
+        let words = lanes.chunks.saturating_mul(job.op.words());
+        let partial = self.partials(DType::U32, walk.outputs, words)?;
         let scratch = self.bind_write(name, &partial)?;
-        let first = choice(
-            op,
-            a.reads(),
-            a.dtype(),
-            out.dtype,
-            Pass::First,
-            walk,
-            &lanes,
-        );
+        let first = job.choice(Pass::First, walk, &lanes);
         let params = walk.params(&lanes, read.offset(), scratch.offset, identity, walk.len);
         self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        self.reduce_partials(op, a.dtype(), &partial, walk.len, out)
+        self.second_pass(job, &partial, walk.len, out)
     }
 
-    /// Scratch for `chunks` accumulators per output.
+    /// Scratch for `chunks` words per output.
     pub(crate) fn partials(
         &self,
         dtype: DType,
@@ -344,8 +343,8 @@ impl Executor {
         self.alloc(&shape, dtype)
     }
 
-    /// The second pass: reduces the rows of `partial`, accumulators of `input` elements, into `out`. `count` is the
-    /// number of elements that went into each output.
+    /// Reduces the rows of `partial`, accumulators of `input` elements, into `out`. `count` is the number of elements
+    /// that went into each output.
     pub(crate) fn reduce_partials(
         &self,
         op: Reduce,
@@ -354,11 +353,21 @@ impl Executor {
         count: u64,
         out: &View,
     ) -> Result<(), KernelError> {
-        let name = op.name();
-        let &[outputs, chunks] = partial.dims() else {
+        self.second_pass(&Job::new(op, input, out.dtype), partial, count, out)
+    }
+
+    fn second_pass(
+        &self,
+        job: &Job,
+        partial: &View,
+        count: u64,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let name = job.op.name();
+        let &[outputs, words] = partial.dims() else {
             return Ok(());
         };
-        let walk = Walk::rows(outputs as u64, chunks as u64);
+        let walk = Walk::rows(outputs as u64, words as u64 / u64::from(job.op.words()));
         let lanes = lanes::choose(
             walk.outputs,
             walk.len,
@@ -366,17 +375,9 @@ impl Executor {
             false,
             self.device().caps().workgroup_size,
         );
-        let choice = choice(
-            op,
-            Reads::Memory,
-            input,
-            out.dtype,
-            Pass::Second,
-            &walk,
-            &lanes,
-        );
+        let choice = job.choice(Pass::Second, &walk, &lanes);
         let (read, write) = (self.bind_read(name, partial)?, self.bind_write(name, out)?);
-        let params = walk.params(&lanes, read.offset, write.offset, op.identity(input), count);
+        let params = walk.params(&lanes, read.offset, write.offset, job.identity(), count);
         self.launch(
             &choice,
             &[read.arg, write.arg],
@@ -386,13 +387,33 @@ impl Executor {
     }
 }
 
-/// The output of a reduction must have one element per position of the kept axes.
-pub(crate) fn check_len(
-    op: &'static str,
-    a: &Layout,
-    axes: &[usize],
-    out: &View,
-) -> Result<(), KernelError> {
+/// A reduction takes its dtypes only.
+fn check_dtypes(name: &'static str, job: &Job) -> Result<(), KernelError> {
+    let (op, input) = (job.op, job.input);
+    if op.accepts(input, job.output) {
+        return Ok(());
+    }
+    let accepts_some = DType::ALL.into_iter().any(|dtype| op.accepts(input, dtype));
+    let (operand, rule, got) = if op == Reduce::Mean && !accepts_some {
+        ("a", "a mean needs floats", input)
+    } else if op.needs_floats() && !accepts_some {
+        ("a", "it must be a float", input)
+    } else if !accepts_some {
+        ("a", "bool does not have this op", input)
+    } else {
+        let rule = "it must be the input's dtype or, for sums, a wider one";
+        ("out", rule, job.output)
+    };
+    Err(KernelError::Dtype {
+        op: name,
+        operand,
+        rule,
+        got,
+    })
+}
+
+/// The extents of the kept axes.
+fn kept_shape(op: &'static str, a: &Layout, axes: &[usize]) -> Result<Shape, KernelError> {
     let kept: Vec<usize> = a
         .dims()
         .iter()
@@ -400,7 +421,17 @@ pub(crate) fn check_len(
         .filter(|(axis, _)| !axes.contains(axis))
         .map(|(_, &dim)| dim)
         .collect();
-    let expected = Shape::new(kept).map_err(KernelError::shape(op))?;
+    Shape::new(kept).map_err(KernelError::shape(op))
+}
+
+/// The output of a reduction must have one element per position of the kept axes.
+pub(crate) fn check_len(
+    op: &'static str,
+    a: &Layout,
+    axes: &[usize],
+    out: &View,
+) -> Result<(), KernelError> {
+    let expected = kept_shape(op, a, axes)?;
     if expected.len() != out.len() {
         return Err(KernelError::Output {
             op,
@@ -412,40 +443,3 @@ pub(crate) fn check_len(
 }
 
 const _: () = assert!(MAX_COUNT <= u32::MAX as u64, "counts are u32 in kernels");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_widen_and_extrema_keep_their_dtype() {
-        assert!(
-            Reduce::Sum.accepts(DType::Bool, DType::I32)
-                && !Reduce::Sum.accepts(DType::Bool, DType::Bool)
-        );
-        assert!(
-            Reduce::Sum.accepts(DType::F16, DType::F32)
-                && !Reduce::Sum.accepts(DType::F32, DType::F16)
-        );
-        assert!(
-            !Reduce::Mean.accepts(DType::I32, DType::I32)
-                && Reduce::Mean.accepts(DType::BF16, DType::BF16)
-        );
-        for dtype in DType::ALL {
-            assert!(Reduce::Max.accepts(dtype, dtype));
-            assert_eq!(Reduce::Min.accepts(dtype, DType::F32), dtype == DType::F32);
-        }
-    }
-
-    #[test]
-    fn the_lowest_keys_are_those_of_the_extreme_values() {
-        let key = |x: f32| (x.to_bits() as i32) ^ ((x.to_bits() as i32 >> 31) & 0x7fff_ffff);
-        assert_eq!(lowest_key(DType::F32, false), key(f32::NEG_INFINITY) as u32);
-        assert_eq!(lowest_key(DType::F32, true), !key(f32::INFINITY) as u32);
-        assert_eq!(lowest_key(DType::I8, false) as i32, -128);
-        assert_eq!(!(lowest_key(DType::I8, true) as i32), 127);
-        assert_eq!(!lowest_key(DType::U8, true), 255);
-        assert_eq!(!lowest_key(DType::I32, true), i32::MAX as u32);
-        assert_eq!(!lowest_key(DType::U32, true), u32::MAX);
-    }
-}

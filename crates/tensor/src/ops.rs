@@ -3,6 +3,7 @@
 //! Each method checks what this layer promises (dtype promotion, axes, shapes), then records one or a few operations of
 //! the executor below. None waits.
 
+mod arg_reduce;
 pub(crate) mod arithmetic;
 mod bitwise;
 mod cast;
@@ -18,6 +19,7 @@ mod pool;
 mod pool_indices;
 mod reduce;
 mod softmax;
+mod statistics;
 mod window;
 
 pub use conv::{

@@ -2,6 +2,10 @@
 
 alias acc = key;
 
+fn start() -> acc {
+    return bitcast<acc>(params.identity);
+}
+
 fn lift(x: elem) -> acc {
     return to_key(x);
 }

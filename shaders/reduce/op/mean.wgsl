@@ -2,6 +2,10 @@
 
 alias acc = f32;
 
+fn start() -> acc {
+    return acc();
+}
+
 fn lift(x: elem) -> acc {
     return x;
 }

@@ -2,6 +2,10 @@
 
 alias acc = elem;
 
+fn start() -> acc {
+    return acc();
+}
+
 fn lift(x: elem) -> acc {
     return x;
 }

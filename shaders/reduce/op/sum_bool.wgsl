@@ -2,6 +2,10 @@
 
 alias acc = u32;
 
+fn start() -> acc {
+    return acc();
+}
+
 fn lift(x: elem) -> acc {
     return select(0u, 1u, x);
 }

@@ -39,42 +39,94 @@ fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
 
 /// Reduces `axes` of a dense row-major tensor; one entry per output, in row-major order of the kept axes.
 ///
-/// Over an empty extent: sum 0, mean NaN, max −inf, min +inf.
+/// Over an empty extent: sums and norms 0, prod 1, mean and variance NaN, max and logsumexp −inf, min +inf.
 #[must_use]
 pub fn reduce(op: Reduce, values: &[f64], dims: &[usize], axes: &[usize]) -> Vec<Term> {
+    reduce_with(op, f64::from(op.default_argument()), values, dims, axes)
+}
+
+/// [`reduce`] with p of a norm, or the correction of a variance.
+#[must_use]
+pub fn reduce_with(
+    op: Reduce,
+    argument: f64,
+    values: &[f64],
+    dims: &[usize],
+    axes: &[usize],
+) -> Vec<Term> {
     let groups = groups(dims, axes);
     groups
         .into_iter()
-        .map(|group| one(op, group.into_iter().map(|i| values[i])))
+        .map(|group| one(op, argument, group.into_iter().map(|i| values[i]).collect()))
         .collect()
 }
 
-fn one(op: Reduce, values: impl Iterator<Item = f64>) -> Term {
-    let mut count = 0.0;
-    let (mut sum, mut magnitude) = (0.0, 0.0);
-    let (mut max, mut min) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut nan = false;
-    for x in values {
-        count += 1.0;
-        sum += x;
-        magnitude += x.abs();
-        max = f64::max(max, x);
-        min = f64::min(min, x);
-        nan |= x.is_nan();
-    }
+/// Sums and products of integers modulo 2⁶⁴; one entry per output. Other reductions are as [`reduce`] has them.
+#[must_use]
+pub fn reduce_integers(op: Reduce, values: &[f64], dims: &[usize], axes: &[usize]) -> Vec<i64> {
+    let add = |sum: i64, term: i64| sum.wrapping_add(term);
+    groups(dims, axes)
+        .into_iter()
+        .map(|group| {
+            let whole = group.iter().map(|&i| values[i] as i64);
+            match op {
+                Reduce::Prod => whole.fold(1, i64::wrapping_mul),
+                Reduce::SumSquares => whole.map(|x| x.wrapping_mul(x)).fold(0, add),
+                Reduce::SumAbs => whole.map(i64::wrapping_abs).fold(0, add),
+                _ => whole.fold(0, add),
+            }
+        })
+        .collect()
+}
+
+fn one(op: Reduce, argument: f64, values: Vec<f64>) -> Term {
+    let count = values.len() as f64;
+    let sum = |f: &dyn Fn(f64) -> f64| values.iter().map(|&x| f(x)).sum::<f64>();
+    let nan = values.iter().any(|x| x.is_nan());
     let select = |x: f64| if nan { f64::NAN } else { x };
-    let value = match op {
-        Reduce::Sum => sum,
-        Reduce::Mean => sum / count,
-        Reduce::Max => select(max),
-        Reduce::Min => select(min),
-    };
-    let magnitude = match op {
-        Reduce::Sum => magnitude,
-        Reduce::Mean => magnitude / count,
-        Reduce::Max | Reduce::Min => value.abs(),
-    };
-    Term { value, magnitude }
+    let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let same = |value: f64, magnitude: f64| Term { value, magnitude };
+    match op {
+        Reduce::Sum => same(sum(&|x| x), sum(&f64::abs)),
+        Reduce::Mean => same(sum(&|x| x) / count, sum(&f64::abs) / count),
+        Reduce::Max => same(select(max), max.abs()),
+        Reduce::Min => {
+            let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+            same(select(min), min.abs())
+        }
+        Reduce::Prod => {
+            let value: f64 = values.iter().product();
+            same(value, value.abs())
+        }
+        Reduce::SumSquares => same(sum(&|x| x * x), sum(&|x| x * x)),
+        Reduce::SumAbs => same(sum(&f64::abs), sum(&f64::abs)),
+        Reduce::Norm2 => {
+            let value = sum(&|x| x * x).sqrt();
+            same(value, value)
+        }
+        Reduce::Norm => {
+            let value = sum(&|x| x.abs().powf(argument)).powf(1.0 / argument);
+            same(value, value * (1.0 + 8.0 / argument.abs()))
+        }
+        Reduce::LogSumExp => {
+            let value = if nan || max.is_infinite() {
+                select(max)
+            } else {
+                max + sum(&|x| (x - max).exp()).ln()
+            };
+            same(value, max.abs() + 1.0)
+        }
+        Reduce::Var | Reduce::Std => {
+            let mean = sum(&|x| x) / count;
+            let var = sum(&|x| (x - mean) * (x - mean)) / (count - argument).max(0.0);
+            let scale = mean.abs() * (var * (count - argument).max(0.0) / count).sqrt();
+            if op == Reduce::Var {
+                same(var, var + scale)
+            } else {
+                same(var.sqrt(), var.sqrt() + mean.abs())
+            }
+        }
+    }
 }
 
 /// Position of the extreme element over `axes`, flattened row-major over them; NaN is the extreme.
@@ -139,6 +191,27 @@ mod tests {
         assert!(values(Reduce::Mean, &[], &[1, 0], &[1])[0].is_nan());
         assert_eq!(values(Reduce::Max, &[], &[1, 0], &[1]), [f64::NEG_INFINITY]);
         assert!(values(Reduce::Max, &[], &[0, 3], &[1]).is_empty());
+    }
+
+    #[test]
+    fn norms_and_variances_are_those_of_the_textbook() {
+        let v = [3., -4., 0., 5.];
+        assert_eq!(values(Reduce::Norm2, &v[..2], &[2], &[0]), [5.]);
+        assert_eq!(values(Reduce::SumAbs, &v, &[4], &[0]), [12.]);
+        assert_eq!(values(Reduce::SumSquares, &v, &[4], &[0]), [50.]);
+        assert_eq!(values(Reduce::Prod, &v, &[2, 2], &[1]), [-12., 0.]);
+        assert_eq!(values(Reduce::Var, &[1., 2., 3.], &[3], &[0]), [1.]);
+        let biased = reduce_with(Reduce::Var, 0.0, &[1., 2., 3.], &[3], &[0]);
+        assert!((biased[0].value - 2. / 3.).abs() < 1e-12);
+        assert!(values(Reduce::Std, &[1.], &[1], &[0])[0].is_nan());
+        assert_eq!(
+            values(Reduce::LogSumExp, &[1000., 1000.], &[2], &[0]),
+            [1000. + 2f64.ln()]
+        );
+        assert_eq!(
+            reduce_integers(Reduce::Prod, &[4e9, 4e9], &[2], &[0]),
+            [16_000_000_000_000_000_000u64 as i64]
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Sums, means and extremes over axes, and where the extremes are.
+//! Sums, products, means, extremes, any and all over axes.
 //!
 //! `axes` may be negative; an empty list reduces nothing (NumPy's rule), the `_all` forms reduce everything. With
 //! `keepdim` the reduced axes stay with extent 1.
 //! Sums of i8, u8 and bool are i32; f16 and bf16 accumulate in f32.
 
 use ziggurat_core::{DType, Shape, normalize_axes};
-use ziggurat_kernels::{ArgReduce, Reduce};
+use ziggurat_kernels::Reduce;
 
 use crate::{Error, Scalar, Tensor};
 
@@ -25,11 +25,103 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice.
     pub fn sum(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
-        let dtype = match self.dtype() {
-            DType::I8 | DType::U8 | DType::Bool => DType::I32,
-            other => other,
-        };
+        let dtype = summed(self.dtype());
         self.reduce("sum", Reduce::Sum, axes.as_ref(), keepdim, dtype)
+    }
+
+    /// The sum over `axes` of the values converted to `dtype`, in that dtype; f16 and bf16 are still added in f32. A sum
+    /// in bool says whether any element is not 0.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::full(&device, [70_000], 1.0, DType::F16)?;
+    /// assert_eq!(a.sum_to([0], false, DType::F32)?.item_blocking::<f32>()?, 70_000.0);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::sum`].
+    pub fn sum_to(
+        &self,
+        axes: impl AsRef<[isize]>,
+        keepdim: bool,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        if dtype == DType::Bool {
+            return self.any(axes, keepdim);
+        }
+        let terms = if Reduce::Sum.accepts(self.dtype(), dtype) {
+            self.clone()
+        } else {
+            self.converted("sum_to", dtype)?
+        };
+        terms.reduce("sum_to", Reduce::Sum, axes.as_ref(), keepdim, dtype)
+    }
+
+    /// The product over `axes`; over no elements it is 1. Products of i8, u8 and bool are i32, integers wrap.
+    ///
+    /// # Errors
+    /// As [`Tensor::sum`].
+    pub fn prod(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let dtype = summed(self.dtype());
+        let terms = if self.dtype() == DType::Bool {
+            self.converted("prod", dtype)?
+        } else {
+            self.clone()
+        };
+        terms.reduce("prod", Reduce::Prod, axes.as_ref(), keepdim, dtype)
+    }
+
+    /// The product of all elements, of rank 0.
+    ///
+    /// # Errors
+    /// If the device has no memory for the result.
+    pub fn prod_all(&self) -> Result<Self, Error> {
+        self.prod(self.all_axes(), false)
+    }
+
+    /// Whether any element over `axes` is not 0 (NaN is not); over no elements false.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, 0.0, 0.0], [2, 2])?;
+    /// assert_eq!(a.any([1], false)?.to_vec_blocking::<bool>()?, [true, false]);
+    /// assert!(!a.all_all()?.item_blocking::<bool>()?);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::sum`].
+    pub fn any(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let truth = self.converted("any", DType::Bool)?;
+        truth.reduce("any", Reduce::Max, axes.as_ref(), keepdim, DType::Bool)
+    }
+
+    /// Whether all elements over `axes` are not 0; over no elements true.
+    ///
+    /// # Errors
+    /// As [`Tensor::sum`].
+    pub fn all(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let truth = self.converted("all", DType::Bool)?;
+        truth.reduce("all", Reduce::Min, axes.as_ref(), keepdim, DType::Bool)
+    }
+
+    /// Whether any element is not 0, of rank 0.
+    ///
+    /// # Errors
+    /// If the device has no memory for the result.
+    pub fn any_all(&self) -> Result<Self, Error> {
+        self.any(self.all_axes(), false)
+    }
+
+    /// Whether all elements are not 0, of rank 0.
+    ///
+    /// # Errors
+    /// If the device has no memory for the result.
+    pub fn all_all(&self) -> Result<Self, Error> {
+        self.all(self.all_axes(), false)
     }
 
     /// The mean over `axes`; over no elements it is NaN.
@@ -60,6 +152,22 @@ impl Tensor {
     /// As [`Tensor::sum`], or if a reduced axis has no elements ([`Tensor::min_from`] has an answer there).
     pub fn min(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
         self.extreme("min", Reduce::Min, axes.as_ref(), keepdim)
+    }
+
+    /// [`Tensor::max`] by its other name.
+    ///
+    /// # Errors
+    /// As [`Tensor::max`].
+    pub fn amax(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.extreme("amax", Reduce::Max, axes.as_ref(), keepdim)
+    }
+
+    /// [`Tensor::min`] by its other name.
+    ///
+    /// # Errors
+    /// As [`Tensor::min`].
+    pub fn amin(&self, axes: impl AsRef<[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.extreme("amin", Reduce::Min, axes.as_ref(), keepdim)
     }
 
     /// The largest of `initial` and the values over `axes`, which may be none; `initial` is converted to the dtype.
@@ -138,59 +246,11 @@ impl Tensor {
         self.min(self.all_axes(), false)
     }
 
-    /// The position (i32) of the largest element along `axis`: the first of equals, the first NaN if there is one.
-    ///
-    /// # Errors
-    /// If the axis is out of range or has no elements.
-    pub fn argmax(&self, axis: isize, keepdim: bool) -> Result<Self, Error> {
-        self.arg("argmax", ArgReduce::Max, &[axis], keepdim, false)
-    }
-
-    /// The position (i32) of the smallest element along `axis`: the first of equals, the first NaN if there is one.
-    ///
-    /// # Errors
-    /// If the axis is out of range or has no elements.
-    pub fn argmin(&self, axis: isize, keepdim: bool) -> Result<Self, Error> {
-        self.arg("argmin", ArgReduce::Min, &[axis], keepdim, false)
-    }
-
-    /// As [`Tensor::argmax`], but the last of equals.
-    ///
-    /// # Errors
-    /// As [`Tensor::argmax`].
-    pub fn argmax_last(&self, axis: isize, keepdim: bool) -> Result<Self, Error> {
-        self.arg("argmax_last", ArgReduce::Max, &[axis], keepdim, true)
-    }
-
-    /// As [`Tensor::argmin`], but the last of equals.
-    ///
-    /// # Errors
-    /// As [`Tensor::argmin`].
-    pub fn argmin_last(&self, axis: isize, keepdim: bool) -> Result<Self, Error> {
-        self.arg("argmin_last", ArgReduce::Min, &[axis], keepdim, true)
-    }
-
-    /// The row-major position (i32, rank 0) of the largest of all elements.
-    ///
-    /// # Errors
-    /// If there are no elements.
-    pub fn argmax_all(&self) -> Result<Self, Error> {
-        self.arg("argmax", ArgReduce::Max, &self.all_axes(), false, false)
-    }
-
-    /// The row-major position (i32, rank 0) of the smallest of all elements.
-    ///
-    /// # Errors
-    /// If there are no elements.
-    pub fn argmin_all(&self) -> Result<Self, Error> {
-        self.arg("argmin", ArgReduce::Min, &self.all_axes(), false, false)
-    }
-
-    fn all_axes(&self) -> Vec<isize> {
+    pub(super) fn all_axes(&self) -> Vec<isize> {
         (0..self.rank() as isize).collect()
     }
 
-    fn axes(&self, op: &'static str, axes: &[isize]) -> Result<Vec<usize>, Error> {
+    pub(super) fn axes(&self, op: &'static str, axes: &[isize]) -> Result<Vec<usize>, Error> {
         let axes =
             normalize_axes(axes, self.rank()).map_err(|error| Error::from_shape(op, error))?;
         // Rank 0 accepts axes 0 and -1, which then name nothing.
@@ -200,7 +260,7 @@ impl Tensor {
             .collect())
     }
 
-    fn reduce(
+    pub(super) fn reduce(
         &self,
         op: &'static str,
         kernel: Reduce,
@@ -208,21 +268,39 @@ impl Tensor {
         keepdim: bool,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let axes = self.axes(op, axes)?;
-        if axes.is_empty() {
+        if self.axes(op, axes)?.is_empty() && kernel.keeps_one() {
             return self.converted(op, dtype);
         }
+        self.reduce_with(
+            op,
+            (kernel, kernel.default_argument()),
+            axes,
+            keepdim,
+            dtype,
+        )
+    }
+
+    /// A reduction with its argument.
+    pub(super) fn reduce_with(
+        &self,
+        op: &'static str,
+        (kernel, argument): (Reduce, f32),
+        axes: &[isize],
+        keepdim: bool,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let axes = self.axes(op, axes)?;
         let shape = self.shape().reduced(&axes, keepdim);
         self.produce_from(
             op,
             shape,
             dtype,
-            |executor, input, out| executor.reduce_fused(kernel, input, &axes, out),
-            |executor, input, out| executor.reduce(kernel, input, &axes, out),
+            |executor, input, out| executor.reduce_fused_with(kernel, argument, input, &axes, out),
+            |executor, input, out| executor.reduce_with(kernel, argument, input, &axes, out),
         )
     }
 
-    fn extreme(
+    pub(super) fn extreme(
         &self,
         op: &'static str,
         kernel: Reduce,
@@ -235,30 +313,8 @@ impl Tensor {
         self.reduce(op, kernel, axes, keepdim, self.dtype())
     }
 
-    fn arg(
-        &self,
-        op: &'static str,
-        kernel: ArgReduce,
-        axes: &[isize],
-        keepdim: bool,
-        last: bool,
-    ) -> Result<Self, Error> {
-        if self.nothing_to_reduce(op, axes, keepdim)?.is_some() {
-            return Err(self.no_elements(op, axes));
-        }
-        let axes = self.axes(op, axes)?;
-        if axes.is_empty() {
-            return Self::full(self.device(), self.dims(), 0, DType::I32);
-        }
-        let shape = self.shape().reduced(&axes, keepdim);
-        let view = self.view()?;
-        Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
-            executor.arg_reduce(kernel, view, &axes, last, out)
-        })
-    }
-
     /// The shape of the result if a reduced axis has no elements.
-    fn nothing_to_reduce(
+    pub(super) fn nothing_to_reduce(
         &self,
         op: &'static str,
         axes: &[isize],
@@ -269,11 +325,19 @@ impl Tensor {
         Ok(empty.then(|| self.shape().reduced(&axes, keepdim)))
     }
 
-    fn no_elements(&self, op: &'static str, axes: &[isize]) -> Error {
+    pub(super) fn no_elements(&self, op: &'static str, axes: &[isize]) -> Error {
         let shape = self.shape();
         Error::shape(
             op,
             format!("the reduced axes must have elements: axes {axes:?} of {shape}"),
         )
+    }
+}
+
+/// The dtype of sums and products.
+pub(super) const fn summed(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 | DType::U8 | DType::Bool => DType::I32,
+        other => other,
     }
 }

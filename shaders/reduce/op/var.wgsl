@@ -1,0 +1,62 @@
+// Operator part: variance, or with ROOT = 1 its square root, by merging (count, mean, squared distances); no large squares
+// are ever subtracted. `identity` holds the bits of the correction. Requires `apply`: the square root.
+// Source: Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing sample variances".
+
+override ROOT: u32 = 0u;
+
+struct acc {
+    count: u32,
+    mean: f32,
+    spread: f32,
+    // Makes the size a power of two: buffers hold whole elements.
+    room: u32,
+}
+
+fn start() -> acc {
+    return acc(0u, 0.0, 0.0, 0u);
+}
+
+fn lift(x: elem) -> acc {
+    var spread = 0.0;
+    if (bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u {
+        // Not even one infinity has a distance from the mean.
+        spread = nan_f32();
+    }
+    return acc(1u, x, spread, 0u);
+}
+
+fn combine(x: acc, y: acc) -> acc {
+    if y.count == 0u {
+        return x;
+    }
+    if x.count == 0u {
+        return y;
+    }
+    let count = x.count + y.count;
+    let share = f32(y.count) / f32(count);
+    let delta = y.mean - x.mean;
+    return acc(count, x.mean + delta * share, x.spread + (y.spread + delta * delta * (f32(x.count) * share)), 0u);
+}
+
+fn finish(v: acc) -> out_elem {
+    let freedom = f32(v.count) - bitcast<f32>(params.identity);
+    var y = nan_f32();
+    if v.count > 0u && (freedom > 0.0 || v.spread > 0.0) {
+        y = inf_f32();
+        if freedom > 0.0 {
+            y = v.spread / freedom;
+        }
+        if ROOT == 1u {
+            y = apply(y);
+        }
+    }
+    return y;
+}
+
+fn finish_mean(v: acc) -> out_elem {
+    var y = v.mean;
+    if v.count == 0u {
+        y = nan_f32();
+    }
+    return y;
+}
