@@ -12,6 +12,7 @@ mod encoder;
 mod errors;
 mod graphics;
 mod group;
+mod guard;
 mod layout;
 mod mapped;
 mod object;

@@ -9,6 +9,7 @@ use wgpu::custom::{ComputePipelineInterface, DispatchBindGroupLayout};
 use wgpu::{BindGroupLayoutEntry, BindingType, BufferBindingType, ShaderStages};
 
 use super::errors::Kind;
+use super::guard::{Panicked, contained};
 use super::layout::{BindGroupLayout, Entries, LayoutError, PipelineLayout, PipelineLayoutData};
 use super::object::{Object, ObjectError, debug_by_name, own};
 use super::reflect::{self, Interface, Resource};
@@ -21,6 +22,8 @@ use crate::engine::{CompileError, Program};
 enum PipelineError {
     #[error(transparent)]
     Object(#[from] ObjectError),
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
     #[error(transparent)]
     Layout(#[from] LayoutError),
     #[error("there is no compute entry point '{wanted}', only {have:?}")]
@@ -68,7 +71,7 @@ enum PipelineError {
 impl PipelineError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Unsupported(_) => Kind::Internal,
+            Self::Unsupported(_) | Self::Panicked(_) => Kind::Internal,
             _ => Kind::Validation,
         }
     }
@@ -129,7 +132,8 @@ impl Object for ComputePipeline {
 impl ComputePipeline {
     pub(super) fn create(state: &Arc<State>, desc: &wgpu::ComputePipelineDescriptor<'_>) -> Self {
         let label = desc.label.unwrap_or_default();
-        let data = match build(state, desc) {
+        let built = contained(|| build(state, desc));
+        let data = match built.unwrap_or_else(|panicked| Err(panicked.into())) {
             Ok(data) => Some(Arc::new(data)).filter(|_| !state.is_lost()),
             Err(error) => {
                 state.report(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use naga::valid::{ModuleInfo, ValidationFlags};
 use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
 
+use super::guard::{Panicked, contained};
 use super::object::{Object, ObjectError, debug_by_name};
 use super::state::State;
 
@@ -15,6 +16,8 @@ use super::state::State;
 enum ShaderError {
     #[error(transparent)]
     Object(#[from] ObjectError),
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
     #[error("Shader '{label}' parsing error: {text}")]
     Parse { label: String, text: String },
     #[error("Shader validation error: {text}")]
@@ -62,7 +65,8 @@ impl ShaderModule {
     pub(super) fn create(state: &Arc<State>, desc: wgpu::ShaderModuleDescriptor<'_>) -> Self {
         let label = desc.label.unwrap_or_default().to_owned();
         let mut messages = Vec::new();
-        let data = match compile(state, &label, desc.source, &mut messages) {
+        let compiled = contained(|| compile(state, &label, desc.source, &mut messages));
+        let data = match compiled.unwrap_or_else(|panicked| Err(panicked.into())) {
             Ok(data) => Some(Arc::new(data)).filter(|_| !state.is_lost()),
             Err(error) => {
                 state.invalid("Device::create_shader_module", &label, error);

@@ -6,7 +6,6 @@ mod catalogue;
 mod control;
 mod functions;
 mod memory;
-mod mutation;
 mod parallel;
 mod refusals;
 
