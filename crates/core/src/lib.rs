@@ -27,6 +27,7 @@
 pub mod axes;
 pub mod broadcast;
 pub mod coalesce;
+pub mod debug_print;
 pub mod dtype;
 pub mod element;
 pub mod error;

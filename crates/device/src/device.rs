@@ -137,6 +137,14 @@ impl Device {
         self.inner.reused
     }
 
+    /// What shaders printed by `debug_print(value);` in dispatches submitted since the last call.
+    /// Only the software device prints; on others the calls are removed and this is empty.
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    #[must_use]
+    pub fn take_debug_prints(&self) -> ziggurat_software::DebugPrints {
+        ziggurat_software::take_debug_prints(&self.inner.device).unwrap_or_default()
+    }
+
     /// Whether the device works.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
+//! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //!
 //! The first two win over the program's options, so that a user can steer a program that was
 //! not written for it. A folder set in the options wins over the third. Parsing is separate from
@@ -23,6 +24,12 @@ const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 /// [`DeviceError::UnknownBackend`] for a backend name that is not known.
 pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
     apply_from(wish, |name| std::env::var(name).ok())
+}
+
+/// Whether `ZIGGURAT_DEBUG_PRINT` is 1.
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+pub(crate) fn echo_prints() -> bool {
+    std::env::var_os("ZIGGURAT_DEBUG_PRINT").is_some_and(|value| value == "1")
 }
 
 /// The folder for compiled pipelines: the one in the options, `ZIGGURAT_CACHE_DIR`, or

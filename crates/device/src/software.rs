@@ -9,7 +9,7 @@ use crate::{AdapterWish, DeviceError, SoftwareWish};
 pub(crate) fn adapter(wish: &SoftwareWish) -> Result<wgpu::Adapter, DeviceError> {
     use ziggurat_software::Profile;
 
-    let profile = match wish {
+    let mut profile = match wish {
         SoftwareWish::Own(profile) => Profile::clone(profile),
         SoftwareWish::Named(name) => {
             Profile::by_name(name).ok_or_else(|| DeviceError::UnknownProfile {
@@ -18,6 +18,7 @@ pub(crate) fn adapter(wish: &SoftwareWish) -> Result<wgpu::Adapter, DeviceError>
             })?
         }
     };
+    profile.echo_prints |= crate::env::echo_prints();
     Ok(ziggurat_software::adapter(profile))
 }
 

@@ -12,6 +12,9 @@
 
 use std::borrow::Cow;
 
+use ziggurat_core::debug_print;
+use ziggurat_device::Device;
+
 use crate::bind::Layout;
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
@@ -19,18 +22,26 @@ use crate::reflect::{ParamSpace, Reflection};
 
 /// Creates the pipeline; `layout` is called where its errors are caught as well.
 pub(crate) fn compile(
-    device: &wgpu::Device,
+    owner: &Device,
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
     layout: impl FnOnce() -> Option<Layout>,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<(wgpu::ComputePipeline, Option<Layout>), PipelineError> {
     let name = descriptor.source.name();
+    let device = owner.wgpu();
+    let text = descriptor.source.text();
+    // The software device knows the calls; to others they would be an unknown function.
+    let text = if owner.adapter().is_software_device() {
+        text
+    } else {
+        debug_print::removed(&text).into_owned()
+    };
     let (created, error) = captured(device, || {
         let bind_layout = layout();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(Cow::Owned(descriptor.source.text())),
+            source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
         });
         let immediate_size = match &reflection.params {
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,

@@ -329,7 +329,7 @@ impl Inner {
         let device = self.device.wgpu();
         let layout = || self.binds.layout(device, &reflection);
         let cache = self.wgpu_cache();
-        let (pipeline, layout) = compile(device, descriptor, &reflection, layout, cache)?;
+        let (pipeline, layout) = compile(&self.device, descriptor, &reflection, layout, cache)?;
         Ok(Kernel::new(
             self.id,
             descriptor.clone(),

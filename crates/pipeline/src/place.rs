@@ -2,6 +2,8 @@
 
 use naga::{SourceLocation, Span};
 
+use ziggurat_core::debug_print;
+
 use crate::source::ShaderSource;
 
 /// A place in a WGSL file. Line 0 means that the compiler gave none.
@@ -24,7 +26,8 @@ impl<'a> Assembled<'a> {
     pub(crate) fn new(source: &'a ShaderSource) -> Self {
         Self {
             source,
-            text: source.text(),
+            // As a device that prints sees it, so that mistakes in arguments are found on all.
+            text: debug_print::expanded(&source.text()).into_owned(),
         }
     }
 

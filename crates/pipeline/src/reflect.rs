@@ -12,6 +12,7 @@ mod limits;
 mod module;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ziggurat_core::DType;
 
@@ -238,7 +239,16 @@ pub fn reflect(
     available: ShaderFeatures,
 ) -> Result<Reflection, PipelineError> {
     let text = Assembled::new(&descriptor.source);
-    module::read(&text, descriptor, available)
+    // naga is not ours, and what it reads is a user's: a panic in it is an error of that text.
+    let read = AssertUnwindSafe(|| module::read(&text, descriptor, available));
+    catch_unwind(read).unwrap_or_else(|_| {
+        Err(PipelineError::Compile {
+            kernel: text.name(),
+            file: text.name(),
+            line: 0,
+            message: "naga, which reads WGSL, failed on this text".to_owned(),
+        })
+    })
 }
 
 #[cfg(test)]

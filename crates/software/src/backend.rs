@@ -18,6 +18,7 @@ mod mapped;
 mod object;
 mod pass;
 mod pipeline;
+mod print;
 mod query;
 mod queue;
 mod reflect;
@@ -25,6 +26,7 @@ mod shader;
 mod state;
 
 pub use adapter::{OpenError, Software};
+pub use print::{DebugPrint, DebugPrints, take_debug_prints};
 
 use crate::profile::Profile;
 

@@ -17,6 +17,7 @@ mod ir;
 mod layout;
 mod lower;
 mod pass;
+mod print;
 mod scalar;
 mod storage;
 #[cfg(test)]
@@ -24,6 +25,8 @@ mod tests;
 
 use std::collections::HashMap;
 
+pub(crate) use print::Line;
+pub use print::Value;
 pub(crate) use storage::Storage;
 
 use crate::profile::Profile;
@@ -107,6 +110,11 @@ impl Program {
     #[cfg(test)]
     pub(crate) fn workgroup_size(&self) -> [u32; 3] {
         self.code.workgroup
+    }
+
+    /// What it printed since the last time, and how many prints more were not kept.
+    pub(crate) fn take_printed(&self) -> (Vec<Line>, u64) {
+        self.code.prints.take()
     }
 
     /// Runs `workgroups` workgroups.

@@ -16,5 +16,6 @@ mod backend;
 mod engine;
 mod profile;
 
-pub use backend::{OpenError, Software, adapter, open};
+pub use backend::{DebugPrint, DebugPrints, OpenError, Software, adapter, open, take_debug_prints};
+pub use engine::Value;
 pub use profile::Profile;

@@ -30,6 +30,8 @@ pub struct Profile {
     /// Threads that run workgroups; 0 takes as many as the machine has. Results do not depend on
     /// it.
     pub threads: usize,
+    /// Also write what shaders print through `debug_print` to standard error, line by line.
+    pub echo_prints: bool,
     /// Steps after which a dispatch is stopped with an internal error. `None`: never.
     pub steps: Option<u64>,
 }
@@ -59,6 +61,7 @@ impl Profile {
             memory_budget: 4 * GIB,
             lose_after_submits: None,
             threads: 0,
+            echo_prints: false,
             steps: None,
         }
     }

@@ -200,12 +200,14 @@ impl Dispatch {
             threads: state.profile.threads,
             steps: state.profile.steps,
         };
-        self.pipeline
+        let outcome = self
+            .pipeline
             .program
-            .run(&bound, &self.immediates, workgroups, &limits)
-            .map_err(|source| RunError::Stopped {
-                kernel: self.pipeline.label.clone(),
-                source,
-            })
+            .run(&bound, &self.immediates, workgroups, &limits);
+        state.collect_prints(&self.pipeline.label, &self.pipeline.program);
+        outcome.map_err(|source| RunError::Stopped {
+            kernel: self.pipeline.label.clone(),
+            source,
+        })
     }
 }

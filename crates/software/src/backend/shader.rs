@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use naga::valid::{ModuleInfo, ValidationFlags};
 use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
+use ziggurat_core::debug_print;
 
 use super::guard::{Panicked, contained};
 use super::object::{Object, ObjectError, debug_by_name};
@@ -115,7 +116,7 @@ fn compile(
         }
         .into());
     };
-    let source = source.into_owned();
+    let source = debug_print::expanded(&source).into_owned();
     let capabilities =
         wgpu_naga_bridge::features_to_naga_capabilities(state.features, super::downlevel().flags);
     let mut options = naga::front::wgsl::Options::new();

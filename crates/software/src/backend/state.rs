@@ -16,6 +16,7 @@ use wgpu::custom::{BoxDeviceLostCallback, BoxSubmittedWorkDoneCallback};
 use super::buffer::BufferData;
 use super::errors::{Errors, Kind};
 use super::object::ObjectError;
+use super::print::DebugPrints;
 use crate::profile::Profile;
 
 /// A callback that waits for `poll`.
@@ -45,6 +46,7 @@ pub(super) struct State {
     pending: Mutex<VecDeque<Pending>>,
     submits: AtomicU64,
     ids: AtomicU64,
+    pub(super) prints: Mutex<DebugPrints>,
     clock: Instant,
 }
 
@@ -66,6 +68,7 @@ impl State {
             pending: Mutex::new(VecDeque::new()),
             submits: AtomicU64::new(0),
             ids: AtomicU64::new(1),
+            prints: Mutex::default(),
             clock: Instant::now(),
         })
     }

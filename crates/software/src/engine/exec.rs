@@ -11,6 +11,7 @@ mod lanes;
 mod machine;
 mod matrix;
 mod memory;
+mod print;
 mod subgroup;
 mod words;
 

@@ -12,6 +12,7 @@ mod uses;
 
 pub(super) use uses::Use;
 
+use super::print::Prints;
 use super::scalar::{Bin, Fun, Tri, Un};
 
 /// A virtual register, later a place.
@@ -222,6 +223,11 @@ pub(super) enum Op {
         a: Vec<Reg>,
     },
     Matrix(Box<Matrix>),
+    /// A `debug_print` of site `site`, by every active invocation.
+    Print {
+        site: u32,
+        v: Vec<Reg>,
+    },
     If {
         c: Reg,
         then: Block,
@@ -313,6 +319,7 @@ pub(super) struct Code {
     pub(super) workgroup_bytes: u32,
     /// The order in which workgroups run can show in results.
     pub(super) ordered: bool,
+    pub(super) prints: Prints,
 }
 
 impl Code {

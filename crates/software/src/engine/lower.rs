@@ -14,6 +14,7 @@ mod expression;
 mod math;
 mod parallel;
 mod pointer;
+mod print;
 mod statement;
 mod vector;
 

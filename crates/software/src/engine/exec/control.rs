@@ -34,6 +34,7 @@ impl Machine<'_> {
                 } => self.atomic(*rmw, d, v, compare, at),
                 Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
                 Op::Matrix(matrix) => self.matrix(matrix),
+                Op::Print { site, v } => self.print(*site, v),
                 Op::If { c, then, other } => {
                     match self.place(*c) {
                         Place::Uniform(0) => self.run(other),

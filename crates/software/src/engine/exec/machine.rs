@@ -53,6 +53,8 @@ pub(super) struct Machine<'a> {
     pub(super) spare: Vec<Vec<Chunk>>,
     /// By input: where its global ids start now.
     starts: Vec<u32>,
+    /// The workgroup that runs.
+    pub(super) group: [u32; 3],
     steps: u64,
     /// Line where it was stopped.
     pub(super) stopped: Option<u32>,
@@ -82,6 +84,7 @@ impl<'a> Machine<'a> {
             frames: vec![frame; code.depth as usize],
             spare: Vec::new(),
             starts: vec![0; code.inputs.len()],
+            group: [0; 3],
             steps: 0,
             stopped: None,
         };
@@ -196,6 +199,7 @@ impl<'a> Machine<'a> {
         let [x, y, _] = self.shared.workgroups.map(u64::from);
         let id = [number % x, number / x % y, number / x / y].map(|n| n as u32);
         let code = self.code;
+        self.group = id;
         self.enter(id);
         self.act.copy_from_slice(&self.full);
         (self.from, self.to) = (0, self.chunks);

@@ -74,6 +74,7 @@ macro_rules! visit {
                 }
             },
             Op::If { c, .. } | Op::BreakIf { c, .. } => f(c, Use::Read),
+            Op::Print { v, .. } => for r in v { f(r, Use::Read); },
             Op::Loop { .. } | Op::Scope { .. } | Op::Break(_) | Op::Continue(_) | Op::Leave(_) => {}
         }
     }};

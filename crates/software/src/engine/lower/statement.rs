@@ -32,6 +32,9 @@ impl<'a> Lower<'a> {
             // All invocations run in lockstep: every write is seen by the operation after it.
             Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => Ok(()),
             Statement::Store { pointer, value } => {
+                if let Some(variable) = self.printed(*pointer, *value) {
+                    return self.print(variable, *value);
+                }
                 let value = self.value(*value)?;
                 let pointer = self.pointer(*pointer)?;
                 if matches!(pointer.ty, TypeInner::Atomic(_)) && pointer.is_binding() {

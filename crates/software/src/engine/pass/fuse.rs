@@ -47,7 +47,11 @@ impl Latest {
         });
         if !matches!(
             op,
-            Op::Merge { .. } | Op::Store { .. } | Op::Put { .. } | Op::Atomic { .. }
+            Op::Merge { .. }
+                | Op::Store { .. }
+                | Op::Put { .. }
+                | Op::Atomic { .. }
+                | Op::Print { .. }
         ) && !op.is_pure()
         {
             self.control = Some(at);

@@ -1,0 +1,126 @@
+//! What shaders say through `debug_print(value);`, kept on the device until it is asked for.
+
+use std::fmt;
+
+use super::device::Device;
+use super::state::State;
+use crate::engine::{Program, Value};
+
+/// Prints that a device keeps; more are only counted.
+const MOST: usize = 1 << 20;
+
+/// A value that one invocation printed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DebugPrint {
+    /// The pipeline's label, or its entry point.
+    pub kernel: String,
+    /// Line in the WGSL text, from 1.
+    pub line: u32,
+    /// Which workgroup.
+    pub workgroup: [u32; 3],
+    /// Which invocation of it.
+    pub invocation: [u32; 3],
+    /// The value's type in WGSL's words.
+    pub ty: String,
+    /// The scalars of the value, in order: a matrix column by column, a struct member by member.
+    pub values: Vec<Value>,
+}
+
+impl fmt::Display for DebugPrint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, line, .. } = self;
+        let ([gx, gy, gz], [x, y, z]) = (self.workgroup, self.invocation);
+        write!(
+            f,
+            "{kernel}:{line}: workgroup ({gx}, {gy}, {gz}), invocation ({x}, {y}, {z}): "
+        )?;
+        if let [value] = self.values.as_slice() {
+            return write!(f, "{value}");
+        }
+        write!(f, "{}(", self.ty)?;
+        for (i, value) in self.values.iter().enumerate() {
+            let before = if i == 0 { "" } else { ", " };
+            write!(f, "{before}{value}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// What was printed on a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DebugPrints {
+    /// In the order of dispatches, their workgroups, and the operations in each.
+    pub prints: Vec<DebugPrint>,
+    /// How many more there were: a dispatch keeps 65,536, a device a million.
+    pub dropped: u64,
+}
+
+/// What shaders printed on a software device since the last call. `None` if it is another device.
+///
+/// ```
+/// use ziggurat_software::{Profile, open, take_debug_prints};
+///
+/// let (_, device, queue) = open(Profile::webgpu_default())?;
+/// let text = "@compute @workgroup_size(2)
+///     fn main(@builtin(local_invocation_index) i: u32) { debug_print(f32(i) / 2.0); }";
+/// let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+///     label: None,
+///     source: wgpu::ShaderSource::Wgsl(text.into()),
+/// });
+/// let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+///     label: Some("halves"),
+///     layout: None,
+///     module: &module,
+///     entry_point: None,
+///     compilation_options: Default::default(),
+///     cache: None,
+/// });
+/// let mut encoder = device.create_command_encoder(&Default::default());
+/// let mut pass = encoder.begin_compute_pass(&Default::default());
+/// pass.set_pipeline(&pipeline);
+/// pass.dispatch_workgroups(1, 1, 1);
+/// drop(pass);
+/// queue.submit([encoder.finish()]);
+///
+/// let printed = take_debug_prints(&device).unwrap_or_default().prints;
+/// let second = "halves:2: workgroup (0, 0, 0), invocation (1, 0, 0): 0.5";
+/// assert_eq!(printed[1].to_string(), second);
+/// # Ok::<(), ziggurat_software::OpenError>(())
+/// ```
+#[must_use]
+pub fn take_debug_prints(device: &wgpu::Device) -> Option<DebugPrints> {
+    let device = device.as_custom::<Device>()?;
+    Some(std::mem::take(&mut *device.state().prints.lock()))
+}
+
+impl State {
+    /// Takes over what a program has printed.
+    pub(super) fn collect_prints(&self, kernel: &str, program: &Program) {
+        let (lines, dropped) = program.take_printed();
+        if lines.is_empty() {
+            return;
+        }
+        let mut kept = self.prints.lock();
+        kept.dropped = kept.dropped.saturating_add(dropped);
+        for line in lines {
+            let print = DebugPrint {
+                kernel: kernel.to_owned(),
+                line: line.line,
+                workgroup: line.workgroup,
+                invocation: line.invocation,
+                ty: line.ty,
+                values: line.values,
+            };
+            if self.profile.echo_prints {
+                eprintln!("{print}");
+            }
+            if kept.prints.len() < MOST {
+                kept.prints.push(print);
+            } else {
+                kept.dropped = kept.dropped.saturating_add(1);
+            }
+        }
+    }
+}
