@@ -187,7 +187,7 @@ impl Pipelines {
             offset.is_multiple_of(4) && end.is_some_and(|end| end <= buffer.bytes())
         };
         // A tape holds dispatches only, and a wrapped buffer may lack a usage or end within a word.
-        let plain = !source.is_wrapped() && !target.is_wrapped() && self.tape().is_none();
+        let plain = !source.is_wrapped() && !target.is_wrapped() && !self.is_taping();
         let whole = bytes.is_multiple_of(4) || to.checked_add(bytes) == Some(target.bytes());
         let legal = within(from, source) && within(to, target) && whole;
         if !legal || !plain || bytes < SMALLEST || source.same_memory(target) {

@@ -81,5 +81,5 @@ pub use reflect::{
 };
 pub use source::{ShaderSource, SourcePart};
 pub use stats::PipelineStats;
-pub use tape::Tape;
+pub use tape::{Tape, TapeScope};
 pub use trace::{Trace, TraceError};

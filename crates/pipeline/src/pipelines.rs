@@ -203,7 +203,7 @@ impl Pipelines {
             return Ok(());
         };
         let entries = check_ranges(reflection, args, caps)?;
-        if let Some(tape) = &self.tape {
+        if let Some(tape) = self.taping_now() {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
         drop(span);
@@ -212,8 +212,13 @@ impl Pipelines {
         Ok(())
     }
 
-    pub(crate) fn tape(&self) -> Option<&Taping> {
-        self.tape.as_deref()
+    pub(crate) fn tape(&self) -> Option<&Arc<Taping>> {
+        self.tape.as_ref()
+    }
+
+    /// Tells apart devices that are open, whichever pipelines they are used through; never 0.
+    pub(crate) fn number(&self) -> usize {
+        std::ptr::from_ref(self.inner.device.caps()).addr()
     }
 
     pub(crate) fn with_taping(&self, tape: Arc<Taping>) -> Self {

@@ -1,13 +1,16 @@
 //! A fixed sequence of dispatches, checked and planned once, recorded again as often as wanted.
 //!
 //! [`Pipelines::taping`] gives a handle whose dispatches go through all checks and then onto a tape instead of into
-//! the device's queue. [`Tape::replay`] records them: no lookup, no planning, no allocation of ours; only what wgpu
+//! the device's queue; [`Pipelines::tape_thread`] does that to everything that a thread dispatches, for layers whose
+//! values carry their own handles. [`Tape::replay`] records them: no lookup, no planning, no allocation of ours; only what wgpu
 //! itself does per dispatch remains. Contents of buffers are not part of a tape: whoever wants other inputs writes
 //! them into the same buffers before a replay.
 //!
 //! Invariants: a tape holds every buffer that its dispatches touch, so that the pool cannot hand them to somebody
 //! else; the dispatches of one replay are not interleaved with another replay of the same tape.
 
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,6 +52,13 @@ struct Steps {
     steps: Vec<Step>,
     /// The parameters of all steps.
     params: Vec<u8>,
+}
+
+thread_local! {
+    /// The device whose dispatches on this thread go onto a tape; 0 for none.
+    static TAPED: Cell<usize> = const { Cell::new(0) };
+    /// That tape.
+    static TAPE: RefCell<Option<Arc<Taping>>> = const { RefCell::new(None) };
 }
 
 /// Where the dispatches of a taping handle go; `None` once the tape was taken.
@@ -200,7 +210,78 @@ impl Kernel {
     }
 }
 
+/// Puts what this thread dispatches on a tape until it is finished or dropped. See [`Pipelines::tape_thread`].
+#[derive(Debug)]
+pub struct TapeScope {
+    pipelines: Pipelines,
+    taping: Arc<Taping>,
+    thread: PhantomData<*const ()>,
+}
+
+impl TapeScope {
+    /// Ends the scope: what this thread dispatched within it.
+    #[must_use]
+    pub fn finish(self) -> Tape {
+        let content = self.taping.0.lock().take().unwrap_or_default();
+        Tape {
+            pipelines: self.pipelines.clone(),
+            content,
+            turn: Mutex::new(()),
+        }
+    }
+}
+
+impl Drop for TapeScope {
+    fn drop(&mut self) {
+        TAPED.set(0);
+        TAPE.set(None);
+    }
+}
+
+/// Restores what this thread tapes.
+struct Untaped(usize);
+
+impl Drop for Untaped {
+    fn drop(&mut self) {
+        TAPED.set(self.0);
+    }
+}
+
 impl Pipelines {
+    /// Puts everything that this thread dispatches on the device, through whichever handle, on a tape instead of into
+    /// the queue. `None` if the thread does that already, for this device or another. What other threads dispatch, and
+    /// uploads and reads, are not part of it.
+    pub fn tape_thread(&self) -> Option<TapeScope> {
+        if TAPED.get() != 0 {
+            return None;
+        }
+        let taping = Taping::start();
+        TAPED.set(self.number());
+        TAPE.set(Some(Arc::clone(&taping)));
+        Some(TapeScope {
+            pipelines: self.without_taping(),
+            taping,
+            thread: PhantomData,
+        })
+    }
+
+    /// Calls `f` with this thread's dispatches going into the queue, also within a [`TapeScope`].
+    pub fn untaped<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _restored = Untaped(TAPED.replace(0));
+        f()
+    }
+
+    /// The tape that dispatches on this handle and thread go onto.
+    pub(crate) fn taping_now(&self) -> Option<Arc<Taping>> {
+        if let Some(handle) = self.tape() {
+            return Some(Arc::clone(handle));
+        }
+        if TAPED.get() != self.number() {
+            return None;
+        }
+        TAPE.with_borrow(Clone::clone)
+    }
+
     /// A handle that shares everything with this one, but whose dispatches are put on a tape instead of being
     /// recorded. [`Self::take_tape`] ends it.
     #[must_use]
@@ -208,9 +289,9 @@ impl Pipelines {
         self.with_taping(Taping::start())
     }
 
-    /// Whether dispatches of this handle go onto a tape (or went, before it was taken).
+    /// Whether dispatches of this handle on this thread go onto a tape (or went, before it was taken).
     pub fn is_taping(&self) -> bool {
-        self.tape().is_some()
+        self.tape().is_some() || TAPED.get() == self.number()
     }
 
     /// Ends taping: what was dispatched on this handle and its clones, `None` if the handle is not

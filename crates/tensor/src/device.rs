@@ -213,6 +213,15 @@ impl Device {
         shape: &Shape,
         dtype: DType,
     ) -> Result<View, Error> {
+        if self.executor.is_capturing() {
+            // Memory's own zeroing is not a dispatch, and a replay would not repeat it.
+            let out = self.alloc(op, shape, dtype)?;
+            let _recorded = self
+                .executor
+                .fill(&out, 0.0)
+                .map_err(|error| Error::from_kernel(op, error))?;
+            return Ok(out);
+        }
         self.check_len(op, shape, dtype)?;
         let bytes = shape.len() as u64 * dtype.bytes() as u64;
         let buffer = self

@@ -24,6 +24,7 @@
 //! Invariants: every mistake of a caller is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
 //! signature outside [`interop`].
 
+mod capture;
 mod custom;
 mod device;
 mod display;
@@ -42,6 +43,7 @@ mod range;
 mod scalar;
 mod tensor;
 
+pub use capture::Captured;
 pub use custom::{CustomCall, CustomKernel};
 pub use device::Device;
 pub use display::Printed;

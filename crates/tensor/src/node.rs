@@ -5,7 +5,7 @@
 //! asks for [`Tensor::view`](crate::Tensor::view).
 //!
 //! Invariants: shape, dtype and layout of a node never change; a node gets its value at most once, be it memory or an
-//! error, and then lets go of its inputs; the memory that a pending op will get is row-major from its beginning; the base of
+//! error, and then lets go of its inputs; one made within a capture has no value outside of it; the memory that a pending op will get is row-major from its beginning; the base of
 //! a walk is never a walk. Dropping a long chain does not recurse.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::{FusedOp, View};
 
-use crate::Error;
+use crate::{Error, capture};
 
 /// One value, shared by all clones of a tensor.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Node {
     passed: AtomicBool,
     /// Where a plan keeps it; a hint that is checked.
     slot: AtomicU32,
+    /// The capture that it was made in; 0 for none.
+    capture: u64,
 }
 
 /// How a value will be computed.
@@ -127,6 +129,7 @@ impl Node {
             uses: AtomicU32::new(0),
             passed: AtomicBool::new(false),
             slot: AtomicU32::new(0),
+            capture: capture::current(),
         }
     }
 
@@ -138,9 +141,17 @@ impl Node {
         self.dtype
     }
 
-    /// The value, if it is computed (or cannot be).
+    /// The value, if it is computed (or cannot be). A value made within a capture is an error outside of it.
     pub(crate) fn value(&self) -> Option<&Result<View, Error>> {
+        if self.capture != 0 && !self.is_of_this_capture() {
+            return Some(capture::out_of_reach());
+        }
         self.value.get()
+    }
+
+    /// Whether it was made in the capture that this thread is in, or outside of any while the thread is in none.
+    pub(crate) fn is_of_this_capture(&self) -> bool {
+        self.capture == capture::current()
     }
 
     /// How the value lies, or will lie, in memory.

@@ -11,7 +11,7 @@ use ziggurat_kernels::{FusedOp, KernelError, View};
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
 use crate::node::{Input, Inputs, Node, Work};
-use crate::{Device, Error};
+use crate::{Device, Error, capture};
 
 /// Gives all of `roots`, which are of one device, their values.
 ///
@@ -40,9 +40,10 @@ fn by_shape(roots: &[&Arc<Node>]) -> Vec<Vec<Arc<Node>>> {
     let mut groups: Vec<Vec<Arc<Node>>> = Vec::new();
     for root in roots {
         let like = |group: &Vec<Arc<Node>>| {
-            group
-                .first()
-                .is_some_and(|first| first.shape() == root.shape())
+            group.first().is_some_and(|first| {
+                first.shape() == root.shape()
+                    && first.is_of_this_capture() == root.is_of_this_capture()
+            })
         };
         let known = groups
             .iter_mut()
@@ -80,8 +81,17 @@ pub(super) fn waits_for_itself(group: &[Arc<Node>], first: &[Arc<Node>]) -> bool
     }
 }
 
-/// Computes a group, or says what must be computed before.
+/// Computes a group, or says what must be computed before. What was pending before a capture is computed once, not by
+/// every replay.
 fn step(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Arc<Node>> {
+    if group.first().is_none_or(|node| node.is_of_this_capture()) {
+        step_here(device, group, fused)
+    } else {
+        capture::outside(device, || step_here(device, group, fused))
+    }
+}
+
+fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Arc<Node>> {
     group.retain(|node| node.value().is_none());
     if let Some(first) = views(
         group,

@@ -243,6 +243,7 @@ impl Plan {
             (Some((_, view)), _) => Body::Leaf(Some(view.clone())),
             (None, Some(Ok(_))) => Body::Leaf(None),
             (None, Some(Err(error))) => return Err(Stop::Failed(error.clone())),
+            (None, None) if !node.is_of_this_capture() => return Err(Stop::first(&node)),
             (None, None) => {
                 let body = node.peek(|pending| {
                     if broadcast && pending.cost.ops > CHEAP {

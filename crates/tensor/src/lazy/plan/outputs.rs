@@ -127,7 +127,10 @@ impl Plan {
     fn reusable(&self, at: usize, step: &Step) -> Option<View> {
         let view = step.view()?;
         let bytes = self.shape.len() as u64 * view.dtype.bytes() as u64;
-        let alone = !self.assumed
+        // A replay would find it overwritten.
+        let own = step.node.is_of_this_capture();
+        let alone = own
+            && !self.assumed
             && Arc::strong_count(&step.node) == step.edges + 1
             && view.buffer.is_unique()
             && !view.buffer.is_wrapped()

@@ -1,0 +1,281 @@
+//! Capture and replay: a fixed computation, planned once and repeated with other inputs.
+//!
+//! [`Device::capture`] runs a function once. What it computes is planned and checked as always, fused kernels included,
+//! but its dispatches go onto a tape instead of into the queue. [`Captured::replay`] copies new inputs into the memory
+//! that the function's inputs had and records the tape: no graph, no plan, no lookup and no allocation.
+//!
+//! A thread captures, not a device: what other threads compute meanwhile runs as always, and values from before are
+//! computed outside of the capture, once. Invariants: memory that the tape touches is held by it, and none of it is used
+//! for two purposes; nothing from before the capture is overwritten; values made within a capture are errors outside of
+//! it, so that nobody sees memory that no replay has filled.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use ziggurat_core::{DType, Shape};
+use ziggurat_kernels::View;
+use ziggurat_pipeline::Tape;
+
+use crate::{Device, Error, Tensor};
+
+const OP: &str = "capture";
+
+thread_local! {
+    /// The capture that this thread is in; 0 for none.
+    static CURRENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of the capture that this thread is in; 0 for none.
+pub(crate) fn current() -> u64 {
+    CURRENT.get()
+}
+
+/// What a value of a capture is outside of it.
+pub(crate) fn out_of_reach() -> &'static Result<View, Error> {
+    static ERROR: OnceLock<Result<View, Error>> = OnceLock::new();
+    ERROR.get_or_init(|| {
+        Err(Error::argument(
+            OP,
+            "a value made within a capture has no values outside of it: return it, and ask the capture for its outputs",
+        ))
+    })
+}
+
+/// Restores the number of this thread's capture.
+struct Within(u64);
+
+impl Within {
+    fn enter(number: u64) -> Self {
+        Self(CURRENT.replace(number))
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Calls `f` as if this thread were in no capture.
+pub(crate) fn outside<R>(device: &Device, f: impl FnOnce() -> R) -> R {
+    let _restored = Within::enter(0);
+    device.executor().pipelines().untaped(f)
+}
+
+/// A computation that [`Device::capture`] recorded, to be repeated with other inputs.
+///
+/// It may be shared by threads: replays take turns. It keeps the memory of everything computed in it.
+#[derive(Debug)]
+pub struct Captured {
+    device: Device,
+    tape: Tape,
+    inputs: Vec<View>,
+    outputs: Vec<View>,
+    /// Held from the copies of inputs to those of outputs.
+    turn: Mutex<()>,
+    replayed: AtomicBool,
+}
+
+impl Device {
+    /// Captures what `f` computes, to be repeated with other inputs of the same shapes and dtypes.
+    ///
+    /// `f` is called once, with tensors like `inputs`, whose values are not looked at; what it returns are the outputs.
+    /// Nothing runs until [`Captured::replay`]. Tensors from before may be used within (weights, say): their values are
+    /// those of the capture, for ever. Reads and uploads are errors within it, and so is the use of a tensor made within
+    /// it afterwards. Random numbers and everything else that the host decides are decided once.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let weight = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
+    /// let like = Tensor::from_slice(&device, &[0.0f32, 0.0], [1, 2])?;
+    /// let layer = device.capture(&[&like], |inputs| Ok(vec![inputs[0].matmul(&weight)?.relu()?]))?;
+    /// for (input, output) in [([1.0f32, 0.0], [1.0f32, 2.0]), ([0.0, -1.0], [0.0, 0.0])] {
+    ///     let results = layer.run(&[&Tensor::from_slice(&device, &input, [1, 2])?])?;
+    ///     assert_eq!(results[0].to_vec_blocking::<f32>()?, output);
+    /// }
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `f` returns; if `inputs` are not of this device; if this thread is capturing already.
+    pub fn capture(
+        &self,
+        inputs: &[&Tensor],
+        f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>, Error>,
+    ) -> Result<Captured, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        for input in inputs {
+            self.check_same(input)?;
+        }
+        let Some(scope) = self.executor().pipelines().tape_thread() else {
+            return Err(Error::argument(OP, "this thread is in a capture already"));
+        };
+        let within = Within::enter(NEXT.fetch_add(1, Ordering::Relaxed));
+        let views = inputs
+            .iter()
+            .map(|input| self.alloc(OP, input.shape(), input.dtype()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let given: Vec<Tensor> = views
+            .iter()
+            .map(|view| Tensor::from_view(self, view.clone()))
+            .collect();
+        let results = f(&given)?;
+        for result in &results {
+            self.check_same(result)?;
+        }
+        Tensor::evaluate_all(&results.iter().collect::<Vec<_>>())?;
+        let outputs = results
+            .iter()
+            .map(|result| result.view().cloned())
+            .collect::<Result<Vec<_>, _>>()?;
+        // Held until here: what has another handle is not written over.
+        drop(given);
+        let tape = scope.finish();
+        drop(within);
+        Ok(Captured {
+            device: self.clone(),
+            tape,
+            inputs: views,
+            outputs,
+            turn: Mutex::new(()),
+            replayed: AtomicBool::new(false),
+        })
+    }
+
+    fn check_same(&self, tensor: &Tensor) -> Result<(), Error> {
+        if self.same(tensor.device()) {
+            return Ok(());
+        }
+        let text = format!(
+            "all tensors must be on the device that captures, `{}`: one is on `{}`, opened separately",
+            self.name(),
+            tensor.device().name()
+        );
+        Err(Error::argument(OP, text))
+    }
+}
+
+impl Captured {
+    /// Records the computation again, with `inputs` in the places of those it was captured with.
+    ///
+    /// # Errors
+    /// If inputs differ in number, shape, dtype or device from those of the capture, within a capture, or if the device
+    /// is lost.
+    pub fn replay(&self, inputs: &[&Tensor]) -> Result<(), Error> {
+        self.check(inputs)?;
+        let turn = self.turn.lock();
+        let recorded = self.record(inputs);
+        drop(turn);
+        recorded
+    }
+
+    /// [`Captured::replay`] and every [`Captured::output`] of exactly this replay, also while other threads replay.
+    ///
+    /// # Errors
+    /// As [`Captured::replay`], or if the device has no memory.
+    pub fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        self.check(inputs)?;
+        let turn = self.turn.lock();
+        self.record(inputs)?;
+        let outputs = self.outputs.iter().map(|output| self.copied(output));
+        let outputs = outputs.collect();
+        drop(turn);
+        outputs
+    }
+
+    /// A copy of an output as the last replay left it.
+    ///
+    /// # Errors
+    /// If there is no such output, nothing was replayed yet, or the device has no memory.
+    pub fn output(&self, index: usize) -> Result<Tensor, Error> {
+        let Some(output) = self.outputs.get(index) else {
+            let text = format!(
+                "there must be an output {index}: there are {}",
+                self.outputs.len()
+            );
+            return Err(Error::argument("output", text));
+        };
+        if !self.replayed.load(Ordering::Acquire) {
+            return Err(Error::argument(
+                "output",
+                "the capture must be replayed before",
+            ));
+        }
+        let turn = self.turn.lock();
+        let copy = self.copied(output);
+        drop(turn);
+        copy
+    }
+
+    /// The number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Shapes and dtypes of the inputs.
+    pub fn inputs(&self) -> impl Iterator<Item = (&Shape, DType)> {
+        self.inputs.iter().map(|input| (input.shape(), input.dtype))
+    }
+
+    /// Dispatches of a replay, without those that copy the inputs.
+    pub fn dispatches(&self) -> usize {
+        self.tape.len()
+    }
+
+    fn check(&self, inputs: &[&Tensor]) -> Result<(), Error> {
+        const OP: &str = "replay";
+        if self.device.executor().is_capturing() {
+            return Err(Error::argument(OP, "a replay cannot be captured"));
+        }
+        if inputs.len() != self.inputs.len() {
+            let (expected, got) = (self.inputs.len(), inputs.len());
+            let text =
+                format!("the number of inputs must be that of the capture, {expected}: got {got}");
+            return Err(Error::argument(OP, text));
+        }
+        for (index, (new, old)) in inputs.iter().zip(&self.inputs).enumerate() {
+            if new.shape() != old.shape() {
+                let (expected, got) = (old.shape(), new.shape());
+                let text = format!("input {index} must have the shape {expected}: got {got}");
+                return Err(Error::shape(OP, text));
+            }
+            if new.dtype() != old.dtype {
+                let text = format!("input {index} must be {}: got {}", old.dtype, new.dtype());
+                return Err(Error::dtype(OP, text));
+            }
+            self.device.check_same(new)?;
+            // Computed here, where nothing is held: another capture's turn may be needed for it.
+            new.view()?;
+        }
+        Ok(())
+    }
+
+    fn record(&self, inputs: &[&Tensor]) -> Result<(), Error> {
+        const OP: &str = "replay";
+        let fail = |error| Error::from_kernel(OP, error);
+        for (new, place) in inputs.iter().zip(&self.inputs) {
+            // The completion is not needed: the tape is ordered behind it.
+            let _copied = self
+                .device
+                .executor()
+                .copy(new.view()?, place)
+                .map_err(fail)?;
+        }
+        self.tape.replay().map_err(|error| fail(error.into()))?;
+        self.replayed.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn copied(&self, output: &View) -> Result<Tensor, Error> {
+        Tensor::produce(
+            &self.device,
+            "output",
+            *output.shape(),
+            output.dtype,
+            |executor, out| executor.copy(output, out),
+        )
+    }
+}
