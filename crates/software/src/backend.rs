@@ -6,6 +6,7 @@
 
 mod adapter;
 mod buffer;
+mod checked;
 mod command;
 mod device;
 mod encoder;
@@ -27,6 +28,7 @@ mod state;
 
 pub use adapter::{OpenError, Software};
 pub use print::{DebugPrint, DebugPrints, take_debug_prints};
+pub use checked::{is_checked, mark_undefined, name_lines};
 
 use crate::profile::Profile;
 

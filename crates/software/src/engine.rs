@@ -12,6 +12,7 @@
 //! zero or a clamped element, out-of-bounds writes are dropped. Results do not depend on the number
 //! of threads: a program that can see the order of workgroups through atomics runs on one.
 
+mod check;
 mod exec;
 mod ir;
 mod layout;
@@ -19,6 +20,7 @@ mod lower;
 mod pass;
 mod print;
 mod scalar;
+mod shadow;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -27,9 +29,11 @@ use std::collections::HashMap;
 
 pub(crate) use print::Line;
 pub use print::Value;
+pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use storage::Storage;
 
 use crate::profile::Profile;
+use crate::sanitize::Kind;
 
 /// A construct that the engine does not run, found when a pipeline is made.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -81,7 +85,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Compiles `entry` of a validated module.
+    /// Compiles `entry` of a validated module. `zeroed`: workgroup memory is to start as zero.
     pub(crate) fn compile(
         module: &naga::Module,
         info: &naga::valid::ModuleInfo,
@@ -89,6 +93,7 @@ impl Program {
         entry: &str,
         constants: &HashMap<String, f64>,
         profile: &Profile,
+        zeroed: bool,
     ) -> Result<Self, CompileError> {
         let overridden = naga::back::pipeline_constants::process_overrides(
             module,
@@ -102,6 +107,7 @@ impl Program {
             message: error.to_string(),
         })?;
         let mut code = lower::lower(&module, &info, source, entry, profile)?;
+        code.zeroed = zeroed;
         pass::optimise(&mut code);
         Ok(Self { code })
     }
@@ -125,6 +131,68 @@ impl Program {
         workgroups: [u32; 3],
         limits: &RunLimits,
     ) -> Result<(), Trap> {
-        exec::run(&self.code, bindings, immediates, workgroups, limits)
+        exec::run(&self.code, bindings, immediates, workgroups, limits, None)
+    }
+
+    /// [`Program::run`] under a sanitizer.
+    pub(crate) fn run_checked(
+        &self,
+        bindings: &[Bound<'_>],
+        immediates: &[u8],
+        workgroups: [u32; 3],
+        limits: &RunLimits,
+        watch: &Watch,
+    ) -> Result<(), Trap> {
+        if watch.checks.aliasing {
+            self.find_aliases(bindings, watch);
+        }
+        exec::run(
+            &self.code,
+            bindings,
+            immediates,
+            workgroups,
+            limits,
+            Some(watch),
+        )
+    }
+
+    /// Reports bindings that overlap, one of which the program writes.
+    fn find_aliases(&self, bindings: &[Bound<'_>], watch: &Watch) {
+        let pairs = self.code.bindings.iter().zip(&self.code.variables);
+        let used: Vec<_> = pairs
+            .filter_map(|((group, binding), variable)| {
+                let bound = bindings
+                    .iter()
+                    .find(|b| b.group == *group && b.binding == *binding)?;
+                Some((bound, variable))
+            })
+            .collect();
+        for (i, (a, first)) in used.iter().enumerate() {
+            for (b, second) in used.iter().skip(i + 1) {
+                let (start, end) = (
+                    a.offset.max(b.offset),
+                    (a.offset + a.bytes).min(b.offset + b.bytes),
+                );
+                let apart = !std::ptr::eq(a.storage, b.storage) || start >= end;
+                if apart || !(first.written || second.written) {
+                    continue;
+                }
+                let (kind, line) = (Kind::Aliasing, second.line);
+                watch.find(kind, line, || Raw {
+                    kind,
+                    line,
+                    party: None,
+                    other: None,
+                    message: format!(
+                        "{} and {} (line {}) share {} bytes of a buffer",
+                        second.name,
+                        first.name,
+                        first.line,
+                        end - start
+                    ),
+                    count: 1,
+                });
+            }
+        }
     }
 }

@@ -15,7 +15,15 @@
 mod backend;
 mod engine;
 mod profile;
+mod sanitize;
 
-pub use backend::{DebugPrint, DebugPrints, OpenError, Software, adapter, open, take_debug_prints};
+pub use backend::{
+    DebugPrint, DebugPrints, OpenError, Software, adapter, is_checked, mark_undefined, name_lines,
+    open, take_debug_prints,
+};
 pub use engine::Value;
 pub use profile::Profile;
+pub use sanitize::{
+    Checks, Finding, Invocation, Kind, ListError, Opened, Report, Sanitizer, Side, Suppression,
+    Suppressions, Target, UnknownKind, assert_clean, sanitize, sanitize_with,
+};

@@ -9,6 +9,8 @@
 use wgpu::CooperativeMatrixProperties;
 use wgpu::CooperativeScalarType::{self, F16, F32};
 
+use crate::sanitize::Sanitizer;
+
 /// Limits, features and faults of a software device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,6 +36,8 @@ pub struct Profile {
     pub echo_prints: bool,
     /// Steps after which a dispatch is stopped with an internal error. `None`: never.
     pub steps: Option<u64>,
+    /// Kernels run in a checked form, and what is wrong goes here. `None`: unchecked and fast.
+    pub sanitizer: Option<Sanitizer>,
 }
 
 const GIB: u64 = 1 << 30;
@@ -63,6 +67,7 @@ impl Profile {
             threads: 0,
             echo_prints: false,
             steps: None,
+            sanitizer: None,
         }
     }
 

@@ -9,7 +9,8 @@ use super::object::ObjectError;
 use super::pipeline::PipelineData;
 use super::query::QueryData;
 use super::state::State;
-use crate::engine::{Bound, RunLimits, Storage, Trap};
+use crate::engine::{Bound, RunLimits, Storage, Trap, Watch};
+use crate::sanitize::Text;
 
 /// A part of a buffer bound for one dispatch.
 #[derive(Clone)]
@@ -51,6 +52,11 @@ pub(super) enum Command {
         buffer: Arc<BufferData>,
         offset: u64,
         bytes: u64,
+    },
+    /// Nobody has written these bytes.
+    Undefine {
+        buffer: Arc<BufferData>,
+        range: Range<u64>,
     },
     Dispatch(Dispatch),
     Timestamp {
@@ -96,6 +102,8 @@ impl Command {
                 f(target)
             }
             Self::Clear { buffer, .. } => f(buffer),
+            // No use of the buffer: it may be mapped or gone by then.
+            Self::Undefine { .. } => Ok(()),
             Self::Resolve { target, .. } => f(target),
             Self::Timestamp { .. } => Ok(()),
             Self::Dispatch(dispatch) => {
@@ -137,6 +145,12 @@ impl Command {
                 offset,
                 bytes,
             } => buffer.storage()?.fill(*offset, *bytes, 0),
+            Self::Undefine { buffer, range } => {
+                if let Ok(storage) = buffer.storage() {
+                    let bytes = range.end.saturating_sub(range.start);
+                    storage.mark_undefined(range.start, bytes, buffer.bytes);
+                }
+            }
             Self::Dispatch(dispatch) => dispatch.run(state)?,
             Self::Timestamp { set, index } => set.stamp(*index),
             Self::Resolve {
@@ -200,14 +214,36 @@ impl Dispatch {
             threads: state.profile.threads,
             steps: state.profile.steps,
         };
-        let outcome = self
-            .pipeline
-            .program
-            .run(&bound, &self.immediates, workgroups, &limits);
+        let outcome = self.execute(state, &bound, workgroups, &limits);
         state.collect_prints(&self.pipeline.label, &self.pipeline.program);
         outcome.map_err(|source| RunError::Stopped {
             kernel: self.pipeline.label.clone(),
             source,
         })
+    }
+
+    fn execute(
+        &self,
+        state: &State,
+        bound: &[Bound<'_>],
+        workgroups: [u32; 3],
+        limits: &RunLimits,
+    ) -> Result<(), Trap> {
+        let PipelineData { program, label, .. } = &*self.pipeline;
+        let (Some(sanitizer), Some(module)) = (&state.profile.sanitizer, &self.pipeline.module)
+        else {
+            return program.run(bound, &self.immediates, workgroups, limits);
+        };
+        let number = u32::try_from(state.next_id() % u64::from(u32::MAX)).unwrap_or(0);
+        let watch = Watch::new(sanitizer.checks(), number + 1);
+        let outcome = program.run_checked(bound, &self.immediates, workgroups, limits, &watch);
+        let text = Text {
+            source: &module.source,
+            parts: module.parts.get().map_or(&[], Vec::as_slice),
+            label: &module.label,
+        };
+        sanitizer.add(label, &text, watch.into_found());
+        sanitizer.ran(label);
+        outcome
     }
 }

@@ -42,6 +42,10 @@ impl Device {
         }
     }
 
+    pub(super) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
     /// A device whose buffers only serve to make wgpu refuse a mapped range.
     pub(super) fn probing() -> Self {
         let profile = Profile::webgpu_default();

@@ -104,6 +104,8 @@ pub(super) struct PipelineData {
     /// Bytes that the shader needs at each group and binding.
     pub(super) needs: Vec<(u32, u32, u64)>,
     pub(super) immediates: ImmediateSlots,
+    /// The text, for a sanitizer's findings.
+    pub(super) module: Option<Arc<ModuleData>>,
 }
 
 /// wgpu's handle.
@@ -198,6 +200,7 @@ fn build(
         &entry,
         &constants,
         &state.profile,
+        desc.compilation_options.zero_initialize_workgroup_memory,
     )?;
     let needs = interface.resources.iter();
     Ok(PipelineData {
@@ -208,6 +211,11 @@ fn build(
             .map(|resource| (resource.group, resource.binding, resource.bytes))
             .collect(),
         immediates: interface.immediates,
+        module: state
+            .profile
+            .sanitizer
+            .is_some()
+            .then(|| Arc::clone(shader)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::ready;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use naga::valid::{ModuleInfo, ValidationFlags};
 use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
@@ -36,6 +36,9 @@ pub(super) struct ModuleData {
     pub(super) module: naga::Module,
     pub(super) info: ModuleInfo,
     pub(super) source: String,
+    pub(super) label: String,
+    /// The files that the text is made of, with their lines.
+    pub(super) parts: OnceLock<Vec<(String, u32)>>,
 }
 
 /// wgpu's handle.
@@ -152,6 +155,8 @@ fn compile(
         module,
         info,
         source,
+        label: label.to_owned(),
+        parts: OnceLock::new(),
     })
 }
 

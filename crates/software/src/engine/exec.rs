@@ -6,6 +6,7 @@
 //! workgroups through atomics run on one thread.
 
 mod atomic;
+mod check;
 mod control;
 mod lanes;
 mod machine;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::check::Watch;
 use super::ir::Code;
 use super::{Bound, RunLimits, Storage, Trap};
 use machine::Machine;
@@ -32,6 +34,8 @@ const ALONE: Duration = Duration::from_micros(150);
 struct Buffer<'a> {
     storage: &'a Storage,
     words: &'a [std::sync::atomic::AtomicU32],
+    /// Byte of the storage where the words begin.
+    start: u64,
 }
 
 /// What the threads of a run share.
@@ -46,6 +50,7 @@ struct Shared<'a> {
     steps: AtomicU64,
     stop: AtomicBool,
     trap: Mutex<Option<(u64, Trap)>>,
+    watch: Option<&'a Watch>,
 }
 
 /// Runs a program.
@@ -55,6 +60,7 @@ pub(super) fn run(
     immediates: &[u8],
     workgroups: [u32; 3],
     limits: &RunLimits,
+    watch: Option<&Watch>,
 ) -> Result<(), Trap> {
     let mut buffers = Vec::with_capacity(code.bindings.len());
     for (group, binding) in &code.bindings {
@@ -74,6 +80,7 @@ pub(super) fn run(
         buffers.push(Buffer {
             storage: bound.storage,
             words,
+            start: bound.offset,
         });
     }
     let immediates = immediates.chunks(4).map(|bytes| {
@@ -96,6 +103,7 @@ pub(super) fn run(
         steps: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         trap: Mutex::new(None),
+        watch,
     };
     if total == 0 {
         return Ok(());
@@ -104,7 +112,8 @@ pub(super) fn run(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
     };
-    let helpers = if code.ordered || total == 1 {
+    // What a checked run finds depends on the order of workgroups: it has one thread.
+    let helpers = if code.ordered || code.checked || total == 1 {
         0
     } else {
         threads - 1

@@ -13,6 +13,7 @@ mod uses;
 pub(super) use uses::Use;
 
 use super::print::Prints;
+use super::check::{Check, Site, Variable};
 use super::scalar::{Bin, Fun, Tri, Un};
 
 /// A virtual register, later a place.
@@ -228,6 +229,8 @@ pub(super) enum Op {
         site: u32,
         v: Vec<Reg>,
     },
+    /// Only in programs for a sanitizer.
+    Check(Box<Check>),
     If {
         c: Reg,
         then: Block,
@@ -320,6 +323,15 @@ pub(super) struct Code {
     /// The order in which workgroups run can show in results.
     pub(super) ordered: bool,
     pub(super) prints: Prints,
+    /// It has checks.
+    pub(super) checked: bool,
+    /// Checks look at memory in parts of two bytes.
+    pub(super) halves: bool,
+    /// Workgroup memory starts as zero as far as the program may know.
+    pub(super) zeroed: bool,
+    pub(super) sites: Vec<Site>,
+    /// By binding.
+    pub(super) variables: Vec<Variable>,
 }
 
 impl Code {

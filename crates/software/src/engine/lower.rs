@@ -9,6 +9,7 @@ mod access;
 mod arith;
 mod build;
 mod call;
+mod check;
 mod control;
 mod expression;
 mod math;
@@ -20,13 +21,15 @@ mod vector;
 
 use std::collections::HashMap;
 
-use naga::valid::{FunctionInfo, ModuleInfo};
+use naga::valid::{FunctionInfo, GlobalUse, ModuleInfo};
 use naga::{AddressSpace, Expression, Function, Handle, Module, Span, TypeInner};
 
 use super::CompileError;
+use super::check::{Site, Variable};
 use super::ir::{Block, Code, Input, Op, Reg, Space};
 use super::layout::{Layout, Types, is_supported};
 use crate::profile::Profile;
+use crate::sanitize::Checks;
 use pointer::{Pointer, Root};
 
 pub(super) type Result<T> = std::result::Result<T, CompileError>;
@@ -103,6 +106,11 @@ struct Lower<'a> {
     /// Loops and scopes around the current place.
     depth: u32,
     ops: usize,
+    /// What a sanitizer wants checked.
+    checks: Option<Checks>,
+    sites: HashMap<Site, u32>,
+    /// Where each line of the text starts.
+    lines: Vec<usize>,
 }
 
 /// Lowers entry point `entry` of a module without overrides.
@@ -143,6 +151,12 @@ pub(super) fn lower(
         calls: 0,
         depth: 0,
         ops: 0,
+        checks: profile
+            .sanitizer
+            .as_ref()
+            .map(|sanitizer| sanitizer.checks()),
+        sites: HashMap::new(),
+        lines: source.match_indices('\n').map(|(at, _)| at).collect(),
     };
     let invocations = lower
         .code
@@ -154,6 +168,7 @@ pub(super) fn lower(
         return lower.refuse("@workgroup_size", "it must be from 1 to 65536 invocations");
     }
     lower.entry()?;
+    lower.code.checked = lower.checks.is_some();
     let mut code = lower.code;
     code.block = lower.blocks.pop().unwrap_or_default();
     code.inputs = lower
@@ -192,6 +207,11 @@ impl<'a> Lower<'a> {
                     };
                     let index = self.code.bindings.len() as u32;
                     self.code.bindings.push((binding.group, binding.binding));
+                    self.code.variables.push(Variable {
+                        name: variable.name.clone().unwrap_or_default(),
+                        line: self.line(),
+                        written: self.frame.info[handle].contains(GlobalUse::WRITE),
+                    });
                     Root::Memory {
                         space: Space::Binding(index),
                         layout: Layout::Host,
@@ -276,7 +296,8 @@ impl<'a> Lower<'a> {
             range.start <= self.source.len() && self.source.is_char_boundary(range.start)
         });
         if self.span.is_defined() && inside {
-            self.span.location(self.source).line_number
+            let start = self.span.to_range().map_or(0, |range| range.start);
+            self.lines.partition_point(|end| *end < start) as u32 + 1
         } else {
             0
         }

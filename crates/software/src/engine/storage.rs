@@ -3,9 +3,12 @@
 //! Every access is a relaxed atomic of one word, so a race in a kernel gives some written value and
 //! never undefined behaviour, without `unsafe`. 64-bit atomics of kernels take a lock.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
+
+use super::shadow::Shadow;
 
 /// Zeroed memory.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(crate) struct Storage {
     bytes: u64,
     /// Held during read-modify-write of two words.
     pub(super) wide: Mutex<()>,
+    /// What a sanitizer remembers, once one has looked.
+    shadow: OnceLock<Mutex<Shadow>>,
 }
 
 impl Storage {
@@ -27,7 +32,28 @@ impl Storage {
             words: words.into_boxed_slice(),
             bytes,
             wide: Mutex::new(()),
+            shadow: OnceLock::new(),
         })
+    }
+
+    /// What a sanitizer remembers of it.
+    pub(super) fn shadow(&self) -> &Mutex<Shadow> {
+        self.shadow.get_or_init(Mutex::default)
+    }
+
+    /// Marks bytes as written by nobody, and those behind them, up to `end`, as written.
+    pub(crate) fn mark_undefined(&self, offset: u64, bytes: u64, end: u64) {
+        let mut shadow = self.shadow().lock();
+        shadow.mark(offset, bytes, true);
+        let from = offset.saturating_add(bytes);
+        shadow.mark(from, end.saturating_sub(from), false);
+    }
+
+    /// Bytes have been written from outside.
+    fn defined(&self, offset: u64, bytes: u64) {
+        if let Some(shadow) = self.shadow.get() {
+            shadow.lock().mark(offset, bytes, false);
+        }
     }
 
     /// Its size.
@@ -87,6 +113,7 @@ impl Storage {
 
     /// Writes `from` at `offset`; what lies beyond the end is dropped.
     pub(crate) fn write(&self, offset: u64, from: &[u8]) {
+        self.defined(offset, from.len() as u64);
         let mut at = offset;
         let mut rest = from;
         while !at.is_multiple_of(4) {
@@ -118,6 +145,11 @@ impl Storage {
     /// Copies `bytes` bytes from `source` (which may be `self`, not overlapping); offsets and size
     /// that are multiples of 4 go word by word.
     pub(crate) fn copy(&self, source: &Self, from: u64, to: u64, bytes: u64) {
+        if self.shadow.get().is_some() || source.shadow.get().is_some() {
+            // One lock at a time: the two may be one.
+            let bits = source.shadow().lock().bits();
+            self.shadow().lock().copy(&bits, from, to, bytes);
+        }
         if from.is_multiple_of(4) && to.is_multiple_of(4) && bytes.is_multiple_of(4) {
             let pairs = self.words(to, bytes).iter().zip(source.words(from, bytes));
             for (to, from) in pairs {
@@ -132,6 +164,7 @@ impl Storage {
 
     /// Sets `bytes` bytes from `offset` on to `value`.
     pub(crate) fn fill(&self, offset: u64, bytes: u64, value: u8) {
+        self.defined(offset, bytes);
         let end = offset.saturating_add(bytes).min(self.bytes);
         let mut at = offset;
         while !at.is_multiple_of(4) && at < end {

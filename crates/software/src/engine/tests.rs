@@ -39,7 +39,7 @@ pub(super) fn compile_for(
         .map(|(k, v)| ((*k).to_owned(), *v))
         .collect();
     let entry = module.entry_points[0].name.clone();
-    Program::compile(&module, &info, source, &entry, &constants, profile)
+    Program::compile(&module, &info, source, &entry, &constants, profile, true)
 }
 
 pub(super) fn compile(source: &str) -> Program {

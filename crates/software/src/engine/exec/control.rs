@@ -35,6 +35,7 @@ impl Machine<'_> {
                 Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
                 Op::Matrix(matrix) => self.matrix(matrix),
                 Op::Print { site, v } => self.print(*site, v),
+                Op::Check(check) => self.check(check),
                 Op::If { c, then, other } => {
                     match self.place(*c) {
                         Place::Uniform(0) => self.run(other),

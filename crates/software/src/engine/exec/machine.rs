@@ -7,6 +7,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Shared;
+use super::check::Checker;
 use crate::engine::Trap;
 use crate::engine::ir::{Code, Input, Reg};
 
@@ -58,6 +59,8 @@ pub(super) struct Machine<'a> {
     steps: u64,
     /// Line where it was stopped.
     pub(super) stopped: Option<u32>,
+    /// Only in a checked run.
+    pub(super) checker: Option<Box<Checker<'a>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -87,7 +90,13 @@ impl<'a> Machine<'a> {
             group: [0; 3],
             steps: 0,
             stopped: None,
+            checker: None,
         };
+        if let Some(watch) = shared.watch.filter(|_| code.checked) {
+            let subgroups = code.invocations().div_ceil(code.subgroup as usize);
+            let checker = Checker::new(watch, machine.workgroup.len(), subgroups);
+            machine.checker = Some(Box::new(checker));
+        }
         for mask in machine.full.iter_mut().flatten().take(code.invocations()) {
             *mask = !0;
         }
@@ -207,6 +216,9 @@ impl<'a> Machine<'a> {
         self.all = code.invocations().is_multiple_of(LANES);
         self.workgroup.fill(0);
         self.stopped = None;
+        if let Some(checker) = &mut self.checker {
+            checker.enter(number, id);
+        }
         self.count(code.block.len() as u64, 0);
         if self.stopped.is_none() {
             self.run(&code.block);

@@ -87,7 +87,13 @@ impl Machine<'_> {
     }
 
     /// Byte addresses of elements in rows, from the pointer and stride of one lane.
-    fn elements(&self, at: &Addr, stride: Reg, shape: &MatrixShape, lane: usize) -> Vec<u32> {
+    pub(super) fn elements(
+        &self,
+        at: &Addr,
+        stride: Reg,
+        shape: &MatrixShape,
+        lane: usize,
+    ) -> Vec<u32> {
         let first = u64::from(self.address(&self.find(at), lane));
         let step = u64::from(self.word(self.place(stride), lane)) * u64::from(shape.unit);
         let element = u64::from(shape.element);

@@ -18,6 +18,16 @@ pub(super) struct Found {
     stride: u32,
 }
 
+impl Found {
+    /// Whether it is one address for the workgroup.
+    pub(super) fn is_uniform(&self) -> bool {
+        matches!(
+            (self.base, self.index),
+            (Place::Uniform(_), Place::Uniform(_))
+        )
+    }
+}
+
 impl Machine<'_> {
     pub(super) fn find(&self, at: &Addr) -> Found {
         let base = at.base.map_or(Place::Uniform(0), |base| self.place(base));
@@ -70,13 +80,6 @@ impl Machine<'_> {
         scale(index, found.len, found.stride, base).saturating_add(found.offset)
     }
 
-    fn is_uniform(found: &Found) -> bool {
-        matches!(
-            (found.base, found.index),
-            (Place::Uniform(_), Place::Uniform(_))
-        )
-    }
-
     pub(super) fn buffer(&self, binding: u32) -> &[AtomicU32] {
         self.shared
             .buffers
@@ -111,7 +114,7 @@ impl Machine<'_> {
         if half {
             return self.load_half(words, d, found);
         }
-        if Self::is_uniform(found) {
+        if found.is_uniform() {
             let start = self.address(found, 0) as usize / 4;
             let inside = start + d.len() <= words.count();
             for (i, reg) in d.iter().enumerate() {
@@ -245,7 +248,7 @@ impl Machine<'_> {
             return;
         }
         let len = v.len().min(4);
-        if Self::is_uniform(found) {
+        if found.is_uniform() {
             // All write to one place: the last active lane wins.
             let lanes = (self.from * LANES..self.to * LANES).rev();
             let Some(lane) = lanes.into_iter().find(|lane| self.is_active(*lane)) else {

@@ -1,6 +1,7 @@
 //! Which registers and blocks operations have.
 
-use super::{Addr, Block, Matrix, Op, Reg};
+use super::{Addr, Block, Matrix, Op, Reg, Scaled};
+use crate::engine::check::What;
 
 /// How an operation uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,12 @@ macro_rules! visit {
         fn addr(at: &$($m)? Addr, f: &mut dyn FnMut(&$($m)? Reg, Use)) {
             if let Some(base) = &$($m)? at.base { f(base, Use::Read); }
             if let Some(s) = &$($m)? at.scaled {
+                f(&$($m)? s.index, Use::Read);
+                f(&$($m)? s.len, Use::Read);
+            }
+        }
+        fn steps(trail: &$($m)? Vec<Scaled>, f: &mut dyn FnMut(&$($m)? Reg, Use)) {
+            for s in trail {
                 f(&$($m)? s.index, Use::Read);
                 f(&$($m)? s.len, Use::Read);
             }
@@ -72,6 +79,24 @@ macro_rules! visit {
                     for r in c { f(r, Use::Read); }
                     for r in d { f(r, Use::Write); }
                 }
+            },
+            Op::Check(check) => match &$($m)? check.what {
+                What::Memory { at, trail, v, .. } => {
+                    addr(at, f); steps(trail, f);
+                    for r in v { f(r, Use::Read); }
+                }
+                What::Matrix { at, trail, stride, .. } => {
+                    addr(at, f); steps(trail, f); f(stride, Use::Read);
+                }
+                What::Index { index, .. } => f(index, Use::Read),
+                What::Barrier { .. } | What::Subgroup => {}
+                What::SameAddress { at } => addr(at, f),
+                What::Divide { a, b, .. } | What::Result { d: a, a: b, .. } => {
+                    for r in a { f(r, Use::Read); }
+                    for r in b { f(r, Use::Read); }
+                }
+                What::Shift { b, .. } => f(b, Use::Read),
+                What::Convert { a, .. } => for r in a { f(r, Use::Read); },
             },
             Op::If { c, .. } | Op::BreakIf { c, .. } => f(c, Use::Read),
             Op::Print { v, .. } => for r in v { f(r, Use::Read); },

@@ -1,5 +1,6 @@
 //! Loads and stores through pointers.
 
+use super::check::{READ, WRITE};
 use super::pointer::{Pointer, Root};
 use super::{Lower, Result};
 use crate::engine::ir::{Input, Op, Reg, Space};
@@ -48,6 +49,7 @@ impl Lower<'_> {
         if let Root::Registers(regs) = &pointer.root {
             let len = self.words(&pointer.ty)?;
             if pointer.is_dynamic() {
+                self.check_registers(pointer)?;
                 let (lists, index) = self.candidates(pointer, len)?;
                 let mut out = Vec::with_capacity(len);
                 for from in lists {
@@ -79,6 +81,7 @@ impl Lower<'_> {
         for (offset, words, half) in pieces(&leaves, pointer.layout()) {
             let d: Vec<Reg> = (0..words).map(|_| self.register()).collect();
             let at = self.address(pointer, offset)?;
+            self.check_memory(pointer, (&at, words, half), leaves.first(), READ, &[])?;
             self.emit(Op::Load {
                 d: d.clone(),
                 at,
@@ -114,6 +117,7 @@ impl Lower<'_> {
     pub(super) fn store(&mut self, pointer: &Pointer, value: &[Reg]) -> Result<()> {
         if let Root::Registers(regs) = &pointer.root {
             if pointer.is_dynamic() {
+                self.check_registers(pointer)?;
                 let (lists, index) = self.candidates(pointer, value.len())?;
                 for (into, v) in lists.into_iter().zip(value) {
                     self.emit(Op::Put {
@@ -147,6 +151,7 @@ impl Lower<'_> {
             let (now, later) = rest.split_at_checked(words).unwrap_or((rest, &[]));
             rest = later;
             let at = self.address(pointer, offset)?;
+            self.check_memory(pointer, (&at, words, half), leaves.first(), WRITE, now)?;
             self.emit(Op::Store {
                 v: now.to_vec(),
                 at,

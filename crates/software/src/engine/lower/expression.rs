@@ -19,6 +19,7 @@ impl Lower<'_> {
             self.span = span;
         }
         let value = self.expression(handle)?;
+        self.check_expression(handle, &value)?;
         self.span = outer;
         self.set(handle, value.clone());
         Ok(value)
@@ -246,6 +247,9 @@ impl Lower<'_> {
                 let index = (index as usize).min(count.saturating_sub(1));
                 out.extend(from.get(index));
                 continue;
+            }
+            if word == 0 {
+                self.check_index(index, count)?;
             }
             let d = self.register();
             self.emit(Op::Pick { d, from, index })?;

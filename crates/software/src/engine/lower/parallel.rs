@@ -54,6 +54,8 @@ impl Lower<'_> {
             None => Vec::new(),
         };
         let at = self.address(&pointer, 0)?;
+        let used = result.is_some_and(|result| self.frame.info[result].ref_count > 0);
+        self.check_atomic(&pointer, &at, scalar, rmw, used, &v)?;
         self.emit(Op::Atomic {
             rmw,
             d: d.clone(),
@@ -69,6 +71,7 @@ impl Lower<'_> {
 
     fn subgroup(&mut self, sub: Sub, a: Vec<Reg>, results: usize) -> Result<Vec<Reg>> {
         let d: Vec<Reg> = (0..results).map(|_| self.register()).collect();
+        self.check_subgroup("subgroup operation")?;
         self.emit(Op::Subgroup {
             sub,
             d: d.clone(),
@@ -215,6 +218,7 @@ impl Lower<'_> {
         let at = self.address(&pointer, 0)?;
         let stride = self.word(data.stride)?;
         let d: Vec<Reg> = (0..len).map(|_| self.register()).collect();
+        self.check_matrix(&pointer, &at, stride, &shape, false)?;
         self.emit(Op::Matrix(Box::new(Matrix::Load {
             d: d.clone(),
             at,
@@ -243,6 +247,7 @@ impl Lower<'_> {
         let pointer = self.pointer(data.pointer)?;
         let at = self.address(&pointer, 0)?;
         let stride = self.word(data.stride)?;
+        self.check_matrix(&pointer, &at, stride, &shape, true)?;
         self.emit(Op::Matrix(Box::new(Matrix::Store {
             v,
             at,
@@ -273,6 +278,7 @@ impl Lower<'_> {
         let half = self.scalar(self.inner(c))? == Scalar::F16;
         let (a, b, c) = (self.value(a)?, self.value(b)?, self.value(c)?);
         let d: Vec<Reg> = c.iter().map(|_| self.register()).collect();
+        self.check_subgroup("coopMultiplyAdd")?;
         let op = Matrix::MultiplyAdd {
             d: d.clone(),
             a,

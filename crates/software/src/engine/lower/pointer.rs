@@ -1,6 +1,6 @@
 //! Pointers: where a value lies, with constant and dynamic parts of its place.
 
-use naga::{Expression, Handle, TypeInner};
+use naga::{Expression, GlobalVariable, Handle, TypeInner};
 
 use super::{Argument, Lower, Result};
 use crate::engine::ir::{Addr, Input, Op, Reg, Scaled, Space};
@@ -30,6 +30,10 @@ pub(super) struct Pointer {
     pub(super) base: Option<Reg>,
     pub(super) scaled: Option<Scaled>,
     pub(super) ty: TypeInner,
+    /// The variable of the module that it points into.
+    pub(super) variable: Option<Handle<GlobalVariable>>,
+    /// Dynamic parts that are in the base by now; for checks only.
+    pub(super) trail: Vec<Scaled>,
 }
 
 /// Offsets from here on are out of bounds of any memory.
@@ -98,6 +102,8 @@ impl Lower<'_> {
                     base: None,
                     scaled: None,
                     ty: ty.clone(),
+                    variable: Some(variable),
+                    trail: Vec::new(),
                 }
             }
             Expression::LocalVariable(variable) => {
@@ -115,6 +121,8 @@ impl Lower<'_> {
                     base: None,
                     scaled: None,
                     ty: ty.clone(),
+                    variable: None,
+                    trail: Vec::new(),
                 }
             }
             Expression::FunctionArgument(index) => match self.frame.arguments.get(index as usize) {
@@ -253,6 +261,9 @@ impl Lower<'_> {
                 scaled: before,
             })?;
             pointer.base = Some(d);
+            if self.checks.is_some() {
+                pointer.trail.push(before);
+            }
         }
         Ok(())
     }

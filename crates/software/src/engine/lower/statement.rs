@@ -30,7 +30,8 @@ impl<'a> Lower<'a> {
                 break_if,
             } => self.repeat(body, continuing, *break_if),
             // All invocations run in lockstep: every write is seen by the operation after it.
-            Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => Ok(()),
+            Statement::ControlBarrier(barrier) => self.check_barrier(*barrier, "barrier"),
+            Statement::MemoryBarrier(_) => Ok(()),
             Statement::Store { pointer, value } => {
                 if let Some(variable) = self.printed(*pointer, *value) {
                     return self.print(variable, *value);
@@ -50,12 +51,14 @@ impl<'a> Lower<'a> {
             } => self.atomic(*pointer, fun, *value, *result),
             Statement::WorkGroupUniformLoad { pointer, result } => {
                 let pointer = self.pointer(*pointer)?;
+                self.check_uniform_load(&pointer)?;
                 let mut value = Vec::new();
                 for a in self.load(&pointer)? {
                     let d = self.register();
                     self.emit(Op::First { d, a })?;
                     value.push(d);
                 }
+                self.check_uniform_load_end()?;
                 self.set(*result, value);
                 Ok(())
             }

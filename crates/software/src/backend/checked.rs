@@ -1,0 +1,48 @@
+//! What the layers above tell a sanitizer. On any other device these calls do nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::buffer::Buffer;
+use super::command::Command;
+use super::device::Device;
+use super::encoder::CommandEncoder;
+use super::shader::ShaderModule;
+
+/// Whether kernels of this device run under a [`Sanitizer`](crate::Sanitizer).
+#[must_use]
+pub fn is_checked(device: &wgpu::Device) -> bool {
+    device
+        .as_custom::<Device>()
+        .is_some_and(|device| device.state().profile.sanitizer.is_some())
+}
+
+/// Records that the bytes of `range` hold nothing from here on, as in memory that a pool has just
+/// handed out: a kernel that reads them before they are written is a finding. The bytes behind
+/// them, to the buffer's end, are padding that anybody may read.
+pub fn mark_undefined(encoder: &wgpu::CommandEncoder, buffer: &wgpu::Buffer, range: Range<u64>) {
+    let (Some(encoder), Some(buffer)) = (
+        encoder.as_custom::<CommandEncoder>(),
+        buffer.as_custom::<Buffer>(),
+    ) else {
+        return;
+    };
+    if encoder.0.state.profile.sanitizer.is_some() {
+        encoder.0.record(Command::Undefine {
+            buffer: Arc::clone(&buffer.0),
+            range,
+        });
+    }
+}
+
+/// Says of which files, with how many lines each, a module's text is made, so that findings name
+/// them. The first call for a module counts.
+pub fn name_lines<'a>(module: &wgpu::ShaderModule, parts: impl Iterator<Item = (&'a str, u32)>) {
+    if let Some(data) = module
+        .as_custom::<ShaderModule>()
+        .and_then(ShaderModule::data)
+    {
+        let parts = parts.map(|(file, lines)| (file.to_owned(), lines));
+        let _ = data.parts.set(parts.collect());
+    }
+}

@@ -1,0 +1,296 @@
+//! What was found, for programs and for people.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::kind::Kind;
+use crate::engine::{Party, Raw};
+
+/// An invocation of a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// `workgroup_id`.
+    pub workgroup: [u32; 3],
+    /// `local_invocation_id`.
+    pub local: [u32; 3],
+}
+
+/// One of the two sides of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Side {
+    /// The WGSL file.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The text of that line.
+    pub code: String,
+    /// Who.
+    pub invocation: Invocation,
+    /// What it does there, with the values.
+    pub does: String,
+}
+
+/// Something wrong at one line of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What kind of wrong.
+    pub kind: Kind,
+    /// The pipeline's label.
+    pub kernel: String,
+    /// The WGSL file: a part of the source as the pipeline layer joined it, or the label of the
+    /// shader module.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The text of that line.
+    pub code: String,
+    /// What exactly, with values.
+    pub message: String,
+    /// Who did it, the first time.
+    pub by: Option<Side>,
+    /// The other side: of a race, or who does not reach a barrier.
+    pub other: Option<Side>,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+/// A shader's text and the files that it is made of.
+#[derive(Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) source: &'a str,
+    /// Names and counts of lines, in order.
+    pub(crate) parts: &'a [(String, u32)],
+    /// What the text is called where no part is.
+    pub(crate) label: &'a str,
+}
+
+impl Text<'_> {
+    /// The file of a line, the line in it, and its text.
+    fn locate(&self, line: u32) -> (String, u32, String) {
+        let index = (line as usize).checked_sub(1);
+        let code = index.and_then(|index| self.source.lines().nth(index));
+        let code = code.unwrap_or_default().trim().to_owned();
+        let mut rest = line;
+        for (file, lines) in self.parts {
+            if rest <= *lines {
+                return (file.clone(), rest, code);
+            }
+            rest -= lines;
+        }
+        (self.label.to_owned(), line, code)
+    }
+
+    fn side(&self, party: Party) -> Side {
+        let (file, line, code) = self.locate(party.line);
+        Side {
+            file,
+            line,
+            code,
+            invocation: Invocation {
+                workgroup: party.workgroup,
+                local: party.invocation,
+            },
+            does: party.does,
+        }
+    }
+}
+
+impl Finding {
+    pub(crate) fn new(kernel: &str, text: &Text<'_>, raw: Raw) -> Self {
+        let (file, line, code) = text.locate(raw.line);
+        Self {
+            kind: raw.kind,
+            kernel: kernel.to_owned(),
+            file,
+            line,
+            code,
+            message: raw.message,
+            by: raw.party.map(|party| text.side(party)),
+            other: raw.other.map(|party| text.side(party)),
+            count: raw.count,
+        }
+    }
+
+    fn key(&self) -> (&str, &str, u32, Kind) {
+        (&self.kernel, &self.file, self.line, self.kind)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            kernel,
+            file,
+            line,
+            code,
+            message,
+            ..
+        } = self;
+        writeln!(f, "{kind}: kernel {kernel}, {file}:{line}: {message}")?;
+        writeln!(f, "    {code}")?;
+        for side in self.by.iter().chain(&self.other) {
+            let Invocation { workgroup, local } = side.invocation;
+            write!(
+                f,
+                "    workgroup {workgroup:?} invocation {local:?} {}",
+                side.does
+            )?;
+            if (&side.file, side.line) != (file, *line) {
+                write!(f, " at {}:{}: {}", side.file, side.line, side.code)?;
+            }
+            writeln!(f)?;
+        }
+        let times = if self.count == 1 { "once" } else { "times" };
+        match self.count {
+            1 => writeln!(f, "    seen {times}"),
+            count => writeln!(f, "    seen {count} {times}"),
+        }
+    }
+}
+
+/// All findings: one per kind, kernel and line, in that order of kernel, file and line.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    findings: Vec<Finding>,
+    kernels: BTreeSet<String>,
+}
+
+impl Report {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The findings.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The labels of the kernels that ran.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().map(String::as_str)
+    }
+
+    /// The kinds that were found, each once.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<Kind> {
+        let kinds: BTreeSet<Kind> = self.findings.iter().map(|finding| finding.kind).collect();
+        kinds.into_iter().collect()
+    }
+
+    /// Adds what another run found.
+    pub fn merge(&mut self, other: Self) {
+        for finding in other.findings {
+            self.add(finding);
+        }
+        self.kernels.extend(other.kernels);
+    }
+
+    /// Removes the findings for which `f` is false.
+    pub fn retain(&mut self, f: impl FnMut(&Finding) -> bool) {
+        self.findings.retain(f);
+    }
+
+    pub(crate) fn add(&mut self, finding: Finding) {
+        match self
+            .findings
+            .binary_search_by(|known| known.key().cmp(&finding.key()))
+        {
+            Ok(at) => {
+                if let Some(known) = self.findings.get_mut(at) {
+                    known.count += finding.count;
+                }
+            }
+            Err(at) => self.findings.insert(at, finding),
+        }
+    }
+
+    pub(crate) fn ran(&mut self, kernel: &str) {
+        if !self.kernels.contains(kernel) {
+            self.kernels.insert(kernel.to_owned());
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            write!(f, "{finding}")?;
+        }
+        writeln!(
+            f,
+            "{} findings in {} kernels",
+            self.findings.len(),
+            self.kernels.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn raw(line: u32) -> Raw {
+        Raw {
+            kind: Kind::Shift,
+            line,
+            party: None,
+            other: None,
+            message: "a number of 32 bits by 33".to_owned(),
+            count: 2,
+        }
+    }
+
+    fn text(parts: &[(String, u32)]) -> Text<'_> {
+        Text {
+            source: "one\n  two\nthree\nfour\n",
+            parts,
+            label: "module",
+        }
+    }
+
+    #[test]
+    fn lines_map_to_the_parts_that_they_come_from() {
+        let parts = [("a.wgsl".to_owned(), 1), ("b.wgsl".to_owned(), 2)];
+        let at = |line| {
+            let finding = Finding::new("k", &text(&parts), raw(line));
+            (finding.file, finding.line, finding.code)
+        };
+        assert_eq!(at(1), ("a.wgsl".to_owned(), 1, "one".to_owned()));
+        assert_eq!(at(2), ("b.wgsl".to_owned(), 1, "two".to_owned()));
+        assert_eq!(at(3), ("b.wgsl".to_owned(), 2, "three".to_owned()));
+        assert_eq!(
+            at(4),
+            ("module".to_owned(), 4, "four".to_owned()),
+            "no part"
+        );
+        let (file, line, code) = at(0);
+        assert_eq!((file.as_str(), line, code.as_str()), ("a.wgsl", 0, ""));
+    }
+
+    #[test]
+    fn findings_of_a_kind_at_a_line_are_one_with_a_count() {
+        let mut report = Report::default();
+        for line in [3, 1, 3] {
+            report.add(Finding::new("k", &text(&[]), raw(line)));
+        }
+        let mut again = Report::default();
+        again.add(Finding::new("k", &text(&[]), raw(1)));
+        again.ran("k");
+        report.merge(again);
+        let counts: Vec<_> = report
+            .findings()
+            .iter()
+            .map(|f| (f.line, f.count))
+            .collect();
+        assert_eq!(counts, [(1, 4), (3, 4)]);
+        assert_eq!(report.kernels().collect::<Vec<_>>(), ["k"]);
+        assert!(report.to_string().contains("shift: kernel k, module:3"));
+    }
+}

@@ -1,0 +1,7 @@
+var<workgroup> flags: array<u32, 4>;
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+    data[i] = workgroupUniformLoad(&flags[i / 32u]); // FINDS divergence
+}

@@ -1,0 +1,11 @@
+var<workgroup> tile: array<u32, 64>;
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+    tile[i] = data[i];
+    workgroupBarrier();
+    let left = tile[(i + 63u) % 64u];
+    tile[i] = left; // FINDS race
+    data[i] = left;
+}

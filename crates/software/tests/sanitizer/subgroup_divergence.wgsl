@@ -1,0 +1,8 @@
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+    if i % 32u < 20u {
+        data[i] = subgroupAdd(i); // FINDS subgroup-divergence
+    }
+}

@@ -1,0 +1,10 @@
+// unzeroed
+var<workgroup> tile: array<u32, 64>;
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) i: u32) {
+    tile[i] = i;
+    workgroupBarrier();
+    data[i] = tile[i * 2u]; // FINDS uninitialized
+}
