@@ -16,6 +16,7 @@ mod problem;
 mod process;
 mod progress;
 mod rust_text;
+mod sanitize;
 mod setup;
 mod suite;
 mod tidy;
@@ -65,6 +66,8 @@ enum Chore {
     Doctor,
     /// Measure ops, copies, upload and readback
     Bench(bench::Choice),
+    /// Run every kernel under the software device's sanitizer
+    Sanitize(sanitize::Choice),
     /// Compile all layers for the web
     Wasm(wasm::Choice),
 }
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Docs { check } => docs::run(*check),
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
+        Chore::Sanitize(choice) => sanitize::run(choice),
         Chore::Wasm(choice) => wasm::run(*choice),
     };
     match outcome {

@@ -42,6 +42,7 @@ struct Inner {
     key: Option<ParkKey>,
     reused: bool,
     views: crate::view::Views,
+    checked: bool,
     #[cfg(not(target_arch = "wasm32"))]
     poller: Option<std::thread::JoinHandle<()>>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -83,6 +84,7 @@ impl Device {
         Self {
             inner: Arc::new(Inner {
                 views: crate::view::Views::default(),
+                checked: crate::software::is_checked(&device),
                 profiler: Arc::new(Profiler::new(caps.timestamps, options.profile, period)),
                 #[cfg(not(target_arch = "wasm32"))]
                 driver: crate::drive::Driver::new(device.clone(), shared.clone(), adapter.kind),
@@ -143,6 +145,24 @@ impl Device {
     #[must_use]
     pub fn take_debug_prints(&self) -> ziggurat_software::DebugPrints {
         ziggurat_software::take_debug_prints(&self.inner.device).unwrap_or_default()
+    }
+
+    /// Whether kernels run under a sanitizer of the software device.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.inner.checked
+    }
+
+    /// Says of which files, with how many lines each, a shader module is made, so that what a
+    /// sanitizer finds names them. Does nothing without one.
+    pub fn name_lines<'a>(
+        &self,
+        module: &wgpu::ShaderModule,
+        parts: impl Iterator<Item = (&'a str, u32)>,
+    ) {
+        if self.inner.checked {
+            crate::software::name_lines(module, parts);
+        }
     }
 
     /// Whether the device works.

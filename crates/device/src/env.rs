@@ -6,6 +6,7 @@
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
+//! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
 //!
 //! The first two win over the program's options, so that a user can steer a program that was
 //! not written for it. A folder set in the options wins over the third. Parsing is separate from
@@ -15,6 +16,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::{AdapterWish, DeviceError, DeviceOptions, SoftwareWish};
+
+/// The profile of a sanitized run that names none: it has every feature.
+const SANITIZED: &str = "nvidia";
 
 const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 
@@ -39,6 +43,14 @@ pub fn cache_dir(options: &DeviceOptions) -> Option<PathBuf> {
     cache_dir_from(options, std::env::consts::OS, |name| std::env::var_os(name))
 }
 
+/// The folder for a sanitizer's reports; without one nothing is sanitized.
+#[must_use]
+pub fn sanitize_dir() -> Option<PathBuf> {
+    std::env::var_os("ZIGGURAT_SANITIZE")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
 fn apply_from(
     wish: &mut AdapterWish,
     read: impl Fn(&str) -> Option<String>,
@@ -57,6 +69,10 @@ fn apply_from(
         } else {
             wish.name = Some(value);
         }
+    }
+    if wish.software.is_none() && read("ZIGGURAT_SANITIZE").is_some() {
+        (wish.index, wish.name) = (None, None);
+        wish.software = Some(SoftwareWish::Named(SANITIZED.to_owned()));
     }
     if let Some(value) = read("ZIGGURAT_BACKEND") {
         wish.backend = Some(parse_backend(&value)?);
@@ -142,6 +158,23 @@ mod tests {
         assert_eq!((by_index.index, by_index.name), (Some(2), None));
         let by_name = wish(&[("ZIGGURAT_ADAPTER", "llvm")]).unwrap();
         assert_eq!((by_name.index, by_name.name), (None, Some("llvm".into())));
+    }
+
+    #[test]
+    fn a_sanitized_run_is_on_the_software_device() {
+        let software = |pairs: &[_]| wish(pairs).unwrap().software;
+        let named = |name: &str| Some(SoftwareWish::Named(name.into()));
+        let sanitize = ("ZIGGURAT_SANITIZE", "reports");
+        assert_eq!(software(&[sanitize]), named("nvidia"));
+        assert_eq!(
+            software(&[sanitize, ("ZIGGURAT_ADAPTER", "software:apple")]),
+            named("apple")
+        );
+        let other = [sanitize, ("ZIGGURAT_ADAPTER", "2")];
+        assert_eq!(
+            (software(&other), wish(&other).unwrap().index),
+            (named("nvidia"), None)
+        );
     }
 
     #[test]

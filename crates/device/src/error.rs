@@ -45,6 +45,14 @@ pub enum DeviceError {
         /// The accepted names.
         known: &'static str,
     },
+    /// The folder for a sanitizer's reports, from `ZIGGURAT_SANITIZE`, cannot be written.
+    #[error("cannot write reports of the sanitizer into {folder:?}: {error}")]
+    Reports {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// Why.
+        error: String,
+    },
     /// A profile of the software device that is not known, from `ZIGGURAT_ADAPTER` or the options.
     #[error("unknown profile {given:?} of the software device: expected one of {known}")]
     UnknownProfile {

@@ -75,6 +75,13 @@ impl Recorder<'_> {
         self.command().clear_buffer(buffer, offset, Some(bytes));
     }
 
+    /// Says that the first `bytes` bytes hold nothing from here on, and the rest is padding: a
+    /// sanitizer then finds kernels that read them before they are written. Does nothing without
+    /// one ([`Device::is_checked`](crate::Device::is_checked)).
+    pub fn mark_undefined(&mut self, buffer: &wgpu::Buffer, bytes: u64) {
+        crate::software::mark_undefined(self.command(), buffer, 0..bytes);
+    }
+
     /// Launches a kernel.
     pub fn dispatch(&mut self, dispatch: Dispatch<'_>) {
         let [x, y, z] = dispatch.workgroups;

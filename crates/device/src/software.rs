@@ -19,8 +19,59 @@ pub(crate) fn adapter(wish: &SoftwareWish) -> Result<wgpu::Adapter, DeviceError>
         }
     };
     profile.echo_prints |= crate::env::echo_prints();
-    Ok(ziggurat_software::adapter(profile))
+    Ok(ziggurat_software::adapter(sanitized(profile)?))
 }
+
+/// With a sanitizer, if the environment asks for one and there is none yet.
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+pub(crate) fn sanitized(
+    mut profile: ziggurat_software::Profile,
+) -> Result<ziggurat_software::Profile, DeviceError> {
+    use ziggurat_software::{Checks, Sanitizer};
+
+    if let (None, Some(folder)) = (&profile.sanitizer, crate::env::sanitize_dir()) {
+        let sanitizer = Sanitizer::into_folder(&folder, Checks::default());
+        let sanitizer = sanitizer.map_err(|error| DeviceError::Reports {
+            folder,
+            error: error.to_string(),
+        })?;
+        profile.sanitizer = Some(sanitizer);
+    }
+    Ok(profile)
+}
+
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+pub(crate) use ziggurat_software::{is_checked, mark_undefined, name_lines};
+
+/// A sanitizer's device, with the default options.
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+impl ziggurat_software::Target for crate::Device {
+    fn from_software(opened: ziggurat_software::Opened) -> Self {
+        let options = crate::DeviceOptions::default();
+        Self::from_wgpu(&opened.adapter, opened.device, opened.queue, options)
+    }
+
+    fn finish(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.synchronize().wait()?)
+    }
+}
+
+#[cfg(not(all(feature = "software", not(target_arch = "wasm32"))))]
+mod absent {
+    //! No sanitizer without a software device.
+
+    use std::ops::Range;
+
+    pub(crate) fn is_checked(_: &wgpu::Device) -> bool {
+        false
+    }
+
+    pub(crate) fn mark_undefined(_: &wgpu::CommandEncoder, _: &wgpu::Buffer, _: Range<u64>) {}
+
+    pub(crate) fn name_lines<'a>(_: &wgpu::ShaderModule, _: impl Iterator<Item = (&'a str, u32)>) {}
+}
+#[cfg(not(all(feature = "software", not(target_arch = "wasm32"))))]
+pub(crate) use absent::{is_checked, mark_undefined, name_lines};
 
 /// Says that there is none.
 #[cfg(not(all(feature = "software", not(target_arch = "wasm32"))))]

@@ -39,6 +39,8 @@ mod pool;
 mod prelude;
 mod reduce;
 pub mod reference;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod sanitize;
 mod shaders;
 mod softmax;
 mod view;

@@ -101,6 +101,10 @@ impl Memory {
         if self.inner.options.poison {
             self.fill_with_poison(&buffer)?;
         }
+        if self.device().is_checked() {
+            self.device()
+                .record(|recorder| recorder.mark_undefined(buffer.wgpu(), bytes))?;
+        }
         Ok(buffer)
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn compile(
             label: Some(name),
             source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
         });
+        owner.name_lines(&module, descriptor.source.lines());
         let immediate_size = match &reflection.params {
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
             _ => 0,

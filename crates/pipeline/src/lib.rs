@@ -56,6 +56,8 @@ mod place;
 mod profile;
 mod quick_hash;
 mod reflect;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod sanitize;
 mod source;
 mod stats;
 mod tape;

@@ -90,6 +90,11 @@ impl ShaderSource {
         text
     }
 
+    /// The files with the lines that each takes in the whole text.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.parts.iter().map(|part| (&*part.file, part.lines()))
+    }
+
     /// The file, and the line in it, of a line of the whole text. Lines count from 1.
     ///
     /// `None` for line 0 and for lines past the end.

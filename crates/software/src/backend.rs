@@ -27,8 +27,8 @@ mod shader;
 mod state;
 
 pub use adapter::{OpenError, Software};
-pub use print::{DebugPrint, DebugPrints, take_debug_prints};
 pub use checked::{is_checked, mark_undefined, name_lines};
+pub use print::{DebugPrint, DebugPrints, take_debug_prints};
 
 use crate::profile::Profile;
 

@@ -27,9 +27,9 @@ mod tests;
 
 use std::collections::HashMap;
 
+pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use print::Line;
 pub use print::Value;
-pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use storage::Storage;
 
 use crate::profile::Profile;

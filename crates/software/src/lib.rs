@@ -24,6 +24,7 @@ pub use backend::{
 pub use engine::Value;
 pub use profile::Profile;
 pub use sanitize::{
-    Checks, Finding, Invocation, Kind, ListError, Opened, Report, Sanitizer, Side, Suppression,
-    Suppressions, Target, UnknownKind, assert_clean, sanitize, sanitize_with,
+    Checks, Finding, Invocation, Kind, ListError, Opened, Program, Report, SanitizeError,
+    Sanitizer, Side, Suppression, Suppressions, Target, UnknownKind, assert_clean, sanitize,
+    sanitize_with,
 };

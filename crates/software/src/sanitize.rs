@@ -8,17 +8,23 @@
 //! that a report is the same every time.
 
 mod kind;
+mod log;
 mod report;
 mod suppress;
 
+use std::error::Error;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 pub use kind::{Checks, Kind, UnknownKind};
 pub(crate) use report::Text;
-pub use report::{Finding, Invocation, Report, Side};
+pub use report::{Finding, Invocation, Program, Report, Side};
 pub use suppress::{ListError, Suppression, Suppressions};
+
+use log::Log;
 
 use crate::backend::{OpenError, open};
 use crate::engine::Raw;
@@ -28,7 +34,13 @@ use crate::profile::Profile;
 #[derive(Clone, Debug)]
 pub struct Sanitizer {
     checks: Checks,
-    found: Arc<Mutex<Report>>,
+    found: Arc<Mutex<Found>>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    report: Report,
+    log: Option<Log>,
 }
 
 impl Sanitizer {
@@ -50,26 +62,77 @@ impl Sanitizer {
     /// Everything found so far.
     #[must_use]
     pub fn report(&self) -> Report {
-        self.found.lock().clone()
+        self.found.lock().report.clone()
     }
 
     /// Everything found since the last call.
     #[must_use]
     pub fn take(&self) -> Report {
-        std::mem::take(&mut *self.found.lock())
+        std::mem::take(&mut self.found.lock().report)
     }
 
-    pub(crate) fn add(&self, kernel: &str, text: &Text<'_>, found: Vec<Raw>) {
-        let mut report = self.found.lock();
-        for raw in found {
-            report.add(Finding::new(kernel, text, raw));
+    /// One that also writes what it finds into a file of this process in `folder`, for
+    /// [`Report::read`]; the same one for each call with that folder, whatever the checks.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be made.
+    pub fn into_folder(folder: &Path, checks: Checks) -> io::Result<Self> {
+        log::sanitizer(folder, checks)
+    }
+
+    fn logging(checks: Checks, log: Log) -> Self {
+        let found = Found {
+            report: Report::default(),
+            log: Some(log),
+        };
+        Self {
+            checks,
+            found: Arc::new(Mutex::new(found)),
         }
     }
 
-    /// A kernel has run under it.
-    pub(crate) fn ran(&self, kernel: &str) {
-        self.found.lock().ran(kernel);
+    /// A dispatch has run.
+    pub(crate) fn add(&self, program: Program, text: &Text<'_>, found: Vec<Raw>) {
+        let found = found
+            .into_iter()
+            .map(|raw| Finding::new(&program.kernel, text, raw));
+        self.note(found.collect(), program);
     }
+
+    fn note(&self, findings: Vec<Finding>, program: Program) {
+        let Found { report, log } = &mut *self.found.lock();
+        for finding in findings {
+            let new = report.add(finding.clone());
+            if let (true, Some(log)) = (new, log.as_mut()) {
+                log.finding(&finding);
+            }
+        }
+        let new = report.ran(program.clone());
+        if let (true, Some(log)) = (new, log.as_mut()) {
+            log.ran(&program);
+        }
+    }
+}
+
+impl PartialEq for Sanitizer {
+    /// Whether both collect in the same place.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.found, &other.found)
+    }
+}
+
+impl Eq for Sanitizer {}
+
+/// Why a sanitized run says nothing about its kernels.
+#[derive(Debug, thiserror::Error)]
+pub enum SanitizeError {
+    /// The device cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The device failed, so not all kernels may have run.
+    #[error("the device failed: {0}")]
+    Failed(Box<dyn Error + Send + Sync>),
 }
 
 /// A software device as plain wgpu.
@@ -89,7 +152,13 @@ pub trait Target: Sized {
     fn from_software(opened: Opened) -> Self;
 
     /// Submits what has been recorded, so that it is checked.
-    fn finish(&self) {}
+    ///
+    /// # Errors
+    ///
+    /// The failure of the device, if it has failed.
+    fn finish(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
 }
 
 impl Target for Opened {
@@ -103,7 +172,7 @@ impl Target for Opened {
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the device cannot be opened.
+/// [`SanitizeError`] if the device cannot be opened, or fails.
 ///
 /// # Example
 ///
@@ -113,9 +182,9 @@ impl Target for Opened {
 ///     let _ = device.device.limits(); // make pipelines, submit work
 /// })?;
 /// assert!(report.is_clean(), "{report}");
-/// # Ok::<(), ziggurat_software::OpenError>(())
+/// # Ok::<(), ziggurat_software::SanitizeError>(())
 /// ```
-pub fn sanitize<T: Target>(f: impl FnOnce(&T)) -> Result<Report, OpenError> {
+pub fn sanitize<T: Target>(f: impl FnOnce(&T)) -> Result<Report, SanitizeError> {
     sanitize_with(Profile::nvidia(), Checks::default(), f)
 }
 
@@ -123,12 +192,12 @@ pub fn sanitize<T: Target>(f: impl FnOnce(&T)) -> Result<Report, OpenError> {
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the profile contradicts itself.
+/// [`SanitizeError`] if the profile contradicts itself, or the device fails.
 pub fn sanitize_with<T: Target>(
     profile: Profile,
     checks: Checks,
     f: impl FnOnce(&T),
-) -> Result<Report, OpenError> {
+) -> Result<Report, SanitizeError> {
     let sanitizer = Sanitizer::new(checks);
     let mut profile = profile;
     profile.sanitizer = Some(sanitizer.clone());
@@ -139,7 +208,7 @@ pub fn sanitize_with<T: Target>(
         queue,
     });
     f(&target);
-    target.finish();
+    target.finish().map_err(SanitizeError::Failed)?;
     drop(target);
     Ok(sanitizer.take())
 }
@@ -153,11 +222,11 @@ pub fn sanitize_with<T: Target>(
 #[track_caller]
 pub fn assert_clean<T: Target>(f: impl FnOnce(&T)) {
     match sanitize(f) {
-        Ok(report) if report.kernels().next().is_none() => {
+        Ok(report) if report.kernels().is_empty() => {
             panic!("the sanitizer saw no kernel run")
         }
         Ok(report) if report.is_clean() => {}
         Ok(report) => panic!("{report}"),
-        Err(error) => panic!("no software device: {error}"),
+        Err(error) => panic!("{error}"),
     }
 }

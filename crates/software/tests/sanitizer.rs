@@ -129,7 +129,7 @@ fn exactly_the_marked_lines_are_found() {
         assert_eq!(wanted.is_empty(), name.ends_with("_not"), "{name}");
         let report = report(&name, &source);
         let found: BTreeSet<_> = report.findings().iter().map(|f| (f.line, f.kind)).collect();
-        assert_eq!(report.kernels().collect::<Vec<_>>(), [name.as_str()]);
+        assert_eq!(report.kernels(), [name.as_str()]);
         if found != wanted {
             failures.push(format!("{name}: wanted {wanted:?}\n{report}"));
         }

@@ -40,6 +40,8 @@ mod operand;
 mod operators;
 mod ops;
 mod range;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod sanitize;
 mod scalar;
 mod tensor;
 

@@ -10,7 +10,7 @@ use super::pipeline::PipelineData;
 use super::query::QueryData;
 use super::state::State;
 use crate::engine::{Bound, RunLimits, Storage, Trap, Watch};
-use crate::sanitize::Text;
+use crate::sanitize::{Program, Text};
 
 /// A part of a buffer bound for one dispatch.
 #[derive(Clone)]
@@ -242,8 +242,12 @@ impl Dispatch {
             parts: module.parts.get().map_or(&[], Vec::as_slice),
             label: &module.label,
         };
-        sanitizer.add(label, &text, watch.into_found());
-        sanitizer.ran(label);
+        let ran = Program {
+            kernel: label.clone(),
+            text: module.hash,
+            constants: self.pipeline.constants.clone(),
+        };
+        sanitizer.add(ran, &text, watch.into_found());
         outcome
     }
 }

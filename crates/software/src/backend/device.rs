@@ -56,10 +56,6 @@ impl Device {
         }
     }
 
-    pub(super) fn state(&self) -> &Arc<State> {
-        &self.state
-    }
-
     /// Reports that an object cannot be made here, and gives one that nothing accepts.
     fn absent(&self, call: &'static str, label: Option<&str>, what: &'static str) -> Absent {
         self.state.invalid(

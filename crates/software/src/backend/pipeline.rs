@@ -106,6 +106,8 @@ pub(super) struct PipelineData {
     pub(super) immediates: ImmediateSlots,
     /// The text, for a sanitizer's findings.
     pub(super) module: Option<Arc<ModuleData>>,
+    /// The constants, likewise.
+    pub(super) constants: String,
 }
 
 /// wgpu's handle.
@@ -216,7 +218,22 @@ fn build(
             .sanitizer
             .is_some()
             .then(|| Arc::clone(shader)),
+        constants: if state.profile.sanitizer.is_some() {
+            listed(&constants)
+        } else {
+            String::new()
+        },
     })
+}
+
+/// Constants by name, for people.
+fn listed(constants: &HashMap<String, f64>) -> String {
+    let mut all: Vec<String> = constants
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    all.sort();
+    all.join(" ")
 }
 
 fn entry_name(shader: &ModuleData, wanted: Option<&str>) -> Result<String, PipelineError> {

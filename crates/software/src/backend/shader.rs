@@ -11,6 +11,7 @@ use ziggurat_core::debug_print;
 use super::guard::{Panicked, contained};
 use super::object::{Object, ObjectError, debug_by_name};
 use super::state::State;
+use crate::sanitize::Program;
 
 /// Why a shader module cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +38,8 @@ pub(super) struct ModuleData {
     pub(super) info: ModuleInfo,
     pub(super) source: String,
     pub(super) label: String,
+    /// [`Program::hash`] of the text.
+    pub(super) hash: u64,
     /// The files that the text is made of, with their lines.
     pub(super) parts: OnceLock<Vec<(String, u32)>>,
 }
@@ -154,6 +157,7 @@ fn compile(
     Ok(ModuleData {
         module,
         info,
+        hash: Program::hash(&source),
         source,
         label: label.to_owned(),
         parts: OnceLock::new(),

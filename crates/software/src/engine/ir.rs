@@ -12,8 +12,8 @@ mod uses;
 
 pub(super) use uses::Use;
 
-use super::print::Prints;
 use super::check::{Check, Site, Variable};
+use super::print::Prints;
 use super::scalar::{Bin, Fun, Tri, Un};
 
 /// A virtual register, later a place.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 use super::kind::Kind;
 use crate::engine::{Party, Raw};
@@ -151,14 +153,46 @@ impl fmt::Display for Finding {
     }
 }
 
+/// A kernel that ran: a text with its constants.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Program {
+    /// The pipeline's label.
+    pub kernel: String,
+    /// [`hash`](Self::hash) of the WGSL text.
+    pub text: u64,
+    /// Its pipeline constants, as `name=value` with spaces between, by name.
+    pub constants: String,
+}
+
+impl Program {
+    /// Tells texts apart: FNV-1a of their bytes.
+    #[must_use]
+    pub fn hash(text: &str) -> u64 {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+}
+
 /// All findings: one per kind, kernel and line, in that order of kernel, file and line.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     findings: Vec<Finding>,
-    kernels: BTreeSet<String>,
+    programs: BTreeSet<Program>,
 }
 
 impl Report {
+    /// Everything that processes have written into a folder; see
+    /// [`Sanitizer::into_folder`](super::Sanitizer::into_folder).
+    ///
+    /// # Errors
+    ///
+    /// If a file of it cannot be read, or is none of theirs.
+    pub fn read(folder: &Path) -> io::Result<Self> {
+        super::log::read(folder)
+    }
+
     /// Whether nothing was found.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -171,9 +205,16 @@ impl Report {
         &self.findings
     }
 
-    /// The labels of the kernels that ran.
-    pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.kernels.iter().map(String::as_str)
+    /// The kernels that ran.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter()
+    }
+
+    /// The labels of the kernels that ran, each once.
+    #[must_use]
+    pub fn kernels(&self) -> Vec<&str> {
+        let labels: BTreeSet<&str> = self.programs().map(|one| one.kernel.as_str()).collect();
+        labels.into_iter().collect()
     }
 
     /// The kinds that were found, each once.
@@ -186,9 +227,9 @@ impl Report {
     /// Adds what another run found.
     pub fn merge(&mut self, other: Self) {
         for finding in other.findings {
-            self.add(finding);
+            let _ = self.add(finding);
         }
-        self.kernels.extend(other.kernels);
+        self.programs.extend(other.programs);
     }
 
     /// Removes the findings for which `f` is false.
@@ -196,7 +237,8 @@ impl Report {
         self.findings.retain(f);
     }
 
-    pub(crate) fn add(&mut self, finding: Finding) {
+    /// Adds a finding, or its count; whether it is new.
+    pub(crate) fn add(&mut self, finding: Finding) -> bool {
         match self
             .findings
             .binary_search_by(|known| known.key().cmp(&finding.key()))
@@ -205,15 +247,18 @@ impl Report {
                 if let Some(known) = self.findings.get_mut(at) {
                     known.count += finding.count;
                 }
+                false
             }
-            Err(at) => self.findings.insert(at, finding),
+            Err(at) => {
+                self.findings.insert(at, finding);
+                true
+            }
         }
     }
 
-    pub(crate) fn ran(&mut self, kernel: &str) {
-        if !self.kernels.contains(kernel) {
-            self.kernels.insert(kernel.to_owned());
-        }
+    /// A kernel has run; whether it is new.
+    pub(crate) fn ran(&mut self, program: Program) -> bool {
+        self.programs.insert(program)
     }
 }
 
@@ -226,7 +271,7 @@ impl fmt::Display for Report {
             f,
             "{} findings in {} kernels",
             self.findings.len(),
-            self.kernels.len()
+            self.kernels().len()
         )
     }
 }
@@ -278,11 +323,16 @@ mod tests {
     fn findings_of_a_kind_at_a_line_are_one_with_a_count() {
         let mut report = Report::default();
         for line in [3, 1, 3] {
-            report.add(Finding::new("k", &text(&[]), raw(line)));
+            let _ = report.add(Finding::new("k", &text(&[]), raw(line)));
         }
         let mut again = Report::default();
-        again.add(Finding::new("k", &text(&[]), raw(1)));
-        again.ran("k");
+        let _ = again.add(Finding::new("k", &text(&[]), raw(1)));
+        let program = Program {
+            kernel: "k".to_owned(),
+            text: Program::hash(""),
+            constants: String::new(),
+        };
+        assert!(again.ran(program.clone()) && !again.ran(program));
         report.merge(again);
         let counts: Vec<_> = report
             .findings()
@@ -290,7 +340,7 @@ mod tests {
             .map(|f| (f.line, f.count))
             .collect();
         assert_eq!(counts, [(1, 4), (3, 4)]);
-        assert_eq!(report.kernels().collect::<Vec<_>>(), ["k"]);
+        assert_eq!(report.kernels(), ["k"]);
         assert!(report.to_string().contains("shift: kernel k, module:3"));
     }
 }

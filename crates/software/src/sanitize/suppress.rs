@@ -190,7 +190,7 @@ mod tests {
             count: 1,
         };
         let mut report = Report::default();
-        report.add(Finding::new("kernel_a", &text, raw));
+        let _ = report.add(Finding::new("kernel_a", &text, raw));
         report
     }
 
