@@ -1,4 +1,4 @@
-// Window part: the sum of the elements by the number of counted positions (0 where none is counted).
+// Window part: the sum of the elements by the divisor, or by the number of counted positions (0 where none is counted).
 
 alias acc = f32;
 
@@ -6,10 +6,10 @@ fn start() -> acc {
     return 0.0;
 }
 
-fn combine(x: acc, y: elem) -> acc {
+fn combine(x: acc, y: elem, at: u32) -> acc {
     return x + y;
 }
 
 fn finish(v: acc, count: u32) -> out_elem {
-    return v / f32(max(count, 1u));
+    return v / f32(select(max(count, 1u), params.divisor, params.divisor > 0u));
 }

@@ -1,17 +1,17 @@
 // Computes: one pooling window per invocation.
-// Bindings: params, a, out.
+// Bindings: params, a, out (declared by the output part).
 // Grid: one invocation per output, folded.
-// Requires: start, combine, finish (window part).
+// Requires: range_of (range part), start, combine, finish (window part), emit (output part).
 
-// How many of the window's positions from `first` lie in the unpadded extent, or with include_pad before the padded end.
-fn counted(first: u32, kernel: u32, dilation: u32, len: u32, pad_end: u32) -> u32 {
+// How many positions of the range lie in the unpadded extent, or with include_pad before the padded end.
+fn counted(range: Range, axis: u32) -> u32 {
+    let extent = i32(params.extent[axis]);
+    let padded = i32(params.extent[axis] + params.pad_end[axis]);
     var n = 0u;
-    for (var j = 0u; j < kernel; j++) {
+    for (var tap = 0u; tap < range.taps; tap++) {
         // Negative positions wrap to large numbers; they are the padding in front.
-        let at = i32(first + j * dilation);
-        let inside = at >= 0 && at < i32(len);
-        let padded = params.include_pad == 1u && at < i32(len + pad_end);
-        n += select(0u, 1u, inside || padded);
+        let at = i32(range.first + tap * range.step);
+        n += select(0u, 1u, (at >= 0 && at < extent) || (params.include_pad == 1u && at < padded));
     }
     return n;
 }
@@ -24,27 +24,32 @@ fn main(
 ) {
     let id = (group.x + (group.y + group.z * groups.y) * groups.x) * WG + lid;
     if id < params.outputs {
-        let position = id % (params.out_h * params.out_w);
-        let image = id / (params.out_h * params.out_w);
-        let y0 = (position / params.out_w) * params.stride_h - params.pad_h;
-        let x0 = (position % params.out_w) * params.stride_w - params.pad_w;
-        let base = params.offset + (image / params.channels) * params.strides.x + (image % params.channels) * params.strides.y;
+        let position = id % params.plane;
+        let image = id / params.plane;
+        let area = params.result.y * params.result.z;
+        let depth = range_of(position / area, 0u);
+        let height = range_of((position % area) / params.result.z, 1u);
+        let width = range_of(position % params.result.z, 2u);
+        let base = params.offset + (image / params.channels) * params.x_batch + (image % params.channels) * params.x_channel;
         var v = start();
-        for (var kh = 0u; kh < params.kernel_h; kh++) {
-            // Outside [0, height) also when it wraps: one unsigned comparison tests both edges.
-            let y = y0 + kh * params.dilation_h;
-            if y < params.height {
-                for (var kw = 0u; kw < params.kernel_w; kw++) {
-                    let x = x0 + kw * params.dilation_w;
-                    if x < params.width {
-                        let i = base + y * params.strides.z + x * params.strides.w;
-                        v = combine(v, from_word(a[word_index(i)], i));
+        for (var kd = 0u; kd < depth.taps; kd++) {
+            // Outside [0, extent) also when it wraps: one unsigned comparison tests both edges.
+            let z = depth.first + kd * depth.step;
+            if z < params.extent.x {
+                for (var kh = 0u; kh < height.taps; kh++) {
+                    let y = height.first + kh * height.step;
+                    if y < params.extent.y {
+                        for (var kw = 0u; kw < width.taps; kw++) {
+                            let x = width.first + kw * width.step;
+                            if x < params.extent.z {
+                                let i = base + z * params.steps.x + y * params.steps.y + x * params.steps.z;
+                                v = combine(v, from_word(a[word_index(i)], i), (z * params.extent.y + y) * params.extent.z + x);
+                            }
+                        }
                     }
                 }
             }
         }
-        let count = counted(y0, params.kernel_h, params.dilation_h, params.height, params.pad_end_h)
-            * counted(x0, params.kernel_w, params.dilation_w, params.width, params.pad_end_w);
-        store1(params.out_offset + id, finish(v, count));
+        emit(id, finish(v, counted(depth, 0u) * counted(height, 1u) * counted(width, 2u)));
     }
 }

@@ -6,7 +6,7 @@ fn start() -> acc {
     return bitcast<acc>(params.identity);
 }
 
-fn combine(x: acc, y: elem) -> acc {
+fn combine(x: acc, y: elem, at: u32) -> acc {
     return max(x, to_key(y));
 }
 

@@ -189,7 +189,7 @@ const fn walk(direction: Direction) -> &'static str {
 }
 
 /// Spatial values as a vector of the shader.
-fn vector(values: [usize; 3]) -> [u32; 4] {
+pub(crate) fn vector(values: [usize; 3]) -> [u32; 4] {
     let mut all = [0; 4];
     for (slot, value) in all.iter_mut().zip(values) {
         *slot = narrow(value as u64);
@@ -197,7 +197,7 @@ fn vector(values: [usize; 3]) -> [u32; 4] {
     all
 }
 
-fn steps(values: [isize; 3]) -> [u32; 4] {
+pub(crate) fn steps(values: [isize; 3]) -> [u32; 4] {
     let mut all = [0; 4];
     for (slot, value) in all.iter_mut().zip(values) {
         *slot = wrap(value);

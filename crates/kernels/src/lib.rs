@@ -65,6 +65,6 @@ pub use executor::Executor;
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp};
 pub use pad::Pad;
 pub use params::{ParamField, ParamType, Params};
-pub use pool::{Pool, Pool2dOptions, pool2d_extents};
+pub use pool::{Pool, Pool2dOptions, PoolOptions};
 pub use reduce::Reduce;
 pub use view::View;

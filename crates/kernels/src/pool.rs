@@ -1,14 +1,18 @@
-//! Two-dimensional maximum and average pooling, NCHW.
+//! Pooling over one to three spatial axes, NC..: maxima, where they are, averages, norms; over sliding windows, or adaptive
+//! ones.
 //!
-//! One invocation per window. Maxima compare keys made from bits, so NaN wins and padding never does. One-dimensional
-//! pooling is the case of height 1; pooling over whole planes is a reduction.
+//! One invocation per window. Maxima compare keys made from bits, so NaN wins and padding never does. One- and
+//! two-dimensional pooling are three-dimensional with extents of 1; pooling over whole planes is a reduction.
+//! Invariant: every window holds an element of the input.
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
+use crate::conv::geometry::spatial_strides;
+use crate::conv::{steps, vector};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::params::{Params, params};
@@ -19,8 +23,10 @@ use crate::reduce::walk::{MAX_COUNT, narrow};
 use crate::view::View;
 
 mod geometry;
+mod options;
 
-pub use geometry::pool2d_extents;
+use geometry::Geometry;
+pub use options::{Pool2dOptions, PoolOptions};
 
 /// What a window becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +45,8 @@ impl Pool {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Max => "max_pool2d",
-            Self::Average => "avg_pool2d",
+            Self::Max => "max_pool",
+            Self::Average => "avg_pool",
         }
     }
 
@@ -52,41 +58,59 @@ impl Pool {
             Self::Average => dtype.is_float(),
         }
     }
-}
 
-/// Windows of a pooling, all pairs `[height, width]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pool2dOptions {
-    /// Window extents.
-    pub kernel: [usize; 2],
-    /// Steps between windows.
-    pub strides: [usize; 2],
-    /// Steps between a window's elements.
-    pub dilations: [usize; 2],
-    /// Padding before the first row and column.
-    pub pads_begin: [usize; 2],
-    /// Padding after the last row and column.
-    pub pads_end: [usize; 2],
-    /// Round the number of windows up, so that a partial window at the end counts.
-    pub ceil_mode: bool,
-    /// Averages divide by the window's positions in the padded input, not in the input alone.
-    pub count_include_pad: bool,
-}
-
-impl Pool2dOptions {
-    /// Windows side by side: strides equal to the kernel, no padding.
-    #[must_use]
-    pub const fn new(kernel: [usize; 2]) -> Self {
-        Self {
-            kernel,
-            strides: kernel,
-            dilations: [1, 1],
-            pads_begin: [0, 0],
-            pads_end: [0, 0],
-            ceil_mode: false,
-            count_include_pad: false,
+    const fn window(self) -> Window {
+        match self {
+            Self::Max => Window::Max,
+            Self::Average => Window::Average,
         }
     }
+}
+
+/// What the kernel makes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    Max,
+    MaxIndex,
+    Average,
+    Power,
+}
+
+impl Window {
+    const ALL: [Self; 4] = [Self::Max, Self::MaxIndex, Self::Average, Self::Power];
+
+    const fn accepts(self, dtype: DType) -> bool {
+        match self {
+            Self::Max | Self::MaxIndex => !dtype.is_bool(),
+            Self::Average | Self::Power => dtype.is_float(),
+        }
+    }
+
+    const fn output(self, input: DType) -> DType {
+        match self {
+            Self::MaxIndex => DType::I32,
+            _ => input,
+        }
+    }
+
+    const fn name(self, range: Range) -> &'static str {
+        match (self, range) {
+            (Self::Max, Range::Sliding) => "max_pool",
+            (Self::MaxIndex, Range::Sliding) => "max_pool_indices",
+            (Self::Average, Range::Sliding) => "avg_pool",
+            (Self::Power, Range::Sliding) => "lp_pool",
+            (Self::Max, Range::Adaptive) => "adaptive_max_pool",
+            (Self::MaxIndex, Range::Adaptive) => "adaptive_max_pool_indices",
+            (Self::Average | Self::Power, Range::Adaptive) => "adaptive_avg_pool",
+        }
+    }
+}
+
+/// Where windows lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Range {
+    Sliding,
+    Adaptive,
 }
 
 params! {
@@ -94,110 +118,116 @@ params! {
     pub(crate) struct PoolParams {
         outputs: u32,
         channels: u32,
-        height: u32,
-        width: u32,
-        out_h: u32,
-        out_w: u32,
-        kernel_h: u32,
-        kernel_w: u32,
-        stride_h: u32,
-        stride_w: u32,
-        dilation_h: u32,
-        dilation_w: u32,
-        pad_h: u32,
-        pad_w: u32,
-        pad_end_h: u32,
-        pad_end_w: u32,
+        plane: u32,
         offset: u32,
         out_offset: u32,
         identity: u32,
         include_pad: u32,
-        strides: [u32; 4],
+        divisor: u32,
+        x_batch: u32,
+        x_channel: u32,
+        power: f32,
+        reserved: u32,
+        extent: [u32; 4],
+        result: [u32; 4],
+        kernel: [u32; 4],
+        stride: [u32; 4],
+        dilation: [u32; 4],
+        pad: [u32; 4],
+        pad_end: [u32; 4],
+        steps: [u32; 4],
     }
 }
 
-fn choice(op: Pool, dtype: DType) -> KernelChoice {
-    let choice = KernelChoice::new(op.name()).name(dtype.name()).parts(&[
-        prelude::FLOAT,
-        prelude::load(dtype),
-        prelude::store(dtype),
-        prelude::cell(dtype),
-        "pool/params.wgsl",
-    ]);
-    let choice = match (op, dtype.is_float()) {
-        (Pool::Average, _) => choice.part("pool/average.wgsl"),
-        (Pool::Max, true) => choice
-            .parts(&["reduce/key/float.wgsl", "pool/max.wgsl"])
+fn choice(window: Window, range: Range, dtype: DType) -> KernelChoice {
+    let output = window.output(dtype);
+    let choice = KernelChoice::new(window.name(range))
+        .name(dtype.name())
+        .parts(&[
+            prelude::FLOAT,
+            prelude::load(dtype),
+            prelude::store(output),
+            prelude::cell(output),
+            "pool/params.wgsl",
+            "pool/out_cell.wgsl",
+            match range {
+                Range::Sliding => "pool/sliding.wgsl",
+                Range::Adaptive => "pool/adaptive.wgsl",
+            },
+        ]);
+    let keys = || {
+        if dtype.is_float() {
+            "reduce/key/float.wgsl"
+        } else {
+            "reduce/key/int.wgsl"
+        }
+    };
+    let choice = match window {
+        Window::Average => choice.part("pool/average.wgsl"),
+        Window::Power => choice.parts(&[
+            "functions/exp.wgsl",
+            "functions/log.wgsl",
+            "elementwise/binary/pow.wgsl",
+            "pool/power.wgsl",
+        ]),
+        Window::Max => choice
+            .parts(&[keys(), "pool/max.wgsl"])
             .constant("LEAST", 0),
-        (Pool::Max, false) => choice
-            .parts(&["reduce/key/int.wgsl", "pool/max.wgsl"])
+        Window::MaxIndex => choice
+            .parts(&[keys(), "pool/max_index.wgsl"])
             .constant("LEAST", 0),
     };
     choice.part("pool/body.wgsl")
 }
 
-/// The strides of an operand that has rank 4.
-fn strides(view: &View) -> [u32; 4] {
-    let mut strides = [0; 4];
-    for (slot, &stride) in strides.iter_mut().zip(view.layout.strides()) {
-        *slot = wrap(stride);
-    }
-    strides
-}
-
-fn params(
-    op: Pool,
-    x: &View,
-    [_, channels, height, width]: [usize; 4],
-    out: &View,
-    o: &Pool2dOptions,
-) -> PoolParams {
-    let n = |value: usize| narrow(value as u64);
-    let extent = |axis: usize| out.dims().get(axis).map_or(0, |&dim| n(dim));
-    PoolParams {
-        outputs: n(out.len()),
-        channels: n(channels),
-        height: n(height),
-        width: n(width),
-        out_h: extent(2),
-        out_w: extent(3),
-        kernel_h: n(o.kernel[0]),
-        kernel_w: n(o.kernel[1]),
-        stride_h: n(o.strides[0]),
-        stride_w: n(o.strides[1]),
-        dilation_h: n(o.dilations[0]),
-        dilation_w: n(o.dilations[1]),
-        pad_h: n(o.pads_begin[0]),
-        pad_w: n(o.pads_begin[1]),
-        pad_end_h: n(o.pads_end[0]),
-        pad_end_w: n(o.pads_end[1]),
-        identity: match op {
-            Pool::Max => lowest_key(x.dtype, false),
-            Pool::Average => 0,
-        },
-        include_pad: u32::from(o.count_include_pad),
-        strides: strides(x),
-        ..PoolParams::default()
-    }
-}
-
-/// Both poolings for every dtype they accept.
+/// Every pooling for every dtype it accepts, over both kinds of windows.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let all = Pool::ALL
-        .into_iter()
-        .flat_map(|op| DType::ALL.into_iter().map(move |dtype| (op, dtype)));
-    all.filter(|(op, dtype)| op.accepts(*dtype))
-        .map(|(op, dtype)| Candidate::new(choice(op, dtype), PoolParams::FIELDS))
+    let mut all = Vec::new();
+    for window in Window::ALL {
+        for dtype in DType::ALL
+            .into_iter()
+            .filter(|&dtype| window.accepts(dtype))
+        {
+            all.push(choice(window, Range::Sliding, dtype));
+            if window != Window::Power {
+                all.push(choice(window, Range::Adaptive, dtype));
+            }
+        }
+    }
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, PoolParams::FIELDS))
         .collect()
 }
 
+/// A pooling but for its operands.
+struct Call {
+    window: Window,
+    range: Range,
+    geometry: Geometry,
+    params: PoolParams,
+}
+
 impl Executor {
-    /// Pools the last two axes of `x` `[n, c, h, w]` into `out` `[n, c, out_h, out_w]`; [`pool2d_extents`] gives the
-    /// extents.
+    /// Pools the axes behind the first two of `x` `[n, c, ..]`, 1 to 3 of them, into `out`;
+    /// [`PoolOptions::output_shape`] gives its shape.
     ///
     /// # Errors
     /// [`KernelError::Dtype`] where [`Pool::accepts`] says no or the dtypes differ; [`KernelError::Operand`] for another
-    /// rank; [`KernelError::Option`] for impossible windows; [`KernelError::Output`].
+    /// rank or windows that do not fit; [`KernelError::Option`] for impossible windows; [`KernelError::Output`].
+    pub fn pool<const N: usize>(
+        &self,
+        op: Pool,
+        x: &View,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.slide(op.window(), x, options, 0.0, out)
+    }
+
+    /// [`Self::pool`] over two axes.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`].
     pub fn pool2d(
         &self,
         op: Pool,
@@ -205,66 +235,204 @@ impl Executor {
         options: &Pool2dOptions,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let name = op.name();
-        if !op.accepts(x.dtype) {
-            let rule = "maxima need numbers, averages floats";
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "x",
-                rule,
-                got: x.dtype,
+        self.pool(op, x, options, out)
+    }
+
+    /// Where the maxima of [`Self::pool`] lie, row-major in their unpadded planes, into `out` (i32): the first of equals,
+    /// the first NaN if there is one.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::IndexTooLarge`] for planes of 2³¹ elements or more.
+    pub fn max_pool_indices<const N: usize>(
+        &self,
+        x: &View,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.slide(Window::MaxIndex, x, options, 0.0, out)
+    }
+
+    /// `(Σ |x|^p)^(1/p)` over every window, floats only; padding counts as 0.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::Option`] unless `p` is positive and finite.
+    pub fn lp_pool<const N: usize>(
+        &self,
+        x: &View,
+        p: f32,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if !(p.is_finite() && p > 0.0) {
+            return Err(KernelError::Option {
+                op: "lp_pool",
+                option: "p",
+                rule: "must be positive and finite",
+                got: p as i64,
             });
         }
-        if out.dtype != x.dtype {
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "out",
-                rule: "it must have the dtype of x",
-                got: out.dtype,
-            });
-        }
-        let &[batch, channels, height, width] = x.dims() else {
-            let rule = "must have rank 4 (batch, channels, height, width)";
-            return Err(KernelError::Operand {
-                op: name,
-                operand: "x",
-                rule,
-                got: Box::new(*x.shape()),
-            });
+        self.slide(Window::Power, x, options, p, out)
+    }
+
+    /// Pools the axes behind the first two of `x` `[n, c, ..]` into the extents that `out` `[n, c, ..]` has there: window o
+    /// is from `floor(o · in / out)` to `ceil((o + 1) · in / out)`.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::Option`] for output extents from 65,536.
+    pub fn adaptive_pool<const N: usize>(
+        &self,
+        op: Pool,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.adapt::<N>(op.window(), x, out)
+    }
+
+    /// Where the maxima of [`Self::adaptive_pool`] lie, as in [`Self::max_pool_indices`].
+    ///
+    /// # Errors
+    /// Like [`Self::adaptive_pool`] and [`Self::max_pool_indices`].
+    pub fn adaptive_max_pool_indices<const N: usize>(
+        &self,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.adapt::<N>(Window::MaxIndex, x, out)
+    }
+
+    fn slide<const N: usize>(
+        &self,
+        window: Window,
+        x: &View,
+        options: &PoolOptions<N>,
+        power: f32,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let range = Range::Sliding;
+        let geometry = Geometry::sliding(window.name(range), x.shape(), options)?;
+        let params = PoolParams {
+            include_pad: u32::from(options.count_include_pad),
+            divisor: options.divisor.unwrap_or(0),
+            power,
+            ..PoolParams::default()
         };
-        let [out_h, out_w] = pool2d_extents([height, width], options)?;
-        let expected =
-            Shape::new([batch, channels, out_h, out_w]).map_err(KernelError::shape(name))?;
+        self.launch_pool(
+            Call {
+                window,
+                range,
+                geometry,
+                params,
+            },
+            x,
+            out,
+        )
+    }
+
+    fn adapt<const N: usize>(
+        &self,
+        window: Window,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let range = Range::Adaptive;
+        let mut extents = [1; N];
+        for (slot, &dim) in extents.iter_mut().rev().zip(out.dims().iter().rev()) {
+            *slot = dim;
+        }
+        let geometry = Geometry::adaptive(window.name(range), x.shape(), extents)?;
+        let params = PoolParams::default();
+        self.launch_pool(
+            Call {
+                window,
+                range,
+                geometry,
+                params,
+            },
+            x,
+            out,
+        )
+    }
+
+    fn launch_pool(&self, call: Call, x: &View, out: &View) -> Result<Completion, KernelError> {
+        let Call {
+            window,
+            range,
+            geometry: g,
+            params,
+        } = call;
+        let op = window.name(range);
+        let dtype = |operand, rule, got| KernelError::Dtype {
+            op,
+            operand,
+            rule,
+            got,
+        };
+        if !window.accepts(x.dtype) {
+            let rule = "maxima need numbers, averages and norms floats";
+            return Err(dtype("x", rule, x.dtype));
+        }
+        if out.dtype != window.output(x.dtype) {
+            let rule = "it must have the dtype of x, indices i32";
+            return Err(dtype("out", rule, out.dtype));
+        }
+        let expected = g.output_shape(op, x.shape())?;
         if expected != *out.shape() {
             return Err(KernelError::Output {
-                op: name,
+                op,
                 expected: Box::new(expected),
                 got: Box::new(*out.shape()),
             });
         }
-        if expected.len() as u64 > MAX_COUNT {
+        let places = g
+            .input
+            .iter()
+            .fold(1_u64, |n, &i| n.saturating_mul(i as u64));
+        let counts = [
+            out.len() as u64,
+            if window == Window::MaxIndex {
+                places + 1
+            } else {
+                0
+            },
+        ];
+        if let Some(elements) = counts.into_iter().find(|&count| count > MAX_COUNT) {
             return Err(KernelError::IndexTooLarge {
-                op: name,
-                elements: expected.len() as u64,
+                op,
+                elements,
                 limit: MAX_COUNT,
             });
         }
-        if expected.is_empty() {
+        if out.is_empty() {
             return Ok(self.completion());
         }
-        self.with_dense_out(name, out, &[x], |out| {
-            let (read, write) = (self.bind_read(name, x)?, self.bind_write(name, out)?);
+        let (batch_step, channel_step) = match *x.layout.strides() {
+            [batch, channel, ..] => (batch, channel),
+            _ => (0, 0),
+        };
+        self.with_dense_out(op, out, &[x], |out| {
+            let (read, write) = (self.bind_read(op, x)?, self.bind_write(op, out)?);
             let params = PoolParams {
+                outputs: narrow(out.len() as u64),
+                channels: narrow(x.dims().get(1).map_or(1, |&dim| dim as u64)),
+                plane: narrow(g.plane() as u64),
                 offset: read.offset,
                 out_offset: write.offset,
-                ..params(op, x, [batch, channels, height, width], out, options)
+                identity: lowest_key(x.dtype, false),
+                x_batch: wrap(batch_step),
+                x_channel: wrap(channel_step),
+                extent: vector(g.input),
+                result: vector(g.output),
+                kernel: vector(g.kernel),
+                stride: vector(g.strides),
+                dilation: vector(g.dilations),
+                pad: vector(g.pads_begin),
+                pad_end: vector(g.pads_end),
+                steps: steps(spatial_strides(&x.layout)),
+                ..params
             };
-            self.launch(
-                &choice(op, x.dtype),
-                &[read.arg, write.arg],
-                &params,
-                Grid::elements(out.len() as u64, 1),
-            )
+            let choice = choice(window, range, x.dtype);
+            let grid = Grid::elements(out.len() as u64, 1);
+            self.launch(&choice, &[read.arg, write.arg], &params, grid)
         })?;
         Ok(self.completion())
     }

@@ -7,40 +7,47 @@ mod common;
 mod operands;
 
 use operands::{Arrangement, Expected, Operand, Random, check, given, output, random, shape};
-use ziggurat_kernels::reference::pool::pool2d;
-use ziggurat_kernels::{DType, Executor, KernelError, Pool, Pool2dOptions, View, pool2d_extents};
+use ziggurat_kernels::reference::pool::{adaptive_pool, lp_pool, max_indices, pool};
+use ziggurat_kernels::{DType, Executor, KernelError, Pool, Pool2dOptions, PoolOptions, View};
 
-fn run(exec: &Executor, op: Pool, x: &Operand, options: &Pool2dOptions, front: usize) {
+fn extents<const N: usize>(dims: &[usize]) -> [usize; N] {
+    dims[2..].try_into().unwrap()
+}
+
+fn run<const N: usize>(
+    exec: &Executor,
+    op: Pool,
+    x: &Operand,
+    options: &PoolOptions<N>,
+    front: usize,
+) {
     let dtype = x.view.dtype;
-    let &[n, c, h, w] = x.view.dims() else {
-        unreachable!("rank 4")
-    };
-    let size = pool2d_extents([h, w], options).unwrap();
-    let out = output(exec, dtype, &[n, c, size[0], size[1]], front);
-    let _done = exec.pool2d(op, &x.view, options, &out.view).unwrap();
-    let lowest = match dtype {
-        DType::I32 => f64::from(i32::MIN),
-        DType::I8 => -128.0,
-        _ => 0.0,
-    };
-    let terms = options.kernel[0] * options.kernel[1];
-    let expected: Vec<Expected> = pool2d(op, &x.values, [n * c, h, w], options, size)
+    let dims = options.output_shape("pool", x.view.shape()).unwrap();
+    let out = output(exec, dtype, dims.dims(), front);
+    let _done = exec.pool(op, &x.view, options, &out.view).unwrap();
+    let terms = options.kernel.iter().product();
+    let (from, to) = (extents(x.view.dims()), extents(dims.dims()));
+    let expected: Vec<Expected> = pool(op, &x.values, from, options, to)
         .into_iter()
         .map(|y| match op {
-            // A window of nothing but padding: integers have no −inf.
-            Pool::Max if !dtype.is_float() && y == f64::NEG_INFINITY => Expected::exact(lowest),
             Pool::Max => Expected::exact(y),
             Pool::Average => Expected::sum(y, 2.0, terms, dtype),
         })
         .collect();
-    check(
-        &format!("{op:?} {dtype} {:?} {options:?}", x.view.layout),
-        &out.read(exec),
-        &expected,
-    );
+    let what = format!("{dtype} {:?} {options:?}", x.view.layout);
+    check(&format!("{op:?} {what}"), &out.read(exec), &expected);
+    if op == Pool::Max {
+        let out = output(exec, DType::I32, dims.dims(), front);
+        let _done = exec.max_pool_indices(&x.view, options, &out.view).unwrap();
+        let expected: Vec<Expected> = max_indices(&x.values, from, options, to)
+            .into_iter()
+            .map(Expected::exact)
+            .collect();
+        check(&format!("indices {what}"), &out.read(exec), &expected);
+    }
 }
 
-fn run_both(exec: &Executor, x: &Operand, options: &Pool2dOptions, front: usize) {
+fn run_both<const N: usize>(exec: &Executor, x: &Operand, options: &PoolOptions<N>, front: usize) {
     for op in Pool::ALL.into_iter().filter(|op| op.accepts(x.view.dtype)) {
         run(exec, op, x, options, front);
     }
@@ -69,36 +76,173 @@ fn every_dtype_and_arrangement_pools() {
     }
 }
 
+/// Random windows over `N` axes, each of which holds an element.
+fn random_windows<const N: usize>(rng: &mut Random) -> (PoolOptions<N>, Vec<usize>) {
+    loop {
+        let array = |rng: &mut Random, low: usize, n: usize| [(); N].map(|()| low + rng.below(n));
+        let options = PoolOptions {
+            kernel: array(rng, 1, 4),
+            strides: array(rng, 1, 3),
+            dilations: array(rng, 1, 3),
+            pads_begin: array(rng, 0, 3),
+            pads_end: array(rng, 0, 3),
+            ceil_mode: rng.below(2) == 0,
+            count_include_pad: rng.below(2) == 0,
+            divisor: (rng.below(4) == 0).then_some(7),
+        };
+        let mut dims = vec![1 + rng.below(2), 1 + rng.below(3)];
+        for axis in 0..N {
+            let span = (options.kernel[axis] - 1) * options.dilations[axis] + 1;
+            dims.push(span + rng.below(7));
+        }
+        if options.output_shape("pool", &shape(&dims)).is_ok() {
+            return (options, dims);
+        }
+    }
+}
+
+fn run_random<const N: usize>(exec: &Executor, rng: &mut Random) {
+    let (options, dims) = random_windows::<N>(rng);
+    let arrangement = rng.pick(&Arrangement::ALL);
+    let x = random(exec, DType::F32, &dims, arrangement, rng);
+    run_both(exec, &x, &options, rng.below(5));
+}
+
 #[test]
 fn random_windows_agree_with_the_reference() {
     let Some(exec) = common::executor() else {
         return;
     };
     let mut rng = Random(2);
-    for _ in 0..80 {
-        let pair =
-            |rng: &mut Random, low: usize, n: usize| [low + rng.below(n), low + rng.below(n)];
-        let options = Pool2dOptions {
-            kernel: pair(&mut rng, 1, 4),
-            strides: pair(&mut rng, 1, 3),
-            dilations: pair(&mut rng, 1, 3),
-            pads_begin: pair(&mut rng, 0, 3),
-            pads_end: pair(&mut rng, 0, 3),
-            ceil_mode: rng.below(2) == 0,
-            count_include_pad: rng.below(2) == 0,
-        };
-        let size = [0, 1]
-            .map(|axis| (options.kernel[axis] - 1) * options.dilations[axis] + 1 + rng.below(7));
-        let dims = [1 + rng.below(2), 1 + rng.below(3), size[0], size[1]];
-        let x = random(
-            &exec,
-            DType::F32,
-            &dims,
-            rng.pick(&Arrangement::ALL),
-            &mut rng,
-        );
-        run_both(&exec, &x, &options, rng.below(5));
+    for _ in 0..30 {
+        run_random::<1>(&exec, &mut rng);
+        run_random::<2>(&exec, &mut rng);
+        run_random::<3>(&exec, &mut rng);
     }
+}
+
+#[test]
+fn norms_agree_with_the_reference() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(4);
+    for case in 0..24 {
+        let (options, dims) = random_windows::<2>(&mut rng);
+        let dtype = [DType::F32, DType::F16, DType::BF16][case % 3];
+        let p = [1.0, 2.0, 3.0, 0.5][case % 4];
+        let x = random(&exec, dtype, &dims, rng.pick(&Arrangement::ALL), &mut rng);
+        let shape = options.output_shape("lp_pool", x.view.shape()).unwrap();
+        let out = output(&exec, dtype, shape.dims(), 2);
+        let _done = exec.lp_pool(&x.view, p, &options, &out.view).unwrap();
+        let (from, to) = (extents(x.view.dims()), extents(shape.dims()));
+        let expected: Vec<Expected> = lp_pool(&x.values, f64::from(p), from, &options, to)
+            .into_iter()
+            .map(|y| Expected {
+                value: y,
+                bound: y * (40.0 * f64::from(f32::EPSILON) + operands::epsilon(dtype)),
+            })
+            .map(|expected| expected.rounded(dtype))
+            .collect();
+        check(&format!("p {p} {options:?}"), &out.read(&exec), &expected);
+    }
+    let x = given(
+        &exec,
+        DType::F32,
+        &[1, 1, 4],
+        &[f64::INFINITY, 1.0, f64::NAN, 0.0],
+    );
+    let out = output(&exec, DType::F32, &[1, 1, 4], 0);
+    let _done = exec
+        .lp_pool(&x.view, 3.0, &PoolOptions::new([1]), &out.view)
+        .unwrap();
+    let y = out.read(&exec);
+    assert!(
+        y[0] == f64::INFINITY && y[1] == 1.0 && y[2].is_nan() && y[3] == 0.0,
+        "{y:?}"
+    );
+    for p in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        assert!(matches!(
+            exec.lp_pool(&x.view, p, &PoolOptions::new([1]), &out.view)
+                .unwrap_err(),
+            KernelError::Option { .. }
+        ));
+    }
+}
+
+fn run_adaptive<const N: usize>(exec: &Executor, rng: &mut Random, dtype: DType) {
+    let from: [usize; N] = [(); N].map(|()| 1 + rng.below(9));
+    let to: [usize; N] = [(); N].map(|()| 1 + rng.below(9));
+    let dims = [&[2, 1 + rng.below(3)], &from[..]].concat();
+    let x = random(exec, dtype, &dims, rng.pick(&Arrangement::ALL), rng);
+    let dims = [&dims[..2], &to[..]].concat();
+    for op in Pool::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+        let out = output(exec, dtype, &dims, 3);
+        let _done = exec.adaptive_pool::<N>(op, &x.view, &out.view).unwrap();
+        let (values, places) = adaptive_pool(op, &x.values, from, to);
+        let expected: Vec<Expected> = values
+            .into_iter()
+            .map(|y| match op {
+                Pool::Max => Expected::exact(y),
+                Pool::Average => Expected::sum(y, 4.0, 9usize.pow(N as u32), dtype),
+            })
+            .collect();
+        let what = format!("{op:?} {dtype} {:?} to {to:?}", x.view.layout);
+        check(&what, &out.read(exec), &expected);
+        if op == Pool::Max {
+            let out = output(exec, DType::I32, &dims, 3);
+            let _done = exec
+                .adaptive_max_pool_indices::<N>(&x.view, &out.view)
+                .unwrap();
+            let expected: Vec<Expected> = places.into_iter().map(Expected::exact).collect();
+            check(&what, &out.read(exec), &expected);
+        }
+    }
+}
+
+#[test]
+fn adaptive_windows_agree_with_the_reference() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(5);
+    for dtype in DType::ALL
+        .into_iter()
+        .filter(|dtype| Pool::Max.accepts(*dtype))
+    {
+        for _ in 0..3 {
+            run_adaptive::<1>(&exec, &mut rng, dtype);
+            run_adaptive::<2>(&exec, &mut rng, dtype);
+            run_adaptive::<3>(&exec, &mut rng, dtype);
+        }
+    }
+    // Extents whose products do not fit 32 bits.
+    let values: Vec<f64> = (0..70_001).map(f64::from).collect();
+    let x = given(&exec, DType::F32, &[1, 1, 70_001], &values);
+    let out = output(&exec, DType::F32, &[1, 1, 65_535], 0);
+    let _done = exec
+        .adaptive_pool::<1>(Pool::Max, &x.view, &out.view)
+        .unwrap();
+    let expected: Vec<Expected> = (1..=65_535_u64)
+        .map(|o| Expected::exact((o * 70_001).div_ceil(65_535) as f64 - 1.0))
+        .collect();
+    check("long", &out.read(&exec), &expected);
+}
+
+#[test]
+fn ties_go_to_the_first_and_zeros_are_equal() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let values = [-0.0, 0.0, -1.0, 2.0, 2.0, f64::NAN, f64::NAN, 5.0];
+    let x = given(&exec, DType::F32, &[1, 1, 8], &values);
+    let out = output(&exec, DType::I32, &[1, 1, 2], 0);
+    let options = PoolOptions {
+        strides: [4],
+        ..PoolOptions::new([3])
+    };
+    let _done = exec.max_pool_indices(&x.view, &options, &out.view).unwrap();
+    assert_eq!(out.read(&exec), [0.0, 5.0]);
 }
 
 #[test]
@@ -222,12 +366,23 @@ fn no_images_are_fine_and_wrong_calls_are_typed_errors() {
     ));
     assert!(matches!(
         pool(Pool::Max, &f(&[1, 3, 1, 4]), &out),
-        KernelError::Option { .. }
+        KernelError::Operand { .. }
     ));
     assert!(matches!(
         pool(Pool::Max, &x, &view(DType::F16, &[1, 3, 2, 2])),
         KernelError::Dtype { .. }
     ));
+    // Windows of nothing but padding.
+    let padded = Pool2dOptions {
+        pads_begin: [2, 0],
+        ..options.clone()
+    };
+    assert_eq!(
+        exec.pool2d(Pool::Max, &x, &padded, &f(&[1, 3, 3, 2]))
+            .unwrap_err()
+            .to_string(),
+        "max_pool: padding must be smaller than a window, or a window would hold nothing else, but it is 2"
+    );
     let ints = view(DType::I32, &[1, 3, 4, 4]);
     assert!(matches!(
         pool(Pool::Average, &ints, &view(DType::I32, &[1, 3, 2, 2])),

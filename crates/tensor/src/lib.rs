@@ -56,7 +56,7 @@ pub use ops::DepthOrder;
 pub use ops::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,
-    Pool1dOptions, PoolOptions,
+    Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions,
 };
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};

@@ -16,7 +16,6 @@ mod matmul;
 mod movement;
 mod pattern;
 mod pool;
-mod pool_indices;
 mod reduce;
 mod softmax;
 mod statistics;
@@ -28,4 +27,4 @@ pub use conv::{
 };
 pub use gemm::GemmOptions;
 pub use movement::DepthOrder;
-pub use pool::{Pool1dOptions, PoolOptions};
+pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};

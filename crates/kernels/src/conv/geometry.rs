@@ -58,7 +58,7 @@ pub(crate) fn spread<const N: usize, T: Copy>(values: [T; N], fill: T) -> [T; 3]
 }
 
 /// The extents or strides behind the first two, as depth, height, width.
-fn spatial<T: Copy>(values: &[T], fill: T) -> [T; 3] {
+pub(crate) fn spatial<T: Copy>(values: &[T], fill: T) -> [T; 3] {
     let mut all = [fill; 3];
     for (slot, &value) in all.iter_mut().rev().zip(values.iter().skip(2).rev()) {
         *slot = value;

@@ -7,7 +7,7 @@ use crate::conv::{ConvOptions, ConvTransposeOptions};
 type Dims<'a> = &'a [usize];
 
 /// All index tuples of extents, row-major.
-fn indices<const N: usize>(extents: [usize; N]) -> impl Iterator<Item = [usize; N]> {
+pub(super) fn indices<const N: usize>(extents: [usize; N]) -> impl Iterator<Item = [usize; N]> {
     (0..extents.iter().product()).map(move |flat: usize| {
         let mut rest = flat;
         let mut index = [0; N];
@@ -19,7 +19,7 @@ fn indices<const N: usize>(extents: [usize; N]) -> impl Iterator<Item = [usize; 
     })
 }
 
-fn flat<const N: usize>(plane: usize, index: [usize; N], extents: [usize; N]) -> usize {
+pub(super) fn flat<const N: usize>(plane: usize, index: [usize; N], extents: [usize; N]) -> usize {
     index
         .iter()
         .zip(extents)

@@ -1,81 +1,160 @@
-//! f64 reference of two-dimensional pooling, on dense row-major values.
+//! f64 references of pooling over one to three spatial axes, on dense row-major values.
 
-use crate::pool::{Pool, Pool2dOptions};
+use super::conv::{flat, indices};
+use crate::pool::{Pool, PoolOptions};
 
-/// Pools the last two axes of `x` `[n, c, h, w]` (here `[planes, h, w]`, planes = n · c).
-#[must_use]
-pub fn pool2d(
-    op: Pool,
-    x: &[f64],
-    [planes, height, width]: [usize; 3],
-    options: &Pool2dOptions,
-    out: [usize; 2],
-) -> Vec<f64> {
-    let mut result = Vec::with_capacity(planes * out[0] * out[1]);
-    for plane in x.chunks(height * width).take(planes) {
-        for oy in 0..out[0] {
-            for ox in 0..out[1] {
-                let rows = positions(oy, 0, options);
-                let cols = positions(ox, 1, options);
-                let window = || {
-                    rows.iter()
-                        .flat_map(|&y| cols.iter().map(move |&x| (y, x)))
-                        .filter_map(|(y, x)| {
-                            let (y, x) = (usize::try_from(y).ok()?, usize::try_from(x).ok()?);
-                            (y < height && x < width).then(|| plane[y * width + x])
-                        })
-                };
-                result.push(match op {
-                    Pool::Max => {
-                        let nan = window().any(f64::is_nan);
-                        if nan {
-                            f64::NAN
-                        } else {
-                            window().fold(f64::NEG_INFINITY, f64::max)
-                        }
-                    }
-                    Pool::Average => {
-                        let counted = |at: &[isize], len: usize, axis: usize| {
-                            let (low, high) = if options.count_include_pad {
-                                (
-                                    -(options.pads_begin[axis] as isize),
-                                    (len + options.pads_end[axis]) as isize,
-                                )
-                            } else {
-                                (0, len as isize)
-                            };
-                            at.iter().filter(|&&i| i >= low && i < high).count()
-                        };
-                        let count = counted(&rows, height, 0) * counted(&cols, width, 1);
-                        window().sum::<f64>() / count.max(1) as f64
-                    }
-                });
-            }
-        }
-    }
-    result
+/// What lies in a window: row-major places and values of the input, and the number of positions counted.
+struct Window {
+    elements: Vec<(usize, f64)>,
+    counted: usize,
 }
 
-/// Where the window of output `o` looks, padding included.
-fn positions(o: usize, axis: usize, options: &Pool2dOptions) -> Vec<isize> {
-    (0..options.kernel[axis])
-        .map(|j| {
-            (o * options.strides[axis] + j * options.dilations[axis]) as isize
-                - options.pads_begin[axis] as isize
-        })
+/// The windows of a plane in order.
+fn windows<'a, const N: usize>(
+    plane: &'a [f64],
+    extents: [usize; N],
+    options: &'a PoolOptions<N>,
+    out: [usize; N],
+) -> impl Iterator<Item = Window> + 'a {
+    indices(out).map(move |o| {
+        let mut window = Window {
+            elements: Vec::new(),
+            counted: 0,
+        };
+        for tap in indices(options.kernel) {
+            let at: [isize; N] = std::array::from_fn(|axis| {
+                (o[axis] * options.strides[axis] + tap[axis] * options.dilations[axis]) as isize
+                    - options.pads_begin[axis] as isize
+            });
+            let inside = (0..N).all(|axis| (0..extents[axis] as isize).contains(&at[axis]));
+            let padded =
+                (0..N).all(|axis| at[axis] < (extents[axis] + options.pads_end[axis]) as isize);
+            window.counted += usize::from(inside || (options.count_include_pad && padded));
+            if inside {
+                let place = flat(0, at.map(|at| at as usize), extents);
+                window.elements.push((place, plane[place]));
+            }
+        }
+        window
+    })
+}
+
+fn planes<const N: usize>(x: &[f64], extents: [usize; N]) -> impl Iterator<Item = &[f64]> {
+    x.chunks(extents.iter().product::<usize>().max(1))
+}
+
+/// The place and value of the greatest: the first of equals, the first NaN if there is one.
+fn greatest(elements: &[(usize, f64)]) -> (usize, f64) {
+    let mut best = (0, f64::NAN);
+    for (i, &(place, value)) in elements.iter().enumerate() {
+        if i == 0 || (!best.1.is_nan() && (value.is_nan() || value > best.1)) {
+            best = (place, value);
+        }
+    }
+    best
+}
+
+fn combine(op: Pool, window: &Window, divisor: Option<u32>) -> f64 {
+    match op {
+        Pool::Max => greatest(&window.elements).1,
+        Pool::Average => {
+            let sum: f64 = window.elements.iter().map(|(_, value)| value).sum();
+            sum / divisor.map_or(window.counted as f64, f64::from)
+        }
+    }
+}
+
+/// Pools the last `N` axes of `x` `[n, c, ..]`, whose extents are given, as are those of the result.
+#[must_use]
+pub fn pool<const N: usize>(
+    op: Pool,
+    x: &[f64],
+    extents: [usize; N],
+    options: &PoolOptions<N>,
+    out: [usize; N],
+) -> Vec<f64> {
+    planes(x, extents)
+        .flat_map(|plane| windows(plane, extents, options, out))
+        .map(|window| combine(op, &window, options.divisor))
         .collect()
+}
+
+/// Where the maxima of [`pool`] lie in their planes.
+#[must_use]
+pub fn max_indices<const N: usize>(
+    x: &[f64],
+    extents: [usize; N],
+    options: &PoolOptions<N>,
+    out: [usize; N],
+) -> Vec<f64> {
+    planes(x, extents)
+        .flat_map(|plane| windows(plane, extents, options, out))
+        .map(|window| greatest(&window.elements).0 as f64)
+        .collect()
+}
+
+/// The p-norms of the windows.
+#[must_use]
+pub fn lp_pool<const N: usize>(
+    x: &[f64],
+    p: f64,
+    extents: [usize; N],
+    options: &PoolOptions<N>,
+    out: [usize; N],
+) -> Vec<f64> {
+    let norm = |window: Window| {
+        let sum: f64 = window.elements.iter().map(|(_, v)| v.abs().powf(p)).sum();
+        sum.powf(1.0 / p)
+    };
+    planes(x, extents)
+        .flat_map(|plane| windows(plane, extents, options, out))
+        .map(norm)
+        .collect()
+}
+
+/// Adaptive pooling: values, and where maxima lie.
+#[must_use]
+pub fn adaptive_pool<const N: usize>(
+    op: Pool,
+    x: &[f64],
+    extents: [usize; N],
+    out: [usize; N],
+) -> (Vec<f64>, Vec<f64>) {
+    let cut = |o: usize, axis: usize| {
+        let end = ((o + 1) * extents[axis]).div_ceil(out[axis]);
+        (o * extents[axis] / out[axis], end)
+    };
+    planes(x, extents)
+        .flat_map(|plane| {
+            indices(out).map(move |o| {
+                let elements: Vec<(usize, f64)> = indices(extents)
+                    .enumerate()
+                    .filter(|(_, at)| {
+                        (0..N).all(|axis| {
+                            let (first, end) = cut(o[axis], axis);
+                            (first..end).contains(&at[axis])
+                        })
+                    })
+                    .map(|(place, _)| (place, plane[place]))
+                    .collect();
+                let place = greatest(&elements).0 as f64;
+                let counted = elements.len();
+                (combine(op, &Window { elements, counted }, None), place)
+            })
+        })
+        .unzip()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(kernel: usize, strides: usize, pad: usize) -> Pool2dOptions {
-        Pool2dOptions {
-            strides: [1, strides],
-            pads_begin: [0, pad],
-            pads_end: [0, pad],
-            ..Pool2dOptions::new([1, kernel])
+    fn line(kernel: usize, strides: usize, pad: usize) -> PoolOptions<1> {
+        PoolOptions {
+            strides: [strides],
+            pads_begin: [pad],
+            pads_end: [pad],
+            ..PoolOptions::new([kernel])
         }
     }
 
@@ -83,33 +162,30 @@ mod tests {
     fn averages_with_and_without_the_padding() {
         let x = [1., 2., 3., 4., 5.];
         let mut options = line(2, 2, 1);
-        assert_eq!(
-            pool2d(Pool::Average, &x, [1, 1, 5], &options, [1, 3]),
-            [1., 2.5, 4.5]
-        );
+        let average = |options: &PoolOptions<1>| pool(Pool::Average, &x, [5], options, [3]);
+        assert_eq!(average(&options), [1., 2.5, 4.5]);
         options.count_include_pad = true;
-        assert_eq!(
-            pool2d(Pool::Average, &x, [1, 1, 5], &options, [1, 3]),
-            [0.5, 2.5, 4.5]
-        );
+        assert_eq!(average(&options), [0.5, 2.5, 4.5]);
+        options.divisor = Some(4);
+        assert_eq!(average(&options), [0.25, 1.25, 2.25]);
     }
 
     #[test]
     fn padding_never_wins_and_nan_does() {
         let low = [f64::NEG_INFINITY; 3];
         assert_eq!(
-            pool2d(Pool::Max, &low, [1, 1, 3], &line(2, 1, 1), [1, 4]),
+            pool(Pool::Max, &low, [3], &line(2, 1, 1), [4]),
             [f64::NEG_INFINITY; 4]
         );
-        assert!(
-            pool2d(
-                Pool::Max,
-                &[f64::NAN, 1.],
-                [1, 1, 2],
-                &line(2, 1, 0),
-                [1, 1]
-            )[0]
-            .is_nan()
-        );
+        let x = [1.0, f64::NAN, f64::NAN, 2.0];
+        assert!(pool(Pool::Max, &x, [4], &line(4, 1, 0), [1])[0].is_nan());
+        assert_eq!(max_indices(&x, [4], &line(4, 1, 0), [1]), [1.0]);
+    }
+
+    #[test]
+    fn adaptive_windows_overlap_where_they_must() {
+        let x = [1., 2., 3., 4., 5.];
+        let (y, _) = adaptive_pool(Pool::Average, &x, [5], [3]);
+        assert_eq!(y, [1.5, 3., 4.5]);
     }
 }

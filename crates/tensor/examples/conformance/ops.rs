@@ -7,7 +7,7 @@ mod reduce;
 
 use std::collections::BTreeMap;
 
-use ziggurat_tensor::{DType, Device, Error, Pool1dOptions, PoolOptions, Tensor};
+use ziggurat_tensor::{DType, Device, Error, Tensor};
 
 use super::Trouble;
 use super::case::Case;
@@ -97,8 +97,6 @@ const BINARY: &[(&str, Binary)] = &[
 const OTHERS: &[&str] = &[
     "arg_max",
     "arg_min",
-    "avg_pool1d",
-    "avg_pool2d",
     "cast",
     "clip",
     "expand",
@@ -108,8 +106,6 @@ const OTHERS: &[&str] = &[
     "gelu",
     "linear",
     "max_n",
-    "max_pool1d",
-    "max_pool2d",
     "mean_n",
     "min_n",
     "range",
@@ -172,9 +168,6 @@ pub(crate) fn run(device: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<T
         }
         "where" => operand(inputs, "cond")?.where_(operand(inputs, "x")?, operand(inputs, "y")?)?,
         "max_n" | "mean_n" | "min_n" | "sum_n" => fold(op, inputs)?,
-        "max_pool1d" | "max_pool2d" | "avg_pool1d" | "avg_pool2d" => {
-            return pool(case, operand(inputs, "x")?);
-        }
         _ => of_one(case, operand(inputs, "x")?)?,
     };
     Ok(vec![output])
@@ -321,51 +314,5 @@ fn fold(op: &str, inputs: &Inputs) -> Result<Tensor, Trouble> {
         joined.div(inputs.len() as f64)?
     } else {
         joined
-    })
-}
-
-fn pool(case: &Case, x: &Tensor) -> Result<Vec<Tensor>, Trouble> {
-    let max = case.op.starts_with("max");
-    let count_include_pad = !max && case.flag("count_include_pad")?;
-    let ceil_mode = case.flag("ceil_mode")?;
-    let indices = case.outputs.len() > 1;
-    if case.op.ends_with("1d") {
-        let [kernel] = case.spatial("kernel")?;
-        let [stride] = case.spatial("strides")?;
-        let [dilation] = case.spatial("dilations")?;
-        let [padding_begin] = case.spatial("pads_begin")?;
-        let [padding_end] = case.spatial("pads_end")?;
-        let options = Pool1dOptions {
-            kernel,
-            stride,
-            padding_begin,
-            padding_end,
-            dilation,
-            ceil_mode,
-            count_include_pad,
-        };
-        return Ok(match (max, indices) {
-            (true, true) => x
-                .max_pool1d_with_indices(&options)
-                .map(|(y, at)| vec![y, at])?,
-            (true, false) => vec![x.max_pool1d(&options)?],
-            (false, _) => vec![x.avg_pool1d(&options)?],
-        });
-    }
-    let options = PoolOptions {
-        kernel: case.spatial("kernel")?,
-        stride: case.spatial("strides")?,
-        padding_begin: case.spatial("pads_begin")?,
-        padding_end: case.spatial("pads_end")?,
-        dilation: case.spatial("dilations")?,
-        ceil_mode,
-        count_include_pad,
-    };
-    Ok(match (max, indices) {
-        (true, true) => x
-            .max_pool2d_with_indices(&options)
-            .map(|(y, at)| vec![y, at])?,
-        (true, false) => vec![x.max_pool2d(&options)?],
-        (false, _) => vec![x.avg_pool2d(&options)?],
     })
 }

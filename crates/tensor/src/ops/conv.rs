@@ -154,7 +154,6 @@ impl Tensor {
                 dilation: options.dilations[at],
                 begin: options.pads_begin[at],
                 end: options.pads_end[at],
-                ceil: false,
             };
             let windows = window::windows(OP, x, [axis(height, 0), axis(width, 1)])?;
             let count = windows.dims().iter().skip(2).take(2).product();

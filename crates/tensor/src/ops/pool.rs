@@ -1,69 +1,85 @@
-//! Maximum and average over sliding windows, in one and two dimensions, and over whole planes.
+//! Maximum, average and norm over windows in one to three dimensions: sliding, adaptive, or whole planes.
 //!
 //! Padding never wins a maximum; NaN does. An average counts the positions inside the input, or with `count_include_pad`
 //! inside the padded input.
 
-use ziggurat_core::Shape;
-use ziggurat_kernels::{Pool, Pool2dOptions};
+use ziggurat_core::DType;
+use ziggurat_kernels::{self as kernels, Executor, KernelError, Pool, View};
 
-use super::window::Window;
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
-/// The windows of [`Tensor::max_pool2d`] and [`Tensor::avg_pool2d`]; `[height, width]` each.
+/// The windows of [`Tensor::max_pool2d`] and its relatives, per spatial axis in their order (height before width).
 ///
 /// ```
 /// use ziggurat_tensor::PoolOptions;
 ///
-/// assert_eq!(PoolOptions::square(2).stride, [2, 2]);
+/// assert_eq!(PoolOptions::<2>::square(2).stride, [2, 2]);
 /// assert_eq!(PoolOptions::new([3, 3]).stride([2, 2]).padding([1, 1]).kernel, [3, 3]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolOptions {
+pub struct PoolOptions<const N: usize = 2> {
     /// Extents of a window.
-    pub kernel: [usize; 2],
+    pub kernel: [usize; N],
     /// Steps between windows.
-    pub stride: [usize; 2],
-    /// Padding before the first row and column.
-    pub padding_begin: [usize; 2],
-    /// Padding after the last row and column.
-    pub padding_end: [usize; 2],
+    pub stride: [usize; N],
+    /// Padding before the first element of an axis; less than a window.
+    pub padding_begin: [usize; N],
+    /// Padding after the last element of an axis; less than a window.
+    pub padding_end: [usize; N],
     /// Distance between neighbouring elements of a window.
-    pub dilation: [usize; 2],
+    pub dilation: [usize; N],
     /// Whether a last window that only partly fits counts.
     pub ceil_mode: bool,
     /// Whether an average divides by padding positions too.
     pub count_include_pad: bool,
+    /// What averages divide by, instead of a count.
+    pub divisor_override: Option<u32>,
 }
 
-impl PoolOptions {
+/// Options of [`Tensor::max_pool1d`] and its relatives.
+pub type Pool1dOptions = PoolOptions<1>;
+/// Options of [`Tensor::max_pool2d`] and its relatives, `[height, width]` each.
+pub type Pool2dOptions = PoolOptions<2>;
+/// Options of [`Tensor::max_pool3d`] and its relatives, `[depth, height, width]` each.
+pub type Pool3dOptions = PoolOptions<3>;
+
+/// Windows of one element.
+impl<const N: usize> Default for PoolOptions<N> {
+    fn default() -> Self {
+        Self::new([1; N])
+    }
+}
+
+impl<const N: usize> PoolOptions<N> {
     /// Windows of these extents, side by side.
-    pub const fn new(kernel: [usize; 2]) -> Self {
+    pub const fn new(kernel: [usize; N]) -> Self {
         Self {
             kernel,
             stride: kernel,
-            padding_begin: [0; 2],
-            padding_end: [0; 2],
-            dilation: [1; 2],
+            padding_begin: [0; N],
+            padding_end: [0; N],
+            dilation: [1; N],
             ceil_mode: false,
             count_include_pad: false,
+            divisor_override: None,
         }
     }
 
     /// Square windows, side by side.
     pub const fn square(extent: usize) -> Self {
-        Self::new([extent; 2])
+        Self::new([extent; N])
     }
 
     /// Steps between windows.
     #[must_use]
-    pub const fn stride(self, stride: [usize; 2]) -> Self {
+    pub const fn stride(self, stride: [usize; N]) -> Self {
         Self { stride, ..self }
     }
 
     /// The same padding at both ends.
     #[must_use]
-    pub const fn padding(self, padding: [usize; 2]) -> Self {
+    pub const fn padding(self, padding: [usize; N]) -> Self {
         Self {
             padding_begin: padding,
             padding_end: padding,
@@ -71,116 +87,146 @@ impl PoolOptions {
         }
     }
 
-    pub(super) const fn axis(&self, input: usize, at: usize) -> Window {
-        Window {
-            input,
-            kernel: self.kernel[at],
-            stride: self.stride[at],
-            dilation: self.dilation[at],
-            begin: self.padding_begin[at],
-            end: self.padding_end[at],
-            ceil: self.ceil_mode,
-        }
-    }
-}
-
-/// The windows of [`Tensor::max_pool1d`] and [`Tensor::avg_pool1d`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool1dOptions {
-    /// Extent of a window.
-    pub kernel: usize,
-    /// Steps between windows.
-    pub stride: usize,
-    /// Padding before the first element.
-    pub padding_begin: usize,
-    /// Padding after the last element.
-    pub padding_end: usize,
-    /// Distance between neighbouring elements of a window.
-    pub dilation: usize,
-    /// Whether a last window that only partly fits counts.
-    pub ceil_mode: bool,
-    /// Whether an average divides by padding positions too.
-    pub count_include_pad: bool,
-}
-
-impl Pool1dOptions {
-    /// Windows of this extent, side by side.
-    pub const fn new(kernel: usize) -> Self {
-        Self {
-            kernel,
-            stride: kernel,
-            padding_begin: 0,
-            padding_end: 0,
-            dilation: 1,
-            ceil_mode: false,
-            count_include_pad: false,
-        }
-    }
-
-    pub(super) const fn flat(&self) -> PoolOptions {
-        PoolOptions {
-            kernel: [1, self.kernel],
-            stride: [1, self.stride],
-            padding_begin: [0, self.padding_begin],
-            padding_end: [0, self.padding_end],
-            dilation: [1, self.dilation],
+    fn resolved(&self) -> kernels::PoolOptions<N> {
+        kernels::PoolOptions {
+            kernel: self.kernel,
+            strides: self.stride,
+            dilations: self.dilation,
+            pads_begin: self.padding_begin,
+            pads_end: self.padding_end,
             ceil_mode: self.ceil_mode,
             count_include_pad: self.count_include_pad,
+            divisor: self.divisor_override,
         }
     }
 }
 
+/// The methods of one number of dimensions.
+macro_rules! dimensions {
+    ($n:literal, $input:literal, $max:ident, $max_indices:ident, $avg:ident, $lp:ident, $adaptive_avg:ident, $adaptive_max:ident, $adaptive_indices:ident) => {
+        impl Tensor {
+            #[doc = concat!("The maximum of every window of `[N, ", $input, "]` (or `[", $input, "]`).")]
+            ///
+            /// # Errors
+            /// If the rank does not fit, a window does not fit the padded input, or a window would hold nothing but padding.
+            pub fn $max(&self, options: &PoolOptions<$n>) -> Result<Self, Error> {
+                self.sliding(stringify!($max), Some(Pool::Max), None, options)
+            }
+
+            #[doc = concat!("[`Tensor::", stringify!($max), "`], and for every maximum its row-major position (i32) in its unpadded plane: the first of equals, the first NaN if there is one.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($max), "`].")]
+            pub fn $max_indices(&self, options: &PoolOptions<$n>) -> Result<(Self, Self), Error> {
+                const OP: &str = stringify!($max_indices);
+                let maxima = self.sliding(OP, Some(Pool::Max), None, options)?;
+                Ok((maxima, self.sliding(OP, None, None, options)?))
+            }
+
+            #[doc = concat!("The average of every window of `[N, ", $input, "]` (or `[", $input, "]`).")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($max), "`], or if the dtype is not a float.")]
+            pub fn $avg(&self, options: &PoolOptions<$n>) -> Result<Self, Error> {
+                self.sliding(stringify!($avg), Some(Pool::Average), None, options)
+            }
+
+            #[doc = concat!("`(Σ |x|^p)^(1/p)` over every window of `[N, ", $input, "]` (or `[", $input, "]`); padding counts as 0.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($avg), "`], or if `p` is not positive and finite.")]
+            pub fn $lp(&self, p: f32, options: &PoolOptions<$n>) -> Result<Self, Error> {
+                self.sliding(stringify!($lp), None, Some(p), options)
+            }
+
+            #[doc = concat!("The average of as many windows of `[N, ", $input, "]` (or `[", $input, "]`) as `size` says, of nearly equal extents: window o is from `floor(o · in / out)` to `ceil((o + 1) · in / out)`.")]
+            ///
+            /// # Errors
+            /// If the rank does not fit, there are no elements to pool, an extent is over 65,535, or the dtype is not a float.
+            pub fn $adaptive_avg(&self, size: [usize; $n]) -> Result<Self, Error> {
+                const OP: &str = stringify!($adaptive_avg);
+                if size == [1; $n] && self.dtype().is_float() && !self.is_empty() {
+                    return self.with_batch(OP, $n, Self::global_avg_pool);
+                }
+                self.adaptive(OP, size, self.dtype(), |executor, x, out| {
+                    executor.adaptive_pool::<$n>(Pool::Average, x, out).map(|_| ())
+                })
+            }
+
+            #[doc = concat!("The maximum of the windows of [`Tensor::", stringify!($adaptive_avg), "`].")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($adaptive_avg), "`]; the dtype may be any number.")]
+            pub fn $adaptive_max(&self, size: [usize; $n]) -> Result<Self, Error> {
+                const OP: &str = stringify!($adaptive_max);
+                self.adaptive(OP, size, self.dtype(), |executor, x, out| {
+                    executor.adaptive_pool::<$n>(Pool::Max, x, out).map(|_| ())
+                })
+            }
+
+            #[doc = concat!("[`Tensor::", stringify!($adaptive_max), "`], and where the maxima lie, as in [`Tensor::", stringify!($max_indices), "`].")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($adaptive_max), "`].")]
+            pub fn $adaptive_indices(&self, size: [usize; $n]) -> Result<(Self, Self), Error> {
+                const OP: &str = stringify!($adaptive_indices);
+                let maxima = self.$adaptive_max(size)?;
+                let places = self.adaptive(OP, size, DType::I32, |executor, x, out| {
+                    executor.adaptive_max_pool_indices::<$n>(x, out).map(|_| ())
+                })?;
+                Ok((maxima, places))
+            }
+        }
+    };
+}
+
+dimensions!(
+    1,
+    "C, L",
+    max_pool1d,
+    max_pool1d_with_indices,
+    avg_pool1d,
+    lp_pool1d,
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices
+);
+dimensions!(
+    2,
+    "C, H, W",
+    max_pool2d,
+    max_pool2d_with_indices,
+    avg_pool2d,
+    lp_pool2d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices
+);
+dimensions!(
+    3,
+    "C, D, H, W",
+    max_pool3d,
+    max_pool3d_with_indices,
+    avg_pool3d,
+    lp_pool3d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices
+);
+
 impl Tensor {
-    /// The maximum of every window of `[N, C, H, W]` (or `[C, H, W]`).
+    /// The maximum over all axes behind the first two, which stay with extent 1.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, DType, PoolOptions, Tensor};
     /// # let Some(device) = doc::device() else { return Ok(()) };
     /// let x = Tensor::arange(&device, 0, 16, 1, DType::F32)?.reshape([1, 4, 4])?;
-    /// let y = x.max_pool2d(&PoolOptions::square(2))?;
+    /// let (y, at) = x.max_pool2d_with_indices(&PoolOptions::square(2))?;
     /// assert_eq!(y.to_vec_blocking::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
+    /// assert_eq!(at.to_vec_blocking::<i32>()?, [5, 7, 13, 15]);
+    /// assert_eq!(x.unsqueeze(0)?.global_max_pool()?.dims(), [1, 1, 1, 1]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// If the rank is not 3 or 4, a window does not fit the padded input, or a window would hold nothing but padding.
-    pub fn max_pool2d(&self, options: &PoolOptions) -> Result<Self, Error> {
-        self.planes("max_pool2d", |planes| {
-            planes.pool("max_pool2d", Pool::Max, options)
-        })
-    }
-
-    /// The average of every window of `[N, C, H, W]` (or `[C, H, W]`).
-    ///
-    /// # Errors
-    /// As [`Tensor::max_pool2d`], or if the dtype is not a float.
-    pub fn avg_pool2d(&self, options: &PoolOptions) -> Result<Self, Error> {
-        self.planes("avg_pool2d", |planes| {
-            planes.pool("avg_pool2d", Pool::Average, options)
-        })
-    }
-
-    /// The maximum of every window of `[N, C, L]` (or `[C, L]`).
-    ///
-    /// # Errors
-    /// As [`Tensor::max_pool2d`].
-    pub fn max_pool1d(&self, options: &Pool1dOptions) -> Result<Self, Error> {
-        self.lines("max_pool1d", |planes| {
-            planes.pool("max_pool1d", Pool::Max, &options.flat())
-        })
-    }
-
-    /// The average of every window of `[N, C, L]` (or `[C, L]`).
-    ///
-    /// # Errors
-    /// As [`Tensor::avg_pool2d`].
-    pub fn avg_pool1d(&self, options: &Pool1dOptions) -> Result<Self, Error> {
-        self.lines("avg_pool1d", |planes| {
-            planes.pool("avg_pool1d", Pool::Average, &options.flat())
-        })
-    }
-
-    /// The maximum over all axes behind the first two, which stay with extent 1.
     ///
     /// # Errors
     /// If the rank is below 3 or those axes have no elements.
@@ -206,113 +252,55 @@ impl Tensor {
         Ok((2..self.rank() as isize).collect())
     }
 
-    /// Runs `pool` on `[N, C, H, W]`, whether `self` has a batch axis or not.
-    pub(super) fn planes(
+    /// One kernel over sliding windows: a pooling, a norm, or neither for the places of maxima.
+    fn sliding<const N: usize>(
         &self,
         op: &'static str,
-        pool: impl FnOnce(&Self) -> Result<Self, Error>,
+        pool: Option<Pool>,
+        p: Option<f32>,
+        options: &PoolOptions<N>,
     ) -> Result<Self, Error> {
-        match self.rank() {
-            3 => pool(&self.unsqueeze(0)?)?.squeeze_axis(0),
-            4 => pool(self),
-            _ => Err(Error::shape(
-                op,
-                format!(
-                    "the input must be [N, C, H, W] or [C, H, W]: it is {}",
-                    self.shape()
-                ),
-            )),
-        }
-    }
-
-    /// Runs `pool` on `[N, C, 1, L]`, whether `self` has a batch axis or not.
-    pub(super) fn lines(
-        &self,
-        op: &'static str,
-        pool: impl FnOnce(&Self) -> Result<Self, Error>,
-    ) -> Result<Self, Error> {
-        match self.rank() {
-            2 => pool(&self.unsqueeze(0)?.unsqueeze(2)?)?
-                .squeeze_axis(2)?
-                .squeeze_axis(0),
-            3 => pool(&self.unsqueeze(2)?)?.squeeze_axis(2),
-            _ => Err(Error::shape(
-                op,
-                format!(
-                    "the input must be [N, C, L] or [C, L]: it is {}",
-                    self.shape()
-                ),
-            )),
-        }
-    }
-
-    pub(super) fn pool(
-        &self,
-        op: &'static str,
-        kernel: Pool,
-        options: &PoolOptions,
-    ) -> Result<Self, Error> {
-        if kernel == Pool::Average && !self.dtype().is_float() {
+        let float = p.is_some() || pool == Some(Pool::Average);
+        if float && !self.dtype().is_float() {
             return Err(Error::dtype(
                 op,
                 format!("the dtype must be a float: it is {}", self.dtype()),
             ));
         }
-        let shape = self.pooled_shape(op, options)?;
-        let view = self.view()?;
-        let options = Pool2dOptions {
-            kernel: options.kernel,
-            strides: options.stride,
-            pads_begin: options.padding_begin,
-            pads_end: options.padding_end,
-            dilations: options.dilation,
-            ceil_mode: options.ceil_mode,
-            count_include_pad: options.count_include_pad,
+        let options = options.resolved();
+        let dtype = match (pool, p) {
+            (None, None) => DType::I32,
+            _ => self.dtype(),
         };
-        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
-            executor.pool2d(kernel, view, &options, out)
+        self.with_batch(op, N, |x| {
+            let shape = options
+                .output_shape(op, x.shape())
+                .map_err(|error| Error::from_kernel(op, error))?;
+            let view = x.view()?;
+            Self::produce(x.device(), op, shape, dtype, |executor, out| {
+                match (pool, p) {
+                    (Some(pool), _) => executor.pool(pool, view, &options, out),
+                    (None, Some(p)) => executor.lp_pool(view, p, &options, out),
+                    (None, None) => executor.max_pool_indices(view, &options, out),
+                }
+            })
         })
     }
 
-    pub(super) fn pooled_shape(
+    fn adaptive<const N: usize>(
         &self,
         op: &'static str,
-        options: &PoolOptions,
-    ) -> Result<Shape, Error> {
-        let &[n, c, h, w] = self.dims() else {
-            return Err(Error::shape(
-                op,
-                format!("the input must be [N, C, H, W]: it is {}", self.shape()),
-            ));
-        };
-        let mut extents = [h, w];
-        for (at, extent) in extents.iter_mut().enumerate() {
-            let window = options.axis(*extent, at);
-            let positions = window.positions(op)?;
-            *extent = positions;
-            let reach = (window.kernel - 1)
-                .saturating_mul(window.dilation)
-                .saturating_add(1);
-            if window.begin >= reach || window.end >= reach {
-                return Err(Error::argument(
-                    op,
-                    format!(
-                        "padding must be smaller than the window, or a window would hold nothing else: padding {} and {}, window {reach}",
-                        window.begin, window.end
-                    ),
-                ));
-            }
-            if !window.cover_input(positions) {
-                return Err(Error::argument(
-                    op,
-                    format!(
-                        "every window must hold an element of the input: with dilation {} one steps over all {}",
-                        window.dilation, window.input
-                    ),
-                ));
-            }
-        }
-        let [height, width] = extents;
-        new_shape(op, &[n, c, height, width])
+        size: [usize; N],
+        dtype: DType,
+        record: impl Fn(&Executor, &View, &View) -> Result<(), KernelError>,
+    ) -> Result<Self, Error> {
+        self.with_batch(op, N, |x| {
+            let dims: Vec<usize> = x.dims().iter().take(2).chain(&size).copied().collect();
+            let shape = new_shape(op, &dims)?;
+            let view = x.view()?;
+            Self::produce(x.device(), op, shape, dtype, |executor, out| {
+                record(executor, view, out)
+            })
+        })
     }
 }

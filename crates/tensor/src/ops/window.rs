@@ -1,7 +1,7 @@
-//! Windows sliding over an axis, for convolution and pooling: a pure function over extents.
+//! Windows sliding over images, as an overlapping view.
 //!
 //! Position `o` covers inputs `o * stride + j * dilation - begin` for `j < kernel`. See V. Dumoulin and F. Visin,
-//! "A guide to convolution arithmetic for deep learning", and PyTorch's `ceil_mode`.
+//! "A guide to convolution arithmetic for deep learning".
 
 use ziggurat_core::Layout;
 use ziggurat_kernels::View;
@@ -18,7 +18,6 @@ pub(crate) struct Window {
     pub(crate) dilation: usize,
     pub(crate) begin: usize,
     pub(crate) end: usize,
-    pub(crate) ceil: bool,
 }
 
 impl Window {
@@ -52,32 +51,7 @@ impl Window {
                 ),
             ));
         };
-        let steps = if self.ceil {
-            room.div_ceil(self.stride)
-        } else {
-            room / self.stride
-        };
-        // With `ceil`, a last window that would start in the padding at the end is dropped.
-        let starts_in_padding =
-            self.ceil && steps.saturating_mul(self.stride) >= self.input + self.begin;
-        steps
-            .checked_add(usize::from(!starts_in_padding))
-            .ok_or_else(too_large)
-    }
-
-    /// Whether each of `positions` windows covers at least one element of the input: with a dilation, a window longer than
-    /// the padding can still step over the whole input.
-    ///
-    /// Only windows that begin in the padding before the input can miss it, because none begins behind it.
-    pub(crate) fn cover_input(&self, positions: usize) -> bool {
-        // One of any `dilation` neighbours is a window's element.
-        self.dilation <= self.input
-            || (0..positions)
-                .map_while(|position| self.begin.checked_sub(position.checked_mul(self.stride)?))
-                .all(|before| {
-                    let outside = before.div_ceil(self.dilation);
-                    outside < self.kernel && outside * self.dilation - before < self.input
-                })
+        (room / self.stride).checked_add(1).ok_or_else(too_large)
     }
 }
 
@@ -131,125 +105,42 @@ mod tests {
         dilation: 1,
         begin: 1,
         end: 1,
-        ceil: false,
     };
 
     #[test]
     fn counts_positions_as_pytorch_does() {
-        assert_eq!(UNIT.positions("pool").unwrap(), 3);
-        assert_eq!(
-            Window {
-                begin: 0,
-                end: 0,
-                ..UNIT
-            }
-            .positions("pool")
-            .unwrap(),
-            2
-        );
-        assert_eq!(
-            Window {
-                begin: 0,
-                end: 0,
-                ceil: true,
-                ..UNIT
-            }
-            .positions("pool")
-            .unwrap(),
-            3
-        );
-        assert_eq!(
-            Window {
-                kernel: 3,
-                dilation: 2,
-                stride: 1,
-                ..UNIT
-            }
-            .positions("pool")
-            .unwrap(),
-            3
-        );
-    }
-
-    #[test]
-    fn drops_a_window_that_starts_in_the_padding() {
-        let window = Window {
-            input: 2,
-            kernel: 1,
-            stride: 2,
+        assert_eq!(UNIT.positions("im2col").unwrap(), 3);
+        let bare = Window {
             begin: 0,
             end: 0,
-            ceil: true,
             ..UNIT
         };
-        assert_eq!(window.positions("pool").unwrap(), 1);
-        let window = Window {
-            input: 4,
+        assert_eq!(bare.positions("im2col").unwrap(), 2);
+        let wide = Window {
             kernel: 3,
-            stride: 2,
-            begin: 1,
-            end: 1,
-            ceil: true,
+            dilation: 2,
+            stride: 1,
             ..UNIT
         };
-        assert_eq!(window.positions("pool").unwrap(), 3);
-    }
-
-    #[test]
-    fn finds_windows_that_step_over_the_whole_input() {
-        let covers = |input, dilation, begin, end| {
-            let window = Window {
-                input,
-                kernel: 2,
-                stride: 1,
-                dilation,
-                begin,
-                end,
-                ceil: false,
-            };
-            window.cover_input(window.positions("pool").unwrap())
-        };
-        // One window: elements -1 and 2 of 2, or of 3.
-        assert!(!covers(2, 3, 1, 1));
-        assert!(covers(3, 3, 1, 1));
-        // Elements -2 and 1, then -1 and 2.
-        assert!(!covers(2, 3, 2, 1));
-        assert!(covers(2, 3, 2, 0));
-        assert!(!covers(0, 1, 1, 1));
-        assert!(covers(1, 1, 1, 1));
+        assert_eq!(wide.positions("im2col").unwrap(), 3);
     }
 
     #[test]
     fn refuses_kernels_that_do_not_fit_and_zeros() {
+        let error = |window: Window| window.positions("im2col").unwrap_err();
+        assert!(error(Window { kernel: 8, ..UNIT }).is_shape());
+        assert!(error(Window { stride: 0, ..UNIT }).is_argument());
+        let long = Window {
+            kernel: usize::MAX,
+            dilation: 3,
+            ..UNIT
+        };
+        assert!(error(long).is_shape());
         assert!(
-            Window { kernel: 8, ..UNIT }
-                .positions("pool")
-                .unwrap_err()
-                .is_shape()
-        );
-        assert!(
-            Window { stride: 0, ..UNIT }
-                .positions("pool")
-                .unwrap_err()
-                .is_argument()
-        );
-        assert!(
-            Window {
-                kernel: usize::MAX,
-                dilation: 3,
-                ..UNIT
-            }
-            .positions("pool")
-            .unwrap_err()
-            .is_shape()
-        );
-        assert!(
-            Window {
+            error(Window {
                 end: usize::MAX,
                 ..UNIT
-            }
-            .positions("pool")
-            .unwrap_err()
+            })
             .is_shape()
         );
     }

@@ -1,11 +1,21 @@
 //! Matrix products, convolution, pooling, resampling.
 
-use ziggurat_tensor::{ConvOptions, ConvTransposeOptions, Device, GemmOptions, Tensor};
+use ziggurat_tensor::{
+    ConvOptions, ConvTransposeOptions, Device, GemmOptions, PoolOptions, Tensor,
+};
 
 use super::{Case, Inputs, Row, Trouble, operand};
 
 /// The family's ops by name.
 pub(super) const OPS: &[Row] = &[
+    ("avg_pool1d", |_, case, inputs| {
+        let x = operand(inputs, "x")?;
+        Ok(vec![x.avg_pool1d(&average(case)?)?])
+    }),
+    ("avg_pool2d", |_, case, inputs| {
+        let x = operand(inputs, "x")?;
+        Ok(vec![x.avg_pool2d(&average(case)?)?])
+    }),
     ("conv1d", |_, case, inputs| {
         let (x, w, b) = operands(inputs)?;
         Ok(vec![x.conv1d(w, b, &conv(case)?)?])
@@ -23,7 +33,51 @@ pub(super) const OPS: &[Row] = &[
         Ok(vec![x.conv_transpose2d(w, b, &conv_transpose(case)?)?])
     }),
     ("gemm", gemm),
+    ("lp_pool1d", |_, case, inputs| {
+        let x = operand(inputs, "x")?;
+        Ok(vec![x.lp_pool1d(case.number("p")? as f32, &pool(case)?)?])
+    }),
+    ("lp_pool2d", |_, case, inputs| {
+        let x = operand(inputs, "x")?;
+        Ok(vec![x.lp_pool2d(case.number("p")? as f32, &pool(case)?)?])
+    }),
+    ("max_pool1d", |_, case, inputs| {
+        let (x, options) = (operand(inputs, "x")?, pool(case)?);
+        if case.outputs.len() == 1 {
+            return Ok(vec![x.max_pool1d(&options)?]);
+        }
+        let (y, at) = x.max_pool1d_with_indices(&options)?;
+        Ok(vec![y, at])
+    }),
+    ("max_pool2d", |_, case, inputs| {
+        let (x, options) = (operand(inputs, "x")?, pool(case)?);
+        if case.outputs.len() == 1 {
+            return Ok(vec![x.max_pool2d(&options)?]);
+        }
+        let (y, at) = x.max_pool2d_with_indices(&options)?;
+        Ok(vec![y, at])
+    }),
 ];
+
+fn pool<const N: usize>(case: &Case) -> Result<PoolOptions<N>, Trouble> {
+    Ok(PoolOptions {
+        kernel: case.spatial("kernel")?,
+        stride: case.spatial("strides")?,
+        padding_begin: case.spatial("pads_begin")?,
+        padding_end: case.spatial("pads_end")?,
+        dilation: case.spatial("dilations")?,
+        ceil_mode: case.flag("ceil_mode")?,
+        count_include_pad: false,
+        divisor_override: None,
+    })
+}
+
+fn average<const N: usize>(case: &Case) -> Result<PoolOptions<N>, Trouble> {
+    Ok(PoolOptions {
+        count_include_pad: case.flag("count_include_pad")?,
+        ..pool(case)?
+    })
+}
 
 fn operands(inputs: &Inputs) -> Result<(&Tensor, &Tensor, Option<&Tensor>), Trouble> {
     Ok((
