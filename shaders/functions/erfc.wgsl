@@ -1,8 +1,8 @@
 // The complementary error function for x >= 0, with a small relative error up to its underflow.
 // Source: Press et al., Numerical Recipes, "erfcc" (Chebyshev fit, 1.2e-7). Requires exp_f32.
 
-fn erfc_positive(x: f32) -> f32 {
-    let t = 1.0 / (1.0 + 0.5 * x);
+// The fitted part of the exponent, for t = 1 / (1 + x / 2).
+fn erfc_fit(t: f32) -> f32 {
     var p = 0.17087277;
     p = p * t - 0.82215223;
     p = p * t + 1.48851587;
@@ -12,6 +12,10 @@ fn erfc_positive(x: f32) -> f32 {
     p = p * t + 0.09678418;
     p = p * t + 0.37409196;
     p = p * t + 1.00002368;
-    p = p * t - 1.26551223;
-    return t * exp_f32(p - x * x);
+    return p * t - 1.26551223;
+}
+
+fn erfc_positive(x: f32) -> f32 {
+    let t = 1.0 / (1.0 + 0.5 * x);
+    return t * exp_f32(erfc_fit(t) - x * x);
 }

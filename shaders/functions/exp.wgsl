@@ -8,15 +8,20 @@ fn scale_by_power(y: f32, k: f32) -> f32 {
     return y * bitcast<f32>((first + 127) << 23u) * bitcast<f32>((second + 127) << 23u);
 }
 
-// e^r for |r| up to ln(2) / 2.
-fn exp_reduced(r: f32) -> f32 {
+// e^r - 1 for |r| up to ln(2) / 2.
+fn expm1_reduced(r: f32) -> f32 {
     var y = 1.9875691500e-4;
     y = y * r + 1.3981999507e-3;
     y = y * r + 8.3334519073e-3;
     y = y * r + 4.1665795894e-2;
     y = y * r + 1.6666665459e-1;
     y = y * r + 5.0000001201e-1;
-    return y * (r * r) + r + 1.0;
+    return y * (r * r) + r;
+}
+
+// e^r for |r| up to ln(2) / 2.
+fn exp_reduced(r: f32) -> f32 {
+    return expm1_reduced(r) + 1.0;
 }
 
 fn exp_f32(x: f32) -> f32 {

@@ -7,6 +7,21 @@ struct LogParts {
     y: f32,
 }
 
+// ln(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)).
+fn log_tail(f: f32) -> f32 {
+    let z = f * f;
+    var y = 7.0376836292e-2;
+    y = y * f - 1.1514610310e-1;
+    y = y * f + 1.1676998740e-1;
+    y = y * f - 1.2420140846e-1;
+    y = y * f + 1.4249322787e-1;
+    y = y * f - 1.6668057665e-1;
+    y = y * f + 2.0000714765e-1;
+    y = y * f - 2.4999993993e-1;
+    y = y * f + 3.3333331174e-1;
+    return y * f * z - 0.5 * z;
+}
+
 // For positive finite x. A subnormal is an integer times 2^-149; arithmetic on it might flush it.
 fn log_parts(x: f32) -> LogParts {
     var bits = bitcast<u32>(x);
@@ -23,17 +38,7 @@ fn log_parts(x: f32) -> LogParts {
         m = m + m;
     }
     let f = m - 1.0;
-    let z = f * f;
-    var y = 7.0376836292e-2;
-    y = y * f - 1.1514610310e-1;
-    y = y * f + 1.1676998740e-1;
-    y = y * f - 1.2420140846e-1;
-    y = y * f + 1.4249322787e-1;
-    y = y * f - 1.6668057665e-1;
-    y = y * f + 2.0000714765e-1;
-    y = y * f - 2.4999993993e-1;
-    y = y * f + 3.3333331174e-1;
-    return LogParts(f32(e), f, y * f * z - 0.5 * z);
+    return LogParts(f32(e), f, log_tail(f));
 }
 
 // log2(1 + f): log2(e) is split so that the large part of the product is exact.
@@ -59,4 +64,14 @@ fn log_edge(x: f32) -> LogEdge {
         return LogEdge(true, nan_f32());
     }
     return LogEdge(bits == 0x7f800000u, x);
+}
+
+fn log_f32(x: f32) -> f32 {
+    let edge = log_edge(x);
+    if edge.found {
+        return edge.value;
+    }
+    let parts = log_parts(x);
+    // ln(2) in two parts, the smaller one first.
+    return (parts.f + (parts.y - 2.12194440e-4 * parts.e)) + 0.693359375 * parts.e;
 }

@@ -9,7 +9,7 @@ use ziggurat_pipeline::{IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART};
 
 use crate::choice::{CATALOGUE_WG, KernelChoice};
 use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
-use crate::elementwise::{binary, cast, compare, copy, generate, unary, where_op};
+use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
 use crate::{arg_reduce, conv, fused, matmul, pad, pool, reduce, softmax};
@@ -74,6 +74,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(unary::variants());
     all.extend(binary::variants());
     all.extend(compare::variants());
+    all.extend(predicate::variants());
     all.extend(where_op::variants());
     all.extend(cast::variants());
     all.extend(copy::variants());

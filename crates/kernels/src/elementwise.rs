@@ -9,6 +9,7 @@ pub(crate) mod cast;
 pub(crate) mod compare;
 pub(crate) mod copy;
 pub(crate) mod generate;
+pub(crate) mod predicate;
 pub(crate) mod row;
 pub(crate) mod unary;
 pub(crate) mod walk;

@@ -13,4 +13,4 @@ pub mod reduce;
 pub mod softmax;
 pub(crate) mod special;
 
-pub use elementwise::{binary, cast, compare, round_to, unary, wrap};
+pub use elementwise::{binary, cast, compare, predicate, round_to, unary, wrap};

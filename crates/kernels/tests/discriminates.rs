@@ -7,8 +7,8 @@
 #[path = "common/samples.rs"]
 mod samples;
 
-use ziggurat_kernels::reference::{binary, compare, round_to, unary};
-use ziggurat_kernels::{Binary, Compare, DType, Unary};
+use ziggurat_kernels::reference::{binary, compare, predicate, round_to, unary};
+use ziggurat_kernels::{Binary, Compare, DType, Predicate, Unary};
 
 /// Whether the outputs differ by more than the tolerances of either op.
 fn differ(a: &[f64], b: &[f64], allowed: impl Fn(f64) -> f64) -> bool {
@@ -21,7 +21,7 @@ fn differ(a: &[f64], b: &[f64], allowed: impl Fn(f64) -> f64) -> bool {
 fn same(dtype: DType, a: &str, b: &str) -> bool {
     let pair = |x, y| (a, b) == (x, y) || (b, a) == (x, y);
     let unsigned = matches!(dtype, DType::U32 | DType::U8);
-    (unsigned && pair("abs", "relu"))
+    (unsigned && (pair("abs", "relu") || pair("div", "floor_divide") || pair("fmod", "remainder")))
         || (dtype == DType::Bool
             && (pair("add", "maximum")
                 || pair("add", "bitwise_or")
@@ -119,6 +119,29 @@ fn comparison_samples_tell_ops_apart() {
             for other in Compare::ALL.iter().filter(|other| *other != op) {
                 assert_ne!(
                     apply(*op),
+                    apply(*other),
+                    "{dtype} samples do not tell {op:?} from {other:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn predicate_samples_tell_ops_apart() {
+    for op in Predicate::ALL {
+        for &dtype in op.spec().dtypes {
+            let inputs = samples::special(dtype, 512);
+            let apply =
+                |op: Predicate| -> Vec<bool> { inputs.iter().map(|&x| predicate(op, x)).collect() };
+            let outputs = apply(*op);
+            assert!(
+                outputs.contains(&true) && outputs.contains(&false),
+                "{dtype} {op:?} is constant"
+            );
+            for other in Predicate::ALL.iter().filter(|other| *other != op) {
+                assert_ne!(
+                    outputs,
                     apply(*other),
                     "{dtype} samples do not tell {op:?} from {other:?}"
                 );

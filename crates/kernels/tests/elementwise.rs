@@ -9,8 +9,8 @@ mod operands;
 mod samples;
 
 use operands::{Arrangement, Expected, check, given, operand, output};
-use ziggurat_kernels::reference::{binary, compare, round_to, unary};
-use ziggurat_kernels::{Binary, Compare, DType, Executor, Tolerance, Unary};
+use ziggurat_kernels::reference::{binary, compare, predicate, round_to, unary};
+use ziggurat_kernels::{Binary, Compare, DType, Executor, Predicate, Tolerance, Unary};
 
 /// Four workgroups' worth of elements and their neighbours, for workgroups of 256; and the small sizes.
 const SIZES: [usize; 12] = [0, 1, 2, 3, 4, 5, 31, 1023, 1024, 1025, 1031, 4099];
@@ -191,6 +191,37 @@ fn compare_sweep(exec: &Executor, dtypes: &[DType]) {
     }
 }
 
+fn predicate_sweep(exec: &Executor, dtypes: &[DType]) {
+    for op in Predicate::ALL {
+        for &dtype in op.spec().dtypes.iter().filter(|d| dtypes.contains(d)) {
+            let values = samples::special(dtype, 521);
+            let expect = |a: &[f64]| -> Vec<Expected> {
+                a.iter()
+                    .map(|&x| Expected::exact(f64::from(u8::from(predicate(*op, x)))))
+                    .collect()
+            };
+            let a = given(exec, dtype, &[521], &values);
+            let out = output(exec, DType::Bool, &[521], 4);
+            let _done = exec.predicate(*op, &a.view, &out.view).unwrap();
+            check(
+                &format!("{op:?} {dtype}"),
+                &out.read(exec),
+                &expect(&values),
+            );
+            for arrangement in Arrangement::ALL {
+                let a = operand(exec, dtype, &DIMS, arrangement, feed(&values));
+                let out = output(exec, DType::Bool, &DIMS, 5);
+                let _done = exec.predicate(*op, &a.view, &out.view).unwrap();
+                check(
+                    &format!("{op:?} {dtype} {arrangement:?}"),
+                    &out.read(exec),
+                    &expect(&a.values),
+                );
+            }
+        }
+    }
+}
+
 const PAIRS: [(Arrangement, Arrangement); 4] = [
     (Arrangement::Transposed, Arrangement::Contiguous),
     (Arrangement::Contiguous, Arrangement::Sliced),
@@ -223,6 +254,14 @@ fn comparisons_hold_on_every_dtype() {
 }
 
 #[test]
+fn predicates_hold_on_every_dtype_and_arrangement() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    predicate_sweep(&exec, &DType::ALL);
+}
+
+#[test]
 fn rows_hold_within_the_default_limits_and_without_features() {
     let Some(exec) = common::plain_executor() else {
         return;
@@ -237,6 +276,7 @@ fn rows_hold_within_the_default_limits_and_without_features() {
         &[5, 1025],
     );
     compare_sweep(&exec, &dtypes);
+    predicate_sweep(&exec, &dtypes);
 }
 
 #[test]

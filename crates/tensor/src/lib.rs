@@ -53,6 +53,7 @@ pub use error::Error;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::DepthOrder;
+pub use ops::{Closeness, GateHalf};
 pub use ops::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,

@@ -31,6 +31,18 @@ pub enum Side<'a> {
     Scalar(Scalar),
 }
 
+impl<'a> From<&'a Tensor> for Side<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+impl From<Scalar> for Side<'_> {
+    fn from(number: Scalar) -> Self {
+        Self::Scalar(number)
+    }
+}
+
 impl Side<'_> {
     /// The dtype in which this side and `other` are combined.
     pub(crate) fn combined_dtype(self, other: Self) -> DType {

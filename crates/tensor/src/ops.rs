@@ -3,6 +3,7 @@
 //! Each method checks what this layer promises (dtype promotion, axes, shapes), then records one or a few operations of
 //! the executor below. None waits.
 
+mod activation;
 mod arg_reduce;
 pub(crate) mod arithmetic;
 mod bitwise;
@@ -12,6 +13,7 @@ mod conv;
 mod einsum;
 mod elementwise;
 mod gemm;
+mod in_place;
 mod matmul;
 mod movement;
 mod pattern;
@@ -19,8 +21,11 @@ mod pool;
 mod reduce;
 mod softmax;
 mod statistics;
+mod ternary;
 mod window;
 
+pub use activation::GateHalf;
+pub use compare::Closeness;
 pub use conv::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,

@@ -21,7 +21,7 @@ pub struct Scalar {
 
 /// What kind of number it is; later ones absorb earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Category {
+pub(crate) enum Category {
     Bool,
     Int,
     Float,
@@ -92,7 +92,8 @@ impl From<f64> for Scalar {
     }
 }
 
-fn category(dtype: DType) -> Category {
+/// The category of a dtype's elements.
+pub(crate) fn category(dtype: DType) -> Category {
     match (dtype.is_float(), dtype.is_bool()) {
         (true, _) => Category::Float,
         (false, true) => Category::Bool,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ziggurat_kernels::{Binary, Compare, DType, ParamField, Tolerance, Unary};
+use ziggurat_kernels::{Binary, Compare, DType, ParamField, Predicate, Tolerance, Unary};
 use ziggurat_pipeline::{
     COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
 };
@@ -162,6 +162,15 @@ pub(crate) fn op_rows() -> Vec<OpRow> {
             spec.dtypes,
             "exact".into(),
             "compare",
+        ));
+    }
+    for spec in Predicate::ALL.iter().map(|op| op.spec()) {
+        rows.push(row(
+            "Predicate",
+            spec.name,
+            spec.dtypes,
+            "exact".into(),
+            "predicate",
         ));
     }
     rows

@@ -5,7 +5,7 @@ use ziggurat_core::DType;
 use crate::catalogue::Candidate;
 use crate::completion::Completion;
 use crate::elementwise::row::{
-    ALL, BITS, BinarySpec, NUMERIC, Samples, Tolerance, recipe, snippets,
+    ALL, BITS, BinarySpec, FLOAT, INT, NUMERIC, Samples, Tolerance, recipe, snippets,
 };
 use crate::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
 use crate::elementwise::walk::Recipe;
@@ -14,10 +14,18 @@ use crate::executor::Executor;
 use crate::reference::special;
 use crate::view::View;
 
+const ATAN: &[&str] = &["functions/atan.wgsl"];
+const EXP: &[&str] = &["functions/exp.wgsl"];
+const FMOD: &[&str] = &["functions/fmod.wgsl"];
 const POW: &[&str] = &["functions/exp.wgsl", "functions/log.wgsl"];
 
 /// For rows without floating-point dtypes.
 fn none(x: f64, _: f64) -> f64 {
+    x
+}
+
+/// For rows without integer dtypes.
+fn none_int(x: i64, _: i64) -> i64 {
     x
 }
 
@@ -77,6 +85,24 @@ binary_ops! {
     Minimum minimum "minimum", ALL, &[], special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT;
     /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
     Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0);
+    /// The quotient rounded down; integers: `x / 0` is `x`.
+    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5);
+    /// The remainder of the division rounded down, with the sign of `b`; integers: by 0 it is 0.
+    Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT;
+    /// The remainder of the division rounded toward zero, with the sign of `a`; integers: by 0 it is 0.
+    Fmod fmod "fmod", NUMERIC, FMOD, |x, y| x % y, |x, y| x.checked_rem(y).unwrap_or(0), Samples::signed(1e3), Tolerance::EXACT;
+    /// The angle of the point (`b`, `a`), in (-π, π].
+    Atan2 atan2 "atan2", FLOAT, ATAN, f64::atan2, none_int, Samples::signed(1e3), Tolerance::ulps(5.0);
+    /// `√(a² + b²)`, without overflow of the squares.
+    Hypot hypot "hypot", FLOAT, EXP, f64::hypot, none_int, Samples::signed(1e3), Tolerance::ulps(4.0);
+    /// The larger one; NaN loses against a number.
+    Fmax fmax "fmax", FLOAT, &[], f64::max, none_int, Samples::signed(1e3), Tolerance::EXACT;
+    /// The smaller one; NaN loses against a number.
+    Fmin fmin "fmin", FLOAT, &[], f64::min, none_int, Samples::signed(1e3), Tolerance::EXACT;
+    /// `a · 2ᵇ`, wrapping; 0 where `b` is negative or at least the width.
+    ShiftLeft shift_left "shift_left", INT, &[], none, special::shift_left, Samples::signed(1e3), Tolerance::EXACT;
+    /// `a / 2ᵇ` rounded down; 0, or -1 for negative `a`, where `b` is negative or at least the width.
+    ShiftRight shift_right "shift_right", INT, &[], none, special::shift_right, Samples::signed(1e3), Tolerance::EXACT;
     /// The bits in both; for bool it is *and*.
     BitwiseAnd bitwise_and "bitwise_and", BITS, &[], none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT;
     /// The bits in either; for bool it is *or*.

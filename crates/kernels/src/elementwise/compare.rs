@@ -5,7 +5,7 @@ use ziggurat_core::DType;
 use crate::catalogue::Candidate;
 use crate::completion::Completion;
 use crate::elementwise::row::{ALL, CompareSpec, recipe, snippets};
-use crate::elementwise::unary::{broadcast, check_same_dtype};
+use crate::elementwise::unary::{broadcast, check_is_bool, check_same_dtype};
 use crate::elementwise::walk::Recipe;
 use crate::error::KernelError;
 use crate::executor::Executor;
@@ -104,14 +104,7 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let name = op.spec().name;
         check_same_dtype(name, "b", b, a.dtype)?;
-        if out.dtype != DType::Bool {
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "out",
-                rule: "it must be bool",
-                got: out.dtype,
-            });
-        }
+        check_is_bool(name, out)?;
         let (a, b) = (broadcast(name, a, out)?, broadcast(name, b, out)?);
         self.walk(&op.recipe(a.dtype), &[&a, &b], out)?;
         Ok(self.completion())

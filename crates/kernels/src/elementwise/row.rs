@@ -181,6 +181,18 @@ pub struct CompareSpec {
     pub(crate) snippets: Snippets,
 }
 
+/// A row of the predicate table: one input, the output is bool.
+#[derive(Clone, Copy, Debug)]
+pub struct PredicateSpec {
+    /// The name of op, snippet, method and documentation row.
+    pub name: &'static str,
+    /// The dtypes it exists for.
+    pub dtypes: &'static [DType],
+    /// The reference, which is exact for every dtype.
+    pub reference: fn(f64) -> bool,
+    pub(crate) snippets: Snippets,
+}
+
 /// Where an op's snippet may lie: one for its kind of dtype goes before the general one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snippets {

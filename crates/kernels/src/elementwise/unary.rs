@@ -18,6 +18,22 @@ const LOG: &[&str] = &["functions/log.wgsl"];
 const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
 const ERFC: &[&str] = &["functions/exp.wgsl", "functions/erfc.wgsl"];
 const TRIG: &[&str] = &["functions/trig.wgsl"];
+const EXPM1: &[&str] = &["functions/exp.wgsl", "functions/expm1.wgsl"];
+const LOG1P: &[&str] = &["functions/log.wgsl", "functions/log1p.wgsl"];
+const HYPERBOLIC: &[&str] = &["functions/exp.wgsl", "functions/hyperbolic.wgsl"];
+const ASIN: &[&str] = &["functions/asin.wgsl"];
+const ATAN: &[&str] = &["functions/atan.wgsl"];
+const ERF: &[&str] = &[
+    "functions/exp.wgsl",
+    "functions/erfc.wgsl",
+    "functions/erf.wgsl",
+];
+const SOFTPLUS: &[&str] = &[
+    "functions/exp.wgsl",
+    "functions/log.wgsl",
+    "functions/log1p.wgsl",
+    "functions/softplus.wgsl",
+];
 
 /// For rows without integer dtypes.
 fn none(x: i64) -> i64 {
@@ -112,6 +128,48 @@ unary_ops! {
     Tanh tanh "tanh", FLOAT, EXP, f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0);
     /// `x · sigmoid(x)`.
     Silu silu "silu", FLOAT, SIGMOID, special::silu, none, Samples::signed(20.0), Tolerance::ulps(7.0);
+    /// `eˣ - 1`, with all digits near 0.
+    Expm1 expm1 "expm1", FLOAT, EXPM1, f64::exp_m1, none, Samples::signed(20.0), Tolerance::ulps(3.0);
+    /// The decimal logarithm.
+    Log10 log10 "log10", FLOAT, LOG, f64::log10, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0);
+    /// `ln(1 + x)`, with all digits near 0.
+    Log1p log1p "log1p", FLOAT, LOG1P, f64::ln_1p, none, Samples::range(-0.99, 1e3), Tolerance::ulps(5.0);
+    /// The tangent, its argument in radians; accurate for every finite argument.
+    Tan tan "tan", FLOAT, TRIG, f64::tan, none, Samples::signed(1e5), Tolerance::ulps(8.0).plus(2e-7);
+    /// The arc sine; NaN beyond 1 and -1.
+    Asin asin "asin", FLOAT, ASIN, f64::asin, none, Samples::signed(1.0), Tolerance::ulps(4.0);
+    /// The arc cosine; NaN beyond 1 and -1.
+    Acos acos "acos", FLOAT, ASIN, f64::acos, none, Samples::signed(1.0), Tolerance::ulps(4.0);
+    /// The arc tangent.
+    Atan atan "atan", FLOAT, ATAN, f64::atan, none, Samples::signed(1e3), Tolerance::ulps(4.0);
+    /// The hyperbolic sine.
+    Sinh sinh "sinh", FLOAT, HYPERBOLIC, f64::sinh, none, Samples::signed(20.0), Tolerance::ulps(5.0);
+    /// The hyperbolic cosine.
+    Cosh cosh "cosh", FLOAT, HYPERBOLIC, f64::cosh, none, Samples::signed(20.0), Tolerance::ulps(5.0);
+    /// The inverse hyperbolic sine.
+    Asinh asinh "asinh", FLOAT, LOG, f64::asinh, none, Samples::signed(1e4), Tolerance::ulps(5.0);
+    /// The inverse hyperbolic cosine; NaN below 1.
+    Acosh acosh "acosh", FLOAT, LOG, f64::acosh, none, Samples::range(1.0, 40.0), Tolerance::ulps(5.0);
+    /// The inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+    Atanh atanh "atanh", FLOAT, LOG1P, f64::atanh, none, Samples::signed(0.999), Tolerance::ulps(5.0);
+    /// The error function.
+    Erf erf "erf", FLOAT, ERF, special::erf, none, Samples::signed(5.0), Tolerance::ulps(4.0);
+    /// `1 - erf(x)`, with all its digits where it is small.
+    Erfc erfc "erfc", FLOAT, ERF, special::erfc, none, Samples::range(-5.0, 9.0), Tolerance::ulps(8.0);
+    /// `x - trunc(x)`, with the sign of `x`.
+    Frac frac "frac", FLOAT, &[], |x| x - x.trunc(), none, Samples::signed(10.0), Tolerance::EXACT;
+    /// `ln(1 + eˣ)`.
+    Softplus softplus "softplus", FLOAT, SOFTPLUS, special::softplus, none, Samples::signed(20.0), Tolerance::ulps(7.0);
+    /// `ln(1 / (1 + e⁻ˣ))`.
+    LogSigmoid log_sigmoid "log_sigmoid", FLOAT, SOFTPLUS, |x| -special::softplus(-x), none, Samples::signed(20.0), Tolerance::ulps(7.0);
+    /// `x / (1 + |x|)`; ±1 for infinity.
+    Softsign softsign "softsign", FLOAT, &[], special::softsign, none, Samples::signed(1e3), Tolerance::ulps(4.0);
+    /// `x · tanh(softplus(x))`.
+    Mish mish "mish", FLOAT, EXP, special::mish, none, Samples::signed(20.0), Tolerance::ulps(8.0);
+    /// `x · sigmoid(1.702 x)`, the coarser approximation of [`Unary::Gelu`].
+    GeluQuick gelu_quick "gelu_quick", FLOAT, SIGMOID, special::gelu_quick, none, Samples::signed(12.0), Tolerance::ulps(7.0).per_input(2.0);
+    /// `x · min(max(x + 3, 0), 6) / 6`.
+    HardSwish hard_swish "hard_swish", FLOAT, &[], special::hard_swish, none, Samples::signed(6.0), Tolerance::ulps(4.0).plus(1e-7);
     /// Not `x`.
     LogicalNot logical_not "logical_not", BOOL, &[], |x| x, |x| i64::from(x == 0), Samples::range(0.0, 1.0), Tolerance::EXACT;
     /// Every bit inverted.
@@ -199,6 +257,19 @@ pub(crate) fn check_same_dtype(
         operand,
         rule: "it must have the dtype of the first input",
         got: view.dtype,
+    })
+}
+
+/// The output of an op that answers yes or no.
+pub(crate) fn check_is_bool(op: &'static str, out: &View) -> Result<(), KernelError> {
+    if out.dtype == DType::Bool {
+        return Ok(());
+    }
+    Err(KernelError::Dtype {
+        op,
+        operand: "out",
+        rule: "it must be bool",
+        got: out.dtype,
     })
 }
 

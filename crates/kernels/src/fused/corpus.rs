@@ -10,6 +10,7 @@ use crate::catalogue::Variant;
 use crate::choice::{CATALOGUE_WG, KernelChoice};
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
+use crate::elementwise::predicate::Predicate;
 use crate::elementwise::unary::Unary;
 use crate::error::KernelError;
 use crate::fused::generate::{self, Host};
@@ -125,6 +126,13 @@ fn every_op(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
         let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
         condition = sketch.op(FusedOp::Compare(*op), &[chosen, x])?;
         value = chosen;
+    }
+    for op in Predicate::ALL {
+        if op.spec().dtypes.contains(&dtype) {
+            let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
+            condition = sketch.op(FusedOp::Predicate(*op), &[chosen])?;
+            value = chosen;
+        }
     }
     for to in DType::ALL.into_iter().filter(|to| *to != dtype) {
         let cast = sketch.op(FusedOp::Cast(to), &[value])?;

@@ -4,6 +4,7 @@ use ziggurat_core::DType;
 
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
+use crate::elementwise::predicate::Predicate;
 use crate::elementwise::unary::Unary;
 use crate::error::KernelError;
 
@@ -17,6 +18,8 @@ pub enum FusedOp {
     Binary(Binary),
     /// A comparison of two operands of one dtype; the result is bool.
     Compare(Compare),
+    /// A question about one operand; the result is bool.
+    Predicate(Predicate),
     /// The second operand where the first, a bool, is true; else the third, of the same dtype.
     Where,
     /// A cast of one operand to this dtype.
@@ -31,6 +34,7 @@ impl FusedOp {
             Self::Unary(op) => op.spec().name,
             Self::Binary(op) => op.spec().name,
             Self::Compare(op) => op.spec().name,
+            Self::Predicate(op) => op.spec().name,
             Self::Where => "where",
             Self::Cast(_) => "cast",
         }
@@ -40,7 +44,7 @@ impl FusedOp {
     #[must_use]
     pub const fn arity(self) -> usize {
         match self {
-            Self::Unary(_) | Self::Cast(_) => 1,
+            Self::Unary(_) | Self::Predicate(_) | Self::Cast(_) => 1,
             Self::Binary(_) | Self::Compare(_) => 2,
             Self::Where => 3,
         }
@@ -60,6 +64,10 @@ impl FusedOp {
             }
             (Self::Compare(_), &[a, b]) => {
                 self.same("b", b, a)?;
+                Ok(DType::Bool)
+            }
+            (Self::Predicate(op), &[a]) => {
+                self.listed(op.spec().dtypes, a)?;
                 Ok(DType::Bool)
             }
             (Self::Where, &[condition, a, b]) => {
@@ -109,6 +117,7 @@ impl FusedOp {
             Self::Binary(op) => 0x100 + op as u64,
             Self::Compare(op) => 0x200 + op as u64,
             Self::Where => 0x300,
+            Self::Predicate(op) => 0x500 + op as u64,
             Self::Cast(to) => 0x400 + to as u64,
         }
     }

@@ -56,11 +56,14 @@ pub(crate) enum Settle {
 
 pub(crate) fn settle(step: &Step) -> Settle {
     let exact_choice = match step.op {
-        FusedOp::Where | FusedOp::Compare(_) => true,
+        FusedOp::Where | FusedOp::Compare(_) | FusedOp::Predicate(_) => true,
         FusedOp::Unary(op) => {
             op == Unary::Relu || (step.dtype.is_float() && matches!(op, Unary::Abs | Unary::Neg))
         }
-        FusedOp::Binary(op) => matches!(op, Binary::Maximum | Binary::Minimum),
+        FusedOp::Binary(op) => matches!(
+            op,
+            Binary::Maximum | Binary::Minimum | Binary::Fmax | Binary::Fmin
+        ),
         FusedOp::Cast(_) => false,
     };
     let product = match step.op {
@@ -85,6 +88,7 @@ pub(crate) fn function(graph: &Graph, step: &Step) -> String {
         }
         // Its snippet asks the dtype's prelude for NaN.
         FusedOp::Compare(_) => format!("op_{}_{first}", step.op.name()),
+        FusedOp::Predicate(_) => format!("op_{}_{}", step.op.name(), compute(first)),
         FusedOp::Cast(to) => format!("op_cast_{}_to_{to}", compute(first)),
     }
 }
@@ -140,6 +144,7 @@ impl Parts {
             FusedOp::Unary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
             FusedOp::Binary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
             FusedOp::Compare(op) => (&[], op.spec().snippets.of(operand)),
+            FusedOp::Predicate(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Where => (&[], "elementwise/where.wgsl"),
             FusedOp::Cast(to) => (&[], cast::snippet(operand, to)),
         };

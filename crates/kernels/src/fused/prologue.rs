@@ -115,7 +115,9 @@ fn repeated_work(graph: &Graph, reads: usize) -> usize {
         let tolerance = match op {
             FusedOp::Unary(op) => op.spec().tolerance,
             FusedOp::Binary(op) => op.spec().tolerance,
-            FusedOp::Compare(_) | FusedOp::Where | FusedOp::Cast(_) => Tolerance::EXACT,
+            FusedOp::Compare(_) | FusedOp::Predicate(_) | FusedOp::Where | FusedOp::Cast(_) => {
+                Tolerance::EXACT
+            }
         };
         if tolerance == Tolerance::EXACT { 1 } else { 8 }
     };

@@ -4,6 +4,7 @@ use ziggurat_core::{DType, decode, encode};
 
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
+use crate::elementwise::predicate::Predicate;
 use crate::elementwise::unary::Unary;
 
 /// The value that an element of `dtype` holds after `value` was stored to it: rounded for floats, saturated for integers
@@ -70,6 +71,12 @@ pub fn binary(op: Binary, dtype: DType, x: f64, y: f64) -> f64 {
 #[must_use]
 pub fn compare(op: Compare, x: f64, y: f64) -> bool {
     (op.spec().reference)(x, y)
+}
+
+/// A predicate.
+#[must_use]
+pub fn predicate(op: Predicate, x: f64) -> bool {
+    (op.spec().reference)(x)
 }
 
 /// A cast: saturating from floats, wrapping from integers, `x != 0` (true for NaN) to bool.

@@ -68,6 +68,110 @@ pub(crate) fn gelu_tanh(x: f64) -> f64 {
     }
 }
 
+/// `x · sigmoid(1.702 x)`, -0.0 for -inf.
+pub(crate) fn gelu_quick(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        -0.0
+    } else {
+        x * sigmoid(1.702 * x)
+    }
+}
+
+/// `x · tanh(softplus(x))`, -0.0 for -inf.
+pub(crate) fn mish(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        -0.0
+    } else {
+        x * softplus(x).tanh()
+    }
+}
+
+/// `ln(1 + eˣ)`.
+pub(crate) fn softplus(x: f64) -> f64 {
+    if x.is_nan() {
+        x
+    } else {
+        x.max(0.0) + (-x.abs()).exp().ln_1p()
+    }
+}
+
+/// `x / (1 + |x|)`, ±1 for infinity.
+pub(crate) fn softsign(x: f64) -> f64 {
+    if x.is_infinite() {
+        x.signum()
+    } else {
+        x / (1.0 + x.abs())
+    }
+}
+
+/// `x · min(max(x + 3, 0), 6) / 6`, with its limits for infinity.
+pub(crate) fn hard_swish(x: f64) -> f64 {
+    if x <= -3.0 {
+        -0.0
+    } else if x >= 3.0 || x.is_nan() {
+        x
+    } else {
+        x * (x + 3.0) / 6.0
+    }
+}
+
+/// The remainder of a division rounded down, with the sign of `y`.
+pub(crate) fn remainder(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    if rest == 0.0 {
+        0f64.copysign(y)
+    } else if (rest < 0.0) == (y < 0.0) {
+        rest
+    } else {
+        rest + y
+    }
+}
+
+/// The quotient rounded down, from the exact remainder.
+pub(crate) fn floor_divide(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let rest = x % y;
+    let quotient = ((x - rest) / y).round();
+    if rest != 0.0 && (rest < 0.0) != (y < 0.0) {
+        quotient - 1.0
+    } else if quotient == 0.0 {
+        0f64.copysign(x / y)
+    } else {
+        quotient
+    }
+}
+
+/// The remainder of a division rounded down, with the sign of `y`; by 0 it is 0.
+pub(crate) fn remainder_int(x: i64, y: i64) -> i64 {
+    let rest = x.checked_rem(y).unwrap_or(0);
+    if rest != 0 && (rest < 0) != (y < 0) {
+        rest + y
+    } else {
+        rest
+    }
+}
+
+/// The quotient rounded down; by 0 it is `x`.
+pub(crate) fn floor_divide_int(x: i64, y: i64) -> i64 {
+    if y == 0 {
+        return x;
+    }
+    let rest = x % y;
+    x / y - i64::from(rest != 0 && (rest < 0) != (y < 0))
+}
+
+/// `x · 2ʸ`; 0 for shifts that no 32-bit integer survives.
+pub(crate) fn shift_left(x: i64, y: i64) -> i64 {
+    if (0..32).contains(&y) { x << y } else { 0 }
+}
+
+/// `x / 2ʸ` rounded down; what is left of the sign for shifts that no 32-bit integer survives.
+pub(crate) fn shift_right(x: i64, y: i64) -> i64 {
+    x >> (if (0..32).contains(&y) { y } else { 63 })
+}
+
 /// `xʸ` of IEEE 754, which is what the standard library has.
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     x.powf(y)
@@ -99,6 +203,25 @@ pub(crate) fn pow_int(x: i64, y: i64) -> i64 {
     }
 }
 
+/// The error function, by its series where [`erfc`] would cancel.
+pub(crate) fn erf(x: f64) -> f64 {
+    if x.abs() < 2.5 {
+        erf_series(x)
+    } else {
+        1.0 - erfc(x)
+    }
+}
+
+/// Abramowitz and Stegun, 7.1.6.
+fn erf_series(x: f64) -> f64 {
+    let (mut term, mut sum) = (x, x);
+    for n in 1..200 {
+        term *= 2.0 * x * x / f64::from(2 * n + 1);
+        sum += term;
+    }
+    sum * 2.0 / PI.sqrt() * (-x * x).exp()
+}
+
 /// The complementary error function: the series of erf for small `|x|`, the continued fraction of erfc beyond.
 /// Source: Abramowitz and Stegun, 7.1.6 and 7.1.14.
 pub(crate) fn erfc(x: f64) -> f64 {
@@ -109,12 +232,7 @@ pub(crate) fn erfc(x: f64) -> f64 {
         return 2.0 - erfc(-x);
     }
     if x < 2.5 {
-        let (mut term, mut sum) = (x, x);
-        for n in 1..200 {
-            term *= 2.0 * x * x / f64::from(2 * n + 1);
-            sum += term;
-        }
-        return 1.0 - sum * 2.0 / PI.sqrt() * (-x * x).exp();
+        return 1.0 - erf_series(x);
     }
     let mut fraction = 0.0;
     for n in (1..=200).rev() {

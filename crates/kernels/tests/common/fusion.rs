@@ -4,9 +4,10 @@
 
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::reference::{binary, cast, compare, round_to, unary};
+use ziggurat_kernels::reference::{binary, cast, compare, predicate, round_to, unary};
 use ziggurat_kernels::{
-    Binary, Compare, DType, Executor, Expression, FusedInput, FusedOp, Shape, Unary, View,
+    Binary, Compare, DType, Executor, Expression, FusedInput, FusedOp, Predicate, Shape, Unary,
+    View,
 };
 
 use crate::operands::{Arrangement, Random, random, shape};
@@ -119,6 +120,7 @@ impl Case {
                         FusedOp::Unary(op) => unary(*op, from, x(0)),
                         FusedOp::Binary(op) => binary(*op, from, x(0), x(1)),
                         FusedOp::Compare(op) => f64::from(u8::from(compare(*op, x(0), x(1)))),
+                        FusedOp::Predicate(op) => f64::from(u8::from(predicate(*op, x(0)))),
                         FusedOp::Cast(to) => cast(from, *to, x(0)),
                         _ => x(if x(0) == 0.0 { 2 } else { 1 }),
                     };
@@ -152,6 +154,9 @@ impl Case {
                 Made::Op(FusedOp::Compare(op), of) => exec
                     .compare(*op, &views[of[0]], &views[of[1]], &out)
                     .unwrap(),
+                Made::Op(FusedOp::Predicate(op), of) => {
+                    exec.predicate(*op, &views[of[0]], &out).unwrap()
+                }
                 Made::Op(FusedOp::Where, of) => exec
                     .where_(&views[of[0]], &views[of[1]], &views[of[2]], &out)
                     .unwrap(),
@@ -199,6 +204,12 @@ pub(crate) fn exact_ops(dtype: DType) -> Vec<FusedOp> {
             .map(|op| FusedOp::Binary(*op)),
     );
     ops.extend(Compare::ALL.iter().map(|op| FusedOp::Compare(*op)));
+    ops.extend(
+        Predicate::ALL
+            .iter()
+            .filter(|op| op.spec().dtypes.contains(&dtype))
+            .map(|op| FusedOp::Predicate(*op)),
+    );
     ops.push(FusedOp::Where);
     ops.extend(DType::ALL.iter().map(|to| FusedOp::Cast(*to)));
     ops
@@ -244,7 +255,7 @@ pub(crate) fn random_case(
             fitting[rng.below(fitting.len())]
         };
         match op {
-            FusedOp::Unary(_) | FusedOp::Cast(_) => case.op(op, &[first]),
+            FusedOp::Unary(_) | FusedOp::Predicate(_) | FusedOp::Cast(_) => case.op(op, &[first]),
             FusedOp::Binary(_) | FusedOp::Compare(_) => {
                 let other = same(&mut case);
                 case.op(op, &[first, other]);

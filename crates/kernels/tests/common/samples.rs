@@ -54,25 +54,59 @@ pub(crate) fn unary(op: Unary, dtype: DType, len: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Pairs of inputs of a binary op. Second inputs of `div` are at times 0 for integers; exponents are small.
+/// Pairs of inputs of a binary op. Second inputs of integer divisions are at times 0; exponents and most shifts are small;
+/// the extremes see NaN.
 pub(crate) fn binary(op: Binary, dtype: DType, len: usize) -> (Vec<f64>, Vec<f64>) {
     let mut unit = Unit(1000 + op as u64 * 8 + dtype as u64);
     let samples = op.spec().samples;
-    let a = (0..len)
-        .map(|_| value(dtype, samples, unit.next()))
-        .collect();
+    let extreme = dtype.is_float()
+        && matches!(
+            op,
+            Binary::Maximum | Binary::Minimum | Binary::Fmax | Binary::Fmin
+        );
+    let any = |unit: &mut Unit| {
+        let x = value(dtype, samples, unit.next());
+        if extreme && unit.next() < 0.1 {
+            f64::NAN
+        } else {
+            x
+        }
+    };
+    let a = (0..len).map(|_| any(&mut unit)).collect();
     let b = (0..len)
         .map(|_| match (op, dtype.is_float()) {
+            (Binary::ShiftLeft | Binary::ShiftRight, _) => {
+                let low = if dtype.is_signed() { -3.0 } else { 0.0 };
+                (low + unit.next() * 40.0).floor()
+            }
             (Binary::Pow, true) => round_to(dtype, unit.next() * 8.0 - 4.0),
             (Binary::Pow, false) if dtype.is_signed() => (unit.next() * 40.0).floor() - 5.0,
             (Binary::Pow, false) => (unit.next() * 40.0).floor(),
-            (Binary::Div, false) => {
+            (Binary::Div | Binary::FloorDivide | Binary::Remainder | Binary::Fmod, false) => {
                 (value(dtype, samples, unit.next()) / 1e4f64.powf(unit.next() * 2.0)).trunc()
             }
-            _ => value(dtype, samples, unit.next()),
+            _ => any(&mut unit),
         })
         .collect();
     (a, b)
+}
+
+/// Inputs of a predicate: ordinary numbers, zeros, infinities, NaN.
+pub(crate) fn special(dtype: DType, len: usize) -> Vec<f64> {
+    let mut unit = Unit(3000 + dtype as u64);
+    let samples = Samples {
+        low: -4.0,
+        high: 4.0,
+    };
+    (0..len)
+        .map(|_| match (unit.next() * 12.0) as u32 {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            3 => 0.0,
+            _ => value(dtype, samples, unit.next()),
+        })
+        .collect()
 }
 
 /// Pairs that are often equal, for comparisons; a few are NaN where the dtype has it.

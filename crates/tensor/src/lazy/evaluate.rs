@@ -161,11 +161,21 @@ fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
     group.iter().filter(is_op).cloned().collect()
 }
 
+/// A single op has a kernel of its own, which needs memory for its result. From this size on, it is rather written over an
+/// input that nobody else holds, by a fused kernel.
+const IN_PLACE_BYTES: u64 = 1 << 20;
+
 /// Records the kernel of a plan and gives its outputs their values.
 fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     let root = plan.outputs.last().copied().unwrap_or_default();
     let name = plan.name(root);
-    if let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
+    let places = plan.in_place();
+    let written_over = places
+        .iter()
+        .flatten()
+        .any(|view| view.buffer.bytes() >= IN_PLACE_BYTES);
+    if !written_over
+        && let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
         && let Some(step) = plan.steps.get(*output)
     {
         let out = compute(
@@ -179,7 +189,6 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
         step.node.settle(Ok(out.map_err(Stop::Failed)?));
         return Ok(());
     }
-    let places = plan.in_place();
     let mut outputs = Vec::with_capacity(plan.outputs.len());
     for (&at, place) in plan.outputs.iter().zip(places) {
         let Some(step) = plan.steps.get(at) else {
@@ -299,6 +308,7 @@ fn compute(
         (FusedOp::Unary(op), [a]) => executor.unary(op, a, &out),
         (FusedOp::Binary(op), [a, b]) => executor.binary(op, a, b, &out),
         (FusedOp::Compare(op), [a, b]) => executor.compare(op, a, b, &out),
+        (FusedOp::Predicate(op), [a]) => executor.predicate(op, a, &out),
         (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, &out),
         (FusedOp::Cast(_), [a]) => executor.cast(a, &out),
         _ => return Err(Error::argument(name, "the op has no kernel of its own")),

@@ -23,9 +23,14 @@ pub(crate) fn mul(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
 
 /// True division: integers give f32.
 pub(crate) fn div(a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    floating("div", Binary::Div, a, b)
+}
+
+/// As [`promoted`], in f32 where both are integers or bool.
+fn floating(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
     let dtype = a.combined_dtype(b);
     let dtype = if dtype.is_float() { dtype } else { DType::F32 };
-    launch("div", FusedOp::Binary(Binary::Div), a, b, dtype)
+    launch(op, FusedOp::Binary(kernel), a, b, dtype)
 }
 
 fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
@@ -123,6 +128,98 @@ impl Tensor {
         } else {
             Ok(quotient)
         }
+    }
+
+    /// The quotient rounded down, in the operands' dtype: `floor_divide(-7, 2)` is -4. Floats: by 0 it is infinite or NaN;
+    /// integers: x / 0 is x.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[-7i32, 7], [2])?;
+    /// assert_eq!(a.floor_divide(2)?.to_vec_blocking::<i32>()?, [-4, 3]);
+    /// assert_eq!(a.remainder(2)?.to_vec_blocking::<i32>()?, [1, 1]);
+    /// assert_eq!(a.fmod(2)?.to_vec_blocking::<i32>()?, [-1, 1]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::add`]; bool has no quotient.
+    pub fn floor_divide(&self, other: impl Operand) -> Result<Self, Error> {
+        let (a, b) = (Side::Tensor(self), other.side());
+        promoted("floor_divide", Binary::FloorDivide, a, b)
+    }
+
+    /// What [`Tensor::floor_divide`] leaves, with the sign of `other`. By 0 it is NaN for floats and 0 for integers.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`]; bool has no remainder.
+    pub fn remainder(&self, other: impl Operand) -> Result<Self, Error> {
+        let (a, b) = (Side::Tensor(self), other.side());
+        promoted("remainder", Binary::Remainder, a, b)
+    }
+
+    /// What [`Tensor::div_trunc`] leaves, with the sign of `self`; exact for all magnitudes. By 0 it is NaN for floats and
+    /// 0 for integers.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`]; bool has no remainder.
+    pub fn fmod(&self, other: impl Operand) -> Result<Self, Error> {
+        promoted("fmod", Binary::Fmod, Side::Tensor(self), other.side())
+    }
+
+    /// The angle in (-π, π] of the points whose ordinates are `self` and whose abscissas are `other`.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn atan2(&self, other: impl Operand) -> Result<Self, Error> {
+        floating("atan2", Binary::Atan2, Side::Tensor(self), other.side())
+    }
+
+    /// √(self² + other²), without overflow of the squares.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn hypot(&self, other: impl Operand) -> Result<Self, Error> {
+        floating("hypot", Binary::Hypot, Side::Tensor(self), other.side())
+    }
+
+    /// The larger of two; a NaN loses against a number.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn fmax(&self, other: impl Operand) -> Result<Self, Error> {
+        let (a, b) = (Side::Tensor(self), other.side());
+        let float = a.combined_dtype(b).is_float();
+        let kernel = if float { Binary::Fmax } else { Binary::Maximum };
+        promoted("fmax", kernel, a, b)
+    }
+
+    /// The smaller of two; a NaN loses against a number.
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn fmin(&self, other: impl Operand) -> Result<Self, Error> {
+        let (a, b) = (Side::Tensor(self), other.side());
+        let float = a.combined_dtype(b).is_float();
+        let kernel = if float { Binary::Fmin } else { Binary::Minimum };
+        promoted("fmin", kernel, a, b)
+    }
+
+    /// `base` to the power of `self`: [`Tensor::pow`] with a number or tensor below.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let exponents = Tensor::from_slice(&device, &[0.0f32, 3.0, -1.0], [3])?;
+    /// assert_eq!(exponents.rpow(2)?.to_vec_blocking::<f32>()?, [1.0, 8.0, 0.5]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::add`].
+    pub fn rpow(&self, base: impl Operand) -> Result<Self, Error> {
+        promoted("rpow", Binary::Pow, base.side(), Side::Tensor(self))
     }
 
     /// `self` to the power of `other`; a negative base with an integral exponent is defined.

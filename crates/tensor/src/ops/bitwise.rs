@@ -33,6 +33,12 @@ bitwise! {
     bitwise_or, BitwiseOr;
     /// The bits set in one only; for bool, *exclusive or*.
     bitwise_xor, BitwiseXor;
+    /// The bits moved `other` places to the left, zeros following. PyTorch's `bitwise_left_shift`. 0 where `other` is
+    /// negative or at least the dtype's width.
+    shift_left, ShiftLeft;
+    /// The bits moved `other` places to the right, the sign following for signed dtypes. PyTorch's
+    /// `bitwise_right_shift`. Where `other` is negative or at least the dtype's width, only the sign is left: 0 or -1.
+    shift_right, ShiftRight;
 }
 
 macro_rules! logical {

@@ -4,7 +4,7 @@
 //! integers as they are; the others compute in the dtype.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{FusedOp, Unary};
+use ziggurat_kernels::{FusedOp, Predicate, Unary};
 
 use crate::{Error, Tensor};
 
@@ -38,12 +38,24 @@ impl Tensor {
             .unary("logical_not", Unary::LogicalNot)
     }
 
-    fn unary(&self, op: &'static str, kernel: Unary) -> Result<Self, Error> {
+    pub(crate) fn unary(&self, op: &'static str, kernel: Unary) -> Result<Self, Error> {
         let inputs = [Some(self.as_input(self.device())?), None, None];
         Self::record(
             self.device(),
             op,
             FusedOp::Unary(kernel),
+            *self.shape(),
+            inputs,
+        )
+    }
+
+    fn predicate(&self, op: &'static str, kernel: Predicate) -> Result<Self, Error> {
+        let float = self.as_float(op)?;
+        let inputs = [Some(float.as_input(self.device())?), None, None];
+        Self::record(
+            self.device(),
+            op,
+            FusedOp::Predicate(kernel),
             *self.shape(),
             inputs,
         )
@@ -57,6 +69,29 @@ impl Tensor {
             self.converted(op, DType::F32)
         }
     }
+}
+
+macro_rules! predicates {
+    ($($(#[$doc:meta])* $name:ident, $kernel:ident;)*) => {
+        impl Tensor {
+            $($(#[$doc])*
+            ///
+            /// # Errors
+            /// If the device has no memory for the result.
+            pub fn $name(&self) -> Result<Self, Error> {
+                self.predicate(stringify!($name), Predicate::$kernel)
+            })*
+        }
+    };
+}
+
+predicates! {
+    /// Where the element is NaN, as a bool tensor; integers and bool never are.
+    is_nan, IsNan;
+    /// Where the element is infinite, of either sign, as a bool tensor; integers and bool never are.
+    is_inf, IsInf;
+    /// Where the element is neither infinite nor NaN, as a bool tensor; integers and bool always are.
+    is_finite, IsFinite;
 }
 
 macro_rules! unary {
@@ -120,6 +155,46 @@ unary! {
     Float gelu, Gelu;
     /// x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))), the usual approximation of [`Tensor::gelu`].
     Float gelu_tanh, GeluTanh;
+    /// exp(x) - 1, with all digits near 0.
+    Float expm1, Expm1;
+    /// The logarithm to base 10.
+    Float log10, Log10;
+    /// The natural logarithm of 1 + x, with all digits near 0.
+    Float log1p, Log1p;
+    /// The tangent of an angle in radians.
+    Float tan, Tan;
+    /// The angle in [-π/2, π/2] whose sine is x; NaN beyond 1 and -1.
+    Float asin, Asin;
+    /// The angle in [0, π] whose cosine is x; NaN beyond 1 and -1.
+    Float acos, Acos;
+    /// The angle in [-π/2, π/2] whose tangent is x.
+    Float atan, Atan;
+    /// The hyperbolic sine.
+    Float sinh, Sinh;
+    /// The hyperbolic cosine.
+    Float cosh, Cosh;
+    /// The inverse of [`Tensor::sinh`].
+    Float asinh, Asinh;
+    /// The inverse of [`Tensor::cosh`], at least 0; NaN for x below 1.
+    Float acosh, Acosh;
+    /// The inverse of [`Tensor::tanh`]: infinite at 1 and -1, NaN beyond.
+    Float atanh, Atanh;
+    /// The error function, 2/√π times the integral of exp(-t²) from 0 to x.
+    Float erf, Erf;
+    /// 1 - erf(x), with all its digits where it is small.
+    Float erfc, Erfc;
+    /// x - trunc(x), with the sign of x.
+    Float frac, Frac;
+    /// ln(1 / (1 + exp(-x))), without overflow or cancellation.
+    Float log_sigmoid, LogSigmoid;
+    /// x / (1 + |x|); ±1 for infinity.
+    Float softsign, Softsign;
+    /// x · tanh(ln(1 + exp(x))).
+    Float mish, Mish;
+    /// x · sigmoid(1.702 x), the coarser approximation of [`Tensor::gelu`].
+    Float gelu_quick, GeluQuick;
+    /// x · min(max(x + 3, 0), 6) / 6.
+    Float hard_swish, HardSwish;
     /// Every bit of an integer inverted.
     Keep bitwise_not, BitwiseNot;
 }

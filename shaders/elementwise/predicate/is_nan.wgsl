@@ -1,0 +1,5 @@
+// Whether x is NaN, by bits.
+
+fn apply(x: elem) -> out_elem {
+    return is_nan(x);
+}
