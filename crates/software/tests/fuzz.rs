@@ -7,6 +7,8 @@
 
 #[path = "fuzz/mutate.rs"]
 mod mutate;
+#[path = "support/random.rs"]
+mod random;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::executor::block_on;
-use mutate::{Random, mutate};
+use mutate::mutate;
+use random::Random;
 use ziggurat_software::{Profile, open};
 
 /// Small kernels that use what the catalogue does not.

@@ -54,8 +54,9 @@ macro_rules! unary_table {
         AbsI => |x| (x as i32).wrapping_abs() as u32,
         SignI => |x| (x as i32).signum() as u32,
         Not => |x| !x,
-        IntFromF => |x| f(x) as i32 as u32,
-        UintFromF => |x| f(x) as u32,
+        // To the largest float of the integer's range, as WGSL has it.
+        IntFromF => |x| float::min(f(x), 2_147_483_520.0) as i32 as u32,
+        UintFromF => |x| float::min(f(x), 4_294_967_040.0) as u32,
         FFromInt => |x| (x as i32 as f32).to_bits(),
         FFromUint => |x| (x as f32).to_bits(),
         BoolFromF => |x| flag(x << 1 != 0),
