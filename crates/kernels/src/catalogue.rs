@@ -12,7 +12,7 @@ use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
 use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
-use crate::{arg_reduce, conv, fused, matmul, pad, pool, reduce, softmax};
+use crate::{arg_reduce, conv, fused, index, matmul, pad, pool, reduce, scan, softmax};
 
 /// One kernel as a device would compile it.
 #[derive(Clone, Debug)]
@@ -86,6 +86,8 @@ fn candidates() -> Vec<Candidate> {
     all.extend(conv::variants());
     all.extend(pool::variants());
     all.extend(pad::variants());
+    all.extend(index::variants());
+    all.extend(scan::variants());
     all
 }
 

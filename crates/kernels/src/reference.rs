@@ -6,10 +6,12 @@
 
 pub mod conv;
 pub mod elementwise;
+pub mod index;
 pub mod matmul;
 pub mod movement;
 pub mod pool;
 pub mod reduce;
+pub mod scan;
 pub mod softmax;
 pub(crate) mod special;
 

@@ -15,6 +15,7 @@ use ziggurat_kernels::{Executor, View};
 use ziggurat_memory::Usage;
 use ziggurat_pipeline::PipelineStats;
 
+use crate::index_checks::IndexChecks;
 use crate::lazy::Lazy;
 use crate::{Error, FusionPolicy};
 
@@ -32,6 +33,7 @@ use crate::{Error, FusionPolicy};
 pub struct Device {
     executor: Executor,
     lazy: Arc<Lazy>,
+    index_checks: Arc<IndexChecks>,
 }
 
 impl Device {
@@ -62,6 +64,7 @@ impl Device {
         Self {
             executor: executor.clone(),
             lazy: Arc::new(Lazy::new(executor)),
+            index_checks: Arc::default(),
         }
     }
 
@@ -73,6 +76,40 @@ impl Device {
     /// Sets the policy of all handles of this device. [`FusionPolicy::scope`] is for a part of a program.
     pub fn set_fusion(&self, policy: FusionPolicy) {
         self.lazy.set_policy(policy);
+    }
+
+    /// Switches the checking of indices on or off, for all handles of this device; at first it is off.
+    ///
+    /// While it is on, every operation that takes indices also records a search for one that names no element. The next
+    /// read on the device (or [`Device::check_indices`]) is then an error that names the operation, the index and its
+    /// position. While it is off, such an index is taken for the nearest end of the axis. Nothing is ever read or written
+    /// out of bounds.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    /// # let Ok(device) = Device::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let at = Tensor::from_slice(&device, &[0i32, 7], [2])?;
+    /// assert_eq!(a.index_select(0, &at)?.to_vec_blocking::<f32>()?, [1.0, 2.0]);
+    /// device.set_index_checks(true);
+    /// let error = a.index_select(0, &at)?.to_vec_blocking::<f32>().unwrap_err();
+    /// assert_eq!(error.to_string(), "index_select: the index 7 at position [1] is out of range for 2 positions");
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn set_index_checks(&self, on: bool) {
+        self.index_checks.set(on);
+    }
+
+    /// Resolves when the indices of all operations recorded so far are known to be in range.
+    ///
+    /// # Errors
+    /// If one is not; only with [`Device::set_index_checks`].
+    pub fn check_indices(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.index_checks.verdict(&self.executor)
+    }
+
+    pub(crate) fn index_checks(&self) -> &IndexChecks {
+        &self.index_checks
     }
 
     pub(crate) fn lazy(&self) -> &Lazy {
@@ -127,11 +164,13 @@ impl Device {
     /// # Errors
     /// If the device is lost, or something recorded before failed.
     pub fn synchronize(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let indices = self.check_indices();
         let completion = self.executor.synchronize();
         async move {
             completion
                 .await
-                .map_err(|error| Error::from_kernel("synchronize", error))
+                .map_err(|error| Error::from_kernel("synchronize", error))?;
+            indices.await
         }
     }
 

@@ -32,6 +32,7 @@ mod display;
 #[doc(hidden)]
 pub mod doc;
 mod error;
+mod index_checks;
 pub mod interop;
 pub mod io;
 mod lazy;
@@ -72,7 +73,7 @@ pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
     Reuse, SoftwareWish, adapters,
 };
-pub use ziggurat_kernels::Pad;
+pub use ziggurat_kernels::{Pad, Scatter};
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
 

@@ -14,6 +14,7 @@ mod einsum;
 mod elementwise;
 mod gemm;
 mod in_place;
+mod index;
 mod matmul;
 mod movement;
 mod pattern;

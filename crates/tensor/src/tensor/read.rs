@@ -127,7 +127,12 @@ impl Tensor {
         let download = self
             .view()
             .and_then(|view| self.device().executor().download(view).map_err(fail));
-        async move { download?.await.map_err(fail) }
+        let indices = self.device().check_indices();
+        async move {
+            let bytes = download?.await.map_err(fail)?;
+            indices.await?;
+            Ok(bytes)
+        }
     }
 
     /// The values as text; only what is shown is read. See [`Printed`].
@@ -240,13 +245,18 @@ pub fn read_many(
     tensors: &[&Tensor],
 ) -> impl Future<Output = Result<Vec<Vec<u8>>, Error>> + Send + use<> {
     let download = record_many(tensors);
+    let indices = tensors.first().map(|first| first.device().check_indices());
     async move {
-        match download? {
-            Some(download) => download
-                .await
-                .map_err(|error| Error::from_kernel("read_many", error)),
-            None => Ok(Vec::new()),
+        let Some(download) = download? else {
+            return Ok(Vec::new());
+        };
+        let bytes = download
+            .await
+            .map_err(|error| Error::from_kernel("read_many", error))?;
+        if let Some(indices) = indices {
+            indices.await?;
         }
+        Ok(bytes)
     }
 }
 

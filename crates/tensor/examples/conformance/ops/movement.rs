@@ -1,6 +1,6 @@
 //! Shape, movement, indexing, scan, sort and selection.
 
-use ziggurat_tensor::{DepthOrder, Device, Pad, Tensor};
+use ziggurat_tensor::{DepthOrder, Device, Pad, Scatter, Tensor};
 
 use super::super::case::Case;
 use super::{Inputs, Row, Trouble, operand};
@@ -15,6 +15,23 @@ pub(super) const OPS: &[Row] = &[
         };
         let x = operand(inputs, "x")?;
         Ok(vec![x.depth_to_space(case.extent("block_size")?, order)?])
+    }),
+    ("gather", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        Ok(vec![x.index_select(case.axis("axis")?, indices)?])
+    }),
+    ("gather_elements", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        Ok(vec![x.gather(case.axis("axis")?, indices)?])
+    }),
+    ("gather_nd", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        Ok(vec![x.gather_nd(indices, case.extent("batch_dims")?)?])
+    }),
+    ("index_add", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        let src = operand(inputs, "src")?;
+        Ok(vec![x.index_add(case.axis("axis")?, indices, src)?])
     }),
     ("one_hot", |_, case, inputs| {
         let indices = operand(inputs, "indices")?;
@@ -32,6 +49,21 @@ pub(super) const OPS: &[Row] = &[
     ("roll", |_, case, inputs| {
         let x = operand(inputs, "x")?;
         Ok(vec![x.roll(case.axes("shifts")?, case.axes("axes")?)?])
+    }),
+    ("scatter_elements", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        let (axis, updates) = (case.axis("axis")?, operand(inputs, "updates")?);
+        Ok(vec![x.scatter_reduce(
+            axis,
+            indices,
+            updates,
+            reduction(case)?,
+        )?])
+    }),
+    ("scatter_nd", |_, case, inputs| {
+        let (x, indices) = (operand(inputs, "x")?, operand(inputs, "indices")?);
+        let updates = operand(inputs, "updates")?;
+        Ok(vec![x.scatter_nd(indices, updates, reduction(case)?)?])
     }),
     ("space_to_depth", |_, case, inputs| {
         let x = operand(inputs, "x")?;
@@ -81,4 +113,15 @@ fn pad(_: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble>
         .collect();
     let value = case.number_or_none("value")?.unwrap_or(0.0);
     Ok(vec![operand(inputs, "x")?.pad(pads, mode, value)?])
+}
+
+fn reduction(case: &Case) -> Result<Scatter, Trouble> {
+    Ok(match case.text("reduction")? {
+        "none" => Scatter::Set,
+        "add" => Scatter::Add,
+        "mul" => Scatter::Mul,
+        "max" => Scatter::Max,
+        "min" => Scatter::Min,
+        other => return Err(Trouble::Vectors(format!("reduction {other}"))),
+    })
 }

@@ -1,0 +1,412 @@
+//! Reading and writing elements that indices name: gather, scatter, and a check of the indices.
+//!
+//! All forms are one walk ([`plan`]): a position names an element of the data by its axes, and the components of its index
+//! add to that. Indices are i32 or u32. Invariants: an index that names no element is taken for the nearest end (a
+//! negative i32 counts from the end first), so nothing is read or written out of bounds; updates of one element never
+//! mix, whatever their dtype's width.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use crate::catalogue::Candidate;
+use crate::choice::KernelChoice;
+use crate::completion::Completion;
+use crate::elementwise::binary::Binary;
+use crate::elementwise::copy::bits;
+use crate::elementwise::walk::PER_INVOCATION;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::launch::check_output;
+use crate::params::Params;
+use crate::prelude;
+use crate::view::View;
+
+pub(crate) mod plan;
+
+use plan::{IndexParams, Plan, Walk};
+
+/// What a scatter does with an element and an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scatter {
+    /// The update replaces the element. Of several updates of one element any one stays, whole.
+    Set,
+    /// Their sum; integers wrap, for bool it is *or*.
+    Add,
+    /// Their product; integers wrap, for bool it is *and*.
+    Mul,
+    /// The larger one; NaN wins.
+    Max,
+    /// The smaller one; NaN wins.
+    Min,
+}
+
+impl Scatter {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Set, Self::Add, Self::Mul, Self::Max, Self::Min];
+
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Set => "scatter",
+            Self::Add => "scatter_add",
+            Self::Mul => "scatter_mul",
+            Self::Max => "scatter_max",
+            Self::Min => "scatter_min",
+        }
+    }
+
+    /// The binary op that combines element and update; none replaces.
+    pub(crate) const fn binary(self) -> Option<Binary> {
+        match self {
+            Self::Set => None,
+            Self::Add => Some(Binary::Add),
+            Self::Mul => Some(Binary::Mul),
+            Self::Max => Some(Binary::Maximum),
+            Self::Min => Some(Binary::Minimum),
+        }
+    }
+}
+
+/// What a variant depends on beside its op and dtype.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    rank: u32,
+    components: u32,
+    signed: bool,
+}
+
+impl Form {
+    fn of(walk: &Walk, indices: &View) -> Self {
+        Self {
+            rank: walk.rank,
+            components: walk.components,
+            signed: indices.dtype == DType::I32,
+        }
+    }
+
+    fn constants(self, choice: KernelChoice) -> KernelChoice {
+        choice
+            .constant("RANK", self.rank)
+            .constant("COMPONENTS", self.components)
+            .constant("SIGNED", u8::from(self.signed))
+    }
+}
+
+fn gather(bytes: usize, form: Form) -> KernelChoice {
+    let (name, load, store) = bits(bytes);
+    let choice = KernelChoice::new("gather").name(name).parts(&[
+        prelude::FLOAT,
+        load,
+        store,
+        "index/locate.wgsl",
+        "index/located.wgsl",
+        "elementwise/emit.wgsl",
+        "index/gather.wgsl",
+    ]);
+    form.constants(choice)
+}
+
+fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
+    let choice = KernelChoice::new(op.name());
+    let (name, load, store, apply) = match op.binary() {
+        Some(binary) => (
+            dtype.name(),
+            prelude::load(dtype),
+            prelude::store(dtype),
+            binary.spec().snippets.of(dtype),
+        ),
+        None => {
+            let (name, load, store) = bits(dtype.bytes());
+            (name, load, store, "index/set.wgsl")
+        }
+    };
+    let choice = choice.name(name).parts(&[prelude::FLOAT, load]);
+    let choice = if dtype.bytes() == 4 {
+        choice.part("index/updated_word.wgsl")
+    } else {
+        choice
+            .part(store)
+            .part("index/updated_cell.wgsl")
+            .constant("CELL_BITS", 8 * dtype.bytes() as u32)
+    };
+    let choice = choice.parts(&[
+        apply,
+        "index/locate.wgsl",
+        "index/located.wgsl",
+        "index/scatter.wgsl",
+    ]);
+    form.constants(choice)
+}
+
+fn check(form: Form) -> KernelChoice {
+    let choice = KernelChoice::new("check_indices").parts(&[
+        prelude::FLOAT,
+        "index/locate.wgsl",
+        "index/check.wgsl",
+    ]);
+    form.constants(choice)
+}
+
+/// Every width of gather, every reduction of every dtype, with one component and with several.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let one = Form {
+        rank: 4,
+        components: 1,
+        signed: true,
+    };
+    let several = Form {
+        components: 3,
+        signed: false,
+        ..one
+    };
+    for form in [one, several] {
+        for dtype in [DType::U32, DType::F16, DType::U8] {
+            all.push(gather(dtype.bytes(), form));
+            all.push(scatter(Scatter::Set, dtype, form));
+        }
+        all.push(check(form));
+    }
+    for op in [Scatter::Add, Scatter::Mul, Scatter::Max, Scatter::Min] {
+        all.extend(DType::ALL.map(|dtype| scatter(op, dtype, one)));
+    }
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, IndexParams::FIELDS))
+        .collect()
+}
+
+impl Executor {
+    /// `out[.., i, ..] = a[.., indices[.., i, ..], ..]` along `axis`: one index per element of `out`, which has the
+    /// indices' shape. Along the other axes the indices reach at most as far as `a`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless the indices are i32 or u32 and both others agree; [`KernelError::Shape`] for an axis
+    /// that `a` does not have; [`KernelError::Operands`], [`KernelError::Output`] for shapes; [`KernelError::Operand`] if
+    /// the axis has no elements to name.
+    pub fn gather(
+        &self,
+        a: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::along("gather", a, axis, indices)?;
+        self.gather_plan("gather", &plan, a, indices, out)
+    }
+
+    /// `out[P.., J.., R..] = a[P.., indices[J..], R..]` where P are the axes before `axis` and R those behind it: whole
+    /// slices by their index. An embedding is this along axis 0.
+    ///
+    /// # Errors
+    /// As [`Executor::gather`].
+    pub fn index_select(
+        &self,
+        a: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::slices("index_select", a, axis, indices)?;
+        self.gather_plan("index_select", &plan, a, indices, out)
+    }
+
+    /// `out[B.., J.., R..] = a[B.., indices[B.., J.., 0], .., indices[B.., J.., m − 1], R..]` where B are `batch`
+    /// leading axes that both have and m is the last extent of the indices.
+    ///
+    /// # Errors
+    /// As [`Executor::gather`]; [`KernelError::Operands`] if m is more than the axes behind the batch.
+    pub fn gather_nd(
+        &self,
+        a: &View,
+        indices: &View,
+        batch: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::tuples("gather_nd", a, indices, batch)?;
+        self.gather_plan("gather_nd", &plan, a, indices, out)
+    }
+
+    /// `out[.., indices[.., i, ..], ..] op= updates[.., i, ..]` along `axis`; the indices have the updates' shape. `out`
+    /// keeps its other elements. For floats, sums and products of several updates of one element are rounded in an order
+    /// that may differ from run to run.
+    ///
+    /// # Errors
+    /// As [`Executor::gather`], with `out` in place of `a`; [`KernelError::OverlappingOutput`].
+    pub fn scatter(
+        &self,
+        op: Scatter,
+        updates: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::along(op.name(), out, axis, indices)?;
+        self.scatter_plan(op, &plan, updates, indices, out)
+    }
+
+    /// `out[P.., indices[j], R..] op= updates[P.., j, R..]`: whole slices by their index; see [`Executor::scatter`].
+    ///
+    /// # Errors
+    /// As [`Executor::scatter`].
+    pub fn index_scatter(
+        &self,
+        op: Scatter,
+        updates: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::slices(op.name(), out, axis, indices)?;
+        self.scatter_plan(op, &plan, updates, indices, out)
+    }
+
+    /// `out[indices[J.., 0], .., indices[J.., m − 1], R..] op= updates[J.., R..]`; see [`Executor::scatter`].
+    ///
+    /// # Errors
+    /// As [`Executor::scatter`] and [`Executor::gather_nd`].
+    pub fn scatter_nd(
+        &self,
+        op: Scatter,
+        updates: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = Plan::tuples(op.name(), out, indices, 0)?;
+        self.scatter_plan(op, &plan, updates, indices, out)
+    }
+
+    /// Lowers the one u32 of `out` to the least row-major position of an index that names no element, if there is one
+    /// below what stands there. Component `m` of the last axis of the indices names one of `extents[m]` positions; with
+    /// one extent, every index does.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless the indices are i32 or u32 and `out` is u32; [`KernelError::Operand`] unless `out`
+    /// has one element and the indices as many components.
+    pub fn check_indices(
+        &self,
+        indices: &View,
+        extents: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = "check_indices";
+        let plan = Plan::checked(op, indices, extents)?;
+        if out.dtype != DType::U32 || out.len() != 1 {
+            return Err(KernelError::Operand {
+                op,
+                operand: "out",
+                rule: "must be one u32",
+                got: Box::new(*out.shape()),
+            });
+        }
+        if indices.is_empty() {
+            return Ok(self.completion());
+        }
+        let (read, write) = (self.bind_read(op, indices)?, self.bind_write(op, out)?);
+        let walk = plan.walk(op, indices, None)?;
+        let params = IndexParams {
+            offset_index: read.offset,
+            offset_out: write.offset,
+            ..walk.params
+        };
+        self.launch(
+            &check(Form::of(&walk, indices)),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )?;
+        Ok(self.completion())
+    }
+
+    fn gather_plan(
+        &self,
+        op: &'static str,
+        plan: &Plan,
+        a: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if out.dtype != a.dtype {
+            return Err(KernelError::Dtype {
+                op,
+                operand: "out",
+                rule: "it must have the dtype of a",
+                got: out.dtype,
+            });
+        }
+        plan.check_result(op, out)?;
+        a.check()?;
+        indices.check()?;
+        self.with_dense_out(op, out, &[a, indices], |out| {
+            if out.is_empty() {
+                return Ok(());
+            }
+            let data = self.bind_read(op, a)?;
+            let index = self.bind_read(op, indices)?;
+            let target = self.bind_write(op, out)?;
+            let walk = plan.walk(op, indices, None)?;
+            let params = IndexParams {
+                offset_out: target.offset,
+                offset_data: data.offset,
+                offset_index: index.offset,
+                ..walk.params
+            };
+            self.launch(
+                &gather(a.dtype.bytes(), Form::of(&walk, indices)),
+                &[data.arg, index.arg, target.arg],
+                &params,
+                Grid::stride(u64::from(params.len), PER_INVOCATION),
+            )
+        })?;
+        Ok(self.completion())
+    }
+
+    fn scatter_plan(
+        &self,
+        op: Scatter,
+        plan: &Plan,
+        updates: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let name = op.name();
+        if updates.dtype != out.dtype {
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "updates",
+                rule: "it must have the output's dtype",
+                got: updates.dtype,
+            });
+        }
+        plan.check_updates(name, updates)?;
+        check_output(name, out)?;
+        updates.check()?;
+        indices.check()?;
+        if updates.is_empty() {
+            return Ok(self.completion());
+        }
+        // What is read must not be what is written.
+        let apart = |view: &View| match view.buffer.same_memory(&out.buffer) {
+            true => self.to_dense(name, view),
+            false => Ok(view.clone()),
+        };
+        let (updates, indices) = (apart(updates)?, apart(indices)?);
+        let update = self.bind_read(name, &updates)?;
+        let index = self.bind_read(name, &indices)?;
+        let data = self.bind_write(name, out)?;
+        let walk = plan.walk(name, &indices, Some(&updates))?;
+        let params = IndexParams {
+            offset_data: data.offset,
+            offset_index: index.offset,
+            offset_update: update.offset,
+            ..walk.params
+        };
+        self.launch(
+            &scatter(op, out.dtype, Form::of(&walk, &indices)),
+            &[update.arg, index.arg, data.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )?;
+        Ok(self.completion())
+    }
+}

@@ -1,0 +1,472 @@
+//! Reading and writing elements that index tensors name.
+//!
+//! Indices are integers; negative ones count from the end. One that names no element is taken for the nearest end, or is
+//! an error at the next read in the checked mode ([`Device::set_index_checks`](crate::Device::set_index_checks)).
+//! What writes makes a new tensor, like everything else: a copy with some elements replaced or combined.
+
+use ziggurat_core::{DType, Shape, broadcast_shapes};
+use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View};
+
+use crate::tensor::new_shape;
+use crate::{AxisRange, Error, Scalar, Tensor};
+
+impl Tensor {
+    /// `out[.., i, ..] = self[.., indices[.., i, ..], ..]` along `axis`; the result has the indices' shape.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
+    /// let at = Tensor::from_slice(&device, &[0i32, 0, 1, 0], [2, 2])?;
+    /// assert_eq!(a.gather(1, &at)?.to_vec_blocking::<f32>()?, [1.0, 1.0, 4.0, 3.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the indices are no integers, differ in rank or reach further than the tensor along the other axes, or the axis
+    /// has no positions.
+    pub fn gather(&self, axis: isize, indices: &Self) -> Result<Self, Error> {
+        let op = "gather";
+        if self.rank() == 0 && indices.rank() == 0 {
+            let one = self.unsqueeze(0)?.gather(axis, &indices.unsqueeze(0)?)?;
+            return one.select(0, 0);
+        }
+        let at = self.axis_of(op, axis)?;
+        let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
+        let (view, index) = (self.view()?, indices.view()?);
+        self.check_indices(op, index, &[extent])?;
+        Self::produce(
+            self.device(),
+            op,
+            *indices.shape(),
+            self.dtype(),
+            |executor, out| executor.gather(view, at, index, out),
+        )
+    }
+
+    /// Slices of an axis by their index: the axis is replaced by those of the indices (none for one index).
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4, 5, 6], [3, 2])?;
+    /// let at = Tensor::from_slice(&device, &[-1i32, 0], [2])?;
+    /// assert_eq!(a.index_select(0, &at)?.to_vec2_blocking::<i32>()?, [[5, 6], [1, 2]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the indices are no integers, the axis is out of range or has no positions, or the rank would exceed the limit.
+    pub fn index_select(&self, axis: isize, indices: &Self) -> Result<Self, Error> {
+        self.slices_at("index_select", axis, indices)
+    }
+
+    /// The rows of this table that the indices name: `[N, D]` by `[..]` gives `[.., D]`.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_select`] along axis 0.
+    pub fn embedding(&self, indices: &Self) -> Result<Self, Error> {
+        self.slices_at("embedding", 0, indices)
+    }
+
+    /// Elements by their index in the row-major sequence of all; the result has the indices' shape.
+    ///
+    /// # Errors
+    /// If the indices are no integers or there are no elements.
+    pub fn take(&self, indices: &Self) -> Result<Self, Error> {
+        self.reshape_to([self.len()])?.slices_at("take", 0, indices)
+    }
+
+    fn slices_at(&self, op: &'static str, axis: isize, indices: &Self) -> Result<Self, Error> {
+        let at = self.axis_of(op, axis)?;
+        let indices = self.indices_of(op, indices)?;
+        let mut dims = self.dims().to_vec();
+        dims.splice(at..=at, indices.dims().iter().copied());
+        let shape = new_shape(op, &dims)?;
+        let (view, index) = (self.view()?, indices.view()?);
+        self.check_indices(op, index, &[self.extent(at)])?;
+        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
+            executor.index_select(view, at, index, out)
+        })
+    }
+
+    /// Elements or slices by tuples of indices, which lie along the last axis of `indices`: with `batch` leading axes that
+    /// both share, `out[B.., J.., R..] = self[B.., indices[B.., J.., 0], .., indices[B.., J.., m - 1], R..]`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4], [2, 2])?;
+    /// let at = Tensor::from_slice(&device, &[0i32, 0, 1, 1], [2, 2])?;
+    /// assert_eq!(a.gather_nd(&at, 0)?.to_vec_blocking::<i32>()?, [1, 4]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the indices are no integers, have no axis behind the batch or more components than there are axes, or the batch
+    /// axes differ.
+    pub fn gather_nd(&self, indices: &Self, batch: usize) -> Result<Self, Error> {
+        let op = "gather_nd";
+        let indices = self.indices_of(op, indices)?;
+        let (outer, named) = self.tuples(op, &indices, batch)?;
+        let dims = [
+            outer.as_slice(),
+            self.dims().get(batch + named.len()..).unwrap_or(&[]),
+        ]
+        .concat();
+        let shape = new_shape(op, &dims)?;
+        let (view, index) = (self.view()?, indices.view()?);
+        self.check_indices(op, index, &named)?;
+        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
+            executor.gather_nd(view, index, batch, out)
+        })
+    }
+
+    /// Elements by one index tensor per leading axis; they broadcast, as in `a[i, j]` of NumPy and PyTorch.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4], [2, 2])?;
+    /// let (i, j) = (Tensor::from_slice(&device, &[0i32, 1], [2])?, Tensor::from_value(&device, 1i32)?);
+    /// assert_eq!(a.index(&[&i, &j])?.to_vec_blocking::<i32>()?, [2, 4]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are more index tensors than axes, they do not broadcast, or are no integers.
+    pub fn index(&self, indices: &[&Self]) -> Result<Self, Error> {
+        self.gather_nd(&self.stacked_indices("index", indices)?, 0)
+    }
+
+    /// A copy in which the elements that [`Tensor::index`] would read are `values` (which broadcast), or with
+    /// `accumulate` have `values` added, once for every time they are named.
+    ///
+    /// # Errors
+    /// As [`Tensor::index`], or if the values do not broadcast or have another dtype.
+    pub fn index_put(
+        &self,
+        indices: &[&Self],
+        values: &Self,
+        accumulate: bool,
+    ) -> Result<Self, Error> {
+        let op = "index_put";
+        let at = self.stacked_indices(op, indices)?;
+        let (outer, named) = self.tuples(op, &at, 0)?;
+        let dims = [
+            outer.as_slice(),
+            self.dims().get(named.len()..).unwrap_or(&[]),
+        ]
+        .concat();
+        let kind = if accumulate {
+            Scatter::Add
+        } else {
+            Scatter::Set
+        };
+        self.scatter_nd(&at, &values.broadcast_to(dims)?, kind)
+    }
+
+    /// A copy with `out[.., indices[.., i, ..], ..] = src[.., i, ..]` along `axis`. Where an element is named twice, one
+    /// of its values stays.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather`], or if `src` has another dtype or another shape than the indices.
+    pub fn scatter(&self, axis: isize, indices: &Self, src: &Self) -> Result<Self, Error> {
+        self.scatter_reduce(axis, indices, src, Scatter::Set)
+    }
+
+    /// As [`Tensor::scatter`], but values are added to the elements.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[0i32, 0], [2])?;
+    /// let at = Tensor::from_slice(&device, &[1i32, 1], [2])?;
+    /// let b = Tensor::from_slice(&device, &[3i32, 4], [2])?;
+    /// assert_eq!(a.scatter_add(0, &at, &b)?.to_vec_blocking::<i32>()?, [0, 7]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter`].
+    pub fn scatter_add(&self, axis: isize, indices: &Self, src: &Self) -> Result<Self, Error> {
+        self.scatter_reduce(axis, indices, src, Scatter::Add)
+    }
+
+    /// As [`Tensor::scatter`], with any way to combine an element and a value; the elements take part.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter`].
+    pub fn scatter_reduce(
+        &self,
+        axis: isize,
+        indices: &Self,
+        src: &Self,
+        kind: Scatter,
+    ) -> Result<Self, Error> {
+        let op = kind.name();
+        if self.rank() == 0 && indices.rank() == 0 && src.rank() == 0 {
+            let (one, index, src) = (self.unsqueeze(0)?, indices.unsqueeze(0)?, src.unsqueeze(0)?);
+            return one.scatter_reduce(axis, &index, &src, kind)?.select(0, 0);
+        }
+        let at = self.axis_of(op, axis)?;
+        let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
+        self.updated(op, src, &indices, &[extent], |executor, src, index, out| {
+            executor.scatter(kind, src, at, index, out)
+        })
+    }
+
+    /// A copy with `out[P.., indices[j], R..] += src[P.., j, R..]`, P and R being the axes before and behind `axis`.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_select`], or if `src` has another dtype or shape than that would read.
+    pub fn index_add(&self, axis: isize, indices: &Self, src: &Self) -> Result<Self, Error> {
+        self.index_reduce("index_add", axis, indices, src, Scatter::Add)
+    }
+
+    /// As [`Tensor::index_add`], but the slices are replaced.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add`].
+    pub fn index_copy(&self, axis: isize, indices: &Self, src: &Self) -> Result<Self, Error> {
+        self.index_reduce("index_copy", axis, indices, src, Scatter::Set)
+    }
+
+    /// As [`Tensor::index_add`], but all elements of the slices become `value`.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_select`].
+    pub fn index_fill(
+        &self,
+        axis: isize,
+        indices: &Self,
+        value: impl Into<Scalar>,
+    ) -> Result<Self, Error> {
+        let op = "index_fill";
+        let at = self.axis_of(op, axis)?;
+        let mut dims = self.dims().to_vec();
+        dims.splice(at..=at, indices.dims().iter().copied());
+        let filled = Self::full(self.device(), [], value, self.dtype())?.broadcast_to(dims)?;
+        self.index_reduce(op, axis, indices, &filled, Scatter::Set)
+    }
+
+    fn index_reduce(
+        &self,
+        op: &'static str,
+        axis: isize,
+        indices: &Self,
+        src: &Self,
+        kind: Scatter,
+    ) -> Result<Self, Error> {
+        let at = self.axis_of(op, axis)?;
+        let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
+        self.updated(op, src, &indices, &[extent], |executor, src, index, out| {
+            executor.index_scatter(kind, src, at, index, out)
+        })
+    }
+
+    /// A copy in which the elements or slices that the tuples of indices name (see [`Tensor::gather_nd`]) are combined
+    /// with the updates.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather_nd`], or if the updates have another dtype or shape than that would read.
+    pub fn scatter_nd(&self, indices: &Self, updates: &Self, kind: Scatter) -> Result<Self, Error> {
+        let op = "scatter_nd";
+        let indices = self.indices_of(op, indices)?;
+        let (_, named) = self.tuples(op, &indices, 0)?;
+        self.updated(
+            op,
+            updates,
+            &indices,
+            &named,
+            |executor, updates, index, out| executor.scatter_nd(kind, updates, index, out),
+        )
+    }
+
+    /// A copy in which the part that `ranges` cut out, one per leading axis, is `src` (which broadcasts).
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::zeros(&device, [2, 3], DType::I32)?;
+    /// let b = a.slice_assign(&[(0..1).into(), (1..).into()], &Tensor::from_value(&device, 5i32)?)?;
+    /// assert_eq!(b.to_vec_blocking::<i32>()?, [0, 5, 5, 0, 0, 0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are more ranges than axes, `src` does not broadcast to the part, or has another dtype.
+    pub fn slice_assign(&self, ranges: &[AxisRange], src: &Self) -> Result<Self, Error> {
+        let parts: Vec<(AxisRange, isize)> = ranges.iter().map(|&range| (range, 1)).collect();
+        self.assigned("slice_assign", &parts, src)
+    }
+
+    /// A copy in which every `step`-th element of a range of one axis is taken from `src`; see [`Tensor::slice_step`].
+    ///
+    /// # Errors
+    /// As [`Tensor::slice_assign`], or if the step is 0.
+    pub fn slice_scatter(
+        &self,
+        axis: isize,
+        range: impl Into<AxisRange>,
+        step: isize,
+        src: &Self,
+    ) -> Result<Self, Error> {
+        let at = self.axis_of("slice_scatter", axis)?;
+        let mut parts = vec![(AxisRange::from(..), 1); at];
+        parts.push((range.into(), step));
+        self.assigned("slice_scatter", &parts, src)
+    }
+
+    fn assigned(
+        &self,
+        op: &'static str,
+        parts: &[(AxisRange, isize)],
+        src: &Self,
+    ) -> Result<Self, Error> {
+        self.same_device(op, src)?;
+        self.same_dtype(op, src)?;
+        if parts.len() > self.rank() {
+            let detail = format!(
+                "not more ranges than axes: {} given for {}",
+                parts.len(),
+                self.shape()
+            );
+            return Err(Error::shape(op, detail));
+        }
+        let fail = |error| Error::from_shape(op, error);
+        let mut layout = ziggurat_core::Layout::contiguous(*self.shape());
+        for (axis, (range, step)) in parts.iter().enumerate() {
+            let (start, end) = range.bounds(*step);
+            layout = layout
+                .slice(axis.cast_signed(), start, end, *step)
+                .map_err(fail)?;
+        }
+        let src = src.with_layout(op, |source| source.expand(*layout.shape()))?;
+        let (view, src) = (self.view()?, src.view()?);
+        Self::produce(
+            self.device(),
+            op,
+            *self.shape(),
+            self.dtype(),
+            |executor, out| {
+                let _copied = executor.copy(view, out)?;
+                executor.copy(src, &out.with_layout(layout)?)
+            },
+        )
+    }
+
+    /// A copy to which `write` adds updates.
+    fn updated(
+        &self,
+        op: &'static str,
+        src: &Self,
+        indices: &Self,
+        extents: &[usize],
+        write: impl FnOnce(&Executor, &View, &View, &View) -> Result<Completion, KernelError>,
+    ) -> Result<Self, Error> {
+        self.same_device(op, src)?;
+        self.same_dtype(op, src)?;
+        let (view, src, index) = (self.view()?, src.view()?, indices.view()?);
+        self.check_indices(op, index, extents)?;
+        Self::produce(
+            self.device(),
+            op,
+            *self.shape(),
+            self.dtype(),
+            |executor, out| {
+                let _copied = executor.copy(view, out)?;
+                write(executor, src, index, out)
+            },
+        )
+    }
+
+    /// The leading axes of a result by tuples, and the extents that the components name.
+    fn tuples(
+        &self,
+        op: &'static str,
+        indices: &Self,
+        batch: usize,
+    ) -> Result<(Vec<usize>, Vec<usize>), Error> {
+        let split = indices
+            .dims()
+            .split_last()
+            .filter(|(_, outer)| batch <= outer.len());
+        let named = split.and_then(|(&m, _)| self.dims().get(batch..)?.get(..m));
+        match (split, named) {
+            (Some((_, outer)), Some(named)) => Ok((outer.to_vec(), named.to_vec())),
+            _ => {
+                let detail = format!(
+                    "the last axis of the indices must have a component for some of the axes behind {batch} batch axes: {} for {}",
+                    indices.shape(),
+                    self.shape()
+                );
+                Err(Error::shape(op, detail))
+            }
+        }
+    }
+
+    /// One index tensor per axis as tuples along a last axis.
+    fn stacked_indices(&self, op: &'static str, indices: &[&Self]) -> Result<Self, Error> {
+        let shapes: Vec<Shape> = indices.iter().map(|index| *index.shape()).collect();
+        let shape = broadcast_shapes(&shapes).map_err(|error| Error::from_shape(op, error))?;
+        let unsigned = indices.iter().all(|index| index.dtype() == DType::U32);
+        let dtype = if unsigned { DType::U32 } else { DType::I32 };
+        let parts = indices
+            .iter()
+            .map(|&index| self.indices_of(op, index)?.converted(op, dtype))
+            .collect::<Result<Vec<_>, Error>>()?;
+        if parts.is_empty() {
+            return Err(Error::argument(
+                op,
+                "at least one index tensor is needed: none given",
+            ));
+        }
+        let parts = parts
+            .iter()
+            .map(|part| part.broadcast_to(shape.dims()))
+            .collect::<Result<Vec<_>, _>>()?;
+        Self::stack(&parts.iter().collect::<Vec<_>>(), -1)
+    }
+
+    /// Indices as the kernels take them: i32 or u32.
+    pub(crate) fn indices_of(&self, op: &'static str, indices: &Self) -> Result<Self, Error> {
+        self.same_device(op, indices)?;
+        match indices.dtype() {
+            DType::I32 | DType::U32 => Ok(indices.clone()),
+            DType::I8 | DType::U8 => indices.converted(op, DType::I32),
+            other => Err(Error::dtype(
+                op,
+                format!("indices must be integers: they are {other}"),
+            )),
+        }
+    }
+
+    fn check_indices(
+        &self,
+        op: &'static str,
+        index: &View,
+        extents: &[usize],
+    ) -> Result<(), Error> {
+        let device = self.device();
+        device
+            .index_checks()
+            .record(device.executor(), op, index, extents)
+    }
+
+    fn same_dtype(&self, op: &'static str, src: &Self) -> Result<(), Error> {
+        if src.dtype() == self.dtype() {
+            return Ok(());
+        }
+        let detail = format!(
+            "both dtypes must be equal: {} and {} given",
+            self.dtype(),
+            src.dtype()
+        );
+        Err(Error::dtype(op, detail))
+    }
+
+    fn extent(&self, axis: usize) -> usize {
+        self.dims().get(axis).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,5 @@
+// Input part: elements as keys with their positions. Requires: load_value (value part); tie_key (key part).
+
+fn fetch(i: u32, position: u32) -> acc {
+    return Extreme(tie_key(load_value(i)), position);
+}

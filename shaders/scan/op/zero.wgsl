@@ -1,0 +1,5 @@
+// The sum of nothing.
+
+fn identity() -> acc {
+    return acc();
+}
