@@ -1,7 +1,7 @@
-// Computes: out = exp(x - max) / sum(exp(x - max)) along one axis, in f32. A row whose maximum is NaN, +inf or -inf is all NaN.
+// Computes: out = exp(x - max) / sum(exp(x - max)), or its logarithm, along one axis, in f32. A row whose maximum is NaN, +inf or -inf is all NaN.
 // Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: load_value, exp_nonpositive, to_key, from_key; params.identity is the key of -inf.
+// Requires: load_value, share, exp_nonpositive, to_key, from_key; params.identity is the key of -inf.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 
@@ -72,7 +72,7 @@ fn main(
         for (var r = lane; r < params.len; r += LANES) {
             var y = nan_f32();
             if finite {
-                y = weight(load_value(base + reduced_offset(r)), greatest) / sum;
+                y = share(load_value(base + reduced_offset(r)), greatest, sum);
             }
             store1(out_base + r * inner, y);
         }

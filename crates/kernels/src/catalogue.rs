@@ -12,7 +12,9 @@ use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
 use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
-use crate::{arg_reduce, conv, fused, index, matmul, pad, pool, reduce, scan, softmax};
+use crate::{
+    arg_reduce, attention, conv, fused, index, matmul, norm, pad, pool, reduce, rope, scan, softmax,
+};
 
 /// One kernel as a device would compile it.
 #[derive(Clone, Debug)]
@@ -82,6 +84,9 @@ fn candidates() -> Vec<Candidate> {
     all.extend(reduce::variants());
     all.extend(arg_reduce::variants());
     all.extend(softmax::variants());
+    all.extend(norm::variants());
+    all.extend(rope::variants());
+    all.extend(attention::variants());
     all.extend(matmul::variants());
     all.extend(conv::variants());
     all.extend(pool::variants());

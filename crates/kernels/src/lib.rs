@@ -20,6 +20,7 @@
 //! ```
 
 mod arg_reduce;
+mod attention;
 mod capture;
 mod catalogue;
 mod choice;
@@ -34,12 +35,14 @@ mod index;
 mod launch;
 mod list;
 mod matmul;
+mod norm;
 mod pad;
 mod params;
 mod pool;
 mod prelude;
 mod reduce;
 pub mod reference;
+mod rope;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 mod scan;
@@ -54,6 +57,7 @@ pub use ziggurat_pipeline::{device, memory};
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
 pub use arg_reduce::ArgReduce;
+pub use attention::{AttentionOperands, AttentionOptions};
 pub use capture::Captured;
 pub use catalogue::{Variant, catalogue};
 pub use completion::{Completion, Download, DownloadMany};
@@ -67,9 +71,11 @@ pub use error::KernelError;
 pub use executor::Executor;
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp};
 pub use index::Scatter;
+pub use norm::{Affine, Channels, Norm};
 pub use pad::Pad;
 pub use params::{ParamField, ParamType, Params};
 pub use pool::{Pool, Pool2dOptions, PoolOptions};
 pub use reduce::Reduce;
+pub use rope::{RopeOptions, RopePositions};
 pub use scan::{Scan, ScanOptions};
 pub use view::View;

@@ -4,13 +4,16 @@
 //! rows of the op tables ([`Unary::spec`](crate::Unary::spec), ...) and are applied here to a dtype; those of the larger
 //! ops are in modules of their own. They are written to be read, not to be fast.
 
+pub mod attention;
 pub mod conv;
 pub mod elementwise;
 pub mod index;
 pub mod matmul;
 pub mod movement;
+pub mod norm;
 pub mod pool;
 pub mod reduce;
+pub mod rope;
 pub mod scan;
 pub mod softmax;
 pub(crate) mod special;

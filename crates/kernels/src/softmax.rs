@@ -1,4 +1,4 @@
-//! Softmax along any axis.
+//! Softmax along any axis, and its logarithm.
 //!
 //! Three walks over each row (maximum, sum, result) by a group of lanes, in f32 for every float dtype; short rows
 //! share a workgroup. Invariant: a row whose maximum is NaN or infinite is all NaN, decided by bits.
@@ -19,13 +19,40 @@ use crate::reduce::walk::{Order, Walk, WalkParams};
 use crate::reduce::{lowest_key, with_constants};
 use crate::view::View;
 
-const OP: &str = "softmax";
+/// What is wanted of an element's share of its row's sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Share,
+    Logarithm,
+}
+
+impl Wanted {
+    const ALL: [Self; 2] = [Self::Share, Self::Logarithm];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "softmax",
+            Self::Logarithm => "log_softmax",
+        }
+    }
+
+    const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Share => &["softmax/share.wgsl"],
+            Self::Logarithm => &[
+                "functions/log.wgsl",
+                "elementwise/unary/log.wgsl",
+                "softmax/log_share.wgsl",
+            ],
+        }
+    }
+}
 
 /// How often the kernel reads each element.
 const READS: usize = 3;
 
-fn choice(reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-    let choice = KernelChoice::new(OP)
+fn choice(wanted: Wanted, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    let choice = KernelChoice::new(wanted.name())
         .name(dtype.name())
         .reads(reads, dtype)
         .parts(&[
@@ -34,8 +61,9 @@ fn choice(reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoic
             "reduce/index.wgsl",
             "reduce/key/float.wgsl",
             "softmax/exp.wgsl",
-            "softmax/body.wgsl",
         ])
+        .parts(wanted.parts())
+        .part("softmax/body.wgsl")
         .constant("LEAST", 0)
         .without_zeroed_memory();
     with_constants(choice, walk, lanes)
@@ -47,9 +75,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
-        .map(|dtype| {
+        .flat_map(|dtype| Wanted::ALL.map(|wanted| (wanted, dtype)))
+        .map(|(wanted, dtype)| {
             Candidate::new(
-                choice(Reads::Memory, dtype, &walk, &lanes),
+                choice(wanted, Reads::Memory, dtype, &walk, &lanes),
                 WalkParams::FIELDS,
             )
         })
@@ -62,7 +91,8 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
-        .map(|dtype| (dtype, choice(Reads::Fused, dtype, &walk, &lanes)))
+        .flat_map(|dtype| Wanted::ALL.map(|wanted| (wanted, dtype)))
+        .map(|(wanted, dtype)| (dtype, choice(wanted, Reads::Fused, dtype, &walk, &lanes)))
         .collect()
 }
 
@@ -74,7 +104,20 @@ impl Executor {
     /// [`KernelError::Dtype`] unless both are the same float dtype; [`KernelError::Shape`] for an axis that `a` does
     /// not have; [`KernelError::Output`] for another shape.
     pub fn softmax(&self, a: &View, axis: usize, out: &View) -> Result<Completion, KernelError> {
-        self.softmax_of(Operand::Memory(a), axis, out)
+        self.softmax_of(Wanted::Share, Operand::Memory(a), axis, out)
+    }
+
+    /// The logarithm of [`Executor::softmax`], found without it: `a − max − ln Σ exp(a − max)`. It is −inf where `a` is.
+    ///
+    /// # Errors
+    /// As [`Executor::softmax`].
+    pub fn log_softmax(
+        &self,
+        a: &View,
+        axis: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.softmax_of(Wanted::Logarithm, Operand::Memory(a), axis, out)
     }
 
     /// [`Executor::softmax`] of a value of an expression, which is never in memory.
@@ -89,19 +132,35 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         let prologue = self.prologue(a, 2, READS)?;
-        self.softmax_of(Operand::Fused(&prologue), axis, out)
+        self.softmax_of(Wanted::Share, Operand::Fused(&prologue), axis, out)
+    }
+
+    /// [`Executor::log_softmax`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// As [`Executor::softmax_fused`].
+    pub fn log_softmax_fused(
+        &self,
+        a: &FusedInput<'_>,
+        axis: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 2, READS)?;
+        self.softmax_of(Wanted::Logarithm, Operand::Fused(&prologue), axis, out)
     }
 
     fn softmax_of(
         &self,
+        wanted: Wanted,
         a: Operand<'_>,
         axis: usize,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        let op = wanted.name();
         let (dtype, layout) = (a.dtype(), a.layout());
         if !dtype.is_float() {
             return Err(KernelError::Dtype {
-                op: OP,
+                op,
                 operand: "a",
                 rule: "it must be a float",
                 got: dtype,
@@ -109,7 +168,7 @@ impl Executor {
         }
         if out.dtype != dtype {
             return Err(KernelError::Dtype {
-                op: OP,
+                op,
                 operand: "out",
                 rule: "it must have the input's dtype",
                 got: out.dtype,
@@ -118,7 +177,7 @@ impl Executor {
         if axis >= layout.rank().max(1) {
             let axis = isize::try_from(axis).unwrap_or(isize::MAX);
             return Err(KernelError::Shape {
-                op: OP,
+                op,
                 source: ShapeError::AxisOutOfRange {
                     axis,
                     rank: layout.rank(),
@@ -127,24 +186,24 @@ impl Executor {
         }
         if out.shape() != layout.shape() {
             return Err(KernelError::Output {
-                op: OP,
+                op,
                 expected: Box::new(*layout.shape()),
                 got: Box::new(*out.shape()),
             });
         }
-        let walk = Walk::new(OP, layout, &[axis], Order::RowMajor)?;
+        let walk = Walk::new(op, layout, &[axis], Order::RowMajor)?;
         if layout.is_empty() {
             return Ok(self.completion());
         }
         let inner: usize = layout.dims().iter().skip(axis + 1).product();
-        self.with_dense_out(OP, out, &a.views(), |out| {
+        self.with_dense_out(op, out, &a.views(), |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
-            let (read, write) = (self.bind_operand(OP, &a)?, self.bind_write(OP, out)?);
+            let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
             let lowest = lowest_key(dtype, false);
             let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            let choice = choice(a.reads(), dtype, &walk, &lanes);
+            let choice = choice(wanted, a.reads(), dtype, &walk, &lanes);
             self.launch_reading(&choice, &read, &[write.arg], &params, grid)
         })?;
         Ok(self.completion())

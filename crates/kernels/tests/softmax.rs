@@ -9,7 +9,7 @@ mod operands;
 use operands::{
     Arrangement, Expected, Operand, Random, check, epsilon, given, operand, output, random, shape,
 };
-use ziggurat_kernels::reference::softmax::softmax;
+use ziggurat_kernels::reference::softmax::{log_softmax, softmax};
 use ziggurat_kernels::{DType, Executor, KernelError};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
@@ -47,6 +47,69 @@ fn run(exec: &Executor, a: &Operand, axis: usize, front: usize) {
         &out.read(exec),
         &expected,
     );
+}
+
+fn run_log(exec: &Executor, a: &Operand, axis: usize, front: usize) {
+    let dtype = a.view.dtype;
+    let dims = a.view.dims();
+    let out = output(exec, dtype, dims, front);
+    let _done = exec.log_softmax(&a.view, axis, &out.view).unwrap();
+    // The sum's relative error is an absolute one of its logarithm; the differences are rounded relative to the largest.
+    let len = dims[axis] as f64;
+    let greatest = a.values.iter().filter(|x| x.is_finite());
+    let greatest = greatest.fold(0.0, |most: f64, x| most.max(x.abs()));
+    let expected: Vec<Expected> = log_softmax(&a.values, dims, axis)
+        .into_iter()
+        .map(|y| {
+            let bound = (12.0 + 2.0 * len.sqrt() + 4.0 * greatest) * f64::from(f32::EPSILON);
+            Expected {
+                value: y,
+                bound: bound + 2.0 * epsilon(dtype) * y.abs(),
+            }
+            .rounded(dtype)
+        })
+        .collect();
+    check(
+        &format!("log {dtype} {:?} along {axis}", a.view.layout),
+        &out.read(exec),
+        &expected,
+    );
+}
+
+#[test]
+fn logarithms_of_shares_are_right() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(5);
+    for dtype in FLOATS {
+        for arrangement in Arrangement::ALL {
+            let a = random(&exec, dtype, &[3, 5, 7], arrangement, &mut rng);
+            for axis in 0..3 {
+                run_log(&exec, &a, axis, 3);
+            }
+        }
+    }
+    for len in [1, 2, 65, 1025, 100_003] {
+        let a = random(
+            &exec,
+            DType::F32,
+            &[2, len],
+            Arrangement::Contiguous,
+            &mut rng,
+        );
+        run_log(&exec, &a, 1, 0);
+    }
+    let inf = f64::INFINITY;
+    let rows = [
+        [-inf, -inf, -inf],
+        [inf, 1.0, 2.0],
+        [f64::NAN, 1.0, 2.0],
+        [0.0, -inf, 0.0],
+        [-1000.0, 1000.0, 3.0],
+    ];
+    let a = given(&exec, DType::F32, &[5, 3], rows.as_flattened());
+    run_log(&exec, &a, 1, 0);
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod error;
 mod index_checks;
 pub mod interop;
 pub mod io;
+mod kv_cache;
 mod lazy;
 mod node;
 mod operand;
@@ -51,9 +52,13 @@ pub use custom::{CustomCall, CustomKernel};
 pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
+pub use kv_cache::KvCache;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::DepthOrder;
+pub use ops::{
+    Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,
+};
 pub use ops::{Closeness, GateHalf};
 pub use ops::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,

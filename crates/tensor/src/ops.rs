@@ -6,6 +6,7 @@
 mod activation;
 mod arg_reduce;
 pub(crate) mod arithmetic;
+mod attention;
 mod bitwise;
 mod cast;
 mod compare;
@@ -17,15 +18,18 @@ mod in_place;
 mod index;
 mod matmul;
 mod movement;
+mod norm;
 mod pattern;
 mod pool;
 mod reduce;
+mod rope;
 mod softmax;
 mod statistics;
 mod ternary;
 mod window;
 
 pub use activation::GateHalf;
+pub use attention::{Attention, MaskedRows, QueryPosition, ScoreStage};
 pub use compare::Closeness;
 pub use conv::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
@@ -33,4 +37,6 @@ pub use conv::{
 };
 pub use gemm::GemmOptions;
 pub use movement::DepthOrder;
+pub use norm::BatchNormTrained;
 pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
+pub use rope::{RopeForm, RopeTable};

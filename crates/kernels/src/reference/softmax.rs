@@ -26,6 +26,23 @@ pub fn softmax(values: &[f64], dims: &[usize], axis: usize) -> Vec<f64> {
     out
 }
 
+/// `x − max − ln Σ exp(x − max)` along `axis`; NaN where [`softmax`] is.
+#[must_use]
+pub fn log_softmax(values: &[f64], dims: &[usize], axis: usize) -> Vec<f64> {
+    let len = dims[axis];
+    let inner: usize = dims[axis + 1..].iter().product();
+    let mut out = softmax(values, dims, axis);
+    for start in (0..values.len()).filter(|start| (start / inner).is_multiple_of(len)) {
+        let row = || (0..len).map(|j| start + j * inner);
+        let max = row().map(|i| values[i]).fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = row().map(|i| (values[i] - max).exp()).sum();
+        for i in row().filter(|&i| !out[i].is_nan()).collect::<Vec<_>>() {
+            out[i] = values[i] - max - sum.ln();
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,6 @@
-//! Softmax along one axis.
+//! Softmax along one axis, and its logarithm.
+
+use ziggurat_kernels::{Completion, Executor, FusedInput, KernelError, View};
 
 use crate::{Error, Tensor};
 
@@ -16,23 +18,59 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn softmax(&self, axis: isize) -> Result<Self, Error> {
+        self.along(
+            "softmax",
+            axis,
+            |executor, input, axis, out| executor.softmax_fused(input, axis, out),
+            |executor, input, axis, out| executor.softmax(input, axis, out),
+        )
+    }
+
+    /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`, without the loss of taking it afterwards.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[0.0f32, -1000.0], [2])?;
+    /// assert_eq!(a.log_softmax(0)?.to_vec_blocking::<f32>()?, [0.0, -1000.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn log_softmax(&self, axis: isize) -> Result<Self, Error> {
+        self.along(
+            "log_softmax",
+            axis,
+            |executor, input, axis, out| executor.log_softmax_fused(input, axis, out),
+            |executor, input, axis, out| executor.log_softmax(input, axis, out),
+        )
+    }
+
+    fn along(
+        &self,
+        op: &'static str,
+        axis: isize,
+        fused: impl FnOnce(&Executor, &FusedInput<'_>, usize, &View) -> Result<Completion, KernelError>,
+        plain: impl FnOnce(&Executor, &View, usize, &View) -> Result<Completion, KernelError>,
+    ) -> Result<Self, Error> {
         let axis = self
             .shape()
             .axis(axis)
-            .map_err(|error| Error::from_shape("softmax", error))?;
+            .map_err(|error| Error::from_shape(op, error))?;
         // One element is a row of its own.
-        let input = self.as_float("softmax")?;
+        let input = self.as_float(op)?;
         let input = if self.rank() == 0 {
             input.unsqueeze(0)?
         } else {
             input
         };
         let out = input.produce_from(
-            "softmax",
+            op,
             *input.shape(),
             input.dtype(),
-            |executor, input, out| executor.softmax_fused(input, axis, out),
-            |executor, input, out| executor.softmax(input, axis, out),
+            |executor, input, out| fused(executor, input, axis, out),
+            |executor, input, out| plain(executor, input, axis, out),
         )?;
         if self.rank() == 0 {
             out.select(0, 0)

@@ -1,0 +1,318 @@
+//! Normalising rows: by mean and variance, by the mean square, or by length, with a weight and a bias per channel.
+//!
+//! One kernel does all of it: each row is read for its mean, for its squared distances from that mean, and for the result,
+//! in f32 for every float dtype. Rows are laid over workgroups as in softmax. Invariant: a variance is never a difference
+//! of two large numbers.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use crate::catalogue::Candidate;
+use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::completion::Completion;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::prelude;
+use crate::reduce::axes::{pack, wrap};
+use crate::reduce::lanes::{self, Lanes};
+use crate::reduce::walk::{Order, Walk, narrow};
+use crate::reduce::with_constants;
+use crate::view::View;
+
+/// What a row is divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Norm {
+    /// `(x − mean) / √(variance + eps)`, the variance being that of the row itself (not corrected).
+    Layer,
+    /// `x / √(mean of x² + eps)`.
+    Rms,
+    /// `x / max(√(sum of x²), eps)`.
+    Length,
+}
+
+impl Norm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Layer, Self::Rms, Self::Length];
+
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Layer => "layer_norm",
+            Self::Rms => "rms_norm",
+            Self::Length => "normalize",
+        }
+    }
+}
+
+/// Which channel an element belongs to: element `r` of row `o` has channel `(o % period) · step + r / span`.
+///
+/// Layer norm has a channel per element of a row (1, 0, 1), group norm several per row, instance norm one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// Rows until channels repeat.
+    pub period: usize,
+    /// Channels per row.
+    pub step: usize,
+    /// Neighbouring elements of one channel.
+    pub span: usize,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Self {
+            period: 1,
+            step: 0,
+            span: 1,
+        }
+    }
+}
+
+/// The weights and biases of the channels: contiguous, of the input's dtype. A bias needs a weight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Affine<'a> {
+    /// Factors.
+    pub weight: Option<&'a View>,
+    /// What is added.
+    pub bias: Option<&'a View>,
+    /// Which element has which.
+    pub channels: Channels,
+}
+
+params! {
+    /// Parameters of the kernels that normalise rows.
+    pub(crate) struct NormParams {
+        outputs: u32,
+        len: u32,
+        offset: u32,
+        out_offset: u32,
+        eps: f32,
+        period: u32,
+        step: u32,
+        span: u32,
+        weight_offset: u32,
+        bias_offset: u32,
+        reserved_0: u32,
+        reserved_1: u32,
+        dims: [[u32; 4]; 2],
+        strides: [[u32; 4]; 2],
+    }
+}
+
+fn choice(
+    op: Norm,
+    dtype: DType,
+    affine: &'static str,
+    walk: &Walk,
+    lanes: &Lanes,
+) -> KernelChoice {
+    let factor = match op {
+        Norm::Layer | Norm::Rms => "norm/variance.wgsl",
+        Norm::Length => "norm/length.wgsl",
+    };
+    let name = match affine {
+        "norm/plain.wgsl" => "plain",
+        "norm/weight.wgsl" => "weight",
+        _ => "weight_bias",
+    };
+    let choice = KernelChoice::new(op.name())
+        .name(dtype.name())
+        .name(name)
+        .parts(&[
+            prelude::FLOAT,
+            prelude::load(dtype),
+            "norm/params.wgsl",
+            "reduce/value.wgsl",
+            prelude::store(dtype),
+            prelude::cell(dtype),
+            "reduce/index.wgsl",
+            factor,
+            affine,
+            "norm/body.wgsl",
+        ])
+        .constant("CENTER", u32::from(op == Norm::Layer))
+        .without_zeroed_memory();
+    with_constants(choice, walk, lanes)
+}
+
+/// Every op with every float dtype and every affine part.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for affine in [
+            "norm/plain.wgsl",
+            "norm/weight.wgsl",
+            "norm/weight_bias.wgsl",
+        ] {
+            for op in Norm::ALL {
+                let choice = choice(op, dtype, affine, &walk, &lanes);
+                all.push(Candidate::new(choice, NormParams::FIELDS));
+            }
+        }
+    }
+    all
+}
+
+impl Executor {
+    /// Normalises the rows of `a`: a row is everything that differs in the last `axes` axes only. `out` has the shape of
+    /// `a`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless all are of one float dtype; [`KernelError::Shape`] if `a` has fewer axes;
+    /// [`KernelError::Operand`] if there are fewer weights or biases than channels, they are not contiguous, or there is a
+    /// bias without a weight; [`KernelError::Output`] for another shape.
+    pub fn normalize(
+        &self,
+        op: Norm,
+        a: &View,
+        axes: usize,
+        eps: f32,
+        affine: &Affine<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let name = op.name();
+        check_dtypes(name, a, affine, out)?;
+        if out.shape() != a.shape() {
+            return Err(KernelError::Output {
+                op: name,
+                expected: Box::new(*a.shape()),
+                got: Box::new(*out.shape()),
+            });
+        }
+        let first = a.rank().wrapping_sub(axes);
+        let reduced: Vec<usize> = if axes <= a.rank() {
+            (first..a.rank()).collect()
+        } else {
+            vec![first]
+        };
+        let walk = Walk::new(name, &a.layout, &reduced, Order::RowMajor)?;
+        let part = check_affine(name, affine, &walk)?;
+        if a.is_empty() {
+            return Ok(self.completion());
+        }
+        let mut inputs = vec![a];
+        inputs.extend(affine.weight);
+        inputs.extend(affine.bias);
+        self.with_dense_out(name, out, &inputs, |out| {
+            let wg = self.device().caps().workgroup_size;
+            let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+            let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
+            let mut args = vec![read.arg, write.arg];
+            let mut offsets = [0; 2];
+            for (offset, view) in offsets.iter_mut().zip([affine.weight, affine.bias]) {
+                if let Some(view) = view {
+                    let bound = self.bind_read(name, view)?;
+                    *offset = bound.offset;
+                    args.push(bound.arg);
+                }
+            }
+            let channels = affine.channels;
+            let axes = || walk.kept.iter().chain(&walk.reduced);
+            let params = NormParams {
+                outputs: narrow(walk.outputs),
+                len: narrow(walk.len),
+                offset: read.offset.wrapping_add(wrap(walk.shift)),
+                out_offset: write.offset,
+                eps,
+                period: narrow(channels.period as u64),
+                step: narrow(channels.step as u64),
+                span: narrow(channels.span as u64),
+                weight_offset: offsets[0],
+                bias_offset: offsets[1],
+                dims: pack(axes().map(|axis| narrow(axis.dim))),
+                strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
+                ..NormParams::default()
+            };
+            let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+            let choice = choice(op, a.dtype, part, &walk, &lanes);
+            self.launch(&choice, &args, &params, grid)
+        })?;
+        Ok(self.completion())
+    }
+}
+
+fn check_dtypes(
+    op: &'static str,
+    a: &View,
+    affine: &Affine<'_>,
+    out: &View,
+) -> Result<(), KernelError> {
+    if !a.dtype.is_float() {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "a",
+            rule: "it must be a float",
+            got: a.dtype,
+        });
+    }
+    let others = [
+        ("weight", affine.weight),
+        ("bias", affine.bias),
+        ("out", Some(out)),
+    ];
+    for (operand, view) in others {
+        if let Some(view) = view.filter(|view| view.dtype != a.dtype) {
+            return Err(KernelError::Dtype {
+                op,
+                operand,
+                rule: "it must have the input's dtype",
+                got: view.dtype,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The shader part of weights and biases that are as many as the channels.
+fn check_affine(
+    op: &'static str,
+    affine: &Affine<'_>,
+    walk: &Walk,
+) -> Result<&'static str, KernelError> {
+    let Channels { period, step, span } = affine.channels;
+    for (option, value) in [("period", period), ("span", span)] {
+        if value == 0 {
+            return Err(KernelError::Option {
+                op,
+                option,
+                rule: "must be at least 1",
+                got: 0,
+            });
+        }
+    }
+    let rows = (period as u64).min(walk.outputs);
+    let last_row = rows.saturating_sub(1).saturating_mul(step as u64);
+    let channels = last_row.saturating_add(walk.len.div_ceil(span as u64));
+    for (operand, view) in [("weight", affine.weight), ("bias", affine.bias)] {
+        let Some(view) = view else { continue };
+        let wrong = if !view.layout.is_contiguous() {
+            Some("must be contiguous")
+        } else if (view.len() as u64) < channels && walk.outputs > 0 && walk.len > 0 {
+            Some("must have an element per channel")
+        } else {
+            None
+        };
+        if let Some(rule) = wrong {
+            return Err(KernelError::Operand {
+                op,
+                operand,
+                rule,
+                got: Box::new(*view.shape()),
+            });
+        }
+    }
+    match (affine.weight, affine.bias) {
+        (None, None) => Ok("norm/plain.wgsl"),
+        (Some(_), None) => Ok("norm/weight.wgsl"),
+        (Some(_), Some(_)) => Ok("norm/weight_bias.wgsl"),
+        (None, Some(bias)) => Err(KernelError::Operand {
+            op,
+            operand: "bias",
+            rule: "needs a weight beside it",
+            got: Box::new(*bias.shape()),
+        }),
+    }
+}

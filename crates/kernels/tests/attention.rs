@@ -1,0 +1,472 @@
+//! Attention against the reference: heads, masks, windows, lengths, tiles, and what may never be touched.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+#[path = "common/operands.rs"]
+mod operands;
+
+use operands::{
+    Arrangement, Expected, Operand, Random, check, epsilon, given, operand, output, random, shape,
+};
+use ziggurat_kernels::reference::attention::{Head, attention};
+use ziggurat_kernels::{AttentionOperands, AttentionOptions, DType, Executor, KernelError};
+
+struct Case {
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    mask: Option<Operand>,
+    lengths: Option<Vec<usize>>,
+}
+
+/// Extents: batch, heads, key heads, queries, keys, elements, value elements.
+fn case(
+    exec: &Executor,
+    e: [usize; 7],
+    dtype: DType,
+    arrangement: Arrangement,
+    rng: &mut Random,
+) -> Case {
+    let [batch, heads, kv_heads, queries, keys, dim, value_dim] = e;
+    let mut make = |dims: [usize; 4]| random(exec, dtype, &dims, arrangement, rng);
+    Case {
+        q: make([batch, heads, queries, dim]),
+        k: make([batch, kv_heads, keys, dim]),
+        v: make([batch, kv_heads, keys, value_dim]),
+        mask: None,
+        lengths: None,
+    }
+}
+
+fn compute(exec: &Executor, case: &Case, options: &AttentionOptions) -> Vec<f64> {
+    let (q, v) = (case.q.view.dims(), case.v.view.dims());
+    let out = output(exec, case.q.view.dtype, &[q[0], q[1], q[2], v[3]], 3);
+    let lengths = case.lengths.as_ref().map(|lengths| {
+        let values: Vec<f64> = lengths.iter().map(|&n| n as f64).collect();
+        given(exec, DType::I32, &[values.len()], &values)
+    });
+    let operands = AttentionOperands {
+        q: &case.q.view,
+        k: &case.k.view,
+        v: &case.v.view,
+        mask: case.mask.as_ref().map(|mask| &mask.view),
+        lengths: lengths.as_ref().map(|lengths| &lengths.view),
+    };
+    let _done = exec.attention(&operands, options, &out.view).unwrap();
+    out.read(exec)
+}
+
+fn expected(case: &Case, options: &AttentionOptions) -> Vec<f64> {
+    let (q, k, v) = (case.q.view.dims(), case.k.view.dims(), case.v.view.dims());
+    let [batch, heads, queries, dim] = [q[0], q[1], q[2], q[3]];
+    let (kv_heads, keys, value_dim) = (k[1], k[2], v[3]);
+    let part = |values: &[f64], at: usize, len: usize| values[at * len..(at + 1) * len].to_vec();
+    let mut all = Vec::new();
+    for b in 0..batch {
+        for h in 0..heads {
+            let kv = b * kv_heads + h / (heads / kv_heads);
+            let (qs, ks, vs) = (
+                part(&case.q.values, b * heads + h, queries * dim),
+                part(&case.k.values, kv, keys * dim),
+                part(&case.v.values, kv, keys * value_dim),
+            );
+            // Masks of these tests are [queries, keys] or [batch, heads, queries, keys].
+            let bias: Vec<f64> = match &case.mask {
+                None => vec![0.0; queries * keys],
+                Some(mask) => {
+                    let at = if mask.view.rank() == 4 {
+                        b * heads + h
+                    } else {
+                        0
+                    };
+                    let is_bool = mask.view.dtype == DType::Bool;
+                    let bias = |x| match (is_bool, x == 0.0) {
+                        (true, true) => f64::NEG_INFINITY,
+                        (true, false) => 0.0,
+                        (false, _) => x,
+                    };
+                    part(&mask.values, at, queries * keys)
+                        .into_iter()
+                        .map(bias)
+                        .collect()
+                }
+            };
+            let count = case.lengths.as_ref().map_or(keys, |lengths| lengths[b]);
+            let mut options = *options;
+            if case.lengths.is_some() {
+                options.shift = count as i32 - queries as i32;
+            }
+            let head = Head {
+                q: &qs,
+                k: &ks,
+                v: &vs,
+                bias: &bias,
+                extents: [queries, keys, dim, value_dim],
+                count,
+            };
+            all.extend(attention(&head, &options));
+        }
+    }
+    all
+}
+
+fn run(exec: &Executor, case: &Case, options: &AttentionOptions) {
+    let dtype = case.q.view.dtype;
+    let dim = case.q.view.dims()[3] as f64;
+    let wanted: Vec<Expected> = expected(case, options)
+        .into_iter()
+        .map(|value| {
+            // Scores of up to 4 · dim · scale are off by some ULP each, and so are their exponentials; values are up to 2.
+            let score = 4.0 * dim * f64::from(options.scale.abs()) + 8.0;
+            Expected {
+                value,
+                bound: 8.0 * score * f64::from(f32::EPSILON) + epsilon(dtype) * value.abs(),
+            }
+            .rounded(dtype)
+        })
+        .collect();
+    let what = format!(
+        "{dtype} {} {} {options:?}",
+        case.q.view.shape(),
+        case.k.view.shape()
+    );
+    check(&what, &compute(exec, case, options), &wanted);
+}
+
+fn scaled(scale: f32) -> AttentionOptions {
+    AttentionOptions {
+        scale,
+        ..AttentionOptions::default()
+    }
+}
+
+#[test]
+fn extents_around_tiles_and_grouped_heads_are_right() {
+    let mut rng = Random(1);
+    for exec in [common::executor(), common::plain_executor()]
+        .into_iter()
+        .flatten()
+    {
+        for e in [
+            [1, 1, 1, 1, 1, 1, 1],
+            [2, 3, 3, 7, 9, 8, 5],
+            [1, 4, 2, 17, 33, 33, 65],
+            [2, 6, 1, 1, 40, 16, 16],
+            [1, 2, 2, 16, 16, 32, 64],
+            [1, 1, 1, 3, 15, 256, 256],
+            [1, 1, 1, 2, 5, 300, 321],
+            [1, 1, 1, 5, 70, 0, 3],
+        ] {
+            let case = case(&exec, e, DType::F32, Arrangement::Contiguous, &mut rng);
+            run(&exec, &case, &scaled(0.3));
+            let causal = AttentionOptions {
+                causal: true,
+                ..scaled(0.3)
+            };
+            run(&exec, &case, &causal);
+        }
+    }
+}
+
+#[test]
+fn every_dtype_and_arrangement_is_right() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(2);
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        for arrangement in Arrangement::ALL {
+            let case = case(
+                &exec,
+                [2, 4, 2, 5, 19, 12, 10],
+                dtype,
+                arrangement,
+                &mut rng,
+            );
+            run(&exec, &case, &scaled(0.25));
+        }
+    }
+}
+
+#[test]
+fn positions_windows_and_caps_hide_and_bend_scores() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(3);
+    let case = case(
+        &exec,
+        [2, 2, 1, 11, 37, 8, 8],
+        DType::F32,
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    for shift in [0, 26, -4, 100] {
+        for causal in [false, true] {
+            for (left, right) in [
+                (None, None),
+                (Some(3), None),
+                (None, Some(2)),
+                (Some(0), Some(0)),
+                (Some(u32::MAX), Some(5)),
+            ] {
+                let options = AttentionOptions {
+                    causal,
+                    shift,
+                    left_window: left,
+                    right_window: right,
+                    zero_masked_rows: causal,
+                    ..scaled(0.4)
+                };
+                run(&exec, &case, &options);
+            }
+        }
+    }
+    for softcap in [0.5, 2.0, 50.0] {
+        let options = AttentionOptions {
+            softcap,
+            ..scaled(1.5)
+        };
+        run(&exec, &case, &options);
+    }
+}
+
+#[test]
+fn masks_of_either_kind_and_lengths_hide_keys() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(4);
+    for dtype in [DType::F32, DType::F16] {
+        for dims in [&[5, 20][..], &[2, 4, 5, 20]] {
+            for kind in [DType::Bool, DType::F32] {
+                let mut case = case(
+                    &exec,
+                    [2, 4, 2, 5, 20, 8, 6],
+                    dtype,
+                    Arrangement::Contiguous,
+                    &mut rng,
+                );
+                let mut next = 0;
+                case.mask = Some(operand(&exec, kind, dims, Arrangement::Transposed, || {
+                    next += 1;
+                    let value = rng.value(kind);
+                    if next % 5 == 0 && kind == DType::F32 {
+                        f64::NEG_INFINITY
+                    } else {
+                        value
+                    }
+                }));
+                run(&exec, &case, &scaled(0.3));
+                case.lengths = Some(vec![13, 20]);
+                let options = AttentionOptions {
+                    causal: true,
+                    softcap: 3.0,
+                    ..scaled(0.3)
+                };
+                run(&exec, &case, &options);
+                case.lengths = Some(vec![0, 3]);
+                let options = AttentionOptions {
+                    zero_masked_rows: true,
+                    ..scaled(0.3)
+                };
+                run(&exec, &case, &options);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_without_keys_are_zero_or_not_numbers() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(5);
+    for e in [[1, 2, 2, 3, 0, 4, 5], [1, 2, 1, 3, 4, 4, 5]] {
+        let mut case = case(&exec, e, DType::F32, Arrangement::Contiguous, &mut rng);
+        if e[4] > 0 {
+            case.mask = Some(operand(
+                &exec,
+                DType::Bool,
+                &[3, 4],
+                Arrangement::Contiguous,
+                || 0.0,
+            ));
+        }
+        assert!(
+            compute(&exec, &case, &scaled(1.0))
+                .iter()
+                .all(|y| y.is_nan())
+        );
+        let zero = AttentionOptions {
+            zero_masked_rows: true,
+            ..scaled(1.0)
+        };
+        assert!(compute(&exec, &case, &zero).iter().all(|&y| y == 0.0));
+    }
+}
+
+#[test]
+fn hidden_keys_may_hold_anything_and_seen_ones_spread_not_a_number() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let nan = f64::NAN;
+    let case = |k: &[f64], v: &[f64]| Case {
+        q: given(&exec, DType::F32, &[1, 1, 2, 1], &[1.0, 1.0]),
+        k: given(&exec, DType::F32, &[1, 1, 3, 1], k),
+        v: given(&exec, DType::F32, &[1, 1, 3, 1], v),
+        mask: Some(given(
+            &exec,
+            DType::Bool,
+            &[2, 3],
+            &[1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+        )),
+        lengths: None,
+    };
+    let got = compute(
+        &exec,
+        &case(&[0.0, 0.0, nan], &[2.0, 4.0, nan]),
+        &scaled(1.0),
+    );
+    assert_eq!(got, [3.0, 2.0]);
+    let got = compute(
+        &exec,
+        &case(&[0.0, nan, 0.0], &[2.0, 4.0, 0.0]),
+        &scaled(1.0),
+    );
+    assert!(got[0].is_nan() && got[1] == 2.0, "{got:?}");
+    let got = compute(
+        &exec,
+        &case(&[0.0, f64::INFINITY, 0.0], &[2.0, 4.0, 0.0]),
+        &scaled(1.0),
+    );
+    assert!(got[0].is_nan() && got[1] == 2.0, "{got:?}");
+    // Large scores do not overflow.
+    let got = compute(
+        &exec,
+        &case(&[3e4, -3e4, 0.0], &[2.0, 4.0, 0.0]),
+        &scaled(1.0),
+    );
+    assert_eq!(got, [2.0, 2.0]);
+}
+
+#[test]
+fn many_heads_fold_the_grid_and_nothing_is_nothing() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(6);
+    // One workgroup per batch: more than one row of workgroups.
+    let case_ = case(
+        &exec,
+        [65_537, 1, 1, 1, 1, 0, 1],
+        DType::F32,
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    run(&exec, &case_, &scaled(1.0));
+    for e in [
+        [0, 2, 1, 3, 4, 5, 6],
+        [2, 0, 0, 3, 4, 5, 6],
+        [1, 2, 1, 0, 4, 5, 6],
+        [1, 2, 1, 3, 4, 5, 0],
+    ] {
+        let case = case(&exec, e, DType::F32, Arrangement::Contiguous, &mut rng);
+        assert!(compute(&exec, &case, &scaled(1.0)).is_empty());
+    }
+}
+
+#[test]
+fn wrong_calls_are_typed_errors() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
+    let (q, k) = (
+        view(DType::F32, &[2, 4, 3, 8]),
+        view(DType::F32, &[2, 2, 5, 8]),
+    );
+    let operands = AttentionOperands {
+        q: &q,
+        k: &k,
+        v: &k,
+        mask: None,
+        lengths: None,
+    };
+    let call =
+        |operands: &AttentionOperands<'_>| exec.attention(operands, &scaled(1.0), &q).unwrap_err();
+    let three = view(DType::F32, &[2, 3, 5, 8]);
+    let error = call(&AttentionOperands {
+        k: &three,
+        v: &three,
+        ..operands
+    });
+    assert_eq!(
+        error.to_string(),
+        "attention: the heads of k do not divide those of q: left is [2, 4, 3, 8], right is [2, 3, 5, 8]"
+    );
+    let narrow = view(DType::F32, &[2, 2, 5, 7]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            k: &narrow,
+            ..operands
+        }),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        call(&AttentionOperands { v: &q, ..operands }),
+        KernelError::Operands { .. }
+    ));
+    let half = view(DType::F16, &[2, 2, 5, 8]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            v: &half,
+            ..operands
+        }),
+        KernelError::Dtype { operand: "v", .. }
+    ));
+    let flat = view(DType::F32, &[3, 8]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            q: &flat,
+            ..operands
+        }),
+        KernelError::Operand { .. }
+    ));
+    let mask = view(DType::I32, &[3, 5]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            mask: Some(&mask),
+            ..operands
+        }),
+        KernelError::Dtype {
+            operand: "mask",
+            ..
+        }
+    ));
+    let mask = view(DType::Bool, &[3, 6]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            mask: Some(&mask),
+            ..operands
+        }),
+        KernelError::Shape { .. }
+    ));
+    let lengths = view(DType::I32, &[3]);
+    assert!(matches!(
+        call(&AttentionOperands {
+            lengths: Some(&lengths),
+            ..operands
+        }),
+        KernelError::Operand {
+            operand: "lengths",
+            ..
+        }
+    ));
+    let error = exec
+        .attention(&operands, &scaled(1.0), &view(DType::F32, &[2, 4, 3, 7]))
+        .unwrap_err();
+    assert!(matches!(error, KernelError::Output { .. }), "{error}");
+}

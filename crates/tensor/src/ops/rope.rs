@@ -1,0 +1,135 @@
+//! Rotary position embedding.
+
+use ziggurat_core::DType;
+use ziggurat_kernels::{RopeOptions, RopePositions};
+
+use crate::{Device, Error, Tensor};
+
+/// Cosines and sines for [`Tensor::rope`]: f32 rows of half the number of rotated elements, one per position.
+#[derive(Clone, Debug)]
+pub struct RopeTable {
+    /// Cosines, `[positions, rotary / 2]`, or `[batch, length, rotary / 2]` for tables that belong to one input.
+    pub cos: Tensor,
+    /// Sines, of the same shape.
+    pub sin: Tensor,
+}
+
+/// How [`Tensor::rope`] pairs elements and numbers positions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RopeForm<'a> {
+    /// Pairs are neighbours; else they are the halves of what is rotated (as in GPT-NeoX and Llama).
+    pub interleaved: bool,
+    /// The input is `[batch, position, head, element]`; else `[batch, head, position, element]`.
+    pub positions_before_heads: bool,
+    /// The position of the first element, for tables shared by all batches.
+    pub start: usize,
+    /// Positions of each element, integers `[batch, length]`, in place of counting up from `start`.
+    pub positions: Option<&'a Tensor>,
+}
+
+impl RopeTable {
+    /// The table for `positions` positions of `rotary` elements: angle `position / base^(2i / rotary)`, computed in f64.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, RopeForm, RopeTable, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let table = RopeTable::new(&device, 4, 2, 10_000.0)?;
+    /// let x = Tensor::from_slice(&device, &[1.0f32, 0.0, 1.0, 0.0], [1, 1, 2, 2])?;
+    /// let y = x.rope(&table, RopeForm::default())?.to_vec_blocking::<f32>()?;
+    /// assert_eq!(y, [1.0, 0.0, 1f32.cos(), 1f32.sin()]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `rotary` is odd or 0, there are no positions, or the base is not a positive number.
+    pub fn new(device: &Device, positions: usize, rotary: usize, base: f64) -> Result<Self, Error> {
+        const OP: &str = "RopeTable::new";
+        if rotary == 0 || !rotary.is_multiple_of(2) || positions == 0 {
+            return Err(Error::argument(
+                OP,
+                format!("rotary must be even and positions at least 1: {rotary} and {positions}"),
+            ));
+        }
+        if !(base > 0.0 && base.is_finite()) {
+            return Err(Error::argument(
+                OP,
+                format!("base must be a positive number: it is {base}"),
+            ));
+        }
+        let half = rotary / 2;
+        let angle = |at: usize| {
+            let exponent = 2.0 * (at % half) as f64 / rotary as f64;
+            (at / half) as f64 / base.powf(exponent)
+        };
+        let table = |f: fn(f64) -> f64| {
+            let values: Vec<f32> = (0..positions.saturating_mul(half))
+                .map(|at| f(angle(at)) as f32)
+                .collect();
+            Tensor::from_slice(device, &values, [positions, half])
+        };
+        Ok(Self {
+            cos: table(f64::cos)?,
+            sin: table(f64::sin)?,
+        })
+    }
+}
+
+impl Tensor {
+    /// Rotary position embedding of `[batch, head, position, element]`: each pair `(a, b)` of the first elements of a head becomes
+    /// `(cos·a - sin·b, sin·a + cos·b)`, with as many pairs as the table has columns; the other elements are copied. A given
+    /// position out of the table's range takes its nearest row.
+    ///
+    /// # Errors
+    /// If ranks and extents do not fit, the table is too short for counted positions, or the dtype is not a float.
+    pub fn rope(&self, table: &RopeTable, form: RopeForm<'_>) -> Result<Self, Error> {
+        const OP: &str = "rope";
+        self.needs_float(OP)?;
+        let &[_, d1, d2, _] = self.dims() else {
+            return Err(Error::shape(
+                OP,
+                format!("the input must have rank 4: it is {}", self.shape()),
+            ));
+        };
+        let length = if form.positions_before_heads { d1 } else { d2 };
+        let ready = |t: &Self| {
+            self.same_device(OP, t)?;
+            t.converted(OP, DType::F32)?.contiguous()
+        };
+        let (cos, sin) = (ready(&table.cos)?, ready(&table.sin)?);
+        let ids = form
+            .positions
+            .map(|ids| {
+                self.same_device(OP, ids)?;
+                ids.converted(OP, DType::I32)?.contiguous()
+            })
+            .transpose()?;
+        let rows = cos.dims().first().copied().unwrap_or(0);
+        if ids.is_none() && cos.rank() != 3 && form.start.saturating_add(length) > rows {
+            return Err(Error::shape(
+                OP,
+                format!(
+                    "the table must have a row per position: it has {rows}, the last position is {}",
+                    form.start.saturating_add(length)
+                ),
+            ));
+        }
+        let ids = ids.as_ref().map(|ids| ids.view()).transpose()?;
+        let positions = match ids {
+            Some(ids) => RopePositions::Given(ids),
+            None if cos.rank() == 3 => RopePositions::PerBatch,
+            None => RopePositions::From(form.start),
+        };
+        let options = RopeOptions {
+            interleaved: form.interleaved,
+            positions_before_heads: form.positions_before_heads,
+        };
+        let (view, cos, sin) = (self.view()?, cos.view()?, sin.view()?);
+        Self::produce(
+            self.device(),
+            OP,
+            *self.shape(),
+            self.dtype(),
+            |executor, out| executor.rope(view, cos, sin, positions, options, out),
+        )
+    }
+}
