@@ -24,6 +24,15 @@ pub(crate) enum Reads {
     Fused,
 }
 
+/// What writes a kernel's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WritesBy {
+    /// The store and cell preludes of the choice.
+    Itself,
+    /// A generated part with `store1` or `store4`, which also declares the parameters.
+    Result,
+}
+
 /// A kernel variant: names, shader parts in order (without the params part), override constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelChoice {
@@ -110,6 +119,11 @@ impl KernelChoice {
         self.constants.iter()
     }
 
+    /// Whether results are written four at a time.
+    pub(crate) fn writes_quads(&self) -> bool {
+        self.parts.iter().any(|path| *path == prelude::QUAD)
+    }
+
     /// The last part: the body with the entry point.
     pub(crate) fn body(&self) -> &'static str {
         self.parts.last().unwrap_or_default()
@@ -142,16 +156,24 @@ impl KernelChoice {
         wg: u32,
     ) -> Result<KernelDescriptor, KernelError> {
         let source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
-        self.descriptor_from(source, wg)
+        self.descriptor_from(source, WritesBy::Itself, wg)
     }
 
     /// The descriptor with the parts behind those of `source`; what is there already is not repeated.
     pub(crate) fn descriptor_from(
         &self,
         mut source: ShaderSource,
+        writes: WritesBy,
         wg: u32,
     ) -> Result<KernelDescriptor, KernelError> {
-        for path in self.parts.iter() {
+        // A result part brings the stores and the parameters.
+        let left_out = |path: &str| {
+            writes == WritesBy::Result
+                && (path.starts_with("prelude/store/")
+                    || path.starts_with("prelude/cell/")
+                    || path.ends_with("/params.wgsl"))
+        };
+        for path in self.parts.iter().filter(|path| !left_out(path)) {
             let text = shaders::text(path)?;
             let known = |part: &SourcePart| part.file == *path && part.text == text;
             if !source.parts().iter().any(known) {

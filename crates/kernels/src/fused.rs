@@ -8,6 +8,7 @@
 //! added to anything, so that exact ops give the bits of the unfused path.
 
 mod corpus;
+mod epilogue;
 mod expression;
 mod generate;
 mod graph;
@@ -25,11 +26,13 @@ use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::view::View;
 
+pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
 pub use prologue::FusedInput;
 
 pub(crate) use corpus::variants;
+pub(crate) use epilogue::{Epilogue, made};
 pub(crate) use prologue::Operand;
 
 /// The most ops in one kernel.

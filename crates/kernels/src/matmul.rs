@@ -12,6 +12,7 @@ use crate::choice::{CATALOGUE_WG, KernelChoice};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{Epilogue, FusedOutput, made};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::Reduce;
@@ -73,12 +74,14 @@ fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelC
         base(input, output).name("dot").parts(&[
             prelude::cell(output),
             "matmul/params.wgsl",
+            "matmul/batch.wgsl",
             "matmul/dot_elem.wgsl",
             "matmul/dot.wgsl",
         ])
     } else {
         base(input, output).name("dot_chunks").parts(&[
             "matmul/params.wgsl",
+            "matmul/batch.wgsl",
             "matmul/dot_acc.wgsl",
             "matmul/dot.wgsl",
         ])
@@ -93,17 +96,20 @@ fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelC
 /// The tiled kernel.
 fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelChoice {
     let pick = |quads, quad, word| if quads { quad } else { word };
-    let mut choice = base(input, output)
+    let choice = base(input, output)
         .name("tile")
         .name(pick(tile.a_quads, "a_quads", "a_words"))
         .name(pick(tile.b_quads, "b_quads", "b_words"))
         .name(pick(tile.out_quads, "out_quads", "out_cells"));
-    if !tile.out_quads {
-        choice = choice.part(prelude::cell(output));
-    }
     choice
+        .part(if tile.out_quads {
+            prelude::QUAD
+        } else {
+            prelude::cell(output)
+        })
         .parts(&[
             "matmul/params.wgsl",
+            "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
             pick(
                 tile.a_quads,
@@ -190,6 +196,29 @@ pub(crate) fn variants() -> Vec<Candidate> {
         .collect()
 }
 
+/// Kernels that write through an epilogue over products of a dtype, for the corpus of those.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
+    let mut all = Vec::new();
+    for dtype in DType::ALL
+        .into_iter()
+        .filter(|&dtype| accepts(dtype, dtype))
+    {
+        let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, CATALOGUE_WG);
+        all.push((dtype, dot(dtype, dtype, 1, &lanes)));
+        for out_quads in [false, true] {
+            let tile = Tile {
+                a_quads: true,
+                b_quads: true,
+                out_quads,
+                a_along_depth: true,
+                b_along_depth: false,
+            };
+            all.push((dtype, tiled(dtype, dtype, 1, tile)));
+        }
+    }
+    all
+}
+
 impl Executor {
     /// The matrix product of `a` `[.., m, k]` and `b` `[.., k, n]` into `out` `[.., m, n]`; batch axes broadcast as in
     /// NumPy. No inner extent gives zeros.
@@ -198,6 +227,34 @@ impl Executor {
     /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
     /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`].
     pub fn matmul(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+        self.matmul_into(a, b, out, None)
+    }
+
+    /// [`Executor::matmul`] that writes a value of an expression over the product: with a bias, an activation, a residual
+    /// added, cast. The product itself has the dtype of [`Expression::made`](crate::Expression::made).
+    ///
+    /// # Errors
+    /// Those of [`Executor::matmul`] for the product; [`KernelError::FusedTooLarge`] if one kernel cannot do it;
+    /// [`KernelError::Dtype`] if `out` has not the value's dtype.
+    pub fn matmul_fused(
+        &self,
+        a: &View,
+        b: &View,
+        value: &FusedOutput<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let epilogue = self.epilogue(value, out, 3)?;
+        self.matmul_into(a, b, out, Some(&epilogue))
+    }
+
+    fn matmul_into(
+        &self,
+        a: &View,
+        b: &View,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Completion, KernelError> {
+        let made = made(out, epilogue);
         if a.dtype.is_bool() {
             return Err(KernelError::Dtype {
                 op: OP,
@@ -214,13 +271,13 @@ impl Executor {
                 got: b.dtype,
             });
         }
-        if !accepts(a.dtype, out.dtype) {
+        if !accepts(a.dtype, made) {
             let rule = "it must have the dtype of a, or the one that sums are kept in";
             return Err(KernelError::Dtype {
                 op: OP,
                 operand: "out",
                 rule,
-                got: out.dtype,
+                got: made,
             });
         }
         let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
@@ -234,11 +291,23 @@ impl Executor {
         if expected.is_empty() {
             return Ok(self.completion());
         }
-        self.with_dense_out(OP, out, &[a, b], |out| self.multiply(a, b, &problem, out))?;
+        let mut inputs = vec![a, b];
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
+        self.with_dense_out(OP, out, &inputs, |out| {
+            self.multiply(a, b, &problem, out, epilogue)
+        })?;
         Ok(self.completion())
     }
 
-    fn multiply(&self, a: &View, b: &View, p: &Problem, out: &View) -> Result<(), KernelError> {
+    fn multiply(
+        &self,
+        a: &View,
+        b: &View,
+        p: &Problem,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<(), KernelError> {
+        let made = made(out, epilogue);
         let caps = self.device().caps();
         let limits = Limits {
             workgroup_size: caps.workgroup_size,
@@ -263,8 +332,9 @@ impl Executor {
             Choice::Tile(tile) => {
                 let groups = tiles(p.m) * tiles(p.n) * p.batches();
                 let grid = Grid::elements(groups * u64::from(TILE_WG), 1);
-                let choice = tiled(a.dtype, out.dtype, axes, tile);
-                return self.launch(&choice, &[left.arg, right.arg, write.arg], &params, grid);
+                let choice = tiled(a.dtype, made, axes, tile);
+                let args = [left.arg, right.arg, write.arg];
+                return self.launch_writing(&choice, &args, &params, grid, epilogue);
             }
             Choice::Dot(lanes) => lanes,
         };
@@ -274,13 +344,14 @@ impl Executor {
             ..params
         };
         let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
-        let choice = dot(a.dtype, out.dtype, axes, &lanes);
+        let choice = dot(a.dtype, made, axes, &lanes);
         if lanes.chunks == 1 {
-            return self.launch(&choice, &[left.arg, right.arg, write.arg], &params, grid);
+            let args = [left.arg, right.arg, write.arg];
+            return self.launch_writing(&choice, &args, &params, grid, epilogue);
         }
         let partial = self.partials(a.dtype.compute(), p.outputs(), lanes.chunks)?;
         let scratch = self.bind_write(OP, &partial)?;
         self.launch(&choice, &[left.arg, right.arg, scratch.arg], &params, grid)?;
-        self.reduce_partials(Reduce::Sum, a.dtype, &partial, p.k, out)
+        self.reduce_partials(Reduce::Sum, a.dtype, &partial, p.k, out, epilogue)
     }
 }

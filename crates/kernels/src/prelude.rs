@@ -13,6 +13,9 @@ pub(crate) const LOAD_BITS16: &str = "prelude/load/bits16.wgsl";
 /// Writing bare 16-bit elements.
 pub(crate) const STORE_BITS16: &str = "prelude/store/bits16.wgsl";
 
+/// `cell` and `store4` for any dtype; needs [`store`] before it.
+pub(crate) const QUAD: &str = "prelude/cell/quad.wgsl";
+
 /// `elem`, `word`, `words`, `unpack`, `word_index`, `from_word`, `elem_is_nan`.
 pub(crate) const fn load(dtype: DType) -> &'static str {
     match dtype {

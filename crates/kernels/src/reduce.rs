@@ -13,7 +13,7 @@ use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
-use crate::fused::{FusedInput, Operand};
+use crate::fused::{Epilogue, FusedInput, Operand, made};
 use crate::params::Params;
 use crate::prelude;
 use crate::view::View;
@@ -327,7 +327,7 @@ impl Executor {
         let first = job.choice(Pass::First, walk, &lanes);
         let params = walk.params(&lanes, read.offset(), scratch.offset, identity, walk.len);
         self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        self.second_pass(job, &partial, walk.len, out)
+        self.second_pass(job, &partial, walk.len, out, None)
     }
 
     /// Scratch for `chunks` words per output.
@@ -352,8 +352,10 @@ impl Executor {
         partial: &View,
         count: u64,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<(), KernelError> {
-        self.second_pass(&Job::new(op, input, out.dtype), partial, count, out)
+        let job = Job::new(op, input, made(out, epilogue));
+        self.second_pass(&job, partial, count, out, epilogue)
     }
 
     fn second_pass(
@@ -362,6 +364,7 @@ impl Executor {
         partial: &View,
         count: u64,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<(), KernelError> {
         let name = job.op.name();
         let &[outputs, words] = partial.dims() else {
@@ -378,11 +381,12 @@ impl Executor {
         let choice = job.choice(Pass::Second, &walk, &lanes);
         let (read, write) = (self.bind_read(name, partial)?, self.bind_write(name, out)?);
         let params = walk.params(&lanes, read.offset, write.offset, job.identity(), count);
-        self.launch(
+        self.launch_writing(
             &choice,
             &[read.arg, write.arg],
             &params,
             Grid::elements(lanes.invocations(walk.outputs), 1),
+            epilogue,
         )
     }
 }

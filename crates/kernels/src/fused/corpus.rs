@@ -14,9 +14,10 @@ use crate::elementwise::predicate::Predicate;
 use crate::elementwise::unary::Unary;
 use crate::error::KernelError;
 use crate::fused::generate::{self, Host};
-use crate::fused::graph::{Access, Form, Graph, Slots, Source};
+use crate::fused::graph::{Access, Form, Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
-use crate::fused::{params, prologue};
+use crate::fused::{epilogue, params, prologue};
+use crate::matmul::{self, MatmulParams};
 use crate::params::Params;
 use crate::reduce::walk::WalkParams;
 use crate::{reduce, softmax};
@@ -99,6 +100,44 @@ fn reading(
     Ok(Variant {
         name: format!("{} {access:?} uniform", choice.label()),
         descriptor: prologue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
+        params: params::fields(host.fields, rows).into(),
+    })
+}
+
+/// `max(made, y) · z + s`, cast to another dtype, for a kernel that writes it in place of what it made.
+fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    sketch.inputs.push(Access::Given);
+    let x = sketch.graph.input(made, MADE);
+    let y = sketch.input(made, access);
+    let z = sketch.input(DType::F32, Access::Scalar);
+    let s = sketch.graph.scalar(DType::F32, 0.5);
+    let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
+    let wide = sketch.op(FusedOp::Cast(DType::F32), &[most])?;
+    let product = sketch.op(FusedOp::Binary(Binary::Mul), &[wide, z])?;
+    let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
+    let cast = sketch.op(FusedOp::Cast(to), &[sum])?;
+    Ok(sketch.output(&[cast]))
+}
+
+/// A kernel that writes a value over what it made.
+fn writing(
+    made: DType,
+    choice: &KernelChoice,
+    access: Access,
+    rank: usize,
+    to: DType,
+) -> Result<Variant, KernelError> {
+    let Sketch { graph, inputs } = result(made, access, to)?;
+    let form = Form { inputs, rank };
+    let host = Host {
+        fields: MatmulParams::FIELDS,
+        bindings: 3,
+    };
+    let rows = Slots::of(&graph, &form).rows;
+    Ok(Variant {
+        name: format!("{} result {access:?} {to} uniform", choice.label()),
+        descriptor: epilogue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
         params: params::fields(host.fields, rows).into(),
     })
 }
@@ -196,6 +235,11 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     for (dtype, choice) in readers {
         all.push(reading(dtype, &choice, Access::Quad, 0)?);
         all.push(reading(dtype, &choice, Access::Strided, 2)?);
+    }
+    let targets = DType::ALL.into_iter().cycle();
+    for ((dtype, choice), to) in matmul::writing_fused().into_iter().zip(targets) {
+        all.push(writing(dtype, &choice, Access::Quad, 0, to)?);
+        all.push(writing(dtype, &choice, Access::Strided, 2, DType::F32)?);
     }
     for dtype in DType::ALL {
         let flat = every_op(dtype, Access::Quad)?;

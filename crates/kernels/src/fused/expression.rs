@@ -29,6 +29,8 @@ pub(crate) enum Node {
     Input(u32),
     /// The bits of an f64 that the dtype holds exactly.
     Scalar(u64),
+    /// What the kernel around the expression computes.
+    Made,
     /// An op and its operands, unused places being the first operand again.
     Op(FusedOp, [Id; 3]),
 }
@@ -68,6 +70,12 @@ impl Expression {
         let held = decode(dtype, &encode(dtype, &[value]));
         let bits = held.first().copied().unwrap_or(0.0).to_bits();
         self.node(Node::Scalar(bits), dtype)
+    }
+
+    /// The value that a kernel computes, for an expression over it: what the kernel writes, see
+    /// [`FusedOutput`](crate::FusedOutput). An expression has one such value at most; the dtype is the kernel's.
+    pub fn made(&mut self, dtype: DType) -> Id {
+        self.node(Node::Made, dtype)
     }
 
     /// The result of an op.

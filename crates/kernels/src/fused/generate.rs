@@ -26,6 +26,8 @@ pub(crate) enum Role {
     Whole,
     /// `load_value`, from which the kernel around it reads its input element by element.
     Value(Host),
+    /// `store1` or `store4`, by which the kernel around it writes what it computed; called with quads or not.
+    Result(Host, bool),
 }
 
 /// The kernel around a generated part.
@@ -58,7 +60,12 @@ pub(crate) fn append(
     form: &Form,
     role: Role,
 ) -> Result<ShaderSource, KernelError> {
-    let source = parts::append(source, graph, role == Role::Whole)?;
+    let writes = match role {
+        Role::Whole => parts::Writes::Quads,
+        Role::Value(_) => parts::Writes::Nothing,
+        Role::Result(_, quads) => parts::Writes::Cells { quads },
+    };
+    let source = parts::append(source, graph, writes)?;
     Ok(source.part(FILE, Glue::new(graph, form, role).text()))
 }
 
@@ -104,6 +111,7 @@ impl<'a> Glue<'a> {
         match self.role {
             Role::Whole => self.whole(),
             Role::Value(host) => self.value(host),
+            Role::Result(host, quads) => self.result(host, quads),
         }
         self.out
     }
@@ -152,15 +160,62 @@ impl<'a> Glue<'a> {
         self.declare(&bindings);
         self.address();
         self.single_loads();
-        let dtype = self
-            .graph
-            .outputs
-            .first()
-            .map_or(DType::F32, |source| self.graph.dtype(*source));
-        line!(self, "\nalias elem = {};", compute(dtype));
+        line!(self, "\nalias elem = {};", compute(self.first_output()));
         line!(self, "\nfn load_value(i: u32) -> elem {{");
         self.single_inputs();
         self.steps();
+        self.single_result();
+    }
+
+    /// `store1` or `store4` for a kernel that writes its results in any order.
+    fn result(&mut self, host: Host, quads: bool) {
+        line!(
+            self,
+            "// Result part: what is written for a result at an index, by a fused expression. Generated."
+        );
+        let bindings = (host.bindings + 1..).zip(self.read()).collect::<Vec<_>>();
+        self.list(&bindings);
+        self.params(host.fields);
+        self.declare(&bindings);
+        self.address();
+        self.single_loads();
+        let made = self
+            .inputs()
+            .find(|(_, _, access)| *access == Access::Given)
+            .map_or(DType::F32, |(_, dtype, _)| dtype);
+        let written = compute(self.first_output());
+        line!(self, "\nalias out_elem = {};", compute(made));
+        line!(self, "\nfn finished(v: out_elem, i: u32) -> {written} {{");
+        self.single_inputs();
+        self.steps();
+        self.single_result();
+        if quads {
+            line!(self, "\nfn store4(i: u32, v: vec4<out_elem>) {{");
+            line!(self, "    let at = i - params.out_offset;");
+            let four: Vec<_> = (0..)
+                .zip(MEMBERS)
+                .map(|(k, member)| format!("finished(v.{member}, at + {k}u)"))
+                .collect();
+            line!(
+                self,
+                "    write4(i, vec4<{written}>({}));\n}}",
+                four.join(", ")
+            );
+        } else {
+            line!(self, "\nfn store1(i: u32, v: out_elem) {{");
+            line!(
+                self,
+                "    write1(i, finished(v, i - params.out_offset));\n}}"
+            );
+        }
+    }
+
+    fn first_output(&self) -> DType {
+        let first = self.graph.outputs.first();
+        first.map_or(DType::F32, |source| self.graph.dtype(*source))
+    }
+
+    fn single_result(&mut self) {
         let result = self.graph.outputs.first().copied().map(Self::name);
         line!(self, "    return {};\n}}", result.unwrap_or_default());
     }
@@ -291,7 +346,7 @@ impl<'a> Glue<'a> {
         if self.form.rank > 0 {
             line!(self, "    let at = address(i);");
         }
-        for (k, _, access) in self.inputs() {
+        for (k, dtype, access) in self.inputs() {
             let offset = slot(self.slots.inputs + k);
             match access {
                 Access::Strided => line!(self, "    let x_{k} = load_{k}(at.in_{k});"),
@@ -299,7 +354,11 @@ impl<'a> Glue<'a> {
                 Access::Quad | Access::InPlace(_) => {
                     line!(self, "    let x_{k} = load_{k}({offset} + i);");
                 }
-                Access::Given => {}
+                // What memory would hold of it.
+                Access::Given if parts::is_packed(dtype) => {
+                    line!(self, "    let x_{k} = rounded_{dtype}(v);");
+                }
+                Access::Given => line!(self, "    let x_{k} = v;"),
             }
         }
     }

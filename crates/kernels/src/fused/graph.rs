@@ -12,6 +12,9 @@ use crate::fused::MAX_OPS;
 use crate::fused::expression::{Expression, Id, Node};
 use crate::fused::op::FusedOp;
 
+/// The index of the input that is no view: what the kernel around the expression computes.
+pub(crate) const MADE: usize = usize::MAX;
+
 /// Where a value comes from: an index into inputs, scalars or steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -59,7 +62,7 @@ pub(crate) struct Scalar {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Input {
     pub(crate) dtype: DType,
-    /// Its index among the expression's inputs.
+    /// Its index among the expression's inputs, or [`MADE`].
     pub(crate) index: usize,
 }
 
@@ -105,6 +108,7 @@ impl Graph {
             }
             let place = match node {
                 Node::Input(input) => Some(graph.input(dtype, input as usize)),
+                Node::Made => Some(graph.input(dtype, MADE)),
                 Node::Scalar(_) => None,
                 Node::Op(op, ids) => {
                     let mut operands = [Source::Input(0); 3];
@@ -145,6 +149,11 @@ impl Graph {
             (_, (Node::Scalar(bits), dtype)) => self.scalar(dtype, f64::from_bits(bits)),
             _ => Source::Input(0),
         })
+    }
+
+    /// Whether it needs what a kernel around it computes.
+    pub(crate) fn is_over_made(&self) -> bool {
+        self.inputs.iter().any(|input| input.index == MADE)
     }
 
     /// Adds an input.

@@ -13,7 +13,7 @@ use crate::elementwise::cast;
 use crate::elementwise::row::Tolerance;
 use crate::elementwise::unary::Unary;
 use crate::error::KernelError;
-use crate::fused::graph::{Graph, Step};
+use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
 use crate::fused::rename::rename;
 use crate::prelude;
@@ -23,12 +23,13 @@ const KEEP: &str = "elementwise/keep.wgsl";
 const ROUNDED: &str = "prelude/rounded.wgsl";
 
 /// What preludes define, once per dtype.
-const PRELUDE_NAMES: [&str; 13] = [
+const PRELUDE_NAMES: [&str; 14] = [
     "elem",
     "word",
     "words",
     "unpack",
     "word_index",
+    "f32_from_f16_bits",
     "from_word",
     "elem_is_nan",
     "out_elem",
@@ -73,7 +74,7 @@ pub(crate) fn settle(step: &Step) -> Settle {
     };
     match step.dtype {
         _ if !step.consumed || exact_choice => Settle::Nothing,
-        DType::F16 | DType::BF16 | DType::U8 | DType::I8 => Settle::Round,
+        dtype if is_packed(dtype) => Settle::Round,
         DType::F32 if product => Settle::Keep,
         _ => Settle::Nothing,
     }
@@ -138,6 +139,30 @@ impl Parts {
         })
     }
 
+    fn rounding(&mut self, dtype: DType) -> Result<(), KernelError> {
+        self.prelude(prelude::load(dtype), dtype)?;
+        self.prelude(prelude::store(dtype), dtype)?;
+        self.prelude(ROUNDED, dtype)
+    }
+
+    /// `cell`, and `write1` or `write4` for elements of a dtype.
+    fn cell(&mut self, dtype: DType, quads: bool) -> Result<(), KernelError> {
+        let file = if quads {
+            prelude::QUAD
+        } else {
+            prelude::cell(dtype)
+        };
+        self.add(file, dtype.name(), || {
+            let mut names: Vec<_> = PRELUDE_NAMES
+                .iter()
+                .map(|name| (*name, format!("{name}_{dtype}")))
+                .collect();
+            names.push(("store1", "write1".to_owned()));
+            names.push(("store4", "write4".to_owned()));
+            names
+        })
+    }
+
     fn snippet(&mut self, graph: &Graph, step: &Step) -> Result<(), KernelError> {
         let operand = graph.operand_dtype(step, step.op.arity() - 1);
         let (functions, file): (&[&'static str], _) = match step.op {
@@ -163,11 +188,27 @@ impl Parts {
     }
 }
 
-/// Appends every file that the graph needs; those of its outputs' stores only if it stores them itself.
+/// How the outputs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Not by the generated part.
+    Nothing,
+    /// Four at a time, the last ones merged.
+    Quads,
+    /// By `write1`, or by `write4`.
+    Cells { quads: bool },
+}
+
+/// Whether memory holds less than the compute type.
+pub(crate) const fn is_packed(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16 | DType::U8 | DType::I8)
+}
+
+/// Appends every file that the graph needs.
 pub(crate) fn append(
     source: ShaderSource,
     graph: &Graph,
-    stores: bool,
+    writes: Writes,
 ) -> Result<ShaderSource, KernelError> {
     let mut parts = Parts {
         source,
@@ -175,21 +216,24 @@ pub(crate) fn append(
     };
     parts.plain(prelude::FLOAT)?;
     for input in &graph.inputs {
-        parts.prelude(prelude::load(input.dtype), input.dtype)?;
+        if input.index != MADE {
+            parts.prelude(prelude::load(input.dtype), input.dtype)?;
+        } else if is_packed(input.dtype) {
+            parts.rounding(input.dtype)?;
+        }
     }
-    for output in graph.outputs.iter().filter(|_| stores) {
+    for output in graph.outputs.iter().filter(|_| writes != Writes::Nothing) {
         let dtype = graph.dtype(*output);
         parts.prelude(prelude::store(dtype), dtype)?;
+        if let Writes::Cells { quads } = writes {
+            parts.cell(dtype, quads)?;
+        }
     }
     for step in &graph.steps {
         match settle(step) {
             Settle::Nothing => {}
             Settle::Keep => parts.plain(KEEP)?,
-            Settle::Round => {
-                parts.prelude(prelude::load(step.dtype), step.dtype)?;
-                parts.prelude(prelude::store(step.dtype), step.dtype)?;
-                parts.prelude(ROUNDED, step.dtype)?;
-            }
+            Settle::Round => parts.rounding(step.dtype)?,
         }
         if let FusedOp::Compare(_) = step.op {
             let dtype = graph.operand_dtype(step, 0);

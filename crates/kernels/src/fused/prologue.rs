@@ -10,7 +10,7 @@
 use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
-use crate::choice::{KernelChoice, Reads};
+use crate::choice::{KernelChoice, Reads, WritesBy};
 use crate::elementwise::row::Tolerance;
 use crate::error::KernelError;
 use crate::executor::Executor;
@@ -246,23 +246,24 @@ impl Executor {
         reads: usize,
     ) -> Result<Prologue, KernelError> {
         let prologue = Prologue::new(input, bindings, reads, self.fused_limits().bindings)?;
-        let views: Vec<&View> = prologue.inputs.iter().collect();
-        if self.exceeds_binding(&views) {
-            return Err(KernelError::FusedTooLarge {
-                what: "bytes of one binding",
-                got: usize::try_from(
-                    views
-                        .iter()
-                        .map(|view| view.buffer.bytes())
-                        .max()
-                        .unwrap_or(0),
-                )
-                .unwrap_or(usize::MAX),
-                limit: usize::try_from(self.device().caps().max_binding_bytes)
-                    .unwrap_or(usize::MAX),
-            });
-        }
+        self.refuse_over_binding(prologue.inputs.iter())?;
         Ok(prologue)
+    }
+
+    /// An error if a view is too large for one binding.
+    pub(crate) fn refuse_over_binding<'a>(
+        &self,
+        mut views: impl Iterator<Item = &'a View>,
+    ) -> Result<(), KernelError> {
+        let count = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        match views.find(|view| self.exceeds_binding(&[view])) {
+            Some(view) => Err(KernelError::FusedTooLarge {
+                what: "bytes of one binding",
+                got: count(view.buffer.bytes()),
+                limit: count(self.device().caps().max_binding_bytes),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Binds what a walking kernel reads.
@@ -357,5 +358,5 @@ pub(crate) fn descriptor(
     let name = format!("{}/{}", choice.label(), graph.label());
     let source = ShaderSource::new(name).part(params_part.0, params_part.1);
     let source = generate::append(source, graph, form, Role::Value(host))?;
-    choice.descriptor_from(source, wg)
+    choice.descriptor_from(source, WritesBy::Itself, wg)
 }

@@ -85,6 +85,14 @@ pub(crate) fn broadcast(
     expression: &Expression,
     shape: &Shape,
 ) -> Result<Vec<View>, KernelError> {
+    if graph.is_over_made() {
+        return Err(KernelError::Option {
+            op: OP,
+            option: "an operand",
+            rule: "must be in memory: no kernel computes it before",
+            got: 0,
+        });
+    }
     let views = graph
         .inputs
         .iter()

@@ -1,0 +1,211 @@
+//! Epilogues: a kernel writes, in place of its result, a value of an expression over it.
+//!
+//! The kernel calls `store1(index, result)`, or `store4` with four results; the generated part computes the expression and
+//! stores that. Of several passes the last has the epilogue.
+//!
+//! Invariants: each element has the bits that it would have had the result gone through memory (which rounds it to the
+//! kernel's dtype); the output is dense, so that the index less the output's offset is the element's row-major number.
+
+use ziggurat_core::{Coalesced, DType, Layout, coalesce};
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+
+use crate::choice::{KernelChoice, WritesBy};
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::fused::expression::{Expression, Id};
+use crate::fused::generate::{self, Host, Role};
+use crate::fused::graph::{Access, Form, Graph, MADE};
+use crate::fused::params;
+use crate::params::Params;
+use crate::view::View;
+
+const OP: &str = "fused";
+
+/// What a kernel writes in place of its result: a value of an expression over [`Expression::made`]. The other inputs
+/// broadcast to the output.
+#[derive(Clone, Copy, Debug)]
+pub struct FusedOutput<'a> {
+    /// The expression.
+    pub expression: &'a Expression,
+    /// The value.
+    pub value: Id,
+}
+
+/// A [`FusedOutput`] as a kernel writes it.
+#[derive(Debug)]
+pub(crate) struct Epilogue {
+    graph: Graph,
+    form: Form,
+    walk: Option<Coalesced>,
+    /// The inputs that have a binding.
+    inputs: Vec<View>,
+    /// What the kernel computes.
+    made: DType,
+}
+
+/// The dtype of a kernel's results, before an epilogue.
+pub(crate) fn made(out: &View, epilogue: Option<&Epilogue>) -> DType {
+    epilogue.map_or(out.dtype, |epilogue| epilogue.made)
+}
+
+impl Epilogue {
+    /// The epilogue of a kernel with `bindings` bindings that writes `out`. `limit` is the most bindings.
+    pub(crate) fn new(
+        output: &FusedOutput<'_>,
+        out: &View,
+        bindings: usize,
+        limit: usize,
+    ) -> Result<Self, KernelError> {
+        let graph = Graph::of(output.expression, std::iter::once(output.value))?;
+        let dtype = output.expression.dtype(output.value);
+        if out.dtype != dtype {
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule: "it must have the dtype of the value written to it",
+                got: out.dtype,
+            });
+        }
+        let mut made = graph.inputs.iter().filter(|input| input.index == MADE);
+        let (Some(first), None) = (made.next(), made.next()) else {
+            return Err(KernelError::Option {
+                op: OP,
+                option: "the values of the expression that the kernel makes",
+                rule: "must be one",
+                got: i64::from(graph.is_over_made()) * 2,
+            });
+        };
+        let made = first.dtype;
+        let mut inputs = Vec::with_capacity(graph.inputs.len());
+        let mut accesses = Vec::with_capacity(graph.inputs.len());
+        let mut strided: Vec<Layout> = Vec::new();
+        for input in &graph.inputs {
+            let Some(view) = output.expression.inputs().get(input.index) else {
+                accesses.push(Access::Given);
+                continue;
+            };
+            view.check()?;
+            let layout = view.layout.expand(*out.shape());
+            let view = view.with_layout(layout.map_err(KernelError::shape(OP))?)?;
+            accesses.push(if view.layout.is_contiguous() {
+                Access::Quad
+            } else if view.layout.span().is_some_and(|(low, high)| low == high) {
+                Access::Scalar
+            } else {
+                strided.push(view.layout);
+                Access::Strided
+            });
+            inputs.push(view);
+        }
+        let walk = (!strided.is_empty()).then(|| coalesce(&strided));
+        let rank = walk
+            .as_ref()
+            .map_or(0, |walk| Form::rank_class(walk.dims.len()));
+        let needed = inputs.len() + bindings;
+        if needed > limit {
+            return Err(KernelError::FusedTooLarge {
+                what: "bindings",
+                got: needed,
+                limit,
+            });
+        }
+        Ok(Self {
+            graph,
+            form: Form {
+                inputs: accesses,
+                rank,
+            },
+            walk,
+            inputs,
+            made,
+        })
+    }
+
+    /// The memory that is read.
+    pub(crate) fn views(&self) -> impl Iterator<Item = &View> {
+        self.inputs.iter()
+    }
+}
+
+impl Executor {
+    /// The epilogue of a kernel with `bindings` bindings that writes `out`.
+    pub(crate) fn epilogue(
+        &self,
+        output: &FusedOutput<'_>,
+        out: &View,
+        bindings: usize,
+    ) -> Result<Epilogue, KernelError> {
+        let epilogue = Epilogue::new(output, out, bindings, self.fused_limits().bindings)?;
+        self.refuse_over_binding(epilogue.views())?;
+        Ok(epilogue)
+    }
+
+    /// Like [`Self::launch`], for a kernel whose last binding is its output, written through an epilogue if there is one.
+    pub(crate) fn launch_writing<P: Params>(
+        &self,
+        choice: &KernelChoice,
+        args: &[Arg<'_>],
+        own: &P,
+        grid: Grid,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<(), KernelError> {
+        let Some(epilogue) = epilogue else {
+            return self.launch(choice, args, own, grid);
+        };
+        let Epilogue {
+            graph, form, walk, ..
+        } = epilogue;
+        let host = Host {
+            fields: P::FIELDS,
+            bindings: args.len(),
+        };
+        let mut all = args.to_vec();
+        // The output's offset is the kernel's own.
+        let mut offsets = vec![0];
+        let mut views = epilogue.views();
+        for access in &form.inputs {
+            let view = if *access == Access::Given {
+                None
+            } else {
+                views.next()
+            };
+            let bound = view.map(|view| self.bind_read(OP, view)).transpose()?;
+            offsets.push(bound.as_ref().map_or(0, |bound| bound.offset));
+            all.extend(bound.map(|bound| bound.arg));
+        }
+        let words = params::within(own, P::FIELDS, graph, form, &offsets, walk.as_ref());
+        let caps = self.device().caps();
+        let part = params_part(caps, size_of_val(words.as_slice()));
+        let wg = caps.workgroup_size;
+        let key = graph.add_to(choice.key(part.0, wg).tag("result"), form);
+        let mut missing = None;
+        let kernel = self.pipelines().kernel_for(key, || {
+            descriptor(choice, graph, form, host, part, wg).unwrap_or_else(|error| {
+                missing = Some(error);
+                KernelDescriptor::new(ShaderSource::new(choice.label()))
+            })
+        });
+        if let Some(error) = missing {
+            return Err(error);
+        }
+        self.pipelines()
+            .dispatch(&kernel?, &all, bytemuck::cast_slice(&words), grid)?;
+        Ok(())
+    }
+}
+
+/// A kernel that writes a graph's value.
+pub(crate) fn descriptor(
+    choice: &KernelChoice,
+    graph: &Graph,
+    form: &Form,
+    host: Host,
+    params_part: (&'static str, &'static str),
+    wg: u32,
+) -> Result<KernelDescriptor, KernelError> {
+    let name = format!("{}/{}", choice.label(), graph.label());
+    let source = ShaderSource::new(name).part(params_part.0, params_part.1);
+    let role = Role::Result(host, choice.writes_quads());
+    let source = generate::append(source, graph, form, role)?;
+    choice.descriptor_from(source, WritesBy::Result, wg)
+}
