@@ -10,7 +10,8 @@ use operands::{Arrangement, Operand, Random, output, random, shape};
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
-    Binary, Compare, DType, Executor, Expression, FusedOp, FusedOutput, KernelError, Unary, View,
+    Binary, Compare, DType, Executor, Expression, FusedOp, FusedOutput, KernelError, Layout, Unary,
+    View,
 };
 
 /// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.
@@ -58,6 +59,7 @@ fn dense_layer(
     let written = FusedOutput {
         expression: &e,
         value,
+        shape: shape(&dims),
     };
     let _done = exec
         .matmul_fused(&a.view, &b.view, &written, &fused.view)
@@ -152,6 +154,7 @@ fn an_epilogue_takes_no_further_kernel() {
     let written = FusedOutput {
         expression: &e,
         value,
+        shape: shape(&[20, 20]),
     };
     let _done = exec.matmul_fused(&a, &a, &written, &out).unwrap();
     assert_eq!(exec.device().queue_stats().dispatches - before, 1);
@@ -166,11 +169,14 @@ fn the_residual_may_be_the_output() {
     let a = upload(&exec, &[1.0, 2.0, 3.0, 4.0], &[2, 2]);
     let sum = upload(&exec, &[10.0, 20.0, 30.0, 40.0], &[2, 2]);
     let mut e = Expression::new();
-    let (made, before) = (e.made(DType::F32), e.input(sum.clone()));
+    // The output's elements in another shape.
+    let flat = sum.with_layout(Layout::contiguous(shape(&[4]))).unwrap();
+    let (made, before) = (e.made(DType::F32), e.input(flat));
     let value = op(&mut e, FusedOp::Binary(Binary::Add), &[made, before]);
     let written = FusedOutput {
         expression: &e,
         value,
+        shape: shape(&[4]),
     };
     let _done = exec.matmul_fused(&a, &a, &written, &sum).unwrap();
     let bytes = exec.download(&sum).unwrap().wait().unwrap();
@@ -191,6 +197,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
         let written = FusedOutput {
             expression: e,
             value,
+            shape: *out.shape(),
         };
         exec.matmul_fused(&a, &a, &written, out).map(drop)
     };

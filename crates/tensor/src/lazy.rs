@@ -28,7 +28,7 @@ pub(crate) use evaluate::evaluate;
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
 pub(crate) use prologue::Prologue;
-pub(crate) use record::{record, walk};
+pub(crate) use record::{defer, record, walk};
 
 /// What lazy evaluation keeps per device.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What a tensor's value is made of.
 //!
-//! A node is either finished memory (a [`View`]) or *pending*: an elementwise op over other nodes and numbers, or another
-//! way to walk a pending node. Recording makes pending nodes only; [`crate::lazy`] turns them into memory when something
+//! A node is either finished memory (a [`View`]) or *pending*: an elementwise op over other nodes and numbers, a kernel over
+//! memory that waits for what is done with its result, or another way to walk a pending node. Recording makes pending nodes only; [`crate::lazy`] turns them into memory when something
 //! asks for [`Tensor::view`](crate::Tensor::view).
 //!
 //! Invariants: shape, dtype and layout of a node never change; a node gets its value at most once, be it memory or an
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::{FusedOp, View};
+use ziggurat_kernels::{Executor, FusedOp, FusedOutput, KernelError, View};
 
 use crate::{Error, capture};
 
@@ -49,11 +49,36 @@ pub(crate) enum Work {
         name: &'static str,
         inputs: Inputs,
     },
+    /// A kernel that can write an expression over its result in its place.
+    Kernel(Arc<Deferred>),
     /// The memory of `base`, which is row-major, walked by another layout.
     Walk {
         base: Arc<Node>,
         layout: Box<Layout>,
     },
+}
+
+/// A recorded call of such a kernel: matmul, convolution.
+pub(crate) struct Deferred {
+    /// The public operation.
+    pub(crate) name: &'static str,
+    /// The memory it reads.
+    pub(crate) inputs: Vec<View>,
+    pub(crate) record: Box<Recorder>,
+}
+
+/// Records the kernel: from its inputs to an output, through an expression over the result if one is given.
+pub(crate) type Recorder = dyn Fn(&Executor, &[View], Option<&FusedOutput<'_>>, &View) -> Result<(), KernelError>
+    + Send
+    + Sync;
+
+impl std::fmt::Debug for Deferred {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deferred")
+            .field("name", &self.name)
+            .field("inputs", &self.inputs)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Up to three operands, in order.
@@ -108,6 +133,7 @@ impl Node {
                     }
                 }
             }
+            Work::Kernel(_) => {}
             Work::Walk { base, .. } => {
                 base.uses.fetch_add(1, Ordering::Relaxed);
             }
@@ -161,7 +187,7 @@ impl Node {
         }
         self.peek(|pending| match &pending.work {
             Work::Walk { layout, .. } => **layout,
-            Work::Op { .. } => Layout::contiguous(self.shape),
+            Work::Op { .. } | Work::Kernel(_) => Layout::contiguous(self.shape),
         })
         .or_else(|| self.value.get()?.as_ref().ok().map(|view| view.layout))
         .unwrap_or_else(|| Layout::contiguous(self.shape))
@@ -228,6 +254,7 @@ fn release(pending: Pending) {
                     }
                 }
             }
+            Work::Kernel(_) => {}
             Work::Walk { base, .. } => let_go(base, &mut last),
         }
         next = last.pop();

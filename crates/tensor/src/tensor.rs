@@ -19,7 +19,7 @@ use ziggurat_core::{DType, Layout, Shape, ShapeError};
 use ziggurat_kernels::{Executor, FusedInput, FusedOp, KernelError, View};
 
 use crate::lazy;
-use crate::node::{Input, Inputs, Node};
+use crate::node::{Deferred, Input, Inputs, Node, Recorder};
 use crate::{Device, Error};
 
 pub(crate) use construct::new_shape;
@@ -157,6 +157,26 @@ impl Tensor {
         let _completion =
             record(device.executor(), &out).map_err(|error| Error::from_kernel(op, error))?;
         Ok(Self::from_view(device, out))
+    }
+
+    /// A new tensor whose values a kernel over memory will write, through what is done with them if that is elementwise.
+    pub(crate) fn produce_later(
+        device: &Device,
+        name: &'static str,
+        shape: Shape,
+        dtype: DType,
+        inputs: Vec<View>,
+        record: Box<Recorder>,
+    ) -> Result<Self, Error> {
+        let kernel = Deferred {
+            name,
+            inputs,
+            record,
+        };
+        Ok(Self {
+            device: device.clone(),
+            node: lazy::defer(device, shape, dtype, kernel)?,
+        })
     }
 
     /// A new tensor whose values a kernel writes at once that walks this tensor's: the pending expression that computes

@@ -6,7 +6,7 @@
 //! Invariants: each element has the bits that it would have had the result gone through memory (which rounds it to the
 //! kernel's dtype); the output is dense, so that the index less the output's offset is the element's row-major number.
 
-use ziggurat_core::{Coalesced, DType, Layout, coalesce};
+use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
 use crate::choice::{KernelChoice, WritesBy};
@@ -21,14 +21,16 @@ use crate::view::View;
 
 const OP: &str = "fused";
 
-/// What a kernel writes in place of its result: a value of an expression over [`Expression::made`]. The other inputs
-/// broadcast to the output.
+/// What a kernel writes in place of its result: a value of an expression over [`Expression::made`].
 #[derive(Clone, Copy, Debug)]
 pub struct FusedOutput<'a> {
     /// The expression.
     pub expression: &'a Expression,
     /// The value.
     pub value: Id,
+    /// The value's shape, to which the other inputs broadcast: the output's, or another of as many elements, which are
+    /// taken in row-major order.
+    pub shape: Shape,
 }
 
 /// A [`FusedOutput`] as a kernel writes it.
@@ -66,6 +68,13 @@ impl Epilogue {
                 got: out.dtype,
             });
         }
+        if out.len() != output.shape.len() {
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(output.shape),
+                got: Box::new(*out.shape()),
+            });
+        }
         let mut made = graph.inputs.iter().filter(|input| input.index == MADE);
         let (Some(first), None) = (made.next(), made.next()) else {
             return Err(KernelError::Option {
@@ -85,7 +94,7 @@ impl Epilogue {
                 continue;
             };
             view.check()?;
-            let layout = view.layout.expand(*out.shape());
+            let layout = view.layout.expand(output.shape);
             let view = view.with_layout(layout.map_err(KernelError::shape(OP))?)?;
             accesses.push(if view.layout.is_contiguous() {
                 Access::Quad

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::{FusedOp, KernelError, View};
+use ziggurat_kernels::{FusedOp, FusedOutput, KernelError, View};
 
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
-use crate::node::{Input, Inputs, Node, Work};
+use crate::node::{Deferred, Input, Inputs, Node, Work};
 use crate::{Device, Error, capture};
 
 /// Gives all of `roots`, which are of one device, their values.
@@ -135,7 +135,7 @@ pub(super) fn views(
     for node in group {
         let base = node.peek(|pending| match &pending.work {
             Work::Walk { base, layout } => Some((Arc::clone(base), **layout)),
-            Work::Op { .. } => None,
+            Work::Op { .. } | Work::Kernel(_) => None,
         });
         let Some((base, layout)) = base.flatten() else {
             continue;
@@ -153,10 +153,10 @@ pub(super) fn views(
     }
 }
 
-/// The nodes of a group that are ops.
+/// The nodes of a group that are ops or kernels.
 fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
     let is_op = |node: &&Arc<Node>| {
-        node.peek(|pending| matches!(pending.work, Work::Op { .. })) == Some(true)
+        node.peek(|pending| !matches!(pending.work, Work::Walk { .. })) == Some(true)
     };
     group.iter().filter(is_op).cloned().collect()
 }
@@ -169,6 +169,9 @@ const IN_PLACE_BYTES: u64 = 1 << 20;
 fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     let root = plan.outputs.last().copied().unwrap_or_default();
     let name = plan.name(root);
+    if let Some((at, kernel)) = plan.kernel() {
+        return through_kernel(device, plan, at, kernel);
+    }
     let places = plan.in_place();
     let written_over = places
         .iter()
@@ -239,14 +242,76 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Records the kernel that a plan is about; what is above it is what it writes.
+fn through_kernel(device: &Device, plan: &Plan, at: usize, kernel: &Deferred) -> Result<(), Stop> {
+    let roots = plan.outputs.first().and_then(|&root| plan.steps.get(root));
+    let (Some(root), Some(step)) = (roots, plan.steps.get(at)) else {
+        return Ok(());
+    };
+    let shape = *root.node.shape();
+    if Arc::ptr_eq(&root.node, &step.node) {
+        let out = plain(device, &shape, root.node.dtype(), kernel);
+        root.node.settle(Ok(out.map_err(Stop::Failed)?));
+        return Ok(());
+    }
+    let out = device
+        .alloc(kernel.name, step.node.shape(), root.node.dtype())
+        .map_err(Stop::Failed)?;
+    let (expression, ids) = plan.expression()?;
+    let value = plan.outputs.first().and_then(|&root| *ids.get(root)?);
+    if let Some(value) = value.filter(|_| !shape.is_empty()) {
+        let written = FusedOutput {
+            expression: &expression,
+            value,
+            shape: plan.shape,
+        };
+        let recorded = (kernel.record)(device.executor(), &kernel.inputs, Some(&written), &out);
+        match recorded {
+            Ok(()) => {}
+            Err(KernelError::FusedTooLarge { .. }) => {
+                return Err(Stop::First(vec![Arc::clone(&step.node)]));
+            }
+            Err(error) => return Err(Stop::Failed(Error::from_kernel(kernel.name, error))),
+        }
+    }
+    for &at in &plan.passed {
+        if let Some(step) = plan.steps.get(at) {
+            step.node.mark_passed();
+        }
+    }
+    let layout = Layout::contiguous(shape);
+    root.node.settle(Ok(View { layout, ..out }));
+    Ok(())
+}
+
+/// The value of a kernel as it is.
+pub(super) fn plain(
+    device: &Device,
+    shape: &Shape,
+    dtype: DType,
+    kernel: &Deferred,
+) -> Result<View, Error> {
+    let out = device.alloc(kernel.name, shape, dtype)?;
+    (kernel.record)(device.executor(), &kernel.inputs, None, &out)
+        .map_err(|error| Error::from_kernel(kernel.name, error))?;
+    Ok(out)
+}
+
 /// Computes one op by its own kernel, its inputs having values; else says which have none.
 fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     let work = node.peek(|pending| match &pending.work {
-        Work::Op { op, name, inputs } => Some((*op, *name, inputs.clone())),
+        Work::Op { op, name, inputs } => Some(Ok((*op, *name, inputs.clone()))),
+        Work::Kernel(kernel) => Some(Err(Arc::clone(kernel))),
         Work::Walk { .. } => None,
     });
-    let Some((op, name, inputs)) = work.flatten() else {
-        return Ok(());
+    let (op, name, inputs) = match work.flatten() {
+        Some(Ok(op)) => op,
+        Some(Err(kernel)) => {
+            let out = plain(device, node.shape(), node.dtype(), &kernel);
+            node.settle(Ok(out.map_err(Stop::Failed)?));
+            return Ok(());
+        }
+        None => return Ok(()),
     };
     let waiting: Vec<Arc<Node>> = inputs
         .iter()

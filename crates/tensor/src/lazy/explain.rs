@@ -77,7 +77,8 @@ impl ExplainedKernel {
         self.bytes_written
     }
 
-    /// The generated WGSL; a single operation runs its own kernel, and has none.
+    /// The generated WGSL. A single operation runs its own kernel, and has none; nor has a matrix product or convolution that
+    /// does the other operations while it writes.
     pub fn wgsl(&self) -> Option<&str> {
         self.wgsl.as_deref()
     }
@@ -188,7 +189,11 @@ fn kernel(
     assumed: &mut Vec<(Arc<Node>, View)>,
 ) -> Result<ExplainedKernel, Error> {
     const OP: &str = "explain";
-    let places = plan.in_place();
+    let kernel = plan.kernel();
+    let places = match kernel {
+        Some(_) => vec![None; plan.outputs.len()],
+        None => plan.in_place(),
+    };
     let in_place = places.iter().flatten().count();
     let mut outputs = Vec::new();
     let (expression, ids) = plan.expression().map_err(Stop::into_error)?;
@@ -206,13 +211,14 @@ fn kernel(
         targets.push((id, view));
     }
     let single = plan.single().is_some() && targets.len() == 1;
-    let wgsl = if single || plan.shape.is_empty() {
+    let wgsl = if single || kernel.is_some() || plan.shape.is_empty() {
         None
     } else {
         let source = device.executor().fused_source(&expression, &targets);
         Some(source.map_err(|error| Error::from_kernel(OP, error))?)
     };
-    let inputs = expression.inputs();
+    let own = kernel.map_or(&[][..], |(_, kernel)| &kernel.inputs);
+    let inputs: Vec<&View> = own.iter().chain(expression.inputs()).collect();
     Ok(ExplainedKernel {
         ops: plan.names(),
         shape: plan.shape,
@@ -220,7 +226,7 @@ fn kernel(
             .iter()
             .map(|view| (*view.shape(), view.dtype))
             .collect(),
-        bytes_read: inputs.iter().map(touched).sum(),
+        bytes_read: inputs.iter().map(|view| touched(view)).sum(),
         bytes_written: outputs
             .iter()
             .map(|(shape, dtype)| shape.len() as u64 * dtype.bytes() as u64)

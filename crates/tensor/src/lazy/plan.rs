@@ -17,7 +17,7 @@ use ziggurat_kernels::{Expression, FusedOp, View};
 use super::compose::compose;
 use super::limits::Limits;
 use crate::Error;
-use crate::node::{Input, Node, Work};
+use crate::node::{Deferred, Input, Node, Work};
 
 /// Ops that may be computed again for every place that a broadcast value is seen from.
 const CHEAP: u32 = 4;
@@ -82,6 +82,8 @@ enum Body {
         name: &'static str,
         operands: Operands,
     },
+    /// The kernel that runs, everything above it being what it writes.
+    Kernel(Arc<Deferred>),
     /// The base's step.
     Walk(Operands),
 }
@@ -192,7 +194,7 @@ impl Plan {
     fn operands(&mut self, step: usize) -> Option<&mut Operands> {
         match &mut self.steps.get_mut(step)?.body {
             Body::Op { operands, .. } | Body::Walk(operands) => Some(operands),
-            Body::Leaf(_) => None,
+            Body::Leaf(_) | Body::Kernel(_) => None,
         }
     }
 
@@ -238,6 +240,8 @@ impl Plan {
             };
         }
         let broadcast = self.shape.len() > node.shape().len();
+        // One kernel, whose elements are those of the plan in their order.
+        let runs = map == 0 && self.shape.len() == node.shape().len() && self.kernel().is_none();
         let assumed = assumed.iter().find(|(known, _)| Arc::ptr_eq(known, &node));
         let body = match (assumed, node.value()) {
             (Some((_, view)), _) => Body::Leaf(Some(view.clone())),
@@ -249,12 +253,16 @@ impl Plan {
                     if broadcast && pending.cost.ops > CHEAP {
                         return None;
                     }
+                    if matches!(pending.work, Work::Kernel(_)) && !runs {
+                        return None;
+                    }
                     Some(match &pending.work {
                         Work::Op { op, name, inputs } => Body::Op {
                             op: *op,
                             name,
                             operands: inputs.clone().map(|input| input.map(Operand::from)),
                         },
+                        Work::Kernel(kernel) => Body::Kernel(Arc::clone(kernel)),
                         Work::Walk { base, .. } => {
                             Body::Walk([Some(Operand::Node(Arc::clone(base))), None, None])
                         }
@@ -286,6 +294,15 @@ impl Plan {
         let slot = node.slot();
         let there = self.steps.get(slot)?;
         Arc::ptr_eq(&there.node, node).then_some(slot)
+    }
+
+    /// The kernel that runs: its place among the steps, and the call. Without one the plan is elementwise.
+    pub(super) fn kernel(&self) -> Option<(usize, &Arc<Deferred>)> {
+        let mut steps = self.steps.iter().enumerate();
+        steps.find_map(|(at, step)| match &step.body {
+            Body::Kernel(kernel) => Some((at, kernel)),
+            _ => None,
+        })
     }
 
     /// The view of a leaf through a map.
@@ -333,6 +350,7 @@ impl Plan {
                 });
             }
             let id = match &step.body {
+                Body::Kernel(_) => expression.made(step.node.dtype()),
                 Body::Op { op, name, .. } => expression
                     .op(*op, &operands)
                     .map_err(|error| Stop::Failed(Error::from_kernel(name, error)))?,
@@ -352,13 +370,15 @@ impl Plan {
     pub(super) fn name(&self, step: usize) -> &'static str {
         match self.steps.get(step).map(|step| &step.body) {
             Some(Body::Op { name, .. }) => name,
+            Some(Body::Kernel(kernel)) => kernel.name,
             _ => "view",
         }
     }
 
     /// The public operations, operands first.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let ops = self.order.iter().copied().filter(|&at| self.is_op(at));
+        let steps = self.order.iter().copied();
+        let ops = steps.filter(|&at| self.is_op(at) || self.is_kernel(at));
         ops.map(|at| self.name(at)).collect()
     }
 
@@ -399,7 +419,7 @@ impl Step {
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let operands = match &self.body {
             Body::Op { operands, .. } | Body::Walk(operands) => Some(operands),
-            Body::Leaf(_) => None,
+            Body::Leaf(_) | Body::Kernel(_) => None,
         };
         operands.into_iter().flatten().flatten()
     }

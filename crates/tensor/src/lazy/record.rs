@@ -9,8 +9,11 @@ use ziggurat_kernels::FusedOp;
 
 use super::evaluate::{self, evaluate};
 use super::policy::FusionPolicy;
-use crate::node::{Cost, Input, Inputs, Node, Pending, Work};
+use crate::node::{Cost, Deferred, Input, Inputs, Node, Pending, Work};
 use crate::{Device, Error};
+
+/// What a kernel that is not elementwise counts, in ops: too much to be repeated wherever it is broadcast to.
+const DEAR: u32 = 8;
 
 /// A node for `op` over inputs that broadcast to `shape`, whose dtypes are checked here.
 pub(crate) fn record(
@@ -63,11 +66,38 @@ pub(crate) fn record(
     )))
 }
 
+/// A node for a kernel that can write an expression over its result.
+pub(crate) fn defer(
+    device: &Device,
+    shape: Shape,
+    dtype: DType,
+    kernel: Deferred,
+) -> Result<Arc<Node>, Error> {
+    device.check_len(kernel.name, &shape, dtype)?;
+    if device.lazy().policy() == FusionPolicy::Unfused {
+        let out = evaluate::plain(device, &shape, dtype, &kernel)?;
+        return Ok(Arc::new(Node::materialised(out)));
+    }
+    let bytes = kernel.inputs.iter().map(|view| view.buffer.bytes());
+    let cost = Cost {
+        ops: DEAR,
+        depth: 1,
+        leaves: u32::try_from(kernel.inputs.len()).unwrap_or(u32::MAX),
+        bytes: bytes.sum(),
+    };
+    let work = Work::Kernel(Arc::new(kernel));
+    Ok(Arc::new(Node::pending(
+        shape,
+        dtype,
+        Pending { work, cost },
+    )))
+}
+
 /// A node that walks the memory of `node` by `layout`.
 pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error> {
     let below = node.peek(|pending| {
         let base = match &pending.work {
-            Work::Op { .. } => Arc::clone(node),
+            Work::Op { .. } | Work::Kernel(_) => Arc::clone(node),
             Work::Walk { base, .. } => Arc::clone(base),
         };
         (base, pending.cost)
@@ -166,6 +196,7 @@ fn measured(inputs: &Inputs) -> Cost {
                 depth = depth.max(pending.cost.depth);
                 todo.extend(inputs.iter().flatten().filter_map(Input::node).cloned());
             }
+            Work::Kernel(_) => cost = cost.beside(pending.cost),
             Work::Walk { base, .. } => todo.push(Arc::clone(base)),
         });
         if below.is_none() {

@@ -1,6 +1,7 @@
 //! Matrix products.
 
 use ziggurat_core::{DType, Shape};
+use ziggurat_kernels::{Executor, FusedOutput, KernelError, View};
 
 use super::arithmetic::broadcast;
 use crate::tensor::new_shape;
@@ -95,10 +96,9 @@ impl Tensor {
         .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
         let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
         let (left, right) = (left.converted(op, dtype)?, right.converted(op, dtype)?);
-        let (left, right) = (left.view()?, right.view()?);
-        let mut product = Self::produce(self.device(), op, shape, written, |executor, out| {
-            executor.matmul(left, right, out)
-        })?;
+        let operands = vec![left.view()?.clone(), right.view()?.clone()];
+        let record = Box::new(multiply);
+        let mut product = Self::produce_later(self.device(), op, shape, written, operands, record)?;
         if column {
             product = product.squeeze_axis(-1)?;
         }
@@ -142,6 +142,20 @@ impl Tensor {
                 other.shape()
             ),
         )
+    }
+}
+
+/// Records the product of two operands.
+fn multiply(
+    executor: &Executor,
+    operands: &[View],
+    value: Option<&FusedOutput<'_>>,
+    out: &View,
+) -> Result<(), KernelError> {
+    match (operands, value) {
+        ([a, b], Some(value)) => executor.matmul_fused(a, b, value, out).map(drop),
+        ([a, b], None) => executor.matmul(a, b, out).map(drop),
+        _ => Ok(()),
     }
 }
 

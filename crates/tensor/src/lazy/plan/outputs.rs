@@ -21,6 +21,13 @@ impl Plan {
         stores: bool,
     ) -> Result<(), Stop> {
         let mut first = Vec::new();
+        let over = self.over_kernel();
+        if let (Some((at, _)), false) = (self.kernel(), stores) {
+            return self
+                .steps
+                .get(at)
+                .map_or(Ok(()), |step| Err(Stop::first(&step.node)));
+        }
         for &at in &self.order {
             let Some(step) = self.steps.get(at) else {
                 continue;
@@ -35,9 +42,16 @@ impl Plan {
             if !needed && !held {
                 continue;
             }
-            if !needed && !step.node.passed() {
+            if over.contains(&at) {
+                // It would take the kernel again to compute it again.
+                first.push(Arc::clone(&step.node));
+            } else if !needed && !step.node.passed() {
                 self.passed.push(at);
-            } else if stores && self.whole(step) && matches!(step.body, Body::Op { .. }) {
+            } else if stores
+                && over.is_empty()
+                && self.whole(step)
+                && matches!(step.body, Body::Op { .. })
+            {
                 self.outputs.push(at);
             } else {
                 first.push(Arc::clone(&step.node));
@@ -46,7 +60,17 @@ impl Plan {
         if !first.is_empty() {
             return Err(Stop::First(first));
         }
-        let room = limits.bindings.saturating_sub(self.inputs());
+        let read = self.kernel().map_or(0, |(_, kernel)| kernel.inputs.len());
+        let room = limits.bindings.saturating_sub(self.inputs() + read);
+        if let (Some((at, _)), true) = (self.kernel(), roots.len() > 1) {
+            // The kernel has one output: several roots over it read it from memory, together.
+            let roots_over = self.outputs.iter().filter(|at| over.contains(at));
+            let made = self.steps.get(at).map(|step| Arc::clone(&step.node));
+            return Err(Stop::First(match made.filter(|_| roots_over.count() > 1) {
+                Some(made) => vec![made],
+                None => roots.to_vec(),
+            }));
+        }
         let ops = self.order.iter().filter(|&&at| self.is_op(at)).count();
         if self.outputs.len() <= room && ops <= limits.ops as usize {
             return Ok(());
@@ -72,6 +96,29 @@ impl Plan {
         let below = self.order.iter().rev().skip(1);
         let part = below.copied().find(|&at| self.is_op(at))?;
         self.steps.get(part).map(|step| Stop::first(&step.node))
+    }
+
+    /// The kernel that runs, if there is one, and the steps that depend on it.
+    fn over_kernel(&self) -> Vec<usize> {
+        let mut over: Vec<usize> = self.kernel().map(|(at, _)| at).into_iter().collect();
+        if over.is_empty() {
+            return over;
+        }
+        for &at in &self.order {
+            let operands = self.steps.get(at).into_iter().flat_map(Step::operands);
+            let mut below = operands.filter_map(|operand| match operand {
+                Operand::Step(below) => Some(below),
+                _ => None,
+            });
+            if below.any(|below| over.contains(below)) {
+                over.push(at);
+            }
+        }
+        over
+    }
+
+    pub(super) fn is_kernel(&self, at: usize) -> bool {
+        self.kernel().is_some_and(|(kernel, _)| kernel == at)
     }
 
     pub(super) fn is_op(&self, at: usize) -> bool {
