@@ -1,4 +1,4 @@
-//! Random elementwise graphs: fused, unfused, and the reference on the CPU give the same bits.
+//! Random graphs, elementwise with reductions and products at random places: fused, unfused, and the reference on the CPU give the same bits.
 //!
 //! Graphs mix dtypes, views, broadcasts and shared nodes; some of the values are dropped before anything is computed, the
 //! others are read in any order. All ops in them are exact, so there is no tolerance; a second test has the inexact ones.
@@ -220,6 +220,58 @@ fn scalar(value: &Value, which: u8) -> Option<Value> {
     })
 }
 
+/// The greatest, the least or (of integers) the sum along the last axis.
+fn reduced(value: &Value, which: u8) -> Option<Value> {
+    let (tensor, dtype) = (&value.tensor, value.tensor.dtype());
+    let along = *tensor.dims().last()?;
+    let rows = value.expected.chunks(along);
+    let extreme = |pick: fn(f64, f64) -> f64| -> Vec<f64> {
+        let of_row = |row: &[f64]| match row.iter().any(|x| x.is_nan()) {
+            true => f64::NAN,
+            false => row.iter().copied().reduce(pick).unwrap(),
+        };
+        value.expected.chunks(along).map(of_row).collect()
+    };
+    let (tensor, expected) = match which % 3 {
+        0 if !dtype.is_float() => {
+            let sum = tensor.sum([-1], which % 2 == 0).unwrap();
+            let exact = rows.map(|row| row.iter().sum::<f64>());
+            let wrapped = exact.map(|x| reference::wrap(sum.dtype(), x)).collect();
+            (sum, wrapped)
+        }
+        1 => (tensor.min([-1], true).unwrap(), extreme(f64::min)),
+        _ => (tensor.max([-1], which % 2 == 0).unwrap(), extreme(f64::max)),
+    };
+    Some(Value { tensor, expected })
+}
+
+/// A matrix times its transpose, as integers that wrap or as zeros and ones.
+fn product(value: &Value, which: u8) -> Option<Value> {
+    let dtype = [DType::I32, DType::F32, DType::I8, DType::BF16][usize::from(which) % 4];
+    let value = match dtype.is_float() {
+        true => cast(&cast(value, DType::Bool), dtype),
+        false => cast(value, dtype),
+    };
+    let &[rows, columns] = value.tensor.dims() else {
+        return None;
+    };
+    let x = |row: usize, column: usize| value.expected[row * columns + column] as i128;
+    let expected = (0..rows * rows).map(|at| {
+        let exact: i128 = (0..columns)
+            .map(|k| x(at / rows, k) * x(at % rows, k))
+            .sum();
+        match dtype {
+            DType::I32 => f64::from(exact as i32),
+            DType::I8 => f64::from(exact as i8),
+            _ => exact as f64,
+        }
+    });
+    Some(Value {
+        tensor: value.tensor.matmul(&value.tensor.t().unwrap()).unwrap(),
+        expected: expected.collect(),
+    })
+}
+
 /// The values of a graph, in the order they were made. Operands are mostly recent, so that graphs are deep.
 fn build(device: &Device, steps: &[Step]) -> Vec<Value> {
     let mut values = start(device);
@@ -233,13 +285,15 @@ fn build(device: &Device, steps: &[Step]) -> Vec<Value> {
             values[values.len() - 1 - back].clone()
         };
         let (x, y, z) = (pick(a), pick(b), pick(c));
-        let made = match kind % 12 {
+        let made = match kind % 14 {
             0..=1 => unary(&x, c),
             2..=5 => binary(&x, &y, c),
             6 => compare(&x, &y, c),
             7 => choose(&z, &x, &y),
             8 => Some(cast(&x, DType::ALL[usize::from(c) % 8])),
             9 => scalar(&x, c),
+            10 => reduced(&x, c),
+            11 => product(&x, c),
             _ => view(&x, c),
         };
         values.extend(made);
