@@ -236,7 +236,9 @@ fn reduced(value: &Value, which: u8) -> Option<Value> {
         0 if !dtype.is_float() => {
             let sum = tensor.sum([-1], which % 2 == 0).unwrap();
             let exact = rows.map(|row| row.iter().sum::<f64>());
-            let wrapped = exact.map(|x| reference::wrap(sum.dtype(), x)).collect();
+            let wrapped = exact
+                .map(|x| reference::wrap(sum.dtype(), x as i64))
+                .collect();
             (sum, wrapped)
         }
         1 => (tensor.min([-1], true).unwrap(), extreme(f64::min)),
