@@ -1,7 +1,7 @@
 //! [`Tensor`]: values of one dtype in a shape, on a device.
 //!
 //! A tensor is a handle: cloning it copies no values, and every operation makes a new tensor. Operations return as soon
-//! as they are recorded, elementwise ones without running anything; only reading waits. Whatever a caller gets wrong is an [`Error`].
+//! as they are recorded, elementwise ones and matrix products without running anything; only reading waits. Whatever a caller gets wrong is an [`Error`].
 //!
 //! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::view`] to get at memory
 //! and [`Tensor::produce`] or, if they are elementwise, [`Tensor::record`] to make new tensors.

@@ -234,7 +234,7 @@ fn reduced(value: &Value, which: u8) -> Option<Value> {
     };
     let (tensor, expected) = match which % 3 {
         0 if !dtype.is_float() => {
-            let sum = tensor.sum([-1], which % 2 == 0).unwrap();
+            let sum = tensor.sum([-1], which.is_multiple_of(2)).unwrap();
             let exact = rows.map(|row| row.iter().sum::<f64>());
             let wrapped = exact
                 .map(|x| reference::wrap(sum.dtype(), x as i64))
@@ -242,7 +242,10 @@ fn reduced(value: &Value, which: u8) -> Option<Value> {
             (sum, wrapped)
         }
         1 => (tensor.min([-1], true).unwrap(), extreme(f64::min)),
-        _ => (tensor.max([-1], which % 2 == 0).unwrap(), extreme(f64::max)),
+        _ => (
+            tensor.max([-1], which.is_multiple_of(2)).unwrap(),
+            extreme(f64::max),
+        ),
     };
     Some(Value { tensor, expected })
 }
