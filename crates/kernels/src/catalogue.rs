@@ -14,6 +14,7 @@ use crate::error::KernelError;
 use crate::params::{ParamField, Params};
 use crate::{
     arg_reduce, attention, conv, fused, index, matmul, norm, pad, pool, reduce, rope, scan, softmax,
+    arg_reduce, conv, fused, index, matmul, pad, pool, random, reduce, scan, softmax, sort,
 };
 
 /// One kernel as a device would compile it.
@@ -93,6 +94,8 @@ fn candidates() -> Vec<Candidate> {
     all.extend(pad::variants());
     all.extend(index::variants());
     all.extend(scan::variants());
+    all.extend(sort::variants());
+    all.extend(random::variants());
     all
 }
 

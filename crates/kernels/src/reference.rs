@@ -12,6 +12,7 @@ pub mod matmul;
 pub mod movement;
 pub mod norm;
 pub mod pool;
+pub mod random;
 pub mod reduce;
 pub mod rope;
 pub mod scan;

@@ -65,6 +65,7 @@ pub use ops::{
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,
     Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions,
 };
+pub use ops::{Generator, Unique};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
@@ -78,7 +79,7 @@ pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
     Reuse, SoftwareWish, adapters,
 };
-pub use ziggurat_kernels::{Pad, Scatter};
+pub use ziggurat_kernels::{Pad, ScanOptions, Scatter};
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
 

@@ -1,6 +1,6 @@
 //! Shape, movement, indexing, scan, sort and selection.
 
-use ziggurat_tensor::{DepthOrder, Device, Pad, Scatter, Tensor};
+use ziggurat_tensor::{DepthOrder, Device, Pad, ScanOptions, Scatter, Tensor};
 
 use super::super::case::Case;
 use super::{Inputs, Row, Trouble, operand};
@@ -8,6 +8,14 @@ use super::{Inputs, Row, Trouble, operand};
 /// The family's ops by name.
 pub(super) const OPS: &[Row] = &[
     ("concat", concat),
+    ("cumprod", |_, case, inputs| {
+        let (x, axis) = (operand(inputs, "x")?, case.axis("axis")?);
+        Ok(vec![x.cumprod_with(axis, scan_options(case)?)?])
+    }),
+    ("cumsum", |_, case, inputs| {
+        let (x, axis) = (operand(inputs, "x")?, case.axis("axis")?);
+        Ok(vec![x.cumsum_with(axis, scan_options(case)?)?])
+    }),
     ("depth_to_space", |_, case, inputs| {
         let order = match case.text("mode")? {
             "CRD" => DepthOrder::ChannelFirst,
@@ -65,6 +73,11 @@ pub(super) const OPS: &[Row] = &[
         let updates = operand(inputs, "updates")?;
         Ok(vec![x.scatter_nd(indices, updates, reduction(case)?)?])
     }),
+    ("sort", |_, case, inputs| {
+        let (x, axis) = (operand(inputs, "x")?, case.axis("axis")?);
+        let (values, at) = x.sort(axis, case.flag("descending")?)?;
+        Ok(vec![values, at])
+    }),
     ("space_to_depth", |_, case, inputs| {
         let x = operand(inputs, "x")?;
         let block = case.extent("block_size")?;
@@ -76,6 +89,11 @@ pub(super) const OPS: &[Row] = &[
     }),
     ("tile", |_, case, inputs| {
         Ok(vec![operand(inputs, "x")?.tile(case.extents("repeats")?)?])
+    }),
+    ("topk", |_, case, inputs| {
+        let (x, axis) = (operand(inputs, "x")?, case.axis("axis")?);
+        let (values, at) = x.topk(case.extent("k")?, axis, case.flag("largest")?)?;
+        Ok(vec![values, at])
     }),
     ("trilu", |_, case, inputs| {
         let (x, k) = (operand(inputs, "x")?, case.integer("k")?);
@@ -123,5 +141,12 @@ fn reduction(case: &Case) -> Result<Scatter, Trouble> {
         "max" => Scatter::Max,
         "min" => Scatter::Min,
         other => return Err(Trouble::Vectors(format!("reduction {other}"))),
+    })
+}
+
+fn scan_options(case: &Case) -> Result<ScanOptions, Trouble> {
+    Ok(ScanOptions {
+        exclusive: case.flag("exclusive")?,
+        reverse: case.flag("reverse")?,
     })
 }

@@ -1,0 +1,212 @@
+//! Random numbers from counters.
+//!
+//! Philox4x32-10 turns a counter and a seed into four words by integer arithmetic, so element `i` of a call depends on the
+//! seed, the counter of the call and `i` alone: not on the adapter, the workgroup size or how the work is cut.
+//!
+//! Invariants: words, uniform numbers and integers are the same bits on every adapter; normal numbers agree within a few
+//! units in the last place of the radius.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use crate::catalogue::Candidate;
+use crate::choice::KernelChoice;
+use crate::completion::Completion;
+use crate::elementwise::walk::{PER_INVOCATION, count};
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::prelude;
+use crate::view::View;
+
+params! {
+    /// Parameters of random numbers.
+    pub(crate) struct RandomParams {
+        len: u32,
+        offset_out: u32,
+        seed_low: u32,
+        seed_high: u32,
+        first_low: u32,
+        first_high: u32,
+        stream_low: u32,
+        stream_high: u32,
+        low: u32,
+        count: u32,
+    }
+}
+
+/// What is drawn from random words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Random {
+    /// The words themselves; u32.
+    Bits,
+    /// Floats from 0 up to but not including 1, each a multiple of 2⁻²⁴ (f32), 2⁻¹¹ (f16) or 2⁻⁸ (bf16).
+    Uniform,
+    /// Floats of the normal distribution with mean 0 and variance 1.
+    Normal,
+    /// Integers from `low` on, `count` of them (at least 1); i32 or u32, where `low` is the bits of an i32.
+    Integer {
+        /// The least one.
+        low: u32,
+        /// How many different ones there are.
+        count: u32,
+    },
+}
+
+impl Random {
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bits => "random_bits",
+            Self::Uniform => "random_uniform",
+            Self::Normal => "random_normal",
+            Self::Integer { .. } => "random_integer",
+        }
+    }
+
+    /// Whether there are numbers of this kind in a dtype.
+    #[must_use]
+    pub const fn accepts(self, dtype: DType) -> bool {
+        match self {
+            Self::Bits => matches!(dtype, DType::U32),
+            Self::Uniform | Self::Normal => dtype.is_float(),
+            Self::Integer { .. } => matches!(dtype, DType::I32 | DType::U32),
+        }
+    }
+
+    const fn snippet(self) -> &'static [&'static str] {
+        match self {
+            Self::Bits => &["random/bits.wgsl"],
+            Self::Uniform => &["random/uniform.wgsl"],
+            Self::Normal => &[
+                "functions/log.wgsl",
+                "functions/trig.wgsl",
+                "random/normal.wgsl",
+            ],
+            Self::Integer { .. } => &["random/integer.wgsl"],
+        }
+    }
+}
+
+/// Where in the sequence of random numbers a call begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RandomState {
+    /// Philox's key: another seed, another sequence.
+    pub seed: u64,
+    /// The counter of the first four numbers; a call for n numbers uses `ceil(n / 4)` counters.
+    pub counter: u64,
+    /// The upper half of the counter: independent sequences of one seed.
+    pub stream: u64,
+}
+
+fn choice(kind: Random, dtype: DType) -> KernelChoice {
+    let choice = KernelChoice::new(kind.name()).name(dtype.name()).parts(&[
+        prelude::FLOAT,
+        prelude::store(dtype),
+        "random/params.wgsl",
+        "elementwise/emit.wgsl",
+        "random/philox.wgsl",
+    ]);
+    let choice = choice.parts(kind.snippet()).part("random/body.wgsl");
+    if kind != Random::Uniform {
+        return choice;
+    }
+    choice.constant(
+        "DIGITS",
+        match dtype {
+            DType::F16 => 11,
+            DType::BF16 => 8,
+            _ => 24,
+        },
+    )
+}
+
+/// Every kind in every dtype.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let kinds = [
+        Random::Bits,
+        Random::Uniform,
+        Random::Normal,
+        Random::Integer { low: 0, count: 1 },
+    ];
+    let mut all = Vec::new();
+    for kind in kinds {
+        let dtypes = DType::ALL.into_iter().filter(|&dtype| kind.accepts(dtype));
+        all.extend(dtypes.map(|dtype| Candidate::new(choice(kind, dtype), RandomParams::FIELDS)));
+    }
+    all
+}
+
+const fn low_half(x: u64) -> u32 {
+    (x & 0xffff_ffff) as u32
+}
+
+const fn high_half(x: u64) -> u32 {
+    (x >> 32) as u32
+}
+
+impl Executor {
+    /// Fills `out` with random numbers. Element `i`, row-major, is drawn from the counter `state.counter + i / 4`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] where [`Random::accepts`] says no; [`KernelError::Option`] for no integers at all;
+    /// [`KernelError::OverlappingOutput`].
+    pub fn random(
+        &self,
+        kind: Random,
+        state: RandomState,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = kind.name();
+        if !kind.accepts(out.dtype) {
+            return Err(KernelError::Dtype {
+                op,
+                operand: "out",
+                rule: match kind {
+                    Random::Bits => "random words are u32",
+                    Random::Uniform | Random::Normal => "it must be a float",
+                    Random::Integer { .. } => "random integers are i32 or u32",
+                },
+                got: out.dtype,
+            });
+        }
+        let (low, range) = match kind {
+            Random::Integer { low, count } => (low, count),
+            _ => (0, 1),
+        };
+        if range == 0 {
+            return Err(KernelError::Option {
+                op,
+                option: "count",
+                rule: "must be at least 1",
+                got: 0,
+            });
+        }
+        self.with_dense_out(op, out, &[], |out| {
+            if out.is_empty() {
+                return Ok(());
+            }
+            let write = self.bind_write(op, out)?;
+            let params = RandomParams {
+                len: count(op, out.len())?,
+                offset_out: write.offset,
+                seed_low: low_half(state.seed),
+                seed_high: high_half(state.seed),
+                first_low: low_half(state.counter),
+                first_high: high_half(state.counter),
+                stream_low: low_half(state.stream),
+                stream_high: high_half(state.stream),
+                low,
+                count: range,
+            };
+            self.launch(
+                &choice(kind, out.dtype),
+                &[write.arg],
+                &params,
+                Grid::stride(u64::from(params.len), PER_INVOCATION),
+            )
+        })?;
+        Ok(self.completion())
+    }
+}

@@ -1,0 +1,488 @@
+//! Sorting by radix: any number of rows of any length, stable.
+//!
+//! Elements become unsigned keys in the order wanted; pairs of a key and a place are then sorted by one digit of eight bits
+//! after the other, least first, each pass keeping the order of equal digits. Rows are sorted together, with the row as the
+//! most significant digits. A pass counts the digits of each block, scans the counts, and spreads the pairs.
+//!
+//! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
+//! result on every run.
+
+use ziggurat_core::{DType, Layout, Shape, ShapeError, coalesce};
+use ziggurat_pipeline::Grid;
+
+use crate::catalogue::Candidate;
+use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::completion::Completion;
+use crate::elementwise::walk::{StridedParams, axes, count};
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::prelude;
+use crate::scan::{Scan, ScanOptions};
+use crate::view::View;
+
+const OP: &str = "argsort";
+const SEARCH: &str = "searchsorted";
+/// Values of a digit.
+const BINS: u64 = 256;
+
+params! {
+    /// Parameters of a pass.
+    pub(crate) struct SortParams {
+        len: u32,
+        span: u32,
+        blocks: u32,
+        shift: u32,
+    }
+}
+
+params! {
+    /// Parameters of the split of places.
+    pub(crate) struct SplitParams {
+        len: u32,
+        by: u32,
+        offset_out: u32,
+    }
+}
+
+params! {
+    /// Parameters of the search in sorted rows.
+    pub(crate) struct SearchParams {
+        len: u32,
+        sorted: u32,
+        values: u32,
+        step: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_out: u32,
+    }
+}
+
+/// Bits of a dtype's keys.
+const fn key_bits(dtype: DType) -> u32 {
+    match dtype {
+        DType::Bool => 1,
+        DType::I8 | DType::U8 => 8,
+        _ => 32,
+    }
+}
+
+/// A choice with the parts that turn elements into keys.
+fn keyed(choice: KernelChoice, dtype: DType) -> KernelChoice {
+    let choice = choice.parts(&[prelude::FLOAT, prelude::load(dtype)]);
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => choice.part("sort/key/float.wgsl"),
+        DType::Bool => choice.part("sort/key/bool.wgsl"),
+        _ => choice.part("sort/key/int.wgsl").constant(
+            "BIAS",
+            match dtype {
+                DType::I32 => 0x8000_0000_u32,
+                DType::I8 => 0x80,
+                _ => 0,
+            },
+        ),
+    }
+}
+
+fn keys(dtype: DType, rank: u32, descending: bool) -> KernelChoice {
+    let mask = u32::MAX >> (32 - key_bits(dtype));
+    let choice = KernelChoice::new("sort")
+        .name("keys")
+        .name(dtype.name())
+        .part("elementwise/strided_params.wgsl");
+    keyed(choice, dtype)
+        .parts(&["elementwise/address.wgsl", "sort/keys.wgsl"])
+        .constant("RANK", rank)
+        .constant("DESCENDING", u8::from(descending))
+        .constant("KEY_MASK", mask)
+}
+
+fn counts() -> KernelChoice {
+    KernelChoice::new("sort")
+        .name("count")
+        .parts(&["sort/params.wgsl", "sort/count.wgsl"])
+        .without_zeroed_memory()
+}
+
+fn spread(workgroup: u32) -> KernelChoice {
+    let row = workgroup.div_ceil(32);
+    KernelChoice::new("sort")
+        .name("spread")
+        .parts(&["sort/params.wgsl", "sort/spread.wgsl"])
+        .constant("ROW", row)
+        .constant("MARKS", row.saturating_mul(BINS as u32))
+        .constant("WG", workgroup)
+        .without_zeroed_memory()
+}
+
+fn split(remainder: bool) -> KernelChoice {
+    KernelChoice::new("sort")
+        .name("split")
+        .part("sort/split.wgsl")
+        .constant("REMAINDER", u8::from(remainder))
+}
+
+fn search(dtype: DType, right: bool) -> KernelChoice {
+    keyed(KernelChoice::new(SEARCH).name(dtype.name()), dtype)
+        .part("sort/search.wgsl")
+        .constant("RIGHT", u8::from(right))
+}
+
+/// Keys of and searches for every dtype, and the passes.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = vec![
+        Candidate::new(counts(), SortParams::FIELDS),
+        Candidate::new(spread(CATALOGUE_WG), SortParams::FIELDS),
+        Candidate::new(split(false), SplitParams::FIELDS),
+        Candidate::new(split(true), SplitParams::FIELDS),
+    ];
+    for dtype in DType::ALL {
+        all.push(Candidate::new(keys(dtype, 4, true), StridedParams::FIELDS));
+        all.push(Candidate::new(search(dtype, true), SearchParams::FIELDS));
+    }
+    all
+}
+
+/// The widest workgroup whose marks fit the least workgroup memory that a device may have (16 KiB).
+fn workgroup(preferred: u32) -> u32 {
+    preferred.clamp(1, 256)
+}
+
+/// Elements per block and blocks: long enough that their counts are a small part of the elements, short enough that many
+/// blocks run side by side.
+fn blocks(len: u32, workgroup: u32) -> (u32, u32) {
+    let tiles = (len / workgroup / 512).clamp(1, 16);
+    let span = tiles * workgroup;
+    (span, len.div_ceil(span))
+}
+
+/// Where the digits of keys with so many bits begin.
+fn digits(bits: u32) -> impl Iterator<Item = u32> {
+    (0..bits).step_by(8)
+}
+
+/// Pairs that are sorted, and room for them to be moved to.
+struct Pairs {
+    keys: [View; 2],
+    places: [View; 2],
+}
+
+impl Pairs {
+    fn swap(&mut self) {
+        self.keys.swap(0, 1);
+        self.places.swap(0, 1);
+    }
+}
+
+impl Executor {
+    /// Writes the positions along `axis` that sort `a`: `out[.., i, ..]` is where the `i`-th element of its row stands, as
+    /// i32. Equal elements keep their order, also when descending; NaN is the greatest.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if `out` is not i32; [`KernelError::Shape`] for an axis that `a` does not have;
+    /// [`KernelError::Output`] for another shape.
+    pub fn argsort(
+        &self,
+        a: &View,
+        axis: usize,
+        descending: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if out.dtype != DType::I32 {
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule: "positions are i32",
+                got: out.dtype,
+            });
+        }
+        if axis >= a.rank() {
+            return Err(KernelError::Shape {
+                op: OP,
+                source: ShapeError::AxisOutOfRange {
+                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
+                    rank: a.rank(),
+                },
+            });
+        }
+        if out.shape() != a.shape() {
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(*a.shape()),
+                got: Box::new(*out.shape()),
+            });
+        }
+        a.check()?;
+        if a.is_empty() {
+            return Ok(self.completion());
+        }
+        let len = a.dims().get(axis).copied().unwrap_or(1);
+        if len == 1 {
+            return self.fill(out, 0.0);
+        }
+        let (a, out) = (rows_last(a, axis)?, rows_last(out, axis)?);
+        self.with_dense_out(OP, &out, &[&a], |out| {
+            self.sort_rows(&a, count(OP, len)?, descending, out)
+        })?;
+        Ok(self.completion())
+    }
+
+    fn sort_rows(
+        &self,
+        a: &View,
+        row: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let len = count(OP, a.len())?;
+        // Blocks and their digits are counted in u32 with room for a folded grid.
+        if u64::from(len) > 1 << 30 {
+            return Err(KernelError::IndexTooLarge {
+                op: OP,
+                elements: u64::from(len),
+                limit: 1 << 30,
+            });
+        }
+        let flat = Shape::new([a.len()]).map_err(KernelError::shape(OP))?;
+        let room = || self.alloc(&flat, DType::U32);
+        let mut pairs = Pairs {
+            keys: [room()?, room()?],
+            places: [room()?, room()?],
+        };
+        let [keys, _] = &pairs.keys;
+        self.sort_keys(a, len, descending, keys)?;
+        let [places, _] = &pairs.places;
+        let _counted = self.arange(places, 0.0, 1.0)?;
+        for shift in digits(key_bits(a.dtype)) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let rows = len / row;
+        let row_bits = 32 - (rows - 1).leading_zeros();
+        if row_bits > 0 {
+            let ([keys, _], [places, _]) = (&pairs.keys, &pairs.places);
+            self.split_places(places, row, false, keys)?;
+        }
+        for shift in digits(row_bits) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let [places, _] = &pairs.places;
+        self.split_places(places, row, true, out)
+    }
+
+    fn sort_keys(
+        &self,
+        a: &View,
+        len: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(OP, a)?, self.bind_write(OP, out)?);
+        let walk = coalesce(&[a.layout]);
+        let params = StridedParams {
+            len,
+            offset_out: write.offset,
+            offset_a: read.offset,
+            axes: axes(&walk),
+            ..StridedParams::default()
+        };
+        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        self.launch(
+            &keys(a.dtype, rank, descending),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(len), 1),
+        )
+    }
+
+    /// One stable pass over the digit from bit `shift` on.
+    fn sort_digit(&self, pairs: &mut Pairs, len: u32, shift: u32) -> Result<(), KernelError> {
+        let wg = workgroup(self.device().caps().workgroup_size);
+        let (span, blocks) = blocks(len, wg);
+        let params = SortParams {
+            len,
+            span,
+            blocks,
+            shift,
+        };
+        let grid = Grid::elements(u64::from(blocks) * u64::from(wg), 1);
+        let cells = usize::try_from(u64::from(blocks) * BINS).unwrap_or(usize::MAX);
+        let shape = Shape::new([cells]).map_err(KernelError::shape(OP))?;
+        let counted = self.alloc(&shape, DType::U32)?;
+        let begins = self.alloc(&shape, DType::U32)?;
+        let [keys, new_keys] = &pairs.keys;
+        let [places, new_places] = &pairs.places;
+        {
+            let (read, write) = (self.bind_read(OP, keys)?, self.bind_write(OP, &counted)?);
+            let choice = counts().constant("WG", wg);
+            self.launch(&choice, &[read.arg, write.arg], &params, grid)?;
+        }
+        let options = ScanOptions {
+            exclusive: true,
+            reverse: false,
+        };
+        let _scanned = self.scan(Scan::Sum, &counted, 0, options, &begins)?;
+        let args = [
+            self.bind_read(OP, keys)?.arg,
+            self.bind_read(OP, places)?.arg,
+            self.bind_read(OP, &begins)?.arg,
+            self.bind_write(OP, new_keys)?.arg,
+            self.bind_write(OP, new_places)?.arg,
+        ];
+        self.launch(&spread(wg), &args, &params, grid)?;
+        pairs.swap();
+        Ok(())
+    }
+
+    /// Places divided by the length of a row: quotients or remainders.
+    fn split_places(
+        &self,
+        places: &View,
+        by: u32,
+        remainder: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(OP, places)?, self.bind_write(OP, out)?);
+        let params = SplitParams {
+            len: count(OP, places.len())?,
+            by,
+            offset_out: write.offset,
+        };
+        self.launch(
+            &split(remainder),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )
+    }
+
+    /// For every value of `b` how many elements of the sorted rows of `a` stand before it: those less, with `right` also
+    /// those equal; i32. `a` is one row of rank 1, or has a row per row of `b`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless `a` and `b` agree and `out` is i32; [`KernelError::Operands`] if the leading axes
+    /// differ; [`KernelError::Output`] unless `out` has the shape of `b`.
+    pub fn search_sorted(
+        &self,
+        a: &View,
+        b: &View,
+        right: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = SEARCH;
+        for (operand, got, fits, rule) in [
+            (
+                "b",
+                b.dtype,
+                b.dtype == a.dtype,
+                "it must have the dtype of a",
+            ),
+            (
+                "out",
+                out.dtype,
+                out.dtype == DType::I32,
+                "positions are i32",
+            ),
+        ] {
+            if !fits {
+                return Err(KernelError::Dtype {
+                    op,
+                    operand,
+                    rule,
+                    got,
+                });
+            }
+        }
+        let (sorted, outer) = a.dims().split_last().unwrap_or((&1, &[]));
+        let (values, rows) = b.dims().split_last().unwrap_or((&1, &[]));
+        if a.rank() == 0 || (a.rank() > 1 && outer != rows) {
+            return Err(KernelError::Operands {
+                op,
+                rule: "the sorted rows must be one vector or have the leading axes of the values",
+                left: Box::new(*a.shape()),
+                right: Box::new(*b.shape()),
+            });
+        }
+        if out.shape() != b.shape() {
+            return Err(KernelError::Output {
+                op,
+                expected: Box::new(*b.shape()),
+                got: Box::new(*out.shape()),
+            });
+        }
+        if b.is_empty() {
+            return Ok(self.completion());
+        }
+        let dense = |view: &View| match view.layout.is_contiguous() {
+            true => Ok(view.clone()),
+            false => self.to_dense(op, view),
+        };
+        let (a, b) = (dense(a)?, dense(b)?);
+        let sorted = count(op, *sorted)?;
+        let params = SearchParams {
+            len: count(op, b.len())?,
+            sorted,
+            values: count(op, (*values).max(1))?,
+            step: if a.rank() > 1 { sorted } else { 0 },
+            ..SearchParams::default()
+        };
+        self.with_dense_out(op, out, &[&a, &b], |out| {
+            let (rows, wanted) = (self.bind_read(op, &a)?, self.bind_read(op, &b)?);
+            let write = self.bind_write(op, out)?;
+            let params = SearchParams {
+                offset_a: rows.offset,
+                offset_b: wanted.offset,
+                offset_out: write.offset,
+                ..params
+            };
+            self.launch(
+                &search(a.dtype, right),
+                &[rows.arg, wanted.arg, write.arg],
+                &params,
+                Grid::stride(u64::from(params.len), 1),
+            )
+        })?;
+        Ok(self.completion())
+    }
+}
+
+/// The view with `axis` moved behind the others.
+fn rows_last(view: &View, axis: usize) -> Result<View, KernelError> {
+    let order: Vec<isize> = (0..view.rank())
+        .filter(|&at| at != axis)
+        .chain([axis])
+        .map(usize::cast_signed)
+        .collect();
+    let layout: Layout = view
+        .layout
+        .permute(&order)
+        .map_err(KernelError::shape(OP))?;
+    view.with_layout(layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_elements_and_count_less_than_they_hold() {
+        for wg in [1, 8, 64, 256] {
+            for len in [1, 255, 256, 257, 100_000, 10_000_000, 1 << 30] {
+                let (span, blocks) = blocks(len, wg);
+                assert!(u64::from(span) * u64::from(blocks) >= u64::from(len));
+                assert!(u64::from(span) * u64::from(blocks - 1) < u64::from(len));
+                assert_eq!(span % wg, 0);
+            }
+        }
+        // Counts are a sixteenth of the elements at most, once there are many.
+        assert_eq!(blocks(10_000_000, 256).0, 4096);
+    }
+
+    #[test]
+    fn digits_cover_the_bits() {
+        assert_eq!(digits(1).collect::<Vec<_>>(), [0]);
+        assert_eq!(digits(8).collect::<Vec<_>>(), [0]);
+        assert_eq!(digits(9).collect::<Vec<_>>(), [0, 8]);
+        assert_eq!(digits(32).collect::<Vec<_>>(), [0, 8, 16, 24]);
+        assert_eq!(digits(0).count(), 0);
+    }
+}

@@ -1,0 +1,296 @@
+//! Random numbers, from a [`Generator`] that says where in the sequence the next ones begin.
+//!
+//! The same generator gives the same words, uniform numbers and integers on every device; normal numbers agree within a few
+//! units in the last place.
+
+use ziggurat_core::DType;
+use ziggurat_kernels::{Random, RandomState};
+
+use crate::tensor::new_shape;
+use crate::{Device, Error, Tensor};
+
+/// A place in a sequence of random numbers. Each use moves it on, so that no number is given out twice.
+///
+/// Philox4x32-10 with the seed as its key: the sequence depends on nothing else.
+///
+/// ```
+/// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
+/// # let Some(device) = doc::device() else { return Ok(()) };
+/// let mut generator = Generator::new(42);
+/// let a = Tensor::rand(&device, [3], DType::F32, &mut generator)?;
+/// let b = Tensor::rand(&device, [3], DType::F32, &mut generator)?;
+/// let again = Tensor::rand(&device, [3], DType::F32, &mut Generator::new(42))?;
+/// assert_eq!(a.to_vec_blocking::<f32>()?, again.to_vec_blocking::<f32>()?);
+/// assert_ne!(a.to_vec_blocking::<f32>()?, b.to_vec_blocking::<f32>()?);
+/// # Ok::<(), ziggurat_tensor::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generator {
+    state: RandomState,
+}
+
+impl Generator {
+    /// The beginning of a seed's sequence.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self::with_stream(seed, 0)
+    }
+
+    /// The beginning of one of a seed's independent sequences.
+    #[must_use]
+    pub const fn with_stream(seed: u64, stream: u64) -> Self {
+        Self {
+            state: RandomState {
+                seed,
+                counter: 0,
+                stream,
+            },
+        }
+    }
+
+    /// Where the next numbers begin, to be continued with [`Generator::set_counter`].
+    #[must_use]
+    pub const fn counter(&self) -> u64 {
+        self.state.counter
+    }
+
+    /// Continues at a place that [`Generator::counter`] told.
+    pub const fn set_counter(&mut self, counter: u64) {
+        self.state.counter = counter;
+    }
+
+    /// The place for the next `len` numbers, which are then used up.
+    fn next(&mut self, len: usize) -> RandomState {
+        let state = self.state;
+        self.state.counter = state.counter.wrapping_add(len.div_ceil(4) as u64);
+        state
+    }
+}
+
+impl Tensor {
+    /// Uniform floats from 0 up to but not including 1.
+    ///
+    /// # Errors
+    /// If the dtype is no float, or the device has no memory.
+    pub fn rand(
+        device: &Device,
+        shape: impl AsRef<[usize]>,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        Self::drawn(
+            "rand",
+            device,
+            Random::Uniform,
+            shape.as_ref(),
+            dtype,
+            generator,
+        )
+    }
+
+    /// Floats of the normal distribution with mean 0 and variance 1.
+    ///
+    /// # Errors
+    /// If the dtype is no float, or the device has no memory.
+    pub fn randn(
+        device: &Device,
+        shape: impl AsRef<[usize]>,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        Self::drawn(
+            "randn",
+            device,
+            Random::Normal,
+            shape.as_ref(),
+            dtype,
+            generator,
+        )
+    }
+
+    /// Integers (i32) from `low` up to but not including `high`. Their probabilities differ by at most
+    /// `(high - low) / 2^32` of each.
+    ///
+    /// # Errors
+    /// If the range is empty, or the device has no memory.
+    pub fn randint(
+        device: &Device,
+        low: i32,
+        high: i32,
+        shape: impl AsRef<[usize]>,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        let op = "randint";
+        let count = u32::try_from(i64::from(high) - i64::from(low))
+            .ok()
+            .filter(|&count| count > 0);
+        let Some(count) = count else {
+            let detail = format!("low must be less than high: {low} and {high} given");
+            return Err(Error::argument(op, detail));
+        };
+        let kind = Random::Integer {
+            low: low.cast_unsigned(),
+            count,
+        };
+        Self::drawn(op, device, kind, shape.as_ref(), DType::I32, generator)
+    }
+
+    /// The numbers from 0 to `n - 1` (i32) in a random order: that of as many random words of 32 bits.
+    ///
+    /// # Errors
+    /// If the device has no memory.
+    pub fn randperm(device: &Device, n: usize, generator: &mut Generator) -> Result<Self, Error> {
+        let words = Self::drawn(
+            "randperm",
+            device,
+            Random::Bits,
+            &[n],
+            DType::U32,
+            generator,
+        )?;
+        words.argsort(0, false)
+    }
+
+    /// 1 with the probability that each element says, else 0, in the same dtype.
+    ///
+    /// # Errors
+    /// If the dtype is no float, or the device has no memory.
+    pub fn bernoulli(&self, generator: &mut Generator) -> Result<Self, Error> {
+        let op = "bernoulli";
+        self.only_float(op)?;
+        let uniform = Self::drawn(
+            op,
+            self.device(),
+            Random::Uniform,
+            self.dims(),
+            DType::F32,
+            generator,
+        )?;
+        uniform
+            .lt(&self.converted(op, DType::F32)?)?
+            .converted(op, self.dtype())
+    }
+
+    /// Each element 0 with probability `p`, else divided by `1 - p`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::ones(&device, [1000], DType::F32)?;
+    /// let kept = a.dropout(0.5, &mut Generator::new(1))?.to_vec_blocking::<f32>()?;
+    /// assert!(kept.iter().all(|&x| x == 0.0 || x == 2.0));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the dtype is no float, or `p` is not from 0 to 1.
+    pub fn dropout(&self, p: f32, generator: &mut Generator) -> Result<Self, Error> {
+        let op = "dropout";
+        self.only_float(op)?;
+        if !(0.0..=1.0).contains(&p) {
+            let detail = format!("the probability must be from 0 to 1: it is {p}");
+            return Err(Error::argument(op, detail));
+        }
+        let uniform = Self::drawn(
+            op,
+            self.device(),
+            Random::Uniform,
+            self.dims(),
+            DType::F32,
+            generator,
+        )?;
+        // The product is not taken where nothing is kept, so that infinity does not become NaN.
+        let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
+        uniform.ge(p)?.where_(&self.mul(scale)?, 0.0)
+    }
+
+    /// `n` indices (i32) per row of the last axis, each drawn with a probability in proportion to the weights, which must
+    /// not be negative. Without replacement no index occurs twice in a row, and those of weight 0 come last.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Generator, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let weights = Tensor::from_slice(&device, &[0.0f32, 1.0, 0.0], [3])?;
+    /// let drawn = weights.multinomial(4, true, &mut Generator::new(7))?;
+    /// assert_eq!(drawn.to_vec_blocking::<i32>()?, [1; 4]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the dtype is no float, the rank is 0, there are no weights, or without replacement fewer than `n`.
+    pub fn multinomial(
+        &self,
+        n: usize,
+        replacement: bool,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        let op = "multinomial";
+        self.only_float(op)?;
+        let Some((&weights, rows)) = self.dims().split_last() else {
+            return Err(Error::shape(
+                op,
+                "the weights must have an axis: their rank is 0",
+            ));
+        };
+        if weights == 0 || (!replacement && n > weights) {
+            let detail = format!(
+                "{n} indices need as many weights: their shape is {}",
+                self.shape()
+            );
+            return Err(Error::shape(op, detail));
+        }
+        let own = self.converted(op, DType::F32)?;
+        let device = self.device();
+        if !replacement {
+            // The n earliest of exponential waiting times.
+            let uniform = Self::drawn(
+                op,
+                device,
+                Random::Uniform,
+                self.dims(),
+                DType::F32,
+                generator,
+            )?;
+            let times = uniform.neg()?.add(1.0)?.log()?.neg()?.div(&own)?;
+            return Ok(times.topk(n, -1, false)?.1);
+        }
+        let dims = [rows, &[n]].concat();
+        let sums = own.cumsum(-1)?;
+        let total = sums.narrow(-1, weights - 1, 1)?;
+        let uniform = Self::drawn(op, device, Random::Uniform, &dims, DType::F32, generator)?;
+        let last = i32::try_from(weights - 1).unwrap_or(i32::MAX);
+        sums.searchsorted(&uniform.mul(&total)?, true)?
+            .minimum(last)
+    }
+
+    fn drawn(
+        op: &'static str,
+        device: &Device,
+        kind: Random,
+        dims: &[usize],
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        let shape = new_shape(op, dims)?;
+        if !kind.accepts(dtype) {
+            return Err(Error::dtype(
+                op,
+                format!("the dtype must be a float: it is {dtype}"),
+            ));
+        }
+        let state = generator.next(shape.len());
+        Self::produce(device, op, shape, dtype, |executor, out| {
+            executor.random(kind, state, out)
+        })
+    }
+
+    fn only_float(&self, op: &'static str) -> Result<(), Error> {
+        if self.dtype().is_float() {
+            return Ok(());
+        }
+        Err(Error::dtype(
+            op,
+            format!("the dtype must be a float: it is {}", self.dtype()),
+        ))
+    }
+}

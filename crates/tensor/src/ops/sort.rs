@@ -1,0 +1,198 @@
+//! Sorting and what follows from it: the greatest, the k-th, the middle one.
+//!
+//! Sorts are stable in both directions. NaN is greater than everything: last when ascending, first when descending.
+
+use ziggurat_core::DType;
+
+use crate::{Error, Tensor};
+
+impl Tensor {
+    /// The values in order along `axis`, and where they stood (i32).
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[2.0f32, f32::NAN, 1.0], [3])?;
+    /// let (values, at) = a.sort(0, false)?;
+    /// assert_eq!(values.to_vec_blocking::<f32>()?[..2], [1.0, 2.0]);
+    /// assert_eq!(at.to_vec_blocking::<i32>()?, [2, 0, 1]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn sort(&self, axis: isize, descending: bool) -> Result<(Self, Self), Error> {
+        let at = self.sorted_places("sort", axis, descending)?;
+        Ok((self.gather(axis, &at)?, at))
+    }
+
+    /// Where the values in order along `axis` stand (i32).
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Self, Error> {
+        self.sorted_places("argsort", axis, descending)
+    }
+
+    fn sorted_places(
+        &self,
+        op: &'static str,
+        axis: isize,
+        descending: bool,
+    ) -> Result<Self, Error> {
+        if self.rank() == 0 {
+            self.shape()
+                .axis(axis)
+                .map_err(|error| Error::from_shape(op, error))?;
+            return Self::zeros(self.device(), [], DType::I32);
+        }
+        let at = self.axis_of(op, axis)?;
+        let view = self.view()?;
+        Self::produce(
+            self.device(),
+            op,
+            *self.shape(),
+            DType::I32,
+            |executor, out| executor.argsort(view, at, descending, out),
+        )
+    }
+
+    /// The `k` greatest (or least) values along `axis` in order, and where they stood (i32): of equals the first ones.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[3i32, 1, 4, 1], [4])?;
+    /// let (values, at) = a.topk(2, 0, true)?;
+    /// assert_eq!(values.to_vec_blocking::<i32>()?, [4, 3]);
+    /// assert_eq!(at.to_vec_blocking::<i32>()?, [2, 0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range or has fewer than `k` positions.
+    pub fn topk(&self, k: usize, axis: isize, largest: bool) -> Result<(Self, Self), Error> {
+        let op = "topk";
+        if self.rank() == 0 {
+            let (values, at) = self.unsqueeze(0)?.topk(k, axis, largest)?;
+            return match k {
+                0 => Ok((values, at)),
+                _ => Ok((values.select(0, 0)?, at.select(0, 0)?)),
+            };
+        }
+        self.at_most(op, k, axis)?;
+        let at = self.sorted_places(op, axis, largest)?.narrow(axis, 0, k)?;
+        Ok((self.gather(axis, &at)?, at))
+    }
+
+    /// The `k`-th least value along `axis`, counted from 1, and where it stands (i32). The axis disappears, or stays with
+    /// extent 1.
+    ///
+    /// # Errors
+    /// If the axis is out of range, `k` is 0, or the axis has fewer than `k` positions.
+    pub fn kthvalue(&self, k: usize, axis: isize, keepdim: bool) -> Result<(Self, Self), Error> {
+        let op = "kthvalue";
+        if self.rank() == 0 {
+            return self.unsqueeze(0)?.kthvalue(k, axis, false);
+        }
+        if k == 0 {
+            return Err(Error::argument(op, "k counts from 1: it is 0"));
+        }
+        self.at_most(op, k, axis)?;
+        let at = self
+            .sorted_places(op, axis, false)?
+            .narrow(axis, k - 1, 1)?;
+        squeezed(self.gather(axis, &at)?, at, axis, keepdim)
+    }
+
+    /// The middle value along `axis`, the lower of two, and where it stands (i32). NaN if there is one.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[4.0f32, 1.0, 3.0, 2.0], [4])?;
+    /// let (value, at) = a.median(0, false)?;
+    /// assert_eq!((value.item_blocking::<f32>()?, at.item_blocking::<i32>()?), (2.0, 3));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range or has no positions.
+    pub fn median(&self, axis: isize, keepdim: bool) -> Result<(Self, Self), Error> {
+        let op = "median";
+        if self.rank() == 0 {
+            return self.unsqueeze(0)?.median(axis, false);
+        }
+        self.at_most(op, 1, axis)?;
+        let len = self
+            .dims()
+            .get(self.axis_of(op, axis)?)
+            .copied()
+            .unwrap_or(1);
+        let places = self.sorted_places(op, axis, false)?;
+        let middle = places.narrow(axis, (len - 1) / 2, 1)?;
+        let at = if self.dtype().is_float() {
+            // NaN is last in order; the first one of the row counts.
+            let greatest = self.gather(axis, &places.narrow(axis, len - 1, 1)?)?;
+            let is_nan = greatest.ne(&greatest)?;
+            is_nan.where_(&self.argmax(axis, true)?, &middle)?
+        } else {
+            middle
+        };
+        squeezed(self.gather(axis, &at)?, at, axis, keepdim)
+    }
+
+    /// For every value how many elements of this tensor's sorted last axis stand before it (i32): those less, with
+    /// `right` also those equal. A vector serves all values; otherwise the leading axes agree.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 3, 3, 5], [4])?;
+    /// let b = Tensor::from_slice(&device, &[0i32, 3, 9], [3])?;
+    /// assert_eq!(a.searchsorted(&b, false)?.to_vec_blocking::<i32>()?, [0, 1, 4]);
+    /// assert_eq!(a.searchsorted(&b, true)?.to_vec_blocking::<i32>()?, [0, 3, 4]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If this tensor has rank 0, the leading axes or the dtypes differ.
+    pub fn searchsorted(&self, values: &Self, right: bool) -> Result<Self, Error> {
+        let op = "searchsorted";
+        self.same_device(op, values)?;
+        let (sorted, wanted) = (self.view()?, values.view()?);
+        Self::produce(
+            self.device(),
+            op,
+            *values.shape(),
+            DType::I32,
+            |executor, out| executor.search_sorted(sorted, wanted, right, out),
+        )
+    }
+
+    /// An error if `axis` has fewer than `k` positions.
+    fn at_most(&self, op: &'static str, k: usize, axis: isize) -> Result<(), Error> {
+        let at = self.axis_of(op, axis)?;
+        let len = self.dims().get(at).copied().unwrap_or(0);
+        if k <= len {
+            return Ok(());
+        }
+        let detail = format!(
+            "the axis must have at least {k} positions: axis {axis} of {} has {len}",
+            self.shape()
+        );
+        Err(Error::shape(op, detail))
+    }
+}
+
+fn squeezed(
+    values: Tensor,
+    at: Tensor,
+    axis: isize,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor), Error> {
+    if keepdim {
+        return Ok((values, at));
+    }
+    Ok((values.squeeze_axis(axis)?, at.squeeze_axis(axis)?))
+}
