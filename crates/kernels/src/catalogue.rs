@@ -13,8 +13,8 @@ use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
 use crate::{
-    arg_reduce, attention, conv, fused, index, matmul, norm, pad, pool, reduce, rope, scan, softmax,
-    arg_reduce, conv, fused, index, matmul, pad, pool, random, reduce, scan, softmax, sort,
+    arg_reduce, attention, conv, fused, index, matmul, norm, pad, pool, random, reduce, rope, scan,
+    softmax, sort,
 };
 
 /// One kernel as a device would compile it.

@@ -43,6 +43,6 @@ pub use gemm::GemmOptions;
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;
 pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
-pub use rope::{RopeForm, RopeTable};
 pub use random::Generator;
+pub use rope::{RopeForm, RopeTable};
 pub use select::Unique;
