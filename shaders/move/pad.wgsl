@@ -26,7 +26,8 @@ const REPLICATE: u32 = 3u;
 @group(0) @binding(2) var<storage, read_write> out: array<out_words>;
 
 fn modulo(x: i32, n: i32) -> i32 {
-    let rest = x % n;
+    // Not `%`: GLSL leaves it undefined for negative operands.
+    let rest = x - x / n * n;
     return select(rest, rest + n, rest < 0);
 }
 

@@ -3,7 +3,10 @@
 use std::process::Command;
 
 use ziggurat_device::ziggurat_software::Profile;
-use ziggurat_device::{Caps, Device, DeviceOptions, env};
+use ziggurat_device::{Caps, Device, DeviceOptions, block_on, env};
+use ziggurat_kernels::Executor;
+use ziggurat_kernels::memory::{Memory, MemoryOptions};
+use ziggurat_kernels::pipeline::Pipelines;
 
 use crate::failure::Outcome;
 use crate::{process, setup, workspace};
@@ -33,7 +36,12 @@ pub(crate) fn run() -> Outcome<String> {
     );
     let wish = setup::wish()?;
     println!("wanted   {wish:?}");
-    for name in ["ZIGGURAT_ADAPTER", "ZIGGURAT_BACKEND", "ZIGGURAT_CACHE_DIR"] {
+    for name in [
+        "ZIGGURAT_ADAPTER",
+        "ZIGGURAT_BACKEND",
+        "ZIGGURAT_LIMITS",
+        "ZIGGURAT_CACHE_DIR",
+    ] {
         println!(
             "         {name} = {}",
             std::env::var(name).unwrap_or_else(|_| "not set".into())
@@ -55,6 +63,7 @@ pub(crate) fn run() -> Outcome<String> {
         Ok(device) => {
             println!("opened   {}", setup::describe(device.adapter()));
             capabilities(device.caps());
+            numerics(&device);
             let cache = env::cache_dir(device.options());
             println!(
                 "cache    {}",
@@ -66,6 +75,20 @@ pub(crate) fn run() -> Outcome<String> {
             println!("opened   failed: {error}");
             Ok(format!("{} adapter(s), none opens", adapters.len()))
         }
+    }
+}
+
+/// What the adapter makes of plain WGSL; ops keep the contract either way.
+fn numerics(device: &Device) {
+    let memory = Memory::new(device, MemoryOptions::default());
+    let executor = Executor::new(&Pipelines::new(&memory));
+    match block_on(executor.numerics()) {
+        Ok(answers) => {
+            for (i, line) in answers.to_string().lines().enumerate() {
+                println!("{:9}{line}", if i == 0 { "numerics" } else { "" });
+            }
+        }
+        Err(error) => println!("numerics failed: {error}"),
     }
 }
 

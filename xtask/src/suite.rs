@@ -26,6 +26,9 @@ pub(crate) struct Choice {
     /// All but these stages
     #[arg(long, value_delimiter = ',')]
     skip: Vec<Stage>,
+    /// Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
+    #[arg(long)]
+    gl: bool,
     /// Also compile for the web (fetches a toolchain the first time)
     #[arg(long)]
     wasm: bool,
@@ -38,6 +41,8 @@ enum Stage {
     Check,
     Clippy,
     Tests,
+    Limits,
+    Gl,
     Doctests,
     Docs,
     Examples,
@@ -49,6 +54,7 @@ impl Choice {
         let all = Stage::value_variants().iter().copied();
         all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
             .filter(|stage| !self.skip.contains(stage))
+            .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
     }
@@ -69,6 +75,8 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Check => check::all(),
             Stage::Clippy => clippy(),
             Stage::Tests => tests(tally),
+            Stage::Limits => smoke(tally, ("ZIGGURAT_LIMITS", "default")),
+            Stage::Gl => smoke(tally, ("ZIGGURAT_BACKEND", "gl")),
             Stage::Doctests => doctests(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
@@ -129,6 +137,21 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
     let outcome = process::stream_lines(&mut command, |line| count(line, tally));
     outcome?;
     note(tally, if nextest { "nextest" } else { "cargo test" })
+}
+
+/// Tests that together reach every family of ops, in a few minutes.
+const SMOKE: [&str; 4] = ["edges", "edges_binary", "conformance", "losses"];
+
+/// The smoke tests on another kind of device.
+fn smoke(tally: &mut Tally, (name, value): (&str, &str)) -> Outcome<String> {
+    let mut words = vec!["test", "-p", "ziggurat-kernels", "-p", "ziggurat-tensor"];
+    for test in SMOKE {
+        words.extend(["--test", test]);
+    }
+    words.push("--no-fail-fast");
+    let mut command = cargo(&words);
+    process::stream_lines(command.env(name, value), |line| count(line, tally))?;
+    note(tally, &format!("{name}={value}"))
 }
 
 fn doctests(tally: &mut Tally) -> Outcome<String> {
@@ -249,6 +272,7 @@ mod tests {
         let some = Choice {
             only: vec![Stage::Check, Stage::Tests],
             skip: vec![Stage::Tests],
+            gl: false,
             wasm: true,
         };
         assert_eq!(some.stages(), [Stage::Check]);

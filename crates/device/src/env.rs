@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
+//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
@@ -28,6 +29,25 @@ const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 /// [`DeviceError::UnknownBackend`] for a backend name that is not known.
 pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
     apply_from(wish, |name| std::env::var(name).ok())
+}
+
+/// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` is
+/// `default`. Other values count as unset.
+pub(crate) fn restrict(options: &mut DeviceOptions) {
+    let value = std::env::var("ZIGGURAT_LIMITS").unwrap_or_default();
+    restrict_to(options, &value);
+}
+
+fn restrict_to(options: &mut DeviceOptions, value: &str) {
+    if !value.trim().eq_ignore_ascii_case("default") {
+        return;
+    }
+    options.default_limits = true;
+    options.f16 = false;
+    options.subgroups = false;
+    options.immediates = false;
+    options.cooperative_matrix = false;
+    options.timestamps = false;
 }
 
 /// Whether `ZIGGURAT_DEBUG_PRINT` is 1.
@@ -150,6 +170,25 @@ mod tests {
 
     fn dir(options: &DeviceOptions, os: &str, pairs: &[(&str, &str)]) -> Option<PathBuf> {
         cache_dir_from(options, os, |name| find(pairs, name).map(OsString::from))
+    }
+
+    #[test]
+    fn limits_are_restricted_by_one_word_only() {
+        let restricted = |value| {
+            let mut options = DeviceOptions::default();
+            restrict_to(&mut options, value);
+            let features = [
+                options.f16,
+                options.subgroups,
+                options.immediates,
+                options.cooperative_matrix,
+                options.timestamps,
+            ];
+            (options.default_limits, features)
+        };
+        assert_eq!(restricted(" Default "), (true, [false; 5]));
+        assert_eq!(restricted(""), (false, [true; 5]));
+        assert_eq!(restricted("none"), (false, [true; 5]));
     }
 
     #[test]

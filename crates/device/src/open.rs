@@ -19,6 +19,7 @@ impl Device {
     /// [`DeviceError::UnknownProfile`], or [`DeviceError::UnknownBackend`] from the environment.
     pub async fn open(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
+        env::restrict(&mut options);
         if let Some(wish) = &options.adapter.software {
             let adapter = software::adapter(wish)?;
             return request(AdapterSummary::new(0, &adapter), &adapter, options).await;

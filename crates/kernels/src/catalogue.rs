@@ -13,8 +13,8 @@ use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
 use crate::{
-    arg_reduce, attention, conv, fused, index, matmul, norm, pad, pool, random, reduce, rope, scan,
-    softmax, sort,
+    arg_reduce, attention, conv, fused, index, matmul, norm, numerics, pad, pool, random, reduce,
+    rope, scan, softmax, sort,
 };
 
 /// One kernel as a device would compile it.
@@ -82,6 +82,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(cast::variants());
     all.extend(copy::variants());
     all.extend(generate::variants());
+    all.extend(numerics::variants());
     all.extend(reduce::variants());
     all.extend(arg_reduce::variants());
     all.extend(softmax::variants());

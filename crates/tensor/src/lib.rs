@@ -59,7 +59,7 @@ pub use ops::DepthOrder;
 pub use ops::{
     Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,
 };
-pub use ops::{Closeness, GateHalf};
+pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,

@@ -16,6 +16,7 @@ mod elementwise;
 mod gemm;
 mod in_place;
 mod index;
+mod loss;
 mod matmul;
 mod movement;
 mod norm;
@@ -40,6 +41,7 @@ pub use conv::{
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
 pub use gemm::GemmOptions;
+pub use loss::{CrossEntropyOptions, Reduction};
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;
 pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};

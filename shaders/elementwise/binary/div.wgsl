@@ -1,4 +1,4 @@
-// x / y; integers truncate, x / 0 is x.
+// x / y
 
 fn apply(x: elem, y: elem) -> elem {
     return x / y;

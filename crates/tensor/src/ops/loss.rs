@@ -1,0 +1,342 @@
+//! Losses: composed of elementwise ops, which fuse, and sums.
+//!
+//! All are computed in f32 and rounded once. Input and target must have one shape: broadcasting a loss is nearly always a
+//! mistake.
+
+use ziggurat_core::DType;
+use ziggurat_kernels::Unary;
+
+use crate::{Error, Tensor};
+
+/// What becomes of the losses of the elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// They stay.
+    None,
+    /// Their mean, over what is not ignored; NaN of nothing.
+    #[default]
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+/// Options of [`Tensor::cross_entropy`] and [`Tensor::nll_loss`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrossEntropyOptions {
+    /// What becomes of the losses of the elements; by default their mean.
+    pub reduction: Reduction,
+    /// A class index whose elements do not count; by default -100. Of no meaning for probabilities.
+    pub ignore_index: i32,
+    /// How much of the target is spread over all classes, from 0 to 1; by default 0. Not for [`Tensor::nll_loss`].
+    pub label_smoothing: f64,
+}
+
+impl Default for CrossEntropyOptions {
+    fn default() -> Self {
+        Self {
+            reduction: Reduction::Mean,
+            ignore_index: -100,
+            label_smoothing: 0.0,
+        }
+    }
+}
+
+/// What is left of the losses, in the input's dtype.
+fn reduced(
+    op: &'static str,
+    losses: &Tensor,
+    reduction: Reduction,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    let result = match reduction {
+        Reduction::None => losses.clone(),
+        Reduction::Mean => losses.mean_all()?,
+        Reduction::Sum => losses.sum_all()?,
+    };
+    result.converted(op, dtype)
+}
+
+impl Tensor {
+    /// Input and target in f32, and the dtype of the result.
+    fn loss_operands(&self, op: &'static str, target: &Self) -> Result<(Self, Self, DType), Error> {
+        self.same_device(op, target)?;
+        if self.shape() != target.shape() {
+            let rule = "input and target must have one shape";
+            let given = format!("they are {:?} and {:?}", self.dims(), target.dims());
+            return Err(Error::shape(op, format!("{rule}: {given}")));
+        }
+        let dtype = self.as_float(op)?.dtype();
+        let of = |tensor: &Self| tensor.converted(op, DType::F32);
+        Ok((of(self)?, of(target)?, dtype))
+    }
+
+    /// The squared difference, `(x - target)²`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Reduction, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let target = Tensor::from_slice(&device, &[1.0f32, 4.0], [2])?;
+    /// assert_eq!(x.mse_loss(&target, Reduction::Mean)?.item_blocking::<f32>()?, 2.0);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the shapes differ or the tensors are on different devices.
+    pub fn mse_loss(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
+        const OP: &str = "mse_loss";
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        reduced(OP, &x.sub(&target)?.square()?, reduction, dtype)
+    }
+
+    /// The absolute difference, `|x - target|`.
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`].
+    pub fn l1_loss(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
+        const OP: &str = "l1_loss";
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        reduced(OP, &x.sub(&target)?.abs()?, reduction, dtype)
+    }
+
+    /// With `d = |x - target|`: `d² / (2 beta)` below `beta`, `d - beta / 2` from there on. PyTorch's default is 1; with 0 it
+    /// is [`Tensor::l1_loss`].
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`], and if `beta` is negative or NaN.
+    pub fn smooth_l1_loss(
+        &self,
+        target: &Self,
+        beta: f64,
+        reduction: Reduction,
+    ) -> Result<Self, Error> {
+        const OP: &str = "smooth_l1_loss";
+        if beta.is_nan() || beta < 0.0 {
+            let rule = format!("beta must be at least 0: it is {beta}");
+            return Err(Error::argument(OP, rule));
+        }
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        let distance = x.sub(&target)?.abs()?;
+        let losses = if beta == 0.0 {
+            distance
+        } else {
+            let near = distance.square()?.mul(0.5 / beta)?;
+            let far = distance.sub(0.5 * beta)?;
+            distance.lt(beta)?.where_(near, far)?
+        };
+        reduced(OP, &losses, reduction, dtype)
+    }
+
+    /// With `d = |x - target|`: `d² / 2` below `delta`, `delta · (d - delta / 2)` from there on. PyTorch's default is 1.
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`], and if `delta` is not above 0.
+    pub fn huber_loss(
+        &self,
+        target: &Self,
+        delta: f64,
+        reduction: Reduction,
+    ) -> Result<Self, Error> {
+        const OP: &str = "huber_loss";
+        if delta.is_nan() || delta <= 0.0 {
+            let rule = format!("delta must be above 0: it is {delta}");
+            return Err(Error::argument(OP, rule));
+        }
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        let distance = x.sub(&target)?.abs()?;
+        let near = distance.square()?.mul(0.5)?;
+        let far = distance.sub(0.5 * delta)?.mul(delta)?;
+        let losses = distance.lt(delta)?.where_(near, far)?;
+        reduced(OP, &losses, reduction, dtype)
+    }
+
+    /// The binary cross entropy of probabilities: `-(t · ln x + (1 - t) · ln(1 - x))`, the logarithms cut off at -100 as in
+    /// PyTorch. A value outside [0, 1] gives NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`].
+    pub fn binary_cross_entropy(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
+        const OP: &str = "binary_cross_entropy";
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        let yes = x.log()?.maximum(-100.0)?.mul(&target)?;
+        let rest = target.neg()?.add(1.0)?;
+        let no = x.neg()?.log1p()?.maximum(-100.0)?.mul(rest)?;
+        reduced(OP, &yes.add(no)?.neg()?, reduction, dtype)
+    }
+
+    /// [`Tensor::binary_cross_entropy`] of `sigmoid(x)`, without overflow and with all digits.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Reduction, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::from_slice(&device, &[0.0f32, 1000.0], [2])?;
+    /// let target = Tensor::from_slice(&device, &[1.0f32, 0.0], [2])?;
+    /// let losses = x.binary_cross_entropy_with_logits(&target, Reduction::None)?;
+    /// assert_eq!(losses.to_vec_blocking::<f32>()?, [0.6931472, 1000.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`].
+    pub fn binary_cross_entropy_with_logits(
+        &self,
+        target: &Self,
+        reduction: Reduction,
+    ) -> Result<Self, Error> {
+        const OP: &str = "binary_cross_entropy_with_logits";
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        // (1 - t) x + ln(1 + e^-x)
+        let tail = x.neg()?.unary(OP, Unary::Softplus)?;
+        let losses = target.neg()?.add(1.0)?.mul(&x)?.add(tail)?;
+        reduced(OP, &losses, reduction, dtype)
+    }
+
+    /// The Kullback-Leibler divergence of log-probabilities `self` from the probabilities `target`:
+    /// `t · (ln t - x)`, 0 where `t` is 0. With `log_target` the target holds log-probabilities too. PyTorch's `batchmean`
+    /// is the sum divided by the batch size.
+    ///
+    /// # Errors
+    /// As [`Tensor::mse_loss`].
+    pub fn kl_div(
+        &self,
+        target: &Self,
+        log_target: bool,
+        reduction: Reduction,
+    ) -> Result<Self, Error> {
+        const OP: &str = "kl_div";
+        let (x, target, dtype) = self.loss_operands(OP, target)?;
+        let losses = if log_target {
+            target.exp()?.mul(target.sub(&x)?)?
+        } else {
+            let losses = target.mul(target.log()?.sub(&x)?)?;
+            target.eq(0.0)?.where_(0.0, losses)?
+        };
+        reduced(OP, &losses, reduction, dtype)
+    }
+
+    /// The cross entropy of logits `self`, whose classes lie along axis 1 (axis 0 for rank 1), and a target: class indices,
+    /// integers of the shape without that axis; or probabilities, floats of the shape of `self`.
+    ///
+    /// An index that is neither a class nor ignored gives NaN.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, CrossEntropyOptions, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let logits = Tensor::from_slice(&device, &[0.0f32, 0.0, 1000.0, 0.0], [2, 2])?;
+    /// let classes = Tensor::from_slice(&device, &[1i32, 0], [2])?;
+    /// let loss = logits.cross_entropy(&classes, &CrossEntropyOptions::default())?;
+    /// assert_eq!(loss.item_blocking::<f32>()?, 0.5 * 0.6931472);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the target's shape or dtype is none of these, `label_smoothing` is not from 0 to 1, there are no classes, or the
+    /// tensors are on different devices.
+    pub fn cross_entropy(
+        &self,
+        target: &Self,
+        options: &CrossEntropyOptions,
+    ) -> Result<Self, Error> {
+        const OP: &str = "cross_entropy";
+        let smoothing = options.label_smoothing;
+        if !(0.0..=1.0).contains(&smoothing) {
+            let rule = format!("label_smoothing must be from 0 to 1: it is {smoothing}");
+            return Err(Error::argument(OP, rule));
+        }
+        let axis = isize::from(self.rank() != 1);
+        let (_, classes) = self.axis_and_extent(OP, axis)?;
+        let x = self.as_float(OP)?;
+        let dtype = x.dtype();
+        let x = x.converted(OP, DType::F32)?;
+        let shifted = x.sub(x.amax([axis], true)?)?;
+        let log_sum = shifted.exp()?.sum([axis], true)?.log()?;
+        let logs = shifted.sub(&log_sum)?;
+        if !target.dtype().is_float() {
+            return logs.picked(OP, target, axis, options, dtype);
+        }
+        let (logs, target, _) = logs.loss_operands(OP, target)?;
+        let spread = smoothing / classes as f64;
+        let target = if smoothing == 0.0 {
+            target
+        } else {
+            target.mul(1.0 - smoothing)?.add(spread)?
+        };
+        // A class without probability does not count, however unlikely the logits make it.
+        let each = target.eq(0.0)?.where_(0.0, target.mul(&logs)?)?;
+        let losses = each.sum([axis], false)?.neg()?;
+        reduced(OP, &losses, options.reduction, dtype)
+    }
+
+    /// The negative log-likelihood: minus the log-probability, along axis 1 (axis 0 for rank 1), that the class index of
+    /// `target` names. [`Tensor::cross_entropy`] is this after a log-softmax.
+    ///
+    /// # Errors
+    /// As [`Tensor::cross_entropy`]; and if `label_smoothing` is not 0 or the target is not of integers.
+    pub fn nll_loss(&self, target: &Self, options: &CrossEntropyOptions) -> Result<Self, Error> {
+        const OP: &str = "nll_loss";
+        if options.label_smoothing != 0.0 {
+            let given = options.label_smoothing;
+            let rule = format!("label_smoothing must be 0: it is {given}");
+            return Err(Error::argument(OP, rule));
+        }
+        let x = self.as_float(OP)?;
+        let (axis, dtype) = (isize::from(self.rank() != 1), x.dtype());
+        x.converted(OP, DType::F32)?
+            .picked(OP, target, axis, options, dtype)
+    }
+
+    /// The loss of log-probabilities, the classes along `axis`, and class indices.
+    fn picked(
+        &self,
+        op: &'static str,
+        target: &Self,
+        axis: isize,
+        options: &CrossEntropyOptions,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        self.same_device(op, target)?;
+        if !target.dtype().is_int() {
+            let rule = format!(
+                "class indices must be integers: they are {}",
+                target.dtype()
+            );
+            return Err(Error::dtype(op, rule));
+        }
+        let (position, classes) = self.axis_and_extent(op, axis)?;
+        let mut expected = self.dims().to_vec();
+        expected.remove(position);
+        if target.dims() != expected {
+            let rule = "class indices must have the input's shape without its class axis";
+            let given = format!(
+                "the input is {:?}, they are {:?}",
+                self.dims(),
+                target.dims()
+            );
+            return Err(Error::shape(op, format!("{rule}: {given}")));
+        }
+        let count = i32::try_from(classes)
+            .map_err(|_| Error::shape(op, format!("there are too many classes: {classes}")))?;
+        let target = target.converted(op, DType::I32)?;
+        let mut dims = vec![1; self.rank()];
+        if let Some(dim) = dims.get_mut(position) {
+            *dim = classes;
+        }
+        let all = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
+        let chosen = all.eq(&target.unsqueeze(axis)?)?;
+        // Not a product: 0 · -inf is NaN.
+        let mut losses = chosen.where_(self, 0.0)?.sum([axis], false)?.neg()?;
+        if options.label_smoothing != 0.0 {
+            let smoothing = options.label_smoothing;
+            let mean = self.mean([axis], false)?;
+            losses = losses.mul(1.0 - smoothing)?.sub(mean.mul(smoothing)?)?;
+        }
+        let known = target.ge(0)?.logical_and(&target.lt(count)?)?;
+        let counted = target.ne(options.ignore_index)?;
+        let losses = counted.where_(known.where_(&losses, f64::NAN)?, 0.0)?;
+        if options.reduction != Reduction::Mean {
+            return reduced(op, &losses, options.reduction, dtype);
+        }
+        let number = counted.converted(op, DType::F32)?.sum_all()?;
+        losses.sum_all()?.div(number)?.converted(op, dtype)
+    }
+}

@@ -1,0 +1,465 @@
+//! Random calls: elementwise ops against the f64 references, and every family of the public interface with good and bad
+//! arguments, which must give a value or a typed error and never panic.
+//!
+//! Each test runs for a third of a minute, or for `ZIGGURAT_FUZZ_SECONDS`.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use ziggurat_kernels::core::{decode, encode};
+use ziggurat_kernels::reference::{binary, compare, predicate, round_to, unary};
+use ziggurat_kernels::{
+    Binary, Compare, Executor, Layout, Predicate, Shape, Tolerance, Unary, View,
+};
+use ziggurat_tensor::{
+    Closeness, CrossEntropyOptions, DType, Device, Error, GateHalf, Reduction, Tensor,
+};
+
+/// Nothing but the rounding to the dtype.
+const EXACT: Tolerance = Tolerance {
+    ulps: 0.0,
+    ulps_per_input: 0.0,
+    absolute: 0.0,
+};
+
+fn seconds() -> Duration {
+    let given = std::env::var("ZIGGURAT_FUZZ_SECONDS").ok();
+    Duration::from_secs(given.and_then(|text| text.parse().ok()).unwrap_or(20))
+}
+
+/// Runs new cases until the time is over; a failure is shrunk and printed.
+fn fuzz<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let start = Instant::now();
+    let mut cases = 0;
+    let config = Config {
+        cases: 16,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new(config);
+    while start.elapsed() < seconds() {
+        runner
+            .run(strategy, &test)
+            .unwrap_or_else(|error| panic!("{error}"));
+        cases += 16;
+    }
+    assert!(cases > 0);
+    eprintln!("{cases} cases");
+}
+
+/// A small deterministic generator (SplitMix64), giving numbers in [0, 1).
+struct Unit(u64);
+
+impl Unit {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A value of a dtype: floats from a range, at times special ones, integers small or any.
+    fn value(&mut self, dtype: DType, low: f64, high: f64) -> f64 {
+        const SPECIAL: [f64; 5] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0];
+        let (choice, unit) = (self.next(), self.next());
+        let raw = match dtype {
+            _ if !dtype.is_float() && choice < 0.5 => (unit * 20.0).floor() - 10.0,
+            DType::I32 => (unit * 4_294_967_296.0).floor() - 2_147_483_648.0,
+            DType::U32 => (unit * 4_294_967_296.0).floor(),
+            DType::U8 | DType::I8 | DType::Bool => (unit * 256.0).floor() - 128.0,
+            _ if choice < 0.15 => SPECIAL[(unit * 5.0) as usize],
+            _ => low + unit * (high - low),
+        };
+        round_to(dtype, raw)
+    }
+}
+
+fn any_dtype() -> impl Strategy<Value = DType> {
+    prop::sample::select(DType::ALL.to_vec())
+}
+
+/// Extents, small and often 0 or 1.
+fn any_dims(rank: usize) -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(
+        prop::sample::select(vec![0usize, 1, 1, 2, 3, 4, 5, 7]),
+        0..=rank,
+    )
+}
+
+/// A way to look at a tensor: which kind, which axis, from where.
+fn any_steps() -> impl Strategy<Value = Vec<(u8, isize, usize)>> {
+    prop::collection::vec((0u8..5, -3isize..3, 0usize..3), 0..3)
+}
+
+/// The layout after these steps, as far as each is possible.
+fn walked(mut layout: Layout, steps: &[(u8, isize, usize)]) -> Layout {
+    for &(kind, axis, at) in steps {
+        let next = match kind {
+            0 => layout.transpose(axis, 0),
+            1 => layout.flip(&[axis]),
+            2 => layout.slice(axis, at.cast_signed(), None, 2),
+            3 => layout.unsqueeze(axis),
+            _ => layout.narrow(axis, at, 1),
+        };
+        layout = next.unwrap_or(layout);
+    }
+    layout
+}
+
+/// A view of random values and what it shows, row-major.
+fn operand(
+    exec: &Executor,
+    dtype: DType,
+    layout: Layout,
+    mut value: impl FnMut() -> f64,
+) -> (View, Vec<f64>) {
+    let len = layout.span().map_or(0, |(_, high)| high + 1);
+    let stored: Vec<f64> = (0..len).map(|_| value()).collect();
+    let bytes = encode(dtype, &stored);
+    let held = decode(dtype, &bytes);
+    let dense = exec
+        .upload_bytes(dtype, &bytes, &Shape::new([len]).unwrap())
+        .unwrap();
+    let shown = layout.offsets().map(|at| held[at]).collect();
+    (dense.with_layout(layout).unwrap(), shown)
+}
+
+/// Whether an element is what the reference says, within its op's tolerance.
+fn meets(got: f64, exact: f64, dtype: DType, tolerance: Tolerance, input: f64) -> bool {
+    let rounded = round_to(dtype, exact);
+    if got == rounded || (got.is_nan() && rounded.is_nan()) {
+        return true;
+    }
+    // An adapter may flush subnormals.
+    let flushed = got == 0.0 && exact.abs() < f64::from(f32::MIN_POSITIVE);
+    let near = (got - exact).abs() <= tolerance.allowed(dtype, exact, input);
+    flushed || (got.is_finite() && rounded.is_finite() && near)
+}
+
+#[test]
+fn the_comparison_with_the_reference_catches_what_it_should() {
+    let meets = |got, exact| meets(got, exact, DType::F32, EXACT, 1.0);
+    assert!(meets(1.0, 1.0) && meets(f64::NAN, f64::NAN) && meets(0.0, 1e-40));
+    assert!(!meets(1.000_001, 1.0) && !meets(f64::NAN, 1.0) && !meets(1.0, f64::NAN));
+    assert!(
+        !meets(f64::INFINITY, 1.0)
+            && !meets(f64::NEG_INFINITY, f64::INFINITY)
+            && !meets(0.0, 1e-30)
+    );
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Unary(Unary),
+    Binary(Binary),
+    Compare(Compare),
+    Predicate(Predicate),
+}
+
+fn any_op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        3 => prop::sample::select(Unary::ALL.to_vec()).prop_map(Op::Unary),
+        3 => prop::sample::select(Binary::ALL.to_vec()).prop_map(Op::Binary),
+        1 => prop::sample::select(Compare::ALL.to_vec()).prop_map(Op::Compare),
+        1 => prop::sample::select(Predicate::ALL.to_vec()).prop_map(Op::Predicate),
+    ]
+}
+
+#[test]
+fn elementwise_ops_meet_the_reference_over_any_views() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let exec = device.executor();
+    let strategy = (
+        any_op(),
+        any_dtype(),
+        any_dims(4),
+        any_steps(),
+        any::<u64>(),
+    );
+    fuzz(&strategy, |(op, dtype, dims, steps, seed)| {
+        let mut unit = Unit(seed);
+        let layout = walked(Layout::contiguous(Shape::new(dims).unwrap()), &steps);
+        let (dtypes, samples, tolerance) = match op {
+            Op::Unary(op) => (
+                op.spec().dtypes,
+                Some(op.spec().samples),
+                op.spec().tolerance,
+            ),
+            Op::Binary(op) => (
+                op.spec().dtypes,
+                Some(op.spec().samples),
+                op.spec().tolerance,
+            ),
+            Op::Compare(op) => (op.spec().dtypes, None, EXACT),
+            Op::Predicate(op) => (op.spec().dtypes, None, EXACT),
+        };
+        let (low, high) = samples.map_or((-4.0, 4.0), |range| (range.low, range.high));
+        let (a, x) = operand(exec, dtype, layout, || unit.value(dtype, low, high));
+        let powers = matches!(op, Op::Binary(Binary::Pow));
+        let (low, high) = if powers { (-4.0, 4.0) } else { (low, high) };
+        let plain = Layout::contiguous(*layout.shape());
+        let (b, y) = operand(exec, dtype, plain, || unit.value(dtype, low, high));
+        let to = if matches!(op, Op::Compare(_) | Op::Predicate(_)) {
+            DType::Bool
+        } else {
+            dtype
+        };
+        let out = exec.alloc(layout.shape(), to).unwrap();
+        let recorded = match op {
+            Op::Unary(op) => exec.unary(op, &a, &out),
+            Op::Binary(op) => exec.binary(op, &a, &b, &out),
+            Op::Compare(op) => exec.compare(op, &a, &b, &out),
+            Op::Predicate(op) => exec.predicate(op, &a, &out),
+        };
+        prop_assert_eq!(
+            recorded.is_ok(),
+            dtypes.contains(&dtype),
+            "{:?} of {}",
+            op,
+            dtype
+        );
+        if recorded.is_err() {
+            return Ok(());
+        }
+        let got = decode(to, &exec.download(&out).unwrap().wait().unwrap());
+        for ((&got, &x), &y) in got.iter().zip(&x).zip(&y) {
+            let (exact, input) = match op {
+                Op::Unary(op) => (unary(op, dtype, x), x),
+                Op::Binary(op) => (binary(op, dtype, x, y), y),
+                Op::Compare(op) => (f64::from(u8::from(compare(op, x, y))), x),
+                Op::Predicate(op) => (f64::from(u8::from(predicate(op, x))), x),
+            };
+            prop_assert!(
+                meets(got, exact, to, tolerance, input),
+                "{:?} of {}: {} and {} give {}, should be {}",
+                op,
+                dtype,
+                x,
+                y,
+                got,
+                exact
+            );
+        }
+        Ok(())
+    });
+}
+
+/// Arguments of a call, sensible or not.
+#[derive(Clone, Debug)]
+struct Args {
+    axis: isize,
+    other: isize,
+    count: usize,
+    number: f64,
+    flag: bool,
+    dtype: DType,
+}
+
+type Call = fn(&Tensor, &Tensor, &Args) -> Result<Tensor, Error>;
+
+/// Calls by name. `a` and `b` are tensors of any dtype and shape.
+macro_rules! calls {
+    ($($name:literal: |$a:ident, $b:ident, $args:ident| $body:expr;)*) => {
+        const CALLS: &[(&str, Call)] = &[$(($name, |$a, $b, $args| { let _ = ($b, $args); $body }),)*];
+    };
+}
+
+calls! {
+    "add": |a, b, _p| a.add(b);
+    "sub": |a, b, _p| a.sub(b);
+    "mul": |a, b, _p| a.mul(b);
+    "div": |a, b, _p| a.div(b);
+    "div_trunc": |a, b, _p| a.div_trunc(b);
+    "floor_divide": |a, b, _p| a.floor_divide(b);
+    "remainder": |a, b, _p| a.remainder(b);
+    "fmod": |a, b, _p| a.fmod(b);
+    "pow": |a, b, _p| a.pow(b);
+    "rpow": |a, _b, p| a.rpow(p.number);
+    "add a number": |a, _b, p| a.add(p.number);
+    "atan2": |a, b, _p| a.atan2(b);
+    "hypot": |a, b, _p| a.hypot(b);
+    "fmax": |a, b, _p| a.fmax(b);
+    "minimum": |a, b, _p| a.minimum(b);
+    "clamp": |a, b, p| a.clamp(p.number, b);
+    "lerp": |a, b, p| a.lerp(b, p.number);
+    "addcmul": |a, b, p| a.addcmul(b, a, p.number);
+    "addcdiv": |a, b, p| a.addcdiv(a, b, p.number);
+    "eq": |a, b, _p| a.eq(b);
+    "lt": |a, b, _p| a.lt(b);
+    "where": |a, b, p| a.where_(b, p.number);
+    "masked_fill": |a, b, p| a.masked_fill(b, p.number);
+    "isclose": |a, b, p| a.isclose(b, &Closeness { rtol: p.number, atol: 0.0, equal_nan: p.flag });
+    "nan_to_num": |a, _b, p| a.nan_to_num_with(p.number, None, Some(p.number));
+    "bitwise_xor": |a, b, _p| a.bitwise_xor(b);
+    "logical_or": |a, b, _p| a.logical_or(b);
+    "shift_left": |a, b, _p| a.shift_left(b);
+    "to_dtype": |a, _b, p| a.to_dtype(p.dtype);
+    "bitcast": |a, _b, p| a.bitcast(p.dtype);
+    "exp": |a, _b, _p| a.exp();
+    "abs": |a, _b, _p| a.abs();
+    "floor": |a, _b, _p| a.floor();
+    "is_nan": |a, _b, _p| a.is_nan();
+    "relu6": |a, _b, _p| a.relu6();
+    "mish": |a, _b, _p| a.mish();
+    "elu": |a, _b, p| a.elu(p.number);
+    "celu": |a, _b, p| a.celu(p.number);
+    "prelu": |a, b, _p| a.prelu(b);
+    "softplus": |a, _b, p| a.softplus(p.number, 20.0);
+    "hard_tanh": |a, _b, p| a.hard_tanh(p.number, 1.0);
+    "shrink": |a, _b, p| a.shrink(p.number, 0.5);
+    "hardmax": |a, _b, p| a.hardmax(p.axis);
+    "glu": |a, _b, p| a.glu(p.axis);
+    "swiglu": |a, _b, p| a.swiglu(p.axis, GateHalf::First);
+    "softmax": |a, _b, p| a.softmax(p.axis);
+    "sum": |a, _b, p| a.sum([p.axis], p.flag);
+    "sum of two": |a, _b, p| a.sum([p.axis, p.other], p.flag);
+    "mean": |a, _b, p| a.mean([p.axis], p.flag);
+    "prod": |a, _b, p| a.prod([p.axis], p.flag);
+    "max": |a, _b, p| a.max([p.axis], p.flag);
+    "amin": |a, _b, p| a.amin([p.axis], p.flag);
+    "any": |a, _b, p| a.any([p.axis], p.flag);
+    "argmax": |a, _b, p| a.argmax(p.axis, p.flag);
+    "logsumexp": |a, _b, p| a.logsumexp([p.axis], p.flag);
+    "mse_loss": |a, b, _p| a.mse_loss(b, Reduction::Mean);
+    "kl_div": |a, b, p| a.kl_div(b, p.flag, Reduction::None);
+    "cross_entropy": |a, b, p| a.cross_entropy(b, &CrossEntropyOptions { label_smoothing: p.number, ..CrossEntropyOptions::default() });
+    "matmul": |a, b, _p| a.matmul(b);
+    "outer": |a, b, _p| a.outer(b);
+    "einsum": |a, b, _p| Tensor::einsum("ij,jk->ik", &[a, b]);
+    "transpose": |a, _b, p| a.transpose(p.axis, p.other);
+    "permute": |a, _b, p| a.permute([p.axis, p.other]);
+    "flip": |a, _b, p| a.flip([p.axis, p.other]);
+    "narrow": |a, _b, p| a.narrow(p.axis, p.count, p.count);
+    "slice_step": |a, _b, p| a.slice_step(p.axis, .., p.other);
+    "select": |a, _b, p| a.select(p.axis, p.other);
+    "squeeze_axis": |a, _b, p| a.squeeze_axis(p.axis);
+    "unsqueeze": |a, _b, p| a.unsqueeze(p.axis);
+    "flatten": |a, _b, p| a.flatten(p.axis, p.other);
+    "reshape": |a, _b, p| a.reshape([p.axis, p.other]);
+    "expand": |a, _b, p| a.expand([p.other, p.axis, 3]);
+    "broadcast_to": |a, b, _p| a.broadcast_to(b.dims());
+    "contiguous": |a, _b, _p| a.t()?.contiguous();
+    "concat": |a, b, p| Tensor::concat(&[a, b, a], p.axis);
+    "stack": |a, b, p| Tensor::stack(&[a, b], p.axis);
+    "tile": |a, _b, p| a.tile([p.count, 2]);
+    "repeat_interleave": |a, _b, p| a.repeat_interleave(p.count, p.axis);
+    "roll_flat": |a, _b, p| a.roll_flat(p.other);
+    "huge reshape": |a, _b, p| a.reshape_to([usize::MAX, p.count]);
+    "huge full": |a, _b, p| Tensor::full(a.device(), [1 << 40, p.count, 1 << 40], 0, p.dtype);
+    "too many axes": |a, _b, p| Tensor::zeros(a.device(), vec![1; p.count * 9], p.dtype);
+    "arange": |a, _b, p| Tensor::arange(a.device(), 0.0, p.number, 0.25, p.dtype);
+    "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other as i64, p.dtype);
+    "add_": |a, b, _p| { let mut x = a.clone(); x.add_(b)?; Ok(x) };
+    "sqrt_": |a, _b, _p| { let mut x = a.clone(); x.sqrt_()?; Ok(x) };
+}
+
+fn any_args() -> impl Strategy<Value = Args> {
+    let number = prop::sample::select(vec![
+        0.0,
+        0.5,
+        1.0,
+        -2.0,
+        300.0,
+        1e30,
+        f64::NAN,
+        f64::INFINITY,
+    ]);
+    let axis = || -4isize..5;
+    (
+        axis(),
+        axis(),
+        0usize..4,
+        number,
+        any::<bool>(),
+        any_dtype(),
+    )
+        .prop_map(|(axis, other, count, number, flag, dtype)| Args {
+            axis,
+            other,
+            count,
+            number,
+            flag,
+            dtype,
+        })
+}
+
+fn random(device: &Device, dtype: DType, dims: &[usize], seed: u64) -> Tensor {
+    let mut unit = Unit(seed);
+    let len = dims.iter().product::<usize>();
+    let values: Vec<f64> = (0..len).map(|_| unit.value(dtype, -4.0, 4.0)).collect();
+    Tensor::from_bytes(device, &encode(dtype, &values), dims, dtype).unwrap()
+}
+
+/// A value that can be read, or an error that says what rule was broken.
+fn settled(name: &str, result: Result<Tensor, Error>) -> Result<(), TestCaseError> {
+    match result {
+        Ok(tensor) => {
+            let read = tensor
+                .to_dtype(DType::F32)
+                .and_then(|x| x.to_vec_blocking::<f32>());
+            match read {
+                Ok(values) => prop_assert_eq!(values.len(), tensor.len(), "{}", name),
+                Err(error) => return Err(TestCaseError::fail(format!("{name}: reading: {error}"))),
+            }
+        }
+        Err(error) => {
+            let typed =
+                error.is_shape() || error.is_dtype() || error.is_argument() || error.is_too_large();
+            prop_assert!(typed, "{}: {}", name, error);
+            prop_assert!(error.to_string().contains(": "), "{}: {}", name, error);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn any_call_gives_a_value_or_a_typed_error() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let operands = (
+        any_dtype(),
+        any_dims(4),
+        any_dtype(),
+        any_dims(3),
+        any::<bool>(),
+    );
+    let strategy = (
+        0..CALLS.len(),
+        operands,
+        any_steps(),
+        any_args(),
+        any::<u64>(),
+    );
+    fuzz(
+        &strategy,
+        |(call, (from, dims, other, more, alike), steps, args, seed)| {
+            let (name, call) = CALLS[call];
+            let mut a = random(&device, from, &dims, seed);
+            for &(kind, axis, at) in &steps {
+                let next = match kind {
+                    0 => a.transpose(axis, 0),
+                    1 => a.flip([axis]),
+                    2 => a.slice_step(axis, .., 2),
+                    3 => a.unsqueeze(axis),
+                    _ => a.narrow(axis, at, 1),
+                };
+                a = next.unwrap_or(a);
+            }
+            // Half of the second operands fit the first.
+            let b = if alike {
+                random(&device, from, a.dims(), seed ^ 1)
+            } else {
+                random(&device, other, &more, seed ^ 1)
+            };
+            settled(name, call(&a, &b, &args))
+        },
+    );
+}
