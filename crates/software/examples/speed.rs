@@ -246,6 +246,16 @@ fn first_result() {
     assert_eq!(sum.last(), Some(&510.0));
 }
 
+/// Seconds that all processors have spent on this process; 0 where the system does not say.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    // User and system time, in hundredths of a second.
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks = ticks.filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
 /// Milliseconds from the start of a process to its end, with a first result in between; the best of 30.
 fn start_time() -> f64 {
     let program = std::env::current_exe().unwrap();
@@ -277,12 +287,17 @@ fn main() {
             .as_ref()
             .map(|(vulkan, _)| vulkan.prepare(source, sizes, workgroups));
         let mut best = [f64::INFINITY; 2];
+        let mut used = [0.0; 2];
         // By turns, so that what else the machine does meets both.
         for _ in 0..=rounds {
+            let before = cpu_seconds();
             best[0] = best[0].min(ours.run());
+            let between = cpu_seconds();
             if let Some(theirs) = &theirs {
                 best[1] = best[1].min(theirs.run());
             }
+            used[0] += between - before;
+            used[1] += cpu_seconds() - between;
         }
         let result = software.read(&ours.output);
         let Some(theirs) = theirs else {
@@ -296,10 +311,15 @@ fn main() {
                 "{name}: element {i}: {a} and {b}"
             );
         }
-        let times = best[0] / best[1];
+        let mean = used.map(|seconds| seconds * 1e3 / f64::from(rounds + 1));
         println!(
-            "{name}: {:.2} ms, the other {:.2} ms ({times:.2} times)",
-            best[0], best[1]
+            "{name}: {:.2} ms, the other {:.2} ms ({:.2} times); of processor time {:.1} and {:.1} ms ({:.2} times)",
+            best[0],
+            best[1],
+            best[0] / best[1],
+            mean[0],
+            mean[1],
+            mean[0] / mean[1]
         );
     }
     println!("a process that adds 256 elements: {:.1} ms", start_time());

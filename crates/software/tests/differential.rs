@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "differential/gpu.rs"]
+#[allow(dead_code, reason = "another test opens devices in other ways")]
 mod gpu;
 #[path = "differential/program.rs"]
 mod program;

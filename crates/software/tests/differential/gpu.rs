@@ -50,15 +50,24 @@ impl Gpu {
 
     /// The software device, with the features and the subgroups of another.
     pub(crate) fn software(like: &Self) -> Self {
+        Self::own(like.device.features(), like.subgroup.clamp(4, 128))
+    }
+
+    /// The software device with these features.
+    pub(crate) fn with_features(features: wgpu::Features) -> Self {
+        Self::own(features, 32)
+    }
+
+    fn own(features: wgpu::Features, subgroup: u32) -> Self {
         let mut profile = Profile::webgpu_default();
-        profile.features = like.device.features();
-        profile.subgroup_size = like.subgroup.clamp(4, 128);
+        profile.features = features;
+        profile.subgroup_size = subgroup;
         let (_, device, queue) = open(profile).unwrap();
         Self {
             device,
             queue,
             name: "software".to_owned(),
-            subgroup: like.subgroup,
+            subgroup,
         }
     }
 
