@@ -167,6 +167,7 @@ fn choice(window: Window, range: Range, dtype: DType) -> KernelChoice {
         Window::Power => choice.parts(&[
             "functions/exp.wgsl",
             "functions/log.wgsl",
+            "functions/pow.wgsl",
             "elementwise/binary/pow.wgsl",
             "pool/power.wgsl",
         ]),

@@ -159,3 +159,30 @@ fn extremes_with_indices_of_pending_values() {
     assert_eq!(none.amin([0], true).unwrap().dims(), [1, 0]);
     assert!(a.max_with_indices(2, false).unwrap_err().is_shape());
 }
+
+#[test]
+fn reductions_of_pending_values_share_their_functions() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    // The expression and the reduction need the same helper functions: each must be in the kernel once.
+    let a = Tensor::from_slice(&device, &[1.0f32, 4.0, 9.0, 16.0], [4]).unwrap();
+    let close = |got: Tensor, wanted: f32| {
+        let got = floats(&got)[0];
+        assert!((got - wanted).abs() <= 1e-5 * wanted, "{got} {wanted}");
+    };
+    let roots = a.pow(0.5).unwrap();
+    close(roots.norm(3.0, [0], false).unwrap(), 100f32.cbrt());
+    let roots = a.sqrt().unwrap();
+    close(roots.norm(2, [0], false).unwrap(), 30f32.sqrt());
+    close(
+        a.sqrt().unwrap().std([0], 0, false).unwrap(),
+        1.25f32.sqrt(),
+    );
+    close(a.log().unwrap().logsumexp([0], false).unwrap(), 30f32.ln());
+    let shares = floats(&a.log().unwrap().log_softmax(0).unwrap());
+    assert!(
+        (shares[3] - (16.0f32 / 30.0).ln()).abs() < 1e-5,
+        "{shares:?}"
+    );
+}

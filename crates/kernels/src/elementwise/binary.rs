@@ -17,7 +17,11 @@ use crate::view::View;
 const ATAN: &[&str] = &["functions/atan.wgsl"];
 const EXP: &[&str] = &["functions/exp.wgsl"];
 const FMOD: &[&str] = &["functions/fmod.wgsl"];
-const POW: &[&str] = &["functions/exp.wgsl", "functions/log.wgsl"];
+const POW: &[&str] = &[
+    "functions/exp.wgsl",
+    "functions/log.wgsl",
+    "functions/pow.wgsl",
+];
 
 /// For rows without floating-point dtypes.
 fn none(x: f64, _: f64) -> f64 {

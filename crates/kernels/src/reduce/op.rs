@@ -158,6 +158,7 @@ impl Reduce {
             (Self::Norm, _) => &[
                 "functions/exp.wgsl",
                 "functions/log.wgsl",
+                "functions/pow.wgsl",
                 "elementwise/binary/pow.wgsl",
                 "reduce/op/norm.wgsl",
             ],
