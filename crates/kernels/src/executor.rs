@@ -20,6 +20,9 @@ use crate::view::View;
 
 /// Cached scalars beyond this number are made anew each time.
 const MAX_SCALARS: usize = 1024;
+/// Cached tables beyond this number are made anew each time, as are tables of more words.
+const MAX_TABLES: usize = 64;
+const MAX_TABLE_WORDS: usize = 1 << 16;
 
 /// Runs ops on one device. Cheap to clone; clones share caches and memory.
 #[derive(Clone)]
@@ -28,6 +31,7 @@ pub struct Executor(Arc<Inner>);
 struct Inner {
     pipelines: Pipelines,
     scalars: Arc<Mutex<HashMap<(DType, u64), View>>>,
+    tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
 }
 
 impl std::fmt::Debug for Executor {
@@ -45,6 +49,7 @@ impl Executor {
         Self(Arc::new(Inner {
             pipelines: pipelines.clone(),
             scalars: Arc::default(),
+            tables: Arc::default(),
         }))
     }
 
@@ -53,6 +58,7 @@ impl Executor {
         Self(Arc::new(Inner {
             pipelines,
             scalars: Arc::clone(&self.0.scalars),
+            tables: Arc::clone(&self.0.tables),
         }))
     }
 
@@ -203,6 +209,25 @@ impl Executor {
         let mut scalars = self.0.scalars.lock();
         if scalars.len() < MAX_SCALARS {
             return Ok(scalars.entry(key).or_insert(view).clone());
+        }
+        Ok(view)
+    }
+
+    /// Numbers that a kernel looks up, shared by all who ask with the same key, which must tell apart everything that the
+    /// words depend on.
+    pub(crate) fn table(
+        &self,
+        key: Vec<u64>,
+        words: &[u32],
+        shape: &Shape,
+    ) -> Result<View, KernelError> {
+        if let Some(view) = self.0.tables.lock().get(&key) {
+            return Ok(view.clone());
+        }
+        let view = self.upload_now(DType::U32, &u32::write_bytes(words), shape)?;
+        let mut tables = self.0.tables.lock();
+        if words.len() <= MAX_TABLE_WORDS && tables.len() < MAX_TABLES {
+            return Ok(tables.entry(key).or_insert(view).clone());
         }
         Ok(view)
     }

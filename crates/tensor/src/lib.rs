@@ -56,6 +56,7 @@ pub use kv_cache::KvCache;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
 pub use operand::Operand;
 pub use ops::DepthOrder;
+pub use ops::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use ops::{
     Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,
 };
@@ -71,6 +72,7 @@ pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};
+pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
 
 pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 #[cfg(not(target_arch = "wasm32"))]

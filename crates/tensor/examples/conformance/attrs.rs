@@ -37,6 +37,15 @@ impl Case {
         }
     }
 
+    /// A list of numbers.
+    pub(crate) fn numbers(&self, name: &str) -> Result<Vec<f64>, Trouble> {
+        let value = self.attr(name)?;
+        let list = value.as_array().ok_or_else(|| Self::wrong(name, value))?;
+        list.iter()
+            .map(|entry| entry.as_f64().ok_or_else(|| Self::wrong(name, value)))
+            .collect()
+    }
+
     pub(crate) fn integer(&self, name: &str) -> Result<i64, Trouble> {
         let value = self.attr(name)?;
         value.as_i64().ok_or_else(|| Self::wrong(name, value))

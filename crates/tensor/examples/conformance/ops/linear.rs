@@ -1,7 +1,8 @@
 //! Matrix products, convolution, pooling, resampling.
 
 use ziggurat_tensor::{
-    ConvOptions, ConvTransposeOptions, Device, GemmOptions, PoolOptions, Tensor,
+    AspectRatio, ConvOptions, ConvTransposeOptions, Coordinates, Device, GemmOptions, NearestMode,
+    PoolOptions, ResizeMode, ResizeOptions, Tensor,
 };
 
 use super::{Case, Inputs, Row, Trouble, operand};
@@ -57,6 +58,7 @@ pub(super) const OPS: &[Row] = &[
         let (y, at) = x.max_pool2d_with_indices(&options)?;
         Ok(vec![y, at])
     }),
+    ("resize", resize),
 ];
 
 fn pool<const N: usize>(case: &Case) -> Result<PoolOptions<N>, Trouble> {
@@ -118,4 +120,52 @@ fn gemm(_: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble
     };
     let (a, b) = (operand(inputs, "a")?, operand(inputs, "b")?);
     Ok(vec![a.gemm(b, inputs.get("c"), &options)?])
+}
+
+fn resize(_: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble> {
+    let x = operand(inputs, "x")?;
+    let (sizes, scales) = (case.extents("out_shape")?, case.numbers("scales")?);
+    let unknown = |name: &str, value: &str| Trouble::Vectors(format!("{name} is {value}"));
+    let mode = match case.text("mode")? {
+        "nearest" => ResizeMode::Nearest(match case.text("nearest_mode")? {
+            "floor" => NearestMode::Floor,
+            "ceil" => NearestMode::Ceil,
+            "round_prefer_floor" => NearestMode::RoundPreferFloor,
+            "round_prefer_ceil" => NearestMode::RoundPreferCeil,
+            other => return Err(unknown("nearest_mode", other)),
+        }),
+        "linear" => ResizeMode::Linear,
+        "cubic" => ResizeMode::Cubic(case.number("cubic_a")?),
+        other => return Err(unknown("mode", other)),
+    };
+    let coordinates = match case.text("coordinate_mode")? {
+        "half_pixel" => Coordinates::HalfPixel,
+        "pytorch_half_pixel" => Coordinates::PytorchHalfPixel,
+        "half_pixel_symmetric" => Coordinates::HalfPixelSymmetric,
+        "asymmetric" => Coordinates::Asymmetric,
+        "align_corners" => Coordinates::AlignCorners,
+        other => return Err(unknown("coordinate_mode", other)),
+    };
+    let options = ResizeOptions {
+        mode,
+        coordinates,
+        exclude_outside: matches!(mode, ResizeMode::Cubic(_)) && case.flag("exclude_outside")?,
+        ..ResizeOptions::default()
+    };
+    let axes: Vec<isize> = (0..x.rank() as isize).collect();
+    let mut y = x.resize_by(&axes, &scales, &options)?;
+    if y.dims() != sizes {
+        // Extents rounded at one scale: sizes were asked for, keeping the ratio.
+        let axes: Vec<isize> = (0..)
+            .zip(&scales)
+            .filter(|(_, s)| **s != 1.0)
+            .map(|(axis, _)| axis)
+            .collect();
+        let asked: Vec<usize> = axes
+            .iter()
+            .filter_map(|&axis| y.dims().get(axis as usize).copied())
+            .collect();
+        y = x.resize_to(&axes, &asked, AspectRatio::NotSmaller, &options)?;
+    }
+    Ok(vec![y])
 }

@@ -1,0 +1,361 @@
+//! Small linear algebra over batches: LU, linear systems, determinants, Cholesky, triangular systems. f32.
+//!
+//! One workgroup factors one matrix in global memory, so that its size is bound by patience alone ([`MAX_SIDE`]).
+//! Nothing waits for the device to say that a matrix is singular: a pivot of 0 divides, and infinities and NaN follow.
+//! Invariant: the factorisation has partial pivoting, NaN first, so no NaN of a matrix is lost.
+
+use ziggurat_core::{DType, Shape};
+use ziggurat_pipeline::{Arg, Grid};
+
+use crate::catalogue::Candidate;
+use crate::choice::KernelChoice;
+use crate::completion::Completion;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::prelude;
+use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::view::View;
+
+/// Most rows of a matrix: one workgroup works through n³ / 3 products.
+const MAX_SIDE: usize = 1024;
+
+params! {
+    /// Parameters of the linear algebra kernels.
+    pub(crate) struct LinalgParams {
+        batch: u32,
+        n: u32,
+        columns: u32,
+        a_offset: u32,
+        b_offset: u32,
+        c_offset: u32,
+        upper: u32,
+        unit: u32,
+    }
+}
+
+/// The kernels, by what they do to matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kernel {
+    Lu,
+    Cholesky,
+    Triangular,
+    Exchange,
+    Determinant,
+}
+
+impl Kernel {
+    const ALL: [Self; 5] = [
+        Self::Lu,
+        Self::Cholesky,
+        Self::Triangular,
+        Self::Exchange,
+        Self::Determinant,
+    ];
+
+    fn choice(self) -> KernelChoice {
+        let (name, body) = match self {
+            Self::Lu => ("lu", "linalg/lu.wgsl"),
+            Self::Cholesky => ("cholesky", "linalg/cholesky.wgsl"),
+            Self::Triangular => ("solve_triangular", "linalg/triangular.wgsl"),
+            Self::Exchange => ("exchange_rows", "linalg/exchange.wgsl"),
+            Self::Determinant => ("determinant", "linalg/determinant.wgsl"),
+        };
+        KernelChoice::new(name).name(DType::F32.name()).parts(&[
+            prelude::FLOAT,
+            "linalg/params.wgsl",
+            body,
+        ])
+    }
+}
+
+pub(crate) fn variants() -> Vec<Candidate> {
+    Kernel::ALL
+        .into_iter()
+        .map(|kernel| Candidate::new(kernel.choice(), LinalgParams::FIELDS))
+        .collect()
+}
+
+/// A batch of square matrices, and of right sides.
+#[derive(Clone, Copy, Debug)]
+struct Systems {
+    batch: usize,
+    n: usize,
+    columns: usize,
+}
+
+/// The number and side of square matrices.
+fn square(op: &'static str, a: &View) -> Result<Systems, KernelError> {
+    only_f32(op, "a", a)?;
+    let operand = |rule| KernelError::Operand {
+        op,
+        operand: "a",
+        rule,
+        got: Box::new(*a.shape()),
+    };
+    let (Some((batch, &[rows, cols])), true) = (
+        a.dims().split_last_chunk::<2>(),
+        a.len() as u64 <= MAX_COUNT,
+    ) else {
+        return Err(operand("must be [.., n, n] with at most 2^31 elements"));
+    };
+    if rows != cols {
+        return Err(operand("must be square in its last two axes"));
+    }
+    if rows > MAX_SIDE {
+        return Err(operand("must have at most 1,024 rows per matrix"));
+    }
+    Ok(Systems {
+        batch: batch.iter().product(),
+        n: rows,
+        columns: 0,
+    })
+}
+
+/// Square matrices and right sides of the same batch.
+fn systems(op: &'static str, a: &View, b: &View) -> Result<Systems, KernelError> {
+    only_f32(op, "b", b)?;
+    let s = square(op, a)?;
+    let operands = |rule| KernelError::Operands {
+        op,
+        rule,
+        left: Box::new(*a.shape()),
+        right: Box::new(*b.shape()),
+    };
+    match (
+        a.dims().split_last_chunk::<2>(),
+        b.dims().split_last_chunk::<2>(),
+    ) {
+        (Some((a_batch, _)), Some((b_batch, &[rows, columns])))
+            if a_batch == b_batch && rows == s.n && b.len() as u64 <= MAX_COUNT =>
+        {
+            Ok(Systems { columns, ..s })
+        }
+        _ => Err(operands(
+            "right sides must be [.., n, columns] for matrices [.., n, n]",
+        )),
+    }
+}
+
+fn only_f32(op: &'static str, operand: &'static str, view: &View) -> Result<(), KernelError> {
+    if view.dtype == DType::F32 {
+        return Ok(());
+    }
+    Err(KernelError::Dtype {
+        op,
+        operand,
+        rule: "it must be f32",
+        got: view.dtype,
+    })
+}
+
+fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), KernelError> {
+    only_f32(op, "out", out)?;
+    if expected == out.shape() {
+        return Ok(());
+    }
+    Err(KernelError::Output {
+        op,
+        expected: Box::new(*expected),
+        got: Box::new(*out.shape()),
+    })
+}
+
+impl Executor {
+    /// X with A X = B, for `a` `[.., n, n]` and `b` `[.., n, columns]` of the same batch, by LU with partial pivoting, into
+    /// `out` of b's shape. A singular matrix gives infinities and NaN. n is at most 1,024.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless all are f32; [`KernelError::Operand`] and [`KernelError::Operands`] where shapes do not
+    /// fit; [`KernelError::Output`].
+    pub fn solve(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "solve";
+        let s = systems(OP, a, b)?;
+        check_output(OP, b.shape(), out)?;
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(OP, out, &[a, b], |out| {
+            let (factors, pivots) = self.factors(OP, a, s)?;
+            let _recorded = self.copy(b, out)?;
+            self.exchange(OP, &pivots, s, out)?;
+            self.substitute(OP, &factors, s, [false, true], out)?;
+            self.substitute(OP, &factors, s, [true, false], out)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// X with T X = B for the upper or lower triangle T of `a` `[.., n, n]`, with ones on its diagonal if `unit`; the rest of
+    /// a is ignored. A 0 on the diagonal divides.
+    ///
+    /// # Errors
+    /// Like [`Self::solve`].
+    pub fn solve_triangular(
+        &self,
+        a: &View,
+        b: &View,
+        upper: bool,
+        unit: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        const OP: &str = "solve_triangular";
+        let s = systems(OP, a, b)?;
+        check_output(OP, b.shape(), out)?;
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(OP, out, &[a, b], |out| {
+            let matrices = if a.layout.is_contiguous() {
+                a.clone()
+            } else {
+                self.to_dense(OP, a)?
+            };
+            let _recorded = self.copy(b, out)?;
+            self.substitute(OP, &matrices, s, [upper, unit], out)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// The determinants of `a` `[.., n, n]` into `out` `[..]`; of a matrix without rows it is 1.
+    ///
+    /// # Errors
+    /// Like [`Self::solve`].
+    pub fn determinant(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "determinant";
+        let s = square(OP, a)?;
+        let batch = a.dims().split_last_chunk::<2>().map_or(&[][..], |(b, _)| b);
+        let expected = Shape::new(batch).map_err(KernelError::shape(OP))?;
+        check_output(OP, &expected, out)?;
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        if s.n == 0 {
+            return self.fill(out, 1.0);
+        }
+        self.with_dense_out(OP, out, &[a], |out| {
+            let (factors, pivots) = self.factors(OP, a, s)?;
+            let (read, swaps, write) = (
+                self.bind_read(OP, &factors)?,
+                self.bind_read(OP, &pivots)?,
+                self.bind_write(OP, out)?,
+            );
+            let params = LinalgParams {
+                a_offset: read.offset,
+                b_offset: swaps.offset,
+                c_offset: write.offset,
+                ..numbers(s)
+            };
+            let args = [read.arg, swaps.arg, write.arg];
+            let grid = Grid::elements(s.batch as u64, 1);
+            self.launch(&Kernel::Determinant.choice(), &args, &params, grid)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// L with A = L Lᵀ for symmetric positive definite `a` `[.., n, n]`, of which the lower triangle is read; `out` has zeros
+    /// above the diagonal. A matrix that is not positive definite gives NaN from the first bad pivot on.
+    ///
+    /// # Errors
+    /// Like [`Self::solve`].
+    pub fn cholesky(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "cholesky";
+        let s = square(OP, a)?;
+        check_output(OP, a.shape(), out)?;
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(OP, out, &[a], |out| {
+            let _recorded = self.copy(a, out)?;
+            let write = self.bind_write(OP, out)?;
+            let params = LinalgParams {
+                a_offset: write.offset,
+                ..numbers(s)
+            };
+            self.per_matrix(Kernel::Cholesky, s, &[write.arg], &params)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// The LU factors of `a` in one dense view, and the exchanges of rows.
+    fn factors(&self, op: &'static str, a: &View, s: Systems) -> Result<(View, View), KernelError> {
+        let factors = self.alloc(a.shape(), DType::F32)?;
+        let _recorded = self.copy(a, &factors)?;
+        let rows = Shape::new([s.batch, s.n]).map_err(KernelError::shape(op))?;
+        let pivots = self.alloc(&rows, DType::U32)?;
+        let (write, swaps) = (
+            self.bind_write(op, &factors)?,
+            self.bind_write(op, &pivots)?,
+        );
+        let params = LinalgParams {
+            a_offset: write.offset,
+            b_offset: swaps.offset,
+            ..numbers(s)
+        };
+        self.per_matrix(Kernel::Lu, s, &[write.arg, swaps.arg], &params)?;
+        Ok((factors, pivots))
+    }
+
+    fn exchange(
+        &self,
+        op: &'static str,
+        pivots: &View,
+        s: Systems,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(op, pivots)?, self.bind_write(op, out)?);
+        let params = LinalgParams {
+            a_offset: read.offset,
+            b_offset: write.offset,
+            ..numbers(s)
+        };
+        let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
+        let args = [read.arg, write.arg];
+        self.launch(&Kernel::Exchange.choice(), &args, &params, grid)
+    }
+
+    fn substitute(
+        &self,
+        op: &'static str,
+        matrices: &View,
+        s: Systems,
+        [upper, unit]: [bool; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(op, matrices)?, self.bind_write(op, out)?);
+        let params = LinalgParams {
+            a_offset: read.offset,
+            b_offset: write.offset,
+            upper: u32::from(upper),
+            unit: u32::from(unit),
+            ..numbers(s)
+        };
+        let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
+        let args = [read.arg, write.arg];
+        self.launch(&Kernel::Triangular.choice(), &args, &params, grid)
+    }
+
+    fn per_matrix(
+        &self,
+        kernel: Kernel,
+        s: Systems,
+        args: &[Arg<'_>],
+        params: &LinalgParams,
+    ) -> Result<(), KernelError> {
+        let invocations = s.batch as u64 * u64::from(self.device().caps().workgroup_size);
+        self.launch(
+            &kernel.choice(),
+            args,
+            params,
+            Grid::elements(invocations, 1),
+        )
+    }
+}
+
+fn numbers(s: Systems) -> LinalgParams {
+    LinalgParams {
+        batch: narrow(s.batch as u64),
+        n: narrow(s.n as u64),
+        columns: narrow(s.columns as u64),
+        ..LinalgParams::default()
+    }
+}
