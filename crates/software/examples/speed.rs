@@ -4,6 +4,7 @@
 //! prints the best of nine runs (or of `rounds`) of each kernel on both, taken by turns, and the time of a
 //! process that opens the device and adds 256 elements. On a machine without a GPU the Vulkan device
 //! is lavapipe. Results are compared between the two, so the times are of right answers.
+//! With `checks` for `rounds` it prints how many times longer kernels take under each of the sanitizer's checks.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +16,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use wgpu::BufferUsages as Usage;
-use ziggurat_software::{Profile, open};
+use ziggurat_software::{Checks, Profile, Sanitizer, open};
 use ziggurat_tensor::{AdapterWish, DeviceOptions, SoftwareWish, Tensor};
 
 const ADD: &str = "
@@ -268,8 +269,60 @@ fn start_time() -> f64 {
     runs.fold(f64::INFINITY, f64::min)
 }
 
+/// How many times longer kernels take under checks, on one thread.
+fn slowdowns() {
+    // The choice has no literal: its fields may grow.
+    let only = |set: fn(&mut Checks)| {
+        let mut checks = Checks::none();
+        set(&mut checks);
+        Some(checks)
+    };
+    let all: [(&str, Option<Checks>); 9] = [
+        ("no check", None),
+        ("bounds", only(|checks| checks.bounds = true)),
+        ("races", only(|checks| checks.races = true)),
+        ("uninitialized", only(|checks| checks.uninitialized = true)),
+        ("uniformity", only(|checks| checks.uniformity = true)),
+        ("integers", only(|checks| checks.integers = true)),
+        ("non_finite", only(|checks| checks.non_finite = true)),
+        ("the default", Some(Checks::default())),
+        ("all", Some(Checks::all())),
+    ];
+    for (name, source, sizes, [x, y, _]) in KERNELS {
+        // A part of the workgroups: what counts is the ratio.
+        let workgroups = [x.min(64), y, 1];
+        let gpus: Vec<Gpu> = all
+            .iter()
+            .map(|(_, checks)| {
+                let mut profile = Profile::webgpu_default();
+                profile.threads = 1;
+                profile.sanitizer = checks.map(Sanitizer::new);
+                let (_, device, queue) = open(profile).unwrap();
+                Gpu { device, queue }
+            })
+            .collect();
+        let jobs: Vec<Job<'_>> = gpus
+            .iter()
+            .map(|gpu| gpu.prepare(source, sizes, workgroups))
+            .collect();
+        let mut best = vec![f64::INFINITY; jobs.len()];
+        for _ in 0..6 {
+            for (best, job) in best.iter_mut().zip(&jobs) {
+                *best = best.min(job.run());
+            }
+        }
+        println!("{name}, a part: {:.2} ms", best[0]);
+        for ((check, _), time) in all.iter().zip(&best).skip(1) {
+            println!("  {check}: {:.1}", time / best[0]);
+        }
+    }
+}
+
 fn main() {
     let argument = std::env::args().nth(1);
+    if argument.as_deref() == Some("checks") {
+        return slowdowns();
+    }
     if argument.as_deref() == Some("first") {
         return first_result();
     }

@@ -77,6 +77,9 @@ pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
 pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 #[cfg(not(target_arch = "wasm32"))]
 pub use ziggurat_device::adapters_blocking;
+/// The software device: profiles, and the sanitizer for kernels of one's own.
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+pub use ziggurat_device::ziggurat_software as software;
 pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
     Reuse, SoftwareWish, adapters,

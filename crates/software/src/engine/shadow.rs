@@ -5,8 +5,6 @@
 //! exist once they are used. An entry of an
 //! earlier dispatch means nothing, so nothing is ever cleared.
 
-use std::collections::HashMap;
-
 /// One use of a place by an invocation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Touch {
@@ -103,16 +101,18 @@ const PAGE: usize = 256;
 /// The cells of a buffer.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
-    pages: HashMap<usize, Box<[Cell]>>,
+    pages: Vec<Option<Box<[Cell]>>>,
 }
 
 impl Cells {
     pub(super) fn at(&mut self, index: usize) -> Option<&mut Cell> {
-        let page = self
-            .pages
-            .entry(index / PAGE)
-            .or_insert_with(|| vec![Cell::default(); PAGE].into());
-        page.get_mut(index % PAGE)
+        let number = index / PAGE;
+        if number >= self.pages.len() {
+            self.pages.resize_with(number + 1, || None);
+        }
+        let page = self.pages.get_mut(number)?;
+        page.get_or_insert_with(|| vec![Cell::default(); PAGE].into())
+            .get_mut(index % PAGE)
     }
 }
 
