@@ -1,7 +1,7 @@
 //! `cargo xtask sanitize`: every kernel of the catalogue, run under the software device's sanitizer.
 //!
-//! What drives the kernels is what tests them anyway: the tests of kernels and tensors with their sizes, views and
-//! dtypes, the conformance vectors and the examples. `ZIGGURAT_SANITIZE` puts all of them on a checked software device
+//! What drives the kernels is what tests them anyway: the tests of kernels with their sizes, views and
+//! dtypes, and the conformance vectors. `ZIGGURAT_SANITIZE` puts all of them on a checked software device
 //! that writes what it finds into a folder; this reads it, takes off what `sanitize/suppressions.txt` explains, and
 //! compares what ran with the catalogue.
 
