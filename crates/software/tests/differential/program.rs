@@ -329,9 +329,9 @@ impl Writer<'_> {
 
     fn variable(&mut self, ty: Type) -> &'static str {
         match ty {
-            Int => *self.random.pick(&["i0", "i1"]),
-            Uint => *self.random.pick(&["u0", "u1"]),
-            Float => *self.random.pick(&["f0", "f1"]),
+            Int => self.random.pick(&["i0", "i1"]),
+            Uint => self.random.pick(&["u0", "u1"]),
+            Float => self.random.pick(&["f0", "f1"]),
             Bool => "b0",
         }
     }
