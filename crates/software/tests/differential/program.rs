@@ -328,12 +328,13 @@ impl Writer<'_> {
     }
 
     fn variable(&mut self, ty: Type) -> &'static str {
-        match ty {
-            Int => self.random.pick(&["i0", "i1"]),
-            Uint => self.random.pick(&["u0", "u1"]),
-            Float => self.random.pick(&["f0", "f1"]),
-            Bool => "b0",
-        }
+        let names = match ty {
+            Int => ["i0", "i1"],
+            Uint => ["u0", "u1"],
+            Float => ["f0", "f1"],
+            Bool => return "b0",
+        };
+        names[self.random.below(2)]
     }
 
     fn expression(&mut self, ty: Type, depth: usize) -> String {
