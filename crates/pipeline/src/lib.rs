@@ -77,6 +77,7 @@ pub use kernel::Kernel;
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
 pub use profile::Profiling;
+pub use quick_hash::{QuickHasher, QuickMap};
 pub use reflect::{
     Access, Binding, Member, Override, ParamSpace, Params, Reflection, Scalar, WorkgroupVariable,
     check_limits, reflect,

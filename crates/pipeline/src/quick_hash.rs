@@ -5,14 +5,15 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map with quick hashes.
-pub(crate) type QuickMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<QuickHasher>>;
+/// A map with quick hashes, for keys that the program makes itself: nothing a stranger chose may be a key.
+pub type QuickMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<QuickHasher>>;
 
 /// An odd number with well mixed bits: 2⁶⁴ divided by the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The hasher of a [`QuickMap`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct QuickHasher(u64);
+pub struct QuickHasher(u64);
 
 impl QuickHasher {
     const fn mix(&mut self, word: u64) {

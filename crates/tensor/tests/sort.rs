@@ -191,7 +191,7 @@ fn selections_have_the_size_that_the_values_ask_for() {
     assert!(a.masked_select_blocking(&a).unwrap_err().is_dtype());
     let long = Tensor::arange(&device, 0, 5000, 1, DType::I32).unwrap();
     let seventh = long
-        .sub(&long.div_trunc(7).unwrap().mul(7).unwrap())
+        .sub(long.div_trunc(7).unwrap().mul(7).unwrap())
         .unwrap()
         .eq(0)
         .unwrap();

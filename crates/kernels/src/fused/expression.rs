@@ -3,9 +3,8 @@
 //! Invariants: a node comes after its operands; equal nodes are one node (hash-consing), so a common subexpression is
 //! computed once; dtypes were checked when a node was made, so that a plan cannot fail for them.
 
-use std::collections::HashMap;
-
 use ziggurat_core::{DType, decode, encode};
+use ziggurat_pipeline::QuickMap;
 
 use crate::error::KernelError;
 use crate::fused::op::FusedOp;
@@ -39,7 +38,7 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, Default)]
 pub struct Expression {
     nodes: Vec<(Node, DType)>,
-    known: HashMap<(Node, DType), Id>,
+    known: QuickMap<(Node, DType), Id>,
     inputs: Vec<View>,
 }
 
