@@ -216,7 +216,8 @@ fn signed_integers() {
     int("insertBits(x, y, 4u, 8u)", |x, y| {
         (x & !0xff0) | ((y << 4) & 0xff0)
     });
-    int("i32(f32(x))", |x, _| x as f32 as i32);
+    // The greatest f32 that is an i32, as naga's back ends clamp.
+    int("i32(f32(x))", |x, _| (x as f32).min(2_147_483_520.0) as i32);
     int("dot4I8Packed(bitcast<u32>(x), bitcast<u32>(y))", |x, y| {
         x.to_le_bytes()
             .iter()
@@ -252,7 +253,8 @@ fn unsigned_integers() {
         "u32(x > y) + u32(x != y) * 2u + u32(!(x == 5u)) * 4u",
         |x, y| u32::from(x > y) + u32::from(x != y) * 2 + u32::from(x != 5) * 4,
     );
-    uint("u32(f32(x))", |x, _| x as f32 as u32);
+    // The greatest f32 that is a u32, as naga's back ends clamp.
+    uint("u32(f32(x))", |x, _| (x as f32).min(4_294_967_040.0) as u32);
     uint(
         "pack4xU8(unpack4xU8(x)) + dot4U8Packed(x, 0x01010101u)",
         |x, _| x.wrapping_add(x.to_le_bytes().iter().map(|b| u32::from(*b)).sum()),
