@@ -200,7 +200,7 @@ impl Executor {
             }
             words.extend(table);
         }
-        params.slots = pack(slots.into_iter());
+        params.slots = pack(slots);
         let shape = Shape::new([words.len()]).map_err(KernelError::shape(OP))?;
         let table = self.table(key, &words, &shape)?;
         let (read, weights, write) = (
