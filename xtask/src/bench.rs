@@ -10,6 +10,7 @@ mod host;
 mod measure;
 mod report;
 mod sizes;
+mod start;
 mod transfer;
 
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ pub(crate) struct Choice {
     /// Also write the rows as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// The child of `--suite start`: only the first result
+    #[arg(long, hide = true)]
+    first_result: bool,
 }
 
 /// A family of measurements.
@@ -48,8 +52,10 @@ enum Suite {
     /// Every op at sizes that fill the adapter, and transfers
     #[default]
     Ops,
-    /// The smallest ops: what the host pays to record, replay and wait
+    /// The smallest ops: what the host pays to record, replay and wait; transfers, copies and the start of a process
     Host,
+    /// From the start of a process to its first result
+    Start,
 }
 
 impl Choice {
@@ -65,7 +71,13 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     if cfg!(debug_assertions) {
         return in_release(choice);
     }
+    if choice.first_result {
+        return start::first_result();
+    }
     println!("adapter: {}", setup::run(setup::Choice::default())?);
+    if choice.suite == Suite::Start {
+        return start::run();
+    }
     let executor = Executor::open_blocking(DeviceOptions::default())?;
     if choice.suite == Suite::Host {
         return host::run(&executor, choice);
@@ -114,8 +126,14 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
 fn in_release(choice: &Choice) -> Outcome<String> {
     let mut command = workspace::cargo();
     command.args(["run", "--release", "-p", "xtask", "--", "bench"]);
-    if choice.suite == Suite::Host {
-        command.args(["--suite", "host"]);
+    match choice.suite {
+        Suite::Ops => {}
+        Suite::Host => {
+            command.args(["--suite", "host"]);
+        }
+        Suite::Start => {
+            command.args(["--suite", "start"]);
+        }
     }
     if let Some(filter) = &choice.filter {
         command.args(["--filter", filter]);

@@ -4,6 +4,8 @@
 //! stage of the host's work; together with the timestamps of the dispatches they become a [`Profile`]: a table by
 //! `Display`, or a trace that Chrome's and Perfetto's viewers open.
 //!
+//! With the feature `tracing` each span is one of that crate too, profile or not, for whoever subscribes.
+//!
 //! GPU clocks have an origin of their own and wgpu relates none of them to the host's. The GPU track is therefore
 //! shifted as a whole, by the least amount with which no batch begins before the host began to submit it: distances
 //! on one track are measured, those between the tracks are lower bounds. Invariant: memory is bounded; events beyond
@@ -56,6 +58,26 @@ impl Stage {
             Self::Submit => "submit",
             Self::Wait => "wait",
         }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl Stage {
+    /// A span of the crate `tracing`, with the stage's name and the target `ziggurat`, at the level of traces.
+    fn entered(self) -> tracing::span::EnteredSpan {
+        macro_rules! span {
+            ($name:literal) => {
+                tracing::trace_span!(target: "ziggurat", $name)
+            };
+        }
+        let span = match self {
+            Self::Plan => span!("plan"),
+            Self::Lookup => span!("lookup"),
+            Self::Record => span!("record"),
+            Self::Submit => span!("submit"),
+            Self::Wait => span!("wait"),
+        };
+        span.entered()
     }
 }
 
@@ -162,6 +184,8 @@ impl HostProfile {
     pub(crate) fn span(&self, stage: Stage) -> StageSpan<'_> {
         StageSpan {
             open: self.is_on().then(|| (self, stage, self.now())),
+            #[cfg(feature = "tracing")]
+            _entered: stage.entered(),
         }
     }
 
@@ -268,6 +292,8 @@ fn align(mut gpu: Vec<Event>, submits: &[(u64, u64)]) -> Vec<Event> {
 #[derive(Debug)]
 pub struct StageSpan<'a> {
     open: Option<(&'a HostProfile, Stage, u64)>,
+    #[cfg(feature = "tracing")]
+    _entered: tracing::span::EnteredSpan,
 }
 
 impl Drop for StageSpan<'_> {

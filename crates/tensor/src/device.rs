@@ -180,7 +180,13 @@ impl Device {
     /// As [`Device::synchronize`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn synchronize_blocking(&self) -> Result<(), Error> {
-        ziggurat_device::block_on(self.synchronize())
+        self.block_on(self.synchronize())
+    }
+
+    /// Runs a future of this device to its end. The thread polls the device itself, which saves two changes of threads.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.executor.device().block_on(future)
     }
 
     /// Switches GPU timing per kernel on or off; false if the device cannot measure.

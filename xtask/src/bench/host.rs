@@ -1,7 +1,11 @@
-//! `--suite host`: what the host pays to record small ops, to replay them, and to get a small answer back.
+//! `--suite host`: what the host pays to record small ops, to replay them, and to get a small answer back; then large
+//! transfers and copies, and the start of a process.
 //!
 //! The kernels are as small as they get, so that nothing but overhead is left. *Recorded* is the time until all calls
 //! returned, *done* until the device had finished as well; both per op. Latencies are medians of single rounds.
+
+mod bytes;
+mod values;
 
 use std::time::Instant;
 
@@ -9,8 +13,9 @@ use serde::Serialize;
 use ziggurat_core::{DType, Element, Shape};
 use ziggurat_kernels::{Executor, View};
 
-use crate::bench::Choice;
 use crate::bench::measure::median;
+use crate::bench::sizes::Sizes;
+use crate::bench::{Choice, start};
 use crate::failure::{Failure, Outcome};
 use crate::setup;
 
@@ -111,6 +116,27 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
             executor.add(&small, &small, &sum)?.wait()?;
             Ok(())
         })?);
+    }
+    if choice.wants("tensors") {
+        values::chains(executor, rounds, &mut push)?;
+        values::replay(executor, rounds, &mut push)?;
+    }
+    let kind = executor.device().adapter().kind;
+    let sizes = Sizes::of(kind, executor.device().caps(), choice.quick);
+    if choice.wants("transfers") {
+        bytes::transfers(executor, sizes.transfer, &mut push)?;
+    }
+    if choice.wants("copies") {
+        bytes::copies(executor, sizes.transfer, &mut push)?;
+    }
+    if choice.wants("start") {
+        for start in start::measure()? {
+            push(Row {
+                what: start.what.to_owned(),
+                recorded_us: None,
+                done_us: start.median_ms * 1e3,
+            });
+        }
     }
     if let Some(file) = &choice.json {
         std::fs::write(file, serde_json::to_string_pretty(&table)? + "\n")?;

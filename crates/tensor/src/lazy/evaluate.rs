@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_device::Stage;
 use ziggurat_kernels::{FusedOp, FusedOutput, KernelError, View};
 
 use super::plan::{Plan, Source, Stop};
@@ -104,7 +105,10 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
         return Vec::new();
     }
     let attempt = if fused {
-        Plan::new(group, &device.lazy().limits, &[]).and_then(|plan| launch(device, &plan))
+        let span = device.executor().device().span(Stage::Plan);
+        let plan = Plan::new(group, &device.lazy().limits, &[]);
+        drop(span);
+        plan.and_then(|plan| launch(device, &plan))
     } else {
         group.iter().try_for_each(|node| alone(device, node))
     };

@@ -41,7 +41,7 @@ impl Tensor {
     /// As [`Tensor::eval`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn eval_blocking(&self) -> Result<(), Error> {
-        ziggurat_device::block_on(self.eval())
+        self.device().block_on(self.eval())
     }
 
     /// The kernels that would compute this tensor now: operations, what they read and write, WGSL, bytes moved. Nothing

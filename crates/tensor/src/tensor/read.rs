@@ -303,7 +303,7 @@ mod blocking {
                 /// # Errors
                 /// As the form that does not block.
                 pub fn $name<T: Element>(&self) -> Result<$output, Error> {
-                    block_on(self.$waits_for::<T>())
+                    self.device().block_on(self.$waits_for::<T>())
                 })*
             }
         };
@@ -328,7 +328,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn to_f64_vec_blocking(&self) -> Result<Vec<f64>, Error> {
-            block_on(self.to_f64_vec())
+            self.device().block_on(self.to_f64_vec())
         }
 
         /// [`Tensor::to_bytes`], waiting in place.
@@ -336,7 +336,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn to_bytes_blocking(&self) -> Result<Vec<u8>, Error> {
-            block_on(self.to_bytes())
+            self.device().block_on(self.to_bytes())
         }
 
         /// [`Tensor::display`], waiting in place; what `{}` prints.
@@ -344,7 +344,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn display_blocking(&self) -> Result<Printed, Error> {
-            block_on(self.display())
+            self.device().block_on(self.display())
         }
     }
 
@@ -353,7 +353,11 @@ mod blocking {
     /// # Errors
     /// As the form that does not block.
     pub fn read_many_blocking(tensors: &[&Tensor]) -> Result<Vec<Vec<u8>>, Error> {
-        block_on(read_many(tensors))
+        let reads = read_many(tensors);
+        match tensors.first() {
+            Some(first) => first.device().block_on(reads),
+            None => block_on(reads),
+        }
     }
 }
 

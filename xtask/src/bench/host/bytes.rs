@@ -1,0 +1,118 @@
+//! Rows of `--suite host` that move large amounts: over the bus, and within the device.
+
+use std::time::Instant;
+
+use ziggurat_core::Shape;
+use ziggurat_kernels::{DType, Executor};
+
+use super::Row;
+use crate::bench::measure::median;
+use crate::failure::{Failure, Outcome};
+
+/// Rounds before the measured ones: they make the staging memory.
+const WARM: usize = 2;
+const ROUNDS: usize = 7;
+
+/// Median seconds; what a round returns is dropped after the clock was read.
+fn seconds<T>(mut round: impl FnMut() -> Outcome<T>) -> Outcome<f64> {
+    let mut samples = Vec::new();
+    for index in 0..WARM + ROUNDS {
+        let started = Instant::now();
+        let leftover = round()?;
+        let elapsed = started.elapsed().as_secs_f64();
+        drop(leftover);
+        if index >= WARM {
+            samples.push(elapsed);
+        }
+    }
+    Ok(median(&mut samples))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few GiB")]
+fn row(what: &str, bytes: usize, seconds: f64) -> Row {
+    let rate = bytes as f64 / seconds * 1e-9;
+    Row {
+        what: format!("{what}: {rate:.1} GB/s"),
+        recorded_us: None,
+        done_us: seconds * 1e6,
+    }
+}
+
+/// Upload, download into a new vector and into one that is there, and a borrowed view.
+pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(Row)) -> Outcome {
+    let memory = executor.memory();
+    let data: Vec<u8> = (0_u8..=250).cycle().take(bytes).collect();
+    let buffer = memory.upload(&data)?;
+    let all = 0..bytes as u64;
+    let time = seconds(|| {
+        memory.write(&buffer, 0, &data)?;
+        executor.synchronize().wait()?;
+        Ok(())
+    })?;
+    push(row("upload from a slice", bytes, time));
+    let right = |got: &[u8]| {
+        if got == data {
+            Ok(())
+        } else {
+            Err(Failure::new("the bytes that came back differ"))
+        }
+    };
+    let mut last = Vec::new();
+    let time = seconds(|| {
+        let bytes = memory.read(&buffer, all.clone())?.wait()?;
+        Ok(std::mem::replace(&mut last, bytes))
+    })?;
+    right(&last)?;
+    push(row("download into a new Vec", bytes, time));
+    last.fill(0);
+    let time = seconds(|| Ok(memory.read_into(&buffer, all.clone(), &mut last)?.wait()?))?;
+    right(&last)?;
+    push(row("download into memory that is there", bytes, time));
+    let time = seconds(|| Ok(memory.read_mapped(&buffer, all.clone())?.wait()?))?;
+    let mapped = memory.read_mapped(&buffer, all)?.wait()?;
+    right(&mapped)?;
+    push(row("read_mapped, until it can be looked at", bytes, time));
+    Ok(())
+}
+
+/// A dense copy by the driver and by kernels.
+pub(super) fn copies(executor: &Executor, bytes: usize, mut push: impl FnMut(Row)) -> Outcome {
+    const BATCH: usize = 64;
+    let shape = Shape::new([bytes / 4])?;
+    let values: Vec<u8> = (0_u8..=250).cycle().take(bytes).collect();
+    let source = executor.upload_bytes(DType::U32, &values, &shape)?;
+    let target = executor.alloc(&shape, DType::U32)?;
+    let mut measure = |what: &str, copy: &dyn Fn() -> Outcome| -> Outcome {
+        drop(executor.fill(&target, 0.0)?);
+        let time = seconds(|| {
+            for _ in 0..BATCH {
+                copy()?;
+            }
+            executor.synchronize().wait()?;
+            Ok(())
+        })?;
+        if executor.download(&target)?.wait()? != values {
+            return Err(Failure::new(format!("{what}: the copy differs")));
+        }
+        // Read and written.
+        push(row(what, 2 * bytes, time / BATCH as f64));
+        Ok(())
+    };
+    let len = bytes as u64;
+    measure("copy_buffer_to_buffer, read and written", &|| {
+        let (from, to) = (source.buffer.wgpu(), target.buffer.wgpu());
+        executor
+            .device()
+            .record(|recorder| recorder.copy_buffer(from, 0, to, 0, len))?;
+        Ok(())
+    })?;
+    measure("Pipelines::copy, read and written", &|| {
+        let pipelines = executor.pipelines();
+        pipelines.copy(&source.buffer, 0, &target.buffer, 0, len)?;
+        Ok(())
+    })?;
+    measure("copy op (contiguous), read and written", &|| {
+        drop(executor.copy(&source, &target)?);
+        Ok(())
+    })
+}

@@ -1,0 +1,96 @@
+//! Rows of `--suite host` on tensors: lazy chains, and a captured network.
+
+use std::time::Instant;
+
+use ziggurat_kernels::{DType, Executor};
+use ziggurat_tensor::{Device, Error, FusionPolicy, Tensor};
+
+use super::{CHAIN, ELEMENTS, Row, Sample, latency, per_op};
+use crate::failure::{Failure, Outcome};
+
+/// Layers of the network.
+const LAYERS: usize = 16;
+/// Side of its matrices.
+const SIDE: usize = 32;
+
+fn adds(one: &Tensor) -> Result<Tensor, Error> {
+    let mut sum = one.clone();
+    for _ in 0..CHAIN {
+        sum = sum.add(one)?;
+    }
+    // The completion is not needed: who measures waits for everything.
+    drop(sum.eval());
+    Ok(sum)
+}
+
+fn network(x: &Tensor, weight: &Tensor) -> Result<Tensor, Error> {
+    let mut hidden = x.clone();
+    for _ in 0..LAYERS {
+        hidden = hidden.matmul(weight)?.add(0.5)?.relu()?;
+    }
+    hidden.softmax(-1)
+}
+
+/// Seconds until recorded and until done.
+fn timed(device: &Device, record: impl FnOnce() -> Result<(), Error>) -> Outcome<Sample> {
+    let started = Instant::now();
+    record()?;
+    let recorded = started.elapsed().as_secs_f64();
+    device.synchronize_blocking()?;
+    Ok((recorded, started.elapsed().as_secs_f64()))
+}
+
+/// Chains of adds, each op by itself and fused.
+pub(super) fn chains(executor: &Executor, rounds: usize, mut push: impl FnMut(Row)) -> Outcome {
+    let device = Device::from_executor(executor);
+    let one = Tensor::ones(&device, [ELEMENTS], DType::F32)?;
+    for (policy, name) in [
+        (FusionPolicy::Unfused, "unfused"),
+        (FusionPolicy::Fused, "fused"),
+    ] {
+        device.set_fusion(policy);
+        let what = format!("tensors: {name} chain of {CHAIN} adds, {ELEMENTS} f32, per op");
+        let mut last = None;
+        push(per_op(&what, CHAIN, rounds, || {
+            timed(&device, || adds(&one).map(|sum| last = Some(sum)))
+        })?);
+        let sums = last.map_or(Ok(Vec::new()), |sum| sum.to_vec_blocking::<f32>())?;
+        if sums.len() != ELEMENTS || sums.iter().any(|&sum| sum != f32::from(CHAIN) + 1.0) {
+            return Err(Failure::new(format!("{what}: the sum is wrong")));
+        }
+    }
+    let one = Tensor::ones(&device, [1], DType::F32)?;
+    let what = "tensors: add of one element and readback";
+    push(latency(what, rounds, || {
+        match one.add(&one)?.item_blocking::<f32>()? {
+            2.0 => Ok(()),
+            _ => Err(Failure::new("add and readback: 1 + 1 is not 2")),
+        }
+    })?);
+    Ok(())
+}
+
+/// A network recorded each time and replayed.
+pub(super) fn replay(executor: &Executor, rounds: usize, mut push: impl FnMut(Row)) -> Outcome {
+    let device = Device::from_executor(executor);
+    let square = [SIDE, SIDE];
+    let weight = Tensor::full(&device, square, 1.0 / 64.0, DType::F32)?;
+    let x = Tensor::ones(&device, square, DType::F32)?;
+    let captured = device.capture(&[&x], |inputs| Ok(vec![network(&inputs[0], &weight)?]))?;
+    let dispatches = u16::try_from(captured.dispatches())
+        .map_err(|_| Failure::new("the network has too many dispatches"))?;
+    let what =
+        |how: &str| format!("tensors: network of {dispatches} dispatches {how}, per dispatch");
+    let mut last = None;
+    push(per_op(&what("recorded"), dispatches, rounds, || {
+        timed(&device, || network(&x, &weight).map(|y| last = Some(y)))
+    })?);
+    push(per_op(&what("replayed"), dispatches, rounds, || {
+        timed(&device, || captured.replay(&[&x]))
+    })?);
+    let expected = last.map_or(Ok(Vec::new()), |y| y.to_vec_blocking::<f32>())?;
+    if captured.output(0)?.to_vec_blocking::<f32>()? != expected || expected.is_empty() {
+        return Err(Failure::new("replay: not what was recorded gives"));
+    }
+    Ok(())
+}
