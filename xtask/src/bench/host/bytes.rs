@@ -77,7 +77,7 @@ pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(
 
 /// A dense copy by the driver and by kernels.
 pub(super) fn copies(executor: &Executor, bytes: usize, mut push: impl FnMut(Row)) -> Outcome {
-    const BATCH: usize = 64;
+    const BATCH: u16 = 64;
     let shape = Shape::new([bytes / 4])?;
     let values: Vec<u8> = (0_u8..=250).cycle().take(bytes).collect();
     let source = executor.upload_bytes(DType::U32, &values, &shape)?;
@@ -95,7 +95,7 @@ pub(super) fn copies(executor: &Executor, bytes: usize, mut push: impl FnMut(Row
             return Err(Failure::new(format!("{what}: the copy differs")));
         }
         // Read and written.
-        push(row(what, 2 * bytes, time / BATCH as f64));
+        push(row(what, 2 * bytes, time / f64::from(BATCH)));
         Ok(())
     };
     let len = bytes as u64;
