@@ -124,7 +124,6 @@ fn stays_flat(iterations: usize, leak: bool) -> bool {
     drop(leaked);
     let grown = after.0.saturating_sub(before.0);
     if !leak {
-        println!("{iterations} iterations: before {before:?}, after {after:?}");
         assert_eq!(after.1, before.1, "bytes reserved on the device");
         assert_eq!(after.2, before.2, "bytes live on the device");
     }
