@@ -3,6 +3,7 @@
 // Bindings: params, a = x, b = w, out, [c = bias].
 // Grid: one invocation per batch * groups * ceil(filters / 4) * positions, positions innermost, folded.
 // Requires: image, filter_tap, first and source (walk part), emit (output part).
+// Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 @compute @workgroup_size(WG)
 fn main(

@@ -3,6 +3,7 @@
 // Bindings: params, a, out.
 // Grid: one invocation per output, folded.
 // Requires: image, first and source (transposed walk part), emit (output part).
+// Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 @compute @workgroup_size(WG)
 fn main(

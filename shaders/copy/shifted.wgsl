@@ -3,6 +3,7 @@
 // Bindings: params, 1 a, 2 out.
 // Grid: one row of workgroups, looping; one vector per invocation and step.
 // Requires: Params, params.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 

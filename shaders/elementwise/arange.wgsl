@@ -2,6 +2,7 @@
 // Bindings: params, 1 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: out_elem, out_words, emit.
+// Accuracy: one rounding of the product and one of the sum, in f32 for floats; integers are exact.
 
 struct Params {
     len: u32,

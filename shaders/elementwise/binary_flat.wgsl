@@ -2,6 +2,7 @@
 // Bindings: params, 1 a, 2 b, 3 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: elem, words, unpack; out_elem, out_words, emit; apply.
+// Accuracy: that of apply.
 
 override WG: u32 = 256u;
 override SCALAR_A: bool = false;

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a, 2 b, 3 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: elem, word, word_index, from_word; out_elem, out_words, emit; address; apply.
+// Accuracy: that of apply.
 
 override WG: u32 = 256u;
 

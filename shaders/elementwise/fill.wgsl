@@ -2,6 +2,7 @@
 // Bindings: params, 1 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: out_elem, out_words, emit; out_elem is u32.
+// Accuracy: exact.
 
 struct Params {
     len: u32,

@@ -3,6 +3,7 @@
 // 2 out.
 // Grid: one invocation.
 // Requires: nothing; what is asked is what the language does by itself, so no helper takes part.
+// Accuracy: whatever the adapter does: that is the question.
 
 struct Params {
     len: u32,

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a, 2 out; the second stride and offset of Params are out's.
 // Grid: one row of workgroups, looping; one element per invocation and step.
 // Requires: word, word_index, from_word; cell, store1; address. out must not map two indices to one element.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (the condition), 2 b, 3 c, 4 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: elem, words, unpack; cond_words, unpack_cond; out_elem, out_words, emit.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 override SCALAR_A: bool = false;

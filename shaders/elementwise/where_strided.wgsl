@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (the condition), 2 b, 3 c, 4 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: elem, word, word_index, from_word; cond_word_index, cond_from_word; out_elem, out_words, emit; address.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 

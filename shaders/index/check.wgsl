@@ -2,6 +2,7 @@
 // Bindings: params, 1 b (the indices, any strides), 2 out (one word).
 // Grid: one row of workgroups, looping; one index per invocation and step.
 // Requires: walked, names_one; component m of targets is that of position m modulo COMPONENTS.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 

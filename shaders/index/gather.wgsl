@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (any strides), 2 b (the indices, any strides), 3 out (contiguous).
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: word, word_index, from_word, elem = u32; out_words, emit; located (which reads b).
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 

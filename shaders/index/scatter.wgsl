@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (the updates, any strides), 2 b (the indices, any strides), 3 out (any strides).
 // Grid: one row of workgroups, looping; one update per invocation and step.
 // Requires: elem, word, word_index, from_word; updated; apply; located (which reads b).
+// Accuracy: that of apply, rounded to the dtype after each update.
 
 override WG: u32 = 256u;
 

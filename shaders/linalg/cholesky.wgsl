@@ -3,6 +3,7 @@
 // Bindings: params, out = matrices.
 // Grid: one workgroup per matrix, folded.
 // Requires: folded.
+// Accuracy: 32 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 

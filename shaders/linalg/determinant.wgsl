@@ -2,6 +2,7 @@
 // Bindings: params, a = factors, b = pivots, out.
 // Grid: one invocation per matrix, folded.
 // Requires: folded.
+// Accuracy: 64 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<u32>;

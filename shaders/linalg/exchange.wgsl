@@ -2,6 +2,7 @@
 // Bindings: params, b = pivots, out.
 // Grid: one invocation per batch * columns, folded.
 // Requires: folded.
+// Accuracy: exact.
 
 @group(0) @binding(1) var<storage, read> b: array<u32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;

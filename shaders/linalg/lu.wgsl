@@ -3,6 +3,7 @@
 // Bindings: params, out = matrices, c = pivots.
 // Grid: one workgroup per matrix, folded.
 // Requires: folded.
+// Accuracy: 64 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 @group(0) @binding(2) var<storage, read_write> c: array<u32>;

@@ -3,6 +3,7 @@
 // Bindings: params, 1 a (any strides), 2 out (contiguous).
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: word, word_index, from_word, elem = u32; out_words, emit. a has elements unless MODE is 0.
+// Accuracy: exact.
 
 struct Params {
     len: u32,

@@ -1,4 +1,5 @@
 // Window part: the sum of the elements by the divisor, or by the number of counted positions (0 where none is counted).
+// Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 alias acc = f32;
 

@@ -2,6 +2,7 @@
 // Bindings: params, a, out (declared by the output part).
 // Grid: one invocation per output, folded.
 // Requires: range_of (range part), start, combine, finish (window part), emit (output part).
+// Accuracy: that of the window part.
 
 // How many positions of the range lie in the unpadded extent, or with include_pad before the padded end.
 fn counted(range: Range, axis: u32) -> u32 {

@@ -1,4 +1,5 @@
 // Window part: the greatest element by key; NaN wins, padding does not take part.
+// Accuracy: exact.
 
 alias acc = key;
 

@@ -1,4 +1,5 @@
 // Window part: where the greatest element lies in its plane, row-major: the first of equals, the first NaN if there is one.
+// Accuracy: exact.
 
 const NONE: u32 = 0xffffffffu;
 

@@ -2,6 +2,7 @@
 // Bindings: params, 1 out (contiguous).
 // Grid: one row of workgroups, looping; four elements per invocation and step.
 // Requires: philox; drawn (which reads low and count of Params); out_elem, out_words, emit.
+// Accuracy: words and integers are exact; that of the distribution part otherwise.
 
 override WG: u32 = 256u;
 

@@ -1,4 +1,5 @@
 // Floats from 0 up to but not including 1: as many upper bits of a word as the dtype has digits.
+// Accuracy: exact.
 
 override DIGITS: u32 = 24u;
 

@@ -3,6 +3,7 @@
 // Bindings: params, a, out (declared by the input and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
 // Requires: acc, start, combine (operator part); fetch (input part); emit (output part).
+// Accuracy: that of the operator part.
 
 const BLOCK: u32 = 64u;
 

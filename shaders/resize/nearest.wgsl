@@ -2,6 +2,7 @@
 // Bindings: params, a, b = table, out (declared by the output part).
 // Grid: one invocation per output, folded.
 // Requires: emit (output part).
+// Accuracy: exact.
 
 @compute @workgroup_size(WG)
 fn main(

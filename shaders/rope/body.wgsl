@@ -4,6 +4,7 @@
 //           rows of rotary / 2), those of the position part.
 // Grid: one invocation per element, folded.
 // Requires: table_row (position part).
+// Accuracy: 16 ε for values up to 4, then one rounding to the dtype.
 
 override WG: u32 = 256u;
 override SEQUENCE: u32 = 2u;

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (keys), 2 out.
 // Grid: one workgroup per block, folded.
 // Requires: digit_of, block_of.
+// Accuracy: exact.
 
 @group(0) @binding(1) var<storage, read> a: array<u32>;
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a (any strides), 2 out.
 // Grid: one row of workgroups, looping; one element per invocation and step.
 // Requires: elem, word, word_index, from_word; sort_key; address.
+// Accuracy: exact.
 
 override WG: u32 = 256u;
 override DESCENDING: bool = false;

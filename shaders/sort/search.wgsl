@@ -3,6 +3,7 @@
 // Bindings: params, 1 a (sorted rows), 2 b (values, a row each), 3 out; all contiguous.
 // Grid: one row of workgroups, looping; one value per invocation and step.
 // Requires: elem, word, word_index, from_word; sort_key.
+// Accuracy: exact.
 
 struct Params {
     len: u32,

@@ -2,6 +2,7 @@
 // Bindings: params, 1 a, 2 out.
 // Grid: one row of workgroups, looping; one element per invocation and step.
 // Requires: nothing.
+// Accuracy: exact.
 
 struct Params {
     len: u32,

@@ -3,6 +3,7 @@
 // Bindings: params, 1 in_0 (keys), 2 in_1 (places), 3 in_2 (where each digit of each block begins), 4 out_0, 5 out_1.
 // Grid: one workgroup per block, folded.
 // Requires: digit_of, block_of.
+// Accuracy: exact.
 
 // Words that hold a bit per invocation.
 override ROW: u32 = 8u;

@@ -2,14 +2,12 @@
 //!
 //! Locally the file is written, in checks it is compared, so that it cannot fall behind the tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
-use ziggurat_kernels::DType;
-
 use crate::wgsl::{OpRow, op_rows, other_ops};
 use crate::workspace;
 
@@ -17,14 +15,10 @@ const FILE: &str = "docs/ops.md";
 
 /// Writes the file, or says that it differs.
 pub(crate) fn run(check: bool) -> Outcome<String> {
-    let rows = op_rows();
-    let others = other_ops()?;
-    ensure(
-        &workspace::root().join(FILE),
-        &(page(&rows) + &other_page(&others)),
-        check,
-    )?;
-    Ok(format!("{FILE} has {} ops", rows.len() + others.len()))
+    let mut rows = op_rows()?;
+    rows.extend(other_ops()?);
+    ensure(&workspace::root().join(FILE), &page(&rows), check)?;
+    Ok(format!("{FILE} has {} ops", rows.len()))
 }
 
 /// Makes the file hold `wanted`; with `check` it must hold it already.
@@ -59,8 +53,10 @@ fn ensure(file: &Path, wanted: &str, check: bool) -> Outcome {
 fn page(rows: &[OpRow]) -> String {
     let mut text = String::from(
         "# Ops\n\n\
-         Written by `cargo xtask docs` from the tables of the kernels crate: edit those, not this.\n\
-         What each op does with NaN, infinity, integers and empty input is in the contract, `docs/semantics.md`.\n",
+         Written by `cargo xtask docs` from the tables of the kernels crate and the headers of its shaders: edit those, not this.\n\
+         Rules that go beyond one shader (empty input, promotion, shapes, views) are in the contract, `docs/semantics.md`.\n\
+         The tests hold every op to its tolerance. A ulp is a unit in the last place of the result's dtype, ε the distance from 1 to\n\
+         the next f32 (2^-23); what is exact up to the dtype's rounding is called exact.\n",
     );
     let mut families: BTreeMap<usize, (&str, Vec<&OpRow>)> = BTreeMap::new();
     for row in rows {
@@ -78,38 +74,30 @@ fn page(rows: &[OpRow]) -> String {
         // Writing to a string cannot fail.
         let _ = write!(
             text,
-            "\n## {family}\n\n| op | dtypes | tolerance | shader |\n| --- | --- | --- | --- |\n"
+            "\n## {family}\n\n| op | dtypes | tolerance | rule | shaders |\n| --- | --- | --- | --- | --- |\n"
         );
         for row in rows {
-            let shader = row
-                .file
-                .as_ref()
-                .map_or_else(|| "-".into(), |file| format!("`{file}`"));
+            let dtypes = match row.dtypes.as_slice() {
+                [] => "any".into(),
+                some => some.join(", "),
+            };
+            let files: Vec<String> = row.files.iter().map(|file| format!("`{file}`")).collect();
             let _ = writeln!(
                 text,
-                "| `{}` | {} | {} | {shader} |",
+                "| `{}` | {dtypes} | {} | {} | {} |",
                 row.name,
-                row.dtypes.join(", "),
-                row.tolerance
+                cell(&row.tolerance),
+                cell(&row.rule),
+                files.join(", ")
             );
         }
     }
     text
 }
 
-/// Ops that are no rows of a table.
-fn other_page(ops: &BTreeMap<String, BTreeSet<DType>>) -> String {
-    let mut text = String::from("\n## Others\n\n| kernel | input dtypes |\n| --- | --- |\n");
-    for (name, dtypes) in ops {
-        let dtypes: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
-        let dtypes = if dtypes.is_empty() {
-            "any".into()
-        } else {
-            dtypes.join(", ")
-        };
-        let _ = writeln!(text, "| `{name}` | {dtypes} |");
-    }
-    text
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
 }
 
 #[cfg(test)]
@@ -122,7 +110,8 @@ mod tests {
             name: name.into(),
             dtypes: vec!["f32".into(), "i32".into()],
             tolerance: "exact".into(),
-            file: Some(format!("shaders/{name}.wgsl")),
+            rule: "a | b < c".into(),
+            files: vec![format!("shaders/{name}.wgsl")],
         }
     }
 
@@ -136,7 +125,9 @@ mod tests {
         let at = |text: &str| page.find(text);
         assert!(at("## Unary") < at("`relu`") && at("`relu`") < at("`abs`"));
         assert!(at("`abs`") < at("## Binary") && at("## Binary") < at("`add`"));
-        assert!(page.contains("| `add` | f32, i32 | exact | `shaders/add.wgsl` |"));
+        assert!(
+            page.contains("| `add` | f32, i32 | exact | a \\| b &lt; c | `shaders/add.wgsl` |")
+        );
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn check(root: &Path) -> Outcome<Report> {
             report.extend(docs::check(file, |path| root.join(path).exists()));
         }
     }
-    report.extend(tables::check(&own, &wgsl::op_rows()));
+    report.extend(tables::check(&own, &wgsl::op_rows()?));
     report.scope = format!("{} files", own.len());
     Ok(report)
 }

@@ -3,6 +3,7 @@
 // Bindings: params, a, out (declared by the input and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
 // Requires: key (key part); fetch_key, fetch_position (input part); emit (output part).
+// Accuracy: exact.
 
 override LAST: u32 = 0u;
 

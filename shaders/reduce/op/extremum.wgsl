@@ -1,4 +1,5 @@
 // Operator part: the element with the greatest key (maximum, or minimum with LEAST = 1); NaN wins.
+// Accuracy: exact.
 
 alias acc = key;
 

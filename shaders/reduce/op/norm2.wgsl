@@ -1,4 +1,5 @@
 // Operator part: square root of the sum of squares. Requires `apply`: the square root.
+// Accuracy: (n + 2) ε |out| over n elements, then one rounding to the dtype.
 
 alias acc = f32;
 

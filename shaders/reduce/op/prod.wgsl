@@ -1,4 +1,5 @@
 // Operator part: product of numbers in the compute type; integers wrap.
+// Accuracy: (n + 2) ε |out| over n elements, then one rounding to the dtype; integers exact.
 
 alias acc = elem;
 

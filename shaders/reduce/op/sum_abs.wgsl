@@ -1,4 +1,5 @@
 // Operator part: sum of absolute values in the compute type; integers wrap.
+// Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 alias acc = elem;
 

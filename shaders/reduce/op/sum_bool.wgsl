@@ -1,4 +1,5 @@
 // Operator part: how many elements are true.
+// Accuracy: exact.
 
 alias acc = u32;
 

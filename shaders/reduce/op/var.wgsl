@@ -1,5 +1,6 @@
 // Operator part: variance, or with ROOT = 1 its square root, by merging (count, mean, squared distances); no large squares
 // are ever subtracted. `identity` holds the bits of the correction. Requires `apply`: the square root.
+// Accuracy: (n + 2) ε (variance + |mean| · deviation) over n elements, deviations (n + 2) ε (deviation + |mean|); then one rounding to the dtype.
 // Source: Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing sample variances".
 
 override ROOT: u32 = 0u;

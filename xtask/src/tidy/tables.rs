@@ -25,7 +25,7 @@ pub(super) fn check(files: &[TextFile], rows: &[OpRow]) -> Vec<Problem> {
     });
     missing
         .map(|row| {
-            let file = row.file.clone().unwrap_or_else(|| "crates/kernels".into());
+            let file = row.files.first().map_or("crates/kernels", String::as_str);
             Problem::new(
                 file,
                 0,
@@ -85,7 +85,8 @@ mod tests {
             name: name.into(),
             dtypes: vec![],
             tolerance: String::new(),
-            file: None,
+            rule: String::new(),
+            files: vec![],
         }
     }
 

@@ -11,8 +11,10 @@ use ziggurat_pipeline::{
 };
 
 use crate::failure::Outcome;
+use crate::wgsl::header::Header;
 use crate::wgsl::limits;
 use crate::wgsl::variant::{Field, Part, Tier, Variant};
+use crate::workspace;
 
 const FOLDER: &str = "shaders/";
 const UNIFORM: &str = " uniform";
@@ -130,56 +132,31 @@ pub(crate) struct OpRow {
     pub(crate) name: String,
     pub(crate) dtypes: Vec<String>,
     pub(crate) tolerance: String,
-    /// The op's own shader file, if it has exactly one.
-    pub(crate) file: Option<String>,
+    /// What it computes and does on edges, as the shader says.
+    pub(crate) rule: String,
+    /// The op's own shader files.
+    pub(crate) files: Vec<String>,
 }
 
 /// The rows of the op tables, in their order.
-pub(crate) fn op_rows() -> Vec<OpRow> {
+pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
+    let unary = Unary::ALL.iter().map(|op| op.spec());
+    let binary = Binary::ALL.iter().map(|op| op.spec());
+    let compare = Compare::ALL.iter().map(|op| op.spec());
+    let predicate = Predicate::ALL.iter().map(|op| op.spec());
+    let exact = || "exact".to_owned();
     let mut rows = Vec::new();
-    for spec in Unary::ALL.iter().map(|op| op.spec()) {
-        rows.push(row(
-            "Unary",
-            spec.name,
-            spec.dtypes,
-            tolerance(spec.tolerance),
-            "unary",
-        ));
-    }
-    for spec in Binary::ALL.iter().map(|op| op.spec()) {
-        rows.push(row(
-            "Binary",
-            spec.name,
-            spec.dtypes,
-            tolerance(spec.tolerance),
-            "binary",
-        ));
-    }
-    for spec in Compare::ALL.iter().map(|op| op.spec()) {
-        rows.push(row(
-            "Comparison",
-            spec.name,
-            spec.dtypes,
-            "exact".into(),
-            "compare",
-        ));
-    }
-    for spec in Predicate::ALL.iter().map(|op| op.spec()) {
-        rows.push(row(
-            "Predicate",
-            spec.name,
-            spec.dtypes,
-            "exact".into(),
-            "predicate",
-        ));
-    }
-    rows
+    rows.extend(unary.map(|s| row("Unary", s.name, s.dtypes, tolerance(s.tolerance), "unary")));
+    rows.extend(binary.map(|s| row("Binary", s.name, s.dtypes, tolerance(s.tolerance), "binary")));
+    rows.extend(compare.map(|s| row("Comparison", s.name, s.dtypes, exact(), "compare")));
+    rows.extend(predicate.map(|s| row("Predicate", s.name, s.dtypes, exact(), "predicate")));
+    rows.into_iter().collect()
 }
 
-/// Ops that are no rows of a table: name and input dtypes, from the names of their kernels.
-pub(crate) fn other_ops() -> Outcome<BTreeMap<String, BTreeSet<DType>>> {
-    let rows: BTreeSet<String> = op_rows().into_iter().map(|row| row.name).collect();
-    let mut ops: BTreeMap<String, BTreeSet<DType>> = BTreeMap::new();
+/// Ops that are no rows of a table: what the names of their kernels and the headers of their shaders say.
+pub(crate) fn other_ops() -> Outcome<Vec<OpRow>> {
+    let rows: BTreeSet<String> = op_rows()?.into_iter().map(|row| row.name).collect();
+    let mut ops: BTreeMap<String, (BTreeSet<DType>, Said)> = BTreeMap::new();
     for variant in ziggurat_kernels::catalogue()? {
         let label = variant.descriptor.source.name();
         let mut names = label.split('/');
@@ -188,20 +165,86 @@ pub(crate) fn other_ops() -> Outcome<BTreeMap<String, BTreeSet<DType>>> {
             let dtypes = names
                 .flat_map(|name| name.split('_'))
                 .filter_map(|name| name.parse::<DType>().ok());
-            ops.entry(op.to_owned()).or_default().extend(dtypes.take(1));
+            let (known, said) = ops.entry(op.to_owned()).or_default();
+            known.extend(dtypes.take(1));
+            said.hear(&of_descriptor(
+                String::new(),
+                &variant.descriptor,
+                Vec::new(),
+            ));
         }
     }
-    Ok(ops)
+    let row = |(name, (dtypes, said)): (String, (BTreeSet<DType>, Said))| OpRow {
+        family: "Others".into(),
+        name,
+        dtypes: dtypes.iter().map(|dtype| dtype.name().to_owned()).collect(),
+        tolerance: said.accuracies.join("; "),
+        rule: said.rules.join(" "),
+        files: said.files,
+    };
+    Ok(ops.into_iter().map(row).collect())
 }
 
-fn row(family: &str, name: &str, dtypes: &[DType], tolerance: String, folder: &str) -> OpRow {
-    OpRow {
+/// What the shaders of an op say, each thing once.
+#[derive(Debug, Default)]
+struct Said {
+    rules: Vec<String>,
+    accuracies: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Said {
+    /// Listens to a kernel: to the part that says how accurate it is, and to the body where no other part does.
+    fn hear(&mut self, variant: &Variant) {
+        let headers = variant
+            .parts
+            .iter()
+            .map(|part| (part, Header::of(&part.text)));
+        let told: Vec<(&Part, Header)> = headers
+            .filter(|(_, header)| header.field("Accuracy:").is_some())
+            .collect();
+        let has_parts = told
+            .iter()
+            .any(|(_, header)| header.field("Computes:").is_none());
+        for (part, header) in &told {
+            push(&mut self.files, &part.file);
+            let computes = header.field("Computes:");
+            if computes.is_some() && has_parts {
+                continue;
+            }
+            // "Operator part: …": which part says it does not matter here.
+            let plain = header.text.split_once(" part: ");
+            let plain = plain.map_or(header.text.as_str(), |(_, text)| text);
+            push(&mut self.rules, computes.unwrap_or(plain));
+            let accuracy = header.field("Accuracy:").unwrap_or_default();
+            push(&mut self.accuracies, accuracy.trim_end_matches('.'));
+        }
+    }
+}
+
+fn push(list: &mut Vec<String>, text: &str) {
+    if !list.iter().any(|known| known == text) {
+        list.push(text.to_owned());
+    }
+}
+
+fn row(
+    family: &str,
+    name: &str,
+    dtypes: &[DType],
+    tolerance: String,
+    folder: &str,
+) -> Outcome<OpRow> {
+    let file = format!("{FOLDER}elementwise/{folder}/{name}.wgsl");
+    let text = std::fs::read_to_string(workspace::root().join(&file))?;
+    Ok(OpRow {
         family: family.into(),
         name: name.into(),
         dtypes: dtypes.iter().map(|dtype| dtype.name().to_owned()).collect(),
         tolerance,
-        file: Some(format!("{FOLDER}elementwise/{folder}/{name}.wgsl")),
-    }
+        rule: Header::of(&text).text,
+        files: vec![file],
+    })
 }
 
 /// In words: `exact`, `3 ulp + 2 per unit of input`.
@@ -250,12 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_dtypes_and_a_tolerance_in_words() {
-        let rows = op_rows();
+    fn every_row_has_dtypes_a_tolerance_and_a_rule_in_words() {
+        let rows = op_rows().unwrap();
         assert!(
             rows.iter()
                 .all(|row| !row.dtypes.is_empty() && !row.tolerance.is_empty())
         );
+        for row in rows.iter().chain(&other_ops().unwrap()) {
+            let said = !row.rule.is_empty() && !row.tolerance.is_empty();
+            assert!(said || row.name == "fused", "{row:?}");
+        }
         let named = |name: &str| {
             rows.iter()
                 .find(|row| row.name == name)

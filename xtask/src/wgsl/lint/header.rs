@@ -1,21 +1,18 @@
-//! A file with an entry point opens with *Computes*, *Bindings*, *Grid* and *Requires*.
+//! A file with an entry point opens with *Computes*, *Bindings*, *Grid*, *Requires* and *Accuracy*.
 //!
-//! Whoever reads a kernel needs the formula, what is bound, how it is dispatched and what it expects of
-//! the parts before it, and none of that can be read off the code. Other parts open with a comment.
+//! Whoever reads a kernel needs the formula, what is bound, how it is dispatched, what it expects of the parts
+//! before it and how far its results may be off, and none of that can be read off the code; the documentation of
+//! ops is made of it. Other parts open with a comment.
 
 use super::{Finding, is_body};
+use crate::wgsl::header::Header;
 use crate::wgsl::scan::Token;
 use crate::workspace::TextFile;
 
-const WORDS: [&str; 4] = ["Computes:", "Bindings:", "Grid:", "Requires:"];
+const WORDS: [&str; 5] = ["Computes:", "Bindings:", "Grid:", "Requires:", "Accuracy:"];
 
 pub(super) fn check(file: &TextFile, tokens: &[Token<'_>]) -> Vec<Finding> {
-    let header: Vec<&str> = file
-        .text
-        .lines()
-        .take_while(|line| line.starts_with("//"))
-        .collect();
-    if header.is_empty() {
+    if !file.text.starts_with("//") {
         return vec![(
             1,
             "the file does not open with a comment that says what it is for".into(),
@@ -24,13 +21,10 @@ pub(super) fn check(file: &TextFile, tokens: &[Token<'_>]) -> Vec<Finding> {
     if !is_body(tokens) {
         return Vec::new();
     }
+    let header = Header::of(&file.text);
     let missing: Vec<&str> = WORDS
         .into_iter()
-        .filter(|word| {
-            !header
-                .iter()
-                .any(|line| line.trim_start_matches(['/', ' ']).starts_with(word))
-        })
+        .filter(|word| header.field(word).is_none())
         .collect();
     if missing.is_empty() {
         Vec::new()
@@ -50,16 +44,17 @@ mod tests {
     const MAIN: &str = "@compute @workgroup_size(WG)\nfn main() {}\n";
 
     #[test]
-    fn a_body_with_all_four_words_is_accepted() {
+    fn a_body_with_all_five_words_is_accepted() {
         let text = format!(
-            "// Computes: a\n// Bindings: b\n// Grid: c\n//   more\n// Requires: d\n{MAIN}"
+            "// Computes: a\n// Bindings: b\n// Grid: c\n//   more\n// Requires: d\n// Accuracy: e\n{MAIN}"
         );
         assert!(findings(check, "shaders/a.wgsl", &text).is_empty());
     }
 
     #[test]
     fn a_body_that_lacks_one_is_rejected() {
-        let text = format!("// Computes: a\n// Bindings: b\n// Requires: d\n{MAIN}");
+        let text =
+            format!("// Computes: a\n// Bindings: b\n// Requires: d\n// Accuracy: e\n{MAIN}");
         assert_eq!(findings(check, "shaders/a.wgsl", &text), [1]);
     }
 
