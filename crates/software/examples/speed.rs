@@ -1,9 +1,9 @@
 //! How fast the software device is, against the machine's own Vulkan device in the same run.
 //!
-//! `cargo run --release -p ziggurat-software --example speed [rounds]`
+//! `cargo run --release -p ziggurat-software --example speed [rounds [kernel]]`
 //! prints the best of nine runs (or of `rounds`) of each kernel on both, taken by turns, and the time of a
-//! process that opens the device and adds 256 elements. On a machine without a GPU the Vulkan device
-//! is lavapipe. Results are compared between the two, so the times are of right answers.
+//! process that opens the device and adds 256 elements; with a part of a name, only the kernels called
+//! so. On a machine without a GPU the Vulkan device is lavapipe. Results are compared between the two, so the times are of right answers.
 //! With `checks` for `rounds` it prints how many times longer kernels take under each of the sanitizer's checks.
 
 #![allow(
@@ -327,6 +327,7 @@ fn main() {
         return first_result();
     }
     let rounds: u32 = argument.map_or(9, |text| text.parse().unwrap());
+    let only = std::env::args().nth(2);
     let (_, device, queue) = open(Profile::webgpu_default()).unwrap();
     let software = Gpu { device, queue };
     let vulkan = Gpu::vulkan();
@@ -334,7 +335,14 @@ fn main() {
         "against {}, best of {rounds}",
         vulkan.as_ref().map_or("nothing", |(_, name)| name)
     );
+    let chosen = |name: &str| {
+        only.as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
+    };
     for (name, source, sizes, workgroups) in KERNELS {
+        if !chosen(name) {
+            continue;
+        }
         let ours = software.prepare(source, sizes, workgroups);
         let theirs = vulkan
             .as_ref()
@@ -374,6 +382,9 @@ fn main() {
             mean[1],
             mean[0] / mean[1]
         );
+    }
+    if only.is_some() {
+        return;
     }
     println!("a process that adds 256 elements: {:.1} ms", start_time());
 }

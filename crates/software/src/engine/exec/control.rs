@@ -2,6 +2,7 @@
 //!
 //! A block that leaves no lane active is not run further; who started it brings lanes back.
 
+use super::lanes::map2;
 use super::machine::{Chunk, LANES, Machine, Place};
 use crate::engine::ir::{Op, Reg};
 
@@ -122,12 +123,12 @@ impl Machine<'_> {
         let mut some = 0;
         for i in self.from..self.to {
             let (mask, c) = (self.act[i], self.lanes[start + i]);
-            let leaves: Chunk = std::array::from_fn(|k| mask[k] & (c[k] ^ flip));
+            let leaves = map2(&mask, &c, |mask, c| mask & (c ^ flip));
             for word in leaves {
                 some |= word;
             }
             frame.left[i] = or(frame.left[i], leaves);
-            self.act[i] = std::array::from_fn(|k| mask[k] & !leaves[k]);
+            self.act[i] = map2(&mask, &leaves, |mask, leaves| mask & !leaves);
         }
         if some != 0 {
             self.set_flags(self.from, self.to);
@@ -154,8 +155,8 @@ impl Machine<'_> {
         rest.resize(to - from, [0; LANES]);
         for (i, rest) in (from..to).zip(&mut rest) {
             let (mask, c) = (self.act[i], self.lanes[start + i]);
-            self.act[i] = std::array::from_fn(|k| mask[k] & c[k]);
-            *rest = std::array::from_fn(|k| mask[k] & !c[k]);
+            self.act[i] = map2(&mask, &c, |mask, c| mask & c);
+            *rest = map2(&mask, &c, |mask, c| mask & !c);
         }
         if !then.is_empty() {
             self.set_flags(from, to);
@@ -224,5 +225,5 @@ impl Machine<'_> {
 
 #[inline(always)]
 fn or(a: Chunk, b: Chunk) -> Chunk {
-    std::array::from_fn(|k| a[k] | b[k])
+    map2(&a, &b, |a, b| a | b)
 }

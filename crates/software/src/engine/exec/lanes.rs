@@ -1,4 +1,8 @@
 //! Operations lane by lane. The loops have no branches inside a chunk, so that they vectorise.
+#![expect(
+    clippy::redundant_closure,
+    reason = "a reference to a closure is called as a function, and then the loop does not vectorise"
+)]
 
 use super::machine::{Chunk, LANES, Machine, Place};
 use crate::engine::ir::{Reg, Scaled};
@@ -39,7 +43,7 @@ fn map1(x: &Chunk, f: impl Fn(u32) -> u32) -> Chunk {
 }
 
 #[inline(always)]
-fn map2(x: &Chunk, y: &Chunk, f: impl Fn(u32, u32) -> u32) -> Chunk {
+pub(super) fn map2(x: &Chunk, y: &Chunk, f: impl Fn(u32, u32) -> u32) -> Chunk {
     let mut out = [0; LANES];
     for k in 0..LANES {
         out[k] = f(x[k], y[k]);
@@ -74,7 +78,11 @@ impl Machine<'_> {
         match (self.place(d), self.place(a)) {
             (Place::Lanes(d), Place::Lanes(a)) => {
                 for i in self.from..self.to {
-                    self.lanes[d + i] = map1(&self.lanes[a + i], &f);
+                    self.lanes[d + i] = map1(
+                        &self.lanes[a + i],
+                        #[inline(always)]
+                        |x| f(x),
+                    );
                 }
             }
             (Place::Lanes(d), Place::Uniform(a)) => {
@@ -94,7 +102,12 @@ impl Machine<'_> {
             }
             (Place::Lanes(a), Place::Lanes(b), Place::Lanes(d)) => {
                 for i in self.from..self.to {
-                    self.lanes[d + i] = map2(&self.lanes[a + i], &self.lanes[b + i], &f);
+                    self.lanes[d + i] = map2(
+                        &self.lanes[a + i],
+                        &self.lanes[b + i],
+                        #[inline(always)]
+                        |x, y| f(x, y),
+                    );
                 }
             }
             (Place::Lanes(a), Place::Uniform(y), Place::Lanes(d)) => {
@@ -126,13 +139,25 @@ impl Machine<'_> {
             (Place::Lanes(d), Place::Lanes(a), Place::Lanes(b), Place::Lanes(c)) => {
                 for i in self.from..self.to {
                     let (x, y, z) = (&self.lanes[a + i], &self.lanes[b + i], &self.lanes[c + i]);
-                    self.lanes[d + i] = map3(x, y, z, &f);
+                    self.lanes[d + i] = map3(
+                        x,
+                        y,
+                        z,
+                        #[inline(always)]
+                        |x, y, z| f(x, y, z),
+                    );
                 }
             }
             (Place::Lanes(d), ..) => {
                 for i in self.from..self.to {
                     let (x, y, z) = (self.chunk(a, i), self.chunk(b, i), self.chunk(c, i));
-                    self.lanes[d + i] = map3(&x, &y, &z, &f);
+                    self.lanes[d + i] = map3(
+                        &x,
+                        &y,
+                        &z,
+                        #[inline(always)]
+                        |x, y, z| f(x, y, z),
+                    );
                 }
             }
         }

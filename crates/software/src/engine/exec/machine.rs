@@ -310,8 +310,19 @@ impl<'a> Machine<'a> {
         self.any = last > 0;
         self.from = first.min(last);
         self.to = last;
-        self.all = (self.from..self.to).all(|i| self.act[i] == [!0; LANES]);
+        self.all = self.act[self.from..self.to].iter().all(is_full);
     }
+}
+
+/// Whether all lanes of a mask are active.
+#[inline(always)]
+pub(super) fn is_full(mask: &Chunk) -> bool {
+    // Comparing arrays would call a function.
+    let mut every = !0;
+    for word in mask {
+        every &= word;
+    }
+    every == !0
 }
 
 fn axis_of(of: [u32; 3], axis: u32) -> u32 {

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use super::lanes::scale;
-use super::machine::{Chunk, LANES, Machine, Place};
+use super::machine::{Chunk, LANES, Machine, Place, is_full};
 use super::words::{Words, WordsMut};
 use crate::engine::ir::{Addr, Reg, Space};
 use crate::engine::scalar::float::{f32_from_half, half_from_f32};
@@ -64,8 +64,8 @@ impl Machine<'_> {
         let index = &self.lanes[index + i];
         let first = index[0];
         let mut apart = 0;
-        for (k, index) in (0u32..).zip(index) {
-            apart |= index ^ first.wrapping_add(k);
+        for (k, index) in index.iter().enumerate() {
+            apart |= index ^ first.wrapping_add(k as u32);
         }
         let inside = first.checked_add(LANES as u32 - 1)? < found.len;
         if apart != 0 || found.stride != bytes || !inside {
@@ -150,11 +150,8 @@ impl Machine<'_> {
         }
         for i in self.from..self.to {
             if let Some(start) = self.consecutive(found, i, N as u32 * 4)
-                && let Some(all) = words.split::<N>(start)
+                && self.load_chunk(words, start, &slots, i)
             {
-                for (slot, chunk) in slots.iter().zip(all) {
-                    self.lanes[slot + i] = chunk;
-                }
                 continue;
             }
             let at = self.addresses(found, i);
@@ -165,12 +162,7 @@ impl Machine<'_> {
                 differ |= address ^ first;
             }
             let start = first as usize / 4;
-            if apart == 0
-                && let Some(all) = words.split::<N>(start)
-            {
-                for (slot, chunk) in slots.iter().zip(all) {
-                    self.lanes[slot + i] = chunk;
-                }
+            if apart == 0 && self.load_chunk(words, start, &slots, i) {
                 continue;
             }
             if differ == 0 {
@@ -191,6 +183,23 @@ impl Machine<'_> {
             for (slot, chunk) in slots.iter().zip(out) {
                 self.lanes[slot + i] = chunk;
             }
+        }
+    }
+
+    /// Words that lie side by side into chunk `i` of the slots, if they exist, and says whether.
+    #[inline(always)]
+    fn load_chunk<W: Words + ?Sized, const N: usize>(
+        &mut self,
+        words: &W,
+        start: usize,
+        slots: &[usize; N],
+        i: usize,
+    ) -> bool {
+        let at = slots.map(|slot| slot + i);
+        // Two parts of which nobody reads one may share a slot.
+        match self.lanes.get_disjoint_mut(at) {
+            Ok(to) => words.split(start, to),
+            Err(_) => false,
         }
     }
 
@@ -275,23 +284,32 @@ impl Machine<'_> {
         values: [Place; N],
         found: &Found,
     ) {
+        let shared = values.map(|value| match value {
+            Place::Uniform(word) => [word; LANES],
+            Place::Lanes(_) => [0; LANES],
+        });
         for i in self.from..self.to {
-            let mask = self.act[i];
-            let chunks: [Chunk; N] = std::array::from_fn(|j| self.chunk(values[j], i));
-            if mask == [!0; LANES]
+            let mask = &self.act[i];
+            let mut chunks = shared.each_ref();
+            for (chunk, value) in chunks.iter_mut().zip(&values) {
+                if let Place::Lanes(start) = value {
+                    *chunk = &self.lanes[start + i];
+                }
+            }
+            let every = self.all || is_full(mask);
+            if every
                 && let Some(start) = self.consecutive(found, i, N as u32 * 4)
-                && words.join(start, &chunks)
+                && words.join(start, chunks)
             {
                 continue;
             }
             let at = self.addresses(found, i);
             let first = at[0];
-            let (mut apart, mut every) = (0, !0);
+            let mut apart = 0;
             for (k, address) in at.iter().enumerate() {
                 apart |= address ^ first.wrapping_add((k * N * 4) as u32);
-                every &= mask[k];
             }
-            if apart == 0 && every == !0 && words.join(first as usize / 4, &chunks) {
+            if apart == 0 && every && words.join(first as usize / 4, chunks) {
                 continue;
             }
             for k in 0..LANES {

@@ -4,14 +4,22 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::machine::{Chunk, LANES};
 
+/// `N` words for each of a chunk's lanes, side by side from `at` on, if they exist.
+#[inline(always)]
+fn by_lane<const N: usize, W>(words: &[W], at: usize) -> Option<&[[W; N]; LANES]> {
+    let (lanes, _) = words.get(at..)?.as_chunks::<N>();
+    lanes.first_chunk()
+}
+
 /// Words that can be read.
 pub(super) trait Words {
     fn word(&self, at: usize) -> u32;
     fn count(&self) -> usize;
     /// `N` words from `at` on, if they exist.
     fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]>;
-    /// `N` words for each of a chunk's lanes, side by side from `at` on, if they exist.
-    fn split<const N: usize>(&self, at: usize) -> Option<[Chunk; N]>;
+    /// Reads `N` words for each of a chunk's lanes, side by side from `at` on, if they exist, and says
+    /// whether.
+    fn split<const N: usize>(&self, at: usize, to: [&mut Chunk; N]) -> bool;
 }
 
 impl Words for [u32] {
@@ -26,15 +34,20 @@ impl Words for [u32] {
 
     #[inline(always)]
     fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        self.get(at..at + N)?.try_into().ok()
+        self.get(at..)?.first_chunk().copied()
     }
 
     #[inline(always)]
-    fn split<const N: usize>(&self, at: usize) -> Option<[Chunk; N]> {
-        let words = self.get(at..at + N * LANES)?;
-        Some(std::array::from_fn(|j| {
-            std::array::from_fn(|k| words[k * N + j])
-        }))
+    fn split<const N: usize>(&self, at: usize, to: [&mut Chunk; N]) -> bool {
+        let Some(words) = by_lane::<N, u32>(self, at) else {
+            return false;
+        };
+        for k in 0..LANES {
+            for j in 0..N {
+                to[j][k] = words[k][j];
+            }
+        }
+        true
     }
 }
 
@@ -50,16 +63,25 @@ impl Words for [AtomicU32] {
 
     #[inline(always)]
     fn many<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        let words: &[AtomicU32; N] = self.get(at..at + N)?.try_into().ok()?;
-        Some(std::array::from_fn(|i| words[i].load(Relaxed)))
+        let words: &[AtomicU32; N] = self.get(at..)?.first_chunk()?;
+        let mut out = [0; N];
+        for (to, word) in out.iter_mut().zip(words) {
+            *to = word.load(Relaxed);
+        }
+        Some(out)
     }
 
     #[inline(always)]
-    fn split<const N: usize>(&self, at: usize) -> Option<[Chunk; N]> {
-        let words = self.get(at..at + N * LANES)?;
-        Some(std::array::from_fn(|j| {
-            std::array::from_fn(|k| words[k * N + j].load(Relaxed))
-        }))
+    fn split<const N: usize>(&self, at: usize, to: [&mut Chunk; N]) -> bool {
+        let Some(words) = by_lane::<N, AtomicU32>(self, at) else {
+            return false;
+        };
+        for k in 0..LANES {
+            for j in 0..N {
+                to[j][k] = words[k][j].load(Relaxed);
+            }
+        }
+        true
     }
 }
 
@@ -69,7 +91,7 @@ pub(super) trait WordsMut {
     /// Writes half of a word.
     fn put_half(&mut self, at: usize, upper: bool, value: u32);
     /// Writes the words of a chunk's lanes side by side if they fit, and says whether.
-    fn join<const N: usize>(&mut self, at: usize, values: &[Chunk; N]) -> bool;
+    fn join<const N: usize>(&mut self, at: usize, values: [&Chunk; N]) -> bool;
 }
 
 fn half_merged(word: u32, upper: bool, value: u32) -> u32 {
@@ -95,13 +117,14 @@ impl WordsMut for [u32] {
     }
 
     #[inline(always)]
-    fn join<const N: usize>(&mut self, at: usize, values: &[Chunk; N]) -> bool {
-        let Some(words) = self.get_mut(at..at + N * LANES) else {
+    fn join<const N: usize>(&mut self, at: usize, values: [&Chunk; N]) -> bool {
+        let lanes = self.get_mut(at..).map(|words| words.as_chunks_mut::<N>().0);
+        let Some(words) = lanes.and_then(<[_]>::first_chunk_mut::<LANES>) else {
             return false;
         };
         for k in 0..LANES {
             for j in 0..N {
-                words[k * N + j] = values[j][k];
+                words[k][j] = values[j][k];
             }
         }
         true
@@ -124,13 +147,13 @@ impl WordsMut for &[AtomicU32] {
     }
 
     #[inline(always)]
-    fn join<const N: usize>(&mut self, at: usize, values: &[Chunk; N]) -> bool {
-        let Some(words) = self.get(at..at + N * LANES) else {
+    fn join<const N: usize>(&mut self, at: usize, values: [&Chunk; N]) -> bool {
+        let Some(words) = by_lane::<N, AtomicU32>(self, at) else {
             return false;
         };
         for k in 0..LANES {
             for j in 0..N {
-                words[k * N + j].store(values[j][k], Relaxed);
+                words[k][j].store(values[j][k], Relaxed);
             }
         }
         true
