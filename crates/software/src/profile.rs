@@ -44,6 +44,7 @@ const GIB: u64 = 1 << 30;
 
 /// What every one of the vendors' profiles has.
 const COMMON: wgpu::Features = wgpu::Features::SHADER_F16
+    .union(wgpu::Features::SHADER_I16)
     .union(wgpu::Features::SUBGROUP)
     .union(wgpu::Features::SUBGROUP_BARRIER)
     .union(wgpu::Features::IMMEDIATES)

@@ -111,6 +111,7 @@ pub(super) enum What {
         a: Vec<Reg>,
         b: Vec<Reg>,
         signed: bool,
+        bits: u32,
     },
     Shift {
         b: Reg,

@@ -1,8 +1,8 @@
 //! The engine's own form of a program: a tree of operations on virtual 32-bit registers.
 //!
 //! A register holds one 32-bit word per invocation: an `f32`, an integer, a `bool` (all bits or
-//! none), an `f16` (widened to `f32`; operations round it back), or half of a 64-bit value. Before
-//! slots are given (`pass::allocate`) a register is a number; after it, a slot of lane vectors or,
+//! none), an `f16` (widened to `f32`; operations round it back), an `i16` or `u16` (extended to 32
+//! bits; operations extend it anew), or half of a 64-bit value. Before slots are given (`pass::allocate`) a register is a number; after it, a slot of lane vectors or,
 //! with [`Reg::UNIFORM`] set, a word shared by the workgroup.
 //!
 //! A register that several operations write is written by [`Op::Mov`], [`Op::Put`] and [`Op::Merge`] only
@@ -95,6 +95,14 @@ pub(super) struct Addr {
     pub(super) scaled: Option<Scaled>,
 }
 
+/// What two bytes of memory are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Narrow {
+    Float,
+    Signed,
+    Unsigned,
+}
+
 /// What a read-modify-write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rmw {
@@ -181,16 +189,16 @@ pub(super) enum Op {
         base: Option<Reg>,
         scaled: Scaled,
     },
-    /// Consecutive words; with `half` one 16-bit float each, of 2 bytes.
+    /// Consecutive words; with `half` one number each, of 2 bytes.
     Load {
         d: Vec<Reg>,
         at: Addr,
-        half: bool,
+        half: Option<Narrow>,
     },
     Store {
         v: Vec<Reg>,
         at: Addr,
-        half: bool,
+        half: Option<Narrow>,
     },
     /// The register that `index` names, the last one if out of bounds.
     Pick {

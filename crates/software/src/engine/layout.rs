@@ -1,8 +1,8 @@
 //! How values and memory are split into scalars.
 //!
 //! *Host* layout is WGSL's: bytes as the host sees them. *Flat* layout, for memory that the host
-//! never sees, gives each scalar whole words, one after another (two for 64 bits; `f16` and `bool`
-//! take one), as registers do.
+//! never sees, gives each scalar whole words, one after another (two for 64 bits; 16 bits and
+//! `bool` take one), as registers do.
 
 use naga::proc::IndexableLength;
 use naga::{ArraySize, Module, Scalar, ScalarKind, Type, TypeInner};
@@ -156,12 +156,18 @@ impl<'a> Types<'a> {
     }
 }
 
+/// Whether a scalar is an `i16` or `u16`.
+pub(super) fn is_short(scalar: Scalar) -> bool {
+    scalar.width == 2 && matches!(scalar.kind, ScalarKind::Sint | ScalarKind::Uint)
+}
+
 /// Whether the engine computes with a scalar type.
 pub(super) fn is_supported(scalar: Scalar) -> bool {
     match scalar.kind {
         ScalarKind::Bool => true,
-        ScalarKind::Float => matches!(scalar.width, 2 | 4 | 8),
-        ScalarKind::Sint | ScalarKind::Uint => matches!(scalar.width, 4 | 8),
+        ScalarKind::Float | ScalarKind::Sint | ScalarKind::Uint => {
+            matches!(scalar.width, 2 | 4 | 8)
+        }
         ScalarKind::AbstractInt | ScalarKind::AbstractFloat => false,
     }
 }

@@ -54,6 +54,7 @@ macro_rules! unary_table {
         AbsI => |x| (x as i32).wrapping_abs() as u32,
         SignI => |x| (x as i32).signum() as u32,
         Not => |x| !x,
+        SignExtend => |x| bits::sign_extended(x),
         // To the largest float of the integer's range, as WGSL has it.
         IntFromF => |x| float::min(f(x), 2_147_483_520.0) as i32 as u32,
         UintFromF => |x| float::min(f(x), 4_294_967_040.0) as u32,

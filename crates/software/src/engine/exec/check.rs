@@ -105,7 +105,7 @@ impl Looking<'_, '_> {
             }
             What::Subgroup => self.subgroups(),
             What::SameAddress { at } => self.same_address(at),
-            What::Divide { a, b, signed } => self.divide(a, b, *signed),
+            What::Divide { a, b, signed, bits } => self.divide(a, b, *signed, *bits),
             What::Shift { b, bits } => self.shift(*b, *bits),
             What::Convert { a, signed, bits } => self.convert(a, *signed, *bits),
             What::Result { d, a, wide } => self.result(d, a, *wide),

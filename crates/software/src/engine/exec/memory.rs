@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicU32;
 use super::lanes::scale;
 use super::machine::{Chunk, LANES, Machine, Place, is_full};
 use super::words::{Words, WordsMut};
-use crate::engine::ir::{Addr, Reg, Space};
+use crate::engine::ir::{Addr, Narrow, Reg, Space};
+use crate::engine::scalar::bits::sign_extended;
 use crate::engine::scalar::float::{f32_from_half, half_from_f32};
 
 /// An address with its parts found.
@@ -87,7 +88,7 @@ impl Machine<'_> {
             .map_or(&[], |buffer| buffer.words)
     }
 
-    pub(super) fn load(&mut self, d: &[Reg], at: &Addr, half: bool) {
+    pub(super) fn load(&mut self, d: &[Reg], at: &Addr, half: Option<Narrow>) {
         let found = self.find(at);
         match at.space {
             Space::Binding(binding) => {
@@ -110,9 +111,15 @@ impl Machine<'_> {
         }
     }
 
-    fn load_from<W: Words + ?Sized>(&mut self, words: &W, d: &[Reg], found: &Found, half: bool) {
-        if half {
-            return self.load_half(words, d, found);
+    fn load_from<W: Words + ?Sized>(
+        &mut self,
+        words: &W,
+        d: &[Reg],
+        found: &Found,
+        half: Option<Narrow>,
+    ) {
+        if let Some(narrow) = half {
+            return self.load_half(words, d, found, narrow);
         }
         if found.is_uniform() {
             let start = self.address(found, 0) as usize / 4;
@@ -203,7 +210,13 @@ impl Machine<'_> {
         }
     }
 
-    fn load_half<W: Words + ?Sized>(&mut self, words: &W, d: &[Reg], found: &Found) {
+    fn load_half<W: Words + ?Sized>(
+        &mut self,
+        words: &W,
+        d: &[Reg],
+        found: &Found,
+        narrow: Narrow,
+    ) {
         let Some(d) = d.first().copied() else { return };
         let uniform = matches!(self.place(d), Place::Uniform(_));
         let lanes = if uniform {
@@ -219,11 +232,16 @@ impl Machine<'_> {
             } else {
                 word >> 16
             };
-            self.set_word(d, lane, f32_from_half(bits));
+            let value = match narrow {
+                Narrow::Float => f32_from_half(bits),
+                Narrow::Signed => sign_extended(bits),
+                Narrow::Unsigned => bits,
+            };
+            self.set_word(d, lane, value);
         }
     }
 
-    pub(super) fn store(&mut self, v: &[Reg], at: &Addr, half: bool) {
+    pub(super) fn store(&mut self, v: &[Reg], at: &Addr, half: Option<Narrow>) {
         let found = self.find(at);
         match at.space {
             Space::Binding(binding) => {
@@ -243,15 +261,25 @@ impl Machine<'_> {
         }
     }
 
-    fn store_to<W: WordsMut + ?Sized>(&self, words: &mut W, v: &[Reg], found: &Found, half: bool) {
+    fn store_to<W: WordsMut + ?Sized>(
+        &self,
+        words: &mut W,
+        v: &[Reg],
+        found: &Found,
+        half: Option<Narrow>,
+    ) {
         let mut values = [Place::Uniform(0); 4];
         for (place, reg) in values.iter_mut().zip(v) {
             *place = self.place(*reg);
         }
-        if half {
+        if let Some(narrow) = half {
             for lane in (self.from * LANES..self.to * LANES).filter(|lane| self.is_active(*lane)) {
                 let at = self.address(found, lane);
-                let bits = half_from_f32(self.word(values[0], lane));
+                let value = self.word(values[0], lane);
+                let bits = match narrow {
+                    Narrow::Float => half_from_f32(value),
+                    Narrow::Signed | Narrow::Unsigned => value & 0xffff,
+                };
                 words.put_half(at as usize / 4, at & 2 != 0, bits);
             }
             return;

@@ -1,9 +1,11 @@
 //! Loads and stores through pointers.
 
+use naga::{Scalar, ScalarKind};
+
 use super::check::{READ, WRITE};
 use super::pointer::{Pointer, Root};
 use super::{Lower, Result};
-use crate::engine::ir::{Input, Op, Reg, Space};
+use crate::engine::ir::{Input, Narrow, Op, Reg, Space};
 use crate::engine::layout::{Layout, Leaf, scalar_words};
 use crate::engine::scalar::pack;
 
@@ -81,7 +83,13 @@ impl Lower<'_> {
         for (offset, words, half) in pieces(&leaves, pointer.layout()) {
             let d: Vec<Reg> = (0..words).map(|_| self.register()).collect();
             let at = self.address(pointer, offset)?;
-            self.check_memory(pointer, (&at, words, half), leaves.first(), READ, &[])?;
+            self.check_memory(
+                pointer,
+                (&at, words, half.is_some()),
+                leaves.first(),
+                READ,
+                &[],
+            )?;
             self.emit(Op::Load {
                 d: d.clone(),
                 at,
@@ -106,7 +114,12 @@ impl Lower<'_> {
         match leaf.scalar.width {
             2 => {
                 let part = self.bits((at >> 1) & 1);
-                self.call(pack::UNPACK_16_FLOAT, vec![low, part], 1)
+                let unpack = match narrow(leaf.scalar) {
+                    Narrow::Float => pack::UNPACK_16_FLOAT,
+                    Narrow::Signed => pack::UNPACK_I16,
+                    Narrow::Unsigned => pack::UNPACK_U16,
+                };
+                self.call(unpack, vec![low, part], 1)
             }
             8 => Ok(vec![low, self.input(input(at.saturating_add(4)))]),
             _ => Ok(vec![low]),
@@ -151,7 +164,13 @@ impl Lower<'_> {
             let (now, later) = rest.split_at_checked(words).unwrap_or((rest, &[]));
             rest = later;
             let at = self.address(pointer, offset)?;
-            self.check_memory(pointer, (&at, words, half), leaves.first(), WRITE, now)?;
+            self.check_memory(
+                pointer,
+                (&at, words, half.is_some()),
+                leaves.first(),
+                WRITE,
+                now,
+            )?;
             self.emit(Op::Store {
                 v: now.to_vec(),
                 at,
@@ -169,9 +188,18 @@ fn for_values<T>(lower: &Lower<'_>, found: Option<T>) -> Result<T> {
     )
 }
 
-/// Accesses that cover leaves: byte offset, words (at most 4), and whether it is one `f16`.
-fn pieces(leaves: &[Leaf], layout: Layout) -> Vec<(u32, usize, bool)> {
-    let mut out: Vec<(u32, usize, bool)> = Vec::new();
+/// What a scalar of two bytes is.
+fn narrow(scalar: Scalar) -> Narrow {
+    match scalar.kind {
+        ScalarKind::Sint => Narrow::Signed,
+        ScalarKind::Uint => Narrow::Unsigned,
+        _ => Narrow::Float,
+    }
+}
+
+/// Accesses that cover leaves: byte offset, words (at most 4), and what it is if it has two bytes.
+fn pieces(leaves: &[Leaf], layout: Layout) -> Vec<(u32, usize, Option<Narrow>)> {
+    let mut out: Vec<(u32, usize, Option<Narrow>)> = Vec::new();
     for leaf in leaves {
         let words = scalar_words(leaf.scalar);
         let offset = if layout == Layout::Flat {
@@ -180,16 +208,16 @@ fn pieces(leaves: &[Leaf], layout: Layout) -> Vec<(u32, usize, bool)> {
             leaf.offset
         };
         if layout == Layout::Host && leaf.scalar.width == 2 {
-            out.push((offset, 1, true));
+            out.push((offset, 1, Some(narrow(leaf.scalar))));
             continue;
         }
         for word in 0..words {
             let at = offset + word * 4;
             match out.last_mut() {
-                Some((start, len, false)) if *len < 4 && *start + *len as u32 * 4 == at => {
+                Some((start, len, None)) if *len < 4 && *start + *len as u32 * 4 == at => {
                     *len += 1;
                 }
-                _ => out.push((at, 1, false)),
+                _ => out.push((at, 1, None)),
             }
         }
     }

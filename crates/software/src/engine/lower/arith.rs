@@ -5,8 +5,8 @@ use naga::{RelationalFunction, UnaryOperator, VectorSize};
 
 use super::{Lower, Result};
 use crate::engine::ir::Reg;
-use crate::engine::layout::{is_supported, scalar_words};
-use crate::engine::scalar::{Bin, Tri, Un, wide};
+use crate::engine::layout::{is_short, is_supported, scalar_words};
+use crate::engine::scalar::{Bin, Tri, Un, pack, wide};
 
 impl Lower<'_> {
     /// One component through a binary operator. Comparisons give a `bool`.
@@ -27,7 +27,11 @@ impl Lower<'_> {
         let ([a, ..], [b, ..]) = (a, b) else {
             return self.refuse("operator", "an operand has no value");
         };
-        let (a, b, kind) = (*a, *b, scalar.kind);
+        let (a, mut b, kind) = (*a, *b, scalar.kind);
+        if is_short(scalar) && matches!(op, Op::ShiftLeft | Op::ShiftRight) {
+            let mask = self.bits(15);
+            b = self.bin(Bin::And, b, mask)?;
+        }
         let by_kind = |float, signed, unsigned| match kind {
             Kind::Float => float,
             Kind::Sint => signed,
@@ -59,7 +63,23 @@ impl Lower<'_> {
         if scalar == Scalar::F16 && rounds {
             return Ok(vec![self.un(Un::RoundHalf, result)?]);
         }
+        let grows = matches!(op, Bin::Add | Bin::Sub | Bin::Mul | Bin::DivI | Bin::Shl);
+        if grows {
+            return Ok(vec![self.wrapped(scalar, result)?]);
+        }
         Ok(vec![result])
+    }
+
+    /// The low 16 bits of an `i16` or `u16`, extended; other numbers as they are.
+    pub(super) fn wrapped(&mut self, scalar: Scalar, a: Reg) -> Result<Reg> {
+        match scalar {
+            Scalar::I16 => self.un(Un::SignExtend, a),
+            Scalar::U16 => {
+                let mask = self.bits(0xffff);
+                self.bin(Bin::And, a, mask)
+            }
+            _ => Ok(a),
+        }
     }
 
     pub(super) fn unary(
@@ -85,12 +105,14 @@ impl Lower<'_> {
                 }
                 (UnaryOperator::Negate, _) => {
                     for reg in part {
-                        out.push(self.un(Un::NegI, *reg)?);
+                        let negative = self.un(Un::NegI, *reg)?;
+                        out.push(self.wrapped(scalar, negative)?);
                     }
                 }
                 (UnaryOperator::LogicalNot | UnaryOperator::BitwiseNot, _) => {
                     for reg in part {
-                        out.push(self.un(Un::Not, *reg)?);
+                        let inverse = self.un(Un::Not, *reg)?;
+                        out.push(self.wrapped(scalar, inverse)?);
                     }
                 }
             }
@@ -244,12 +266,14 @@ impl Lower<'_> {
         let from = self.scalar(self.inner(expr))?;
         let value = self.value(expr)?;
         let Some(width) = convert else {
-            let as_is = from.width != 2 || kind == Kind::Float;
-            return if as_is {
-                Ok(value)
-            } else {
-                self.refuse("bitcast", "it reinterprets an f16")
+            let to = Scalar {
+                kind,
+                width: from.width,
             };
+            return value
+                .into_iter()
+                .map(|reg| self.reinterpret(from, to, reg))
+                .collect();
         };
         let to = Scalar { kind, width };
         if !is_supported(to) {
@@ -263,6 +287,38 @@ impl Lower<'_> {
         Ok(out)
     }
 
+    /// A word of a component as another type of the same width.
+    fn reinterpret(&mut self, from: Scalar, to: Scalar, a: Reg) -> Result<Reg> {
+        if from == to || from.width != 2 {
+            return Ok(a);
+        }
+        let zero = self.bits(0);
+        let fun = match (from.kind, to.kind) {
+            (Kind::Float, _) => pack::PACK_2X16_FLOAT,
+            (_, Kind::Float) => pack::UNPACK_16_FLOAT,
+            _ => return self.wrapped(to, a),
+        };
+        match self.call(fun, vec![a, zero], 1)?.first() {
+            Some(bits) => self.wrapped(to, *bits),
+            None => self.refuse("bitcast", "its operand has no value"),
+        }
+    }
+
+    /// Limits a float to what an integer of at most 32 bits can be, as far as the float's type can say it.
+    fn limited(&mut self, from: Scalar, to: Scalar, a: Reg) -> Result<Reg> {
+        let (low, high) = match (from, to.kind, to.width) {
+            (Scalar::F16, Kind::Sint, 2) => (-32_768.0, 32_752.0),
+            (_, Kind::Sint, 2) => (-32_768.0, 32_767.0),
+            (Scalar::F16, Kind::Sint, _) => (-65_504.0, 65_504.0),
+            (Scalar::F16, _, _) => (0.0, 65_504.0),
+            (_, Kind::Uint, 2) => (0.0, 65_535.0),
+            _ => return Ok(a),
+        };
+        let (low, high) = (self.f32(low), self.f32(high));
+        let raised = self.bin(Bin::MaxF, a, low)?;
+        self.bin(Bin::MinF, raised, high)
+    }
+
     /// One component to another scalar type.
     pub(super) fn convert(&mut self, from: Scalar, to: Scalar, a: &[Reg]) -> Result<Vec<Reg>> {
         if from == to {
@@ -273,10 +329,11 @@ impl Lower<'_> {
                 return self.refuse("conversion", format!("from {from:?} to {to:?}"));
             };
             let mut out = self.call(fun, a.to_vec(), scalar_words(to) as usize)?;
-            if to == Scalar::F16 {
-                for reg in &mut out {
-                    *reg = self.un(Un::RoundHalf, *reg)?;
-                }
+            for reg in &mut out {
+                *reg = match to {
+                    Scalar::F16 => self.un(Un::RoundHalf, *reg)?,
+                    _ => self.wrapped(to, *reg)?,
+                };
             }
             return Ok(out);
         }
@@ -285,8 +342,14 @@ impl Lower<'_> {
         };
         let a = *a;
         let result = match (from.kind, to.kind) {
-            (Kind::Float, Kind::Sint) => self.un(Un::IntFromF, a)?,
-            (Kind::Float, Kind::Uint) => self.un(Un::UintFromF, a)?,
+            (Kind::Float, Kind::Sint) => {
+                let limited = self.limited(from, to, a)?;
+                self.un(Un::IntFromF, limited)?
+            }
+            (Kind::Float, Kind::Uint) => {
+                let limited = self.limited(from, to, a)?;
+                self.un(Un::UintFromF, limited)?
+            }
             (Kind::Float, Kind::Bool) => self.un(Un::BoolFromF, a)?,
             (Kind::Sint, Kind::Float) => self.un(Un::FFromInt, a)?,
             (Kind::Uint, Kind::Float) => self.un(Un::FFromUint, a)?,
@@ -305,7 +368,7 @@ impl Lower<'_> {
         if to == Scalar::F16 && from.kind != Kind::Bool {
             return Ok(vec![self.un(Un::RoundHalf, result)?]);
         }
-        Ok(vec![result])
+        Ok(vec![self.wrapped(to, result)?])
     }
 }
 

@@ -270,7 +270,8 @@ impl Lower<'_> {
             });
             if !harmless {
                 let name = if op == Binary::Divide { "/" } else { "%" };
-                let what = What::Divide { a, b, signed };
+                let bits = u32::from(scalar.width) * 8;
+                let what = What::Divide { a, b, signed, bits };
                 self.check(name.to_owned(), shown(scalar), what)?;
             }
         }

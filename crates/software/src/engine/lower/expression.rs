@@ -170,9 +170,8 @@ impl Lower<'_> {
             Literal::U64(value) => wide(value),
             Literal::I64(value) => wide(value as u64),
             Literal::Bool(value) => vec![flag(value)],
-            Literal::U16(_) | Literal::I16(_) => {
-                return self.refuse("16-bit integer", "the software device has none");
-            }
+            Literal::U16(value) => vec![value.into()],
+            Literal::I16(value) => vec![i32::from(value) as u32],
             Literal::AbstractInt(_) | Literal::AbstractFloat(_) => {
                 return self.refuse("abstract number", "it has no concrete type");
             }

@@ -6,7 +6,7 @@ use naga::{ScalarKind as Kind, TypeInner};
 use super::arith::{components, nth};
 use super::{Lower, Result};
 use crate::engine::ir::Reg;
-use crate::engine::layout::scalar_words;
+use crate::engine::layout::{is_short, scalar_words};
 use crate::engine::scalar::{Bin, Fun, Tri, Un, bits, pack, wide};
 
 impl Lower<'_> {
@@ -154,6 +154,11 @@ impl Lower<'_> {
         let x = *x;
         let y = y.first().copied().unwrap_or(x);
         let z = z.first().copied().unwrap_or(x);
+        if is_short(scalar)
+            && let Some(value) = self.short_math(fun, scalar, x, &all)?
+        {
+            return Ok(vec![value]);
+        }
         let signed = scalar.kind == Kind::Sint;
         let unary = |op| Ok::<_, super::CompileError>(Step::Un(op));
         let step = match fun {
@@ -210,12 +215,61 @@ impl Lower<'_> {
             Step::Tri(op) => vec![self.tri(op, x, y, z)?],
             Step::Call(f) => self.call(f, all, 1)?,
         };
-        if scalar == Scalar::F16 {
-            for reg in &mut out {
-                *reg = self.un(Un::RoundHalf, *reg)?;
-            }
+        for reg in &mut out {
+            *reg = match scalar {
+                Scalar::F16 => self.un(Un::RoundHalf, *reg)?,
+                _ => self.wrapped(scalar, *reg)?,
+            };
         }
         Ok(out)
+    }
+
+    /// Functions of an `i16` or `u16` that are not those of its 32-bit form, wrapped.
+    fn short_math(&mut self, fun: M, scalar: Scalar, x: Reg, all: &[Reg]) -> Result<Option<Reg>> {
+        // Zeros above, and with a one above that, where zeros are counted from below.
+        let low = self.wrapped(Scalar::U16, x)?;
+        let (sixteen, beyond) = (self.bits(16), self.bits(1 << 16));
+        let value = match (fun, all) {
+            (M::CountOneBits, _) => self.un(Un::CountOnes, low)?,
+            (M::CountLeadingZeros, _) => {
+                let zeros = self.un(Un::LeadingZeros, low)?;
+                self.bin(Bin::Sub, zeros, sixteen)?
+            }
+            (M::CountTrailingZeros, _) => {
+                let ended = self.bin(Bin::Or, low, beyond)?;
+                self.un(Un::TrailingZeros, ended)?
+            }
+            (M::ReverseBits, _) => {
+                let reversed = self.un(Un::ReverseBits, low)?;
+                self.bin(Bin::ShrU, reversed, sixteen)?
+            }
+            (M::ExtractBits, [_, offset, count]) => {
+                let field = self.short_field(*offset, *count)?;
+                let extract = if scalar.kind == Kind::Sint {
+                    bits::EXTRACT_I
+                } else {
+                    bits::EXTRACT_U
+                };
+                let found = self.call(extract, [vec![x], field].concat(), 1)?;
+                found.first().copied().unwrap_or(x)
+            }
+            (M::InsertBits, [_, new, offset, count]) => {
+                let field = self.short_field(*offset, *count)?;
+                let found = self.call(bits::INSERT, [vec![x, *new], field].concat(), 1)?;
+                found.first().copied().unwrap_or(x)
+            }
+            _ => return Ok(None),
+        };
+        self.wrapped(scalar, value).map(Some)
+    }
+
+    /// Offset and count of a bit field within 16 bits.
+    fn short_field(&mut self, offset: Reg, count: Reg) -> Result<Vec<Reg>> {
+        let sixteen = self.bits(16);
+        let offset = self.bin(Bin::MinU, offset, sixteen)?;
+        let rest = self.bin(Bin::Sub, sixteen, offset)?;
+        let count = self.bin(Bin::MinU, count, rest)?;
+        Ok(vec![offset, count])
     }
 
     /// Packing and unpacking; nothing if `fun` is neither.

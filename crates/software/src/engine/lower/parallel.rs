@@ -9,7 +9,7 @@ use naga::{
 use super::{Lower, Result};
 use crate::engine::ir::{Matrix, MatrixShape, Op, Reg, Rmw, Sub};
 use crate::engine::layout::scalar_words;
-use crate::engine::scalar::{Bin, Fun, Un, float, wide};
+use crate::engine::scalar::{Bin, Fun, Un, bits, float, wide};
 
 impl Lower<'_> {
     pub(super) fn atomic(
@@ -324,6 +324,14 @@ fn combine(op: SubgroupOperation, scalar: Scalar) -> Option<Fun> {
         (S::Mul, Kind::Float) => one!(Bin::MulF),
         (S::Min, Kind::Float) => one!(Bin::MinF),
         (S::Max, Kind::Float) => one!(Bin::MaxF),
+        (S::Add, Kind::Sint) if scalar.width == 2 => {
+            Fun(|a| [bits::sign_extended(a[0].wrapping_add(a[1])), 0])
+        }
+        (S::Mul, Kind::Sint) if scalar.width == 2 => {
+            Fun(|a| [bits::sign_extended(a[0].wrapping_mul(a[1])), 0])
+        }
+        (S::Add, _) if scalar.width == 2 => Fun(|a| [a[0].wrapping_add(a[1]) & 0xffff, 0]),
+        (S::Mul, _) if scalar.width == 2 => Fun(|a| [a[0].wrapping_mul(a[1]) & 0xffff, 0]),
         (S::Add, _) => one!(Bin::Add),
         (S::Mul, _) => one!(Bin::Mul),
         (S::Min, Kind::Sint) => one!(Bin::MinI),

@@ -14,6 +14,12 @@ pub(in crate::engine) fn first_leading_signed(x: u32) -> u32 {
     }
 }
 
+/// The low 16 bits as an `i16`.
+#[inline(always)]
+pub(in crate::engine) fn sign_extended(x: u32) -> u32 {
+    i32::from(x as i16) as u32
+}
+
 /// Offset and count of a bit field, within the word.
 fn field(offset: u32, count: u32) -> (u32, u32) {
     let offset = offset.min(32);

@@ -73,6 +73,8 @@ pub(in crate::engine) const UNPACK_16_SNORM: Fun =
     Fun(|a| float((f32::from(short(a) as i16) / 32_767.0).max(-1.0)));
 pub(in crate::engine) const UNPACK_16_UNORM: Fun = Fun(|a| float(f32::from(short(a)) / 65_535.0));
 pub(in crate::engine) const UNPACK_16_FLOAT: Fun = Fun(|a| [f32_from_half(u32::from(short(a))), 0]);
+pub(in crate::engine) const UNPACK_I16: Fun = Fun(|a| [i32::from(short(a) as i16) as u32, 0]);
+pub(in crate::engine) const UNPACK_U16: Fun = Fun(|a| [u32::from(short(a)), 0]);
 pub(in crate::engine) const UNPACK_I8: Fun = Fun(|a| [i32::from(byte(a) as i8) as u32, 0]);
 pub(in crate::engine) const UNPACK_U8: Fun = Fun(|a| [u32::from(byte(a)), 0]);
 

@@ -81,16 +81,32 @@ pub(in crate::engine) fn binary(op: Op, kind: Kind) -> Option<Fun> {
     }))
 }
 
+// The greatest floats that 64-bit integers hold: what is above becomes these.
+const MOST_I64_F: f32 = 9_223_371_487_098_961_920.0;
+const MOST_U64_F: f32 = 18_446_742_974_197_923_840.0;
+const MOST_I64_D: f64 = 9_223_372_036_854_774_784.0;
+const MOST_U64_D: f64 = 18_446_744_073_709_549_568.0;
+
 /// A conversion of which at least one side has 64 bits; `f16` comes as `f32`.
 pub(in crate::engine) fn convert(from: naga::Scalar, to: naga::Scalar) -> Option<Fun> {
     let (wide_from, wide_to) = (from.width == 8, to.width == 8);
     Some(Fun(match (from.kind, wide_from, to.kind, wide_to) {
         (Kind::Float, true, Kind::Float, false) => |a| [(d(a, 0) as f32).to_bits(), 0],
+        (Kind::Float, true, Kind::Sint, false) if to.width == 2 => {
+            |a| [i32::from(d(a, 0) as i16) as u32, 0]
+        }
+        (Kind::Float, true, Kind::Uint, false) if to.width == 2 => {
+            |a| [u32::from(d(a, 0) as u16), 0]
+        }
         (Kind::Float, true, Kind::Sint, false) => |a| [d(a, 0) as i32 as u32, 0],
         (Kind::Float, true, Kind::Uint, false) => |a| [d(a, 0) as u32, 0],
         (Kind::Float, true, Kind::Bool, _) => |a| truth(d(a, 0) != 0.0),
-        (Kind::Float, true, Kind::Sint, true) => |a| int(d(a, 0) as i64),
-        (Kind::Float, true, Kind::Uint, true) => |a| out(d(a, 0) as u64),
+        (Kind::Float, true, Kind::Sint, true) => {
+            |a| int(d(a, 0).clamp(f64::NEG_INFINITY, MOST_I64_D) as i64)
+        }
+        (Kind::Float, true, Kind::Uint, true) => {
+            |a| out(d(a, 0).clamp(f64::NEG_INFINITY, MOST_U64_D) as u64)
+        }
         (Kind::Sint, true, Kind::Float, true) => |a| float(i(a, 0) as f64),
         (Kind::Uint, true, Kind::Float, true) => |a| float(u(a, 0) as f64),
         (Kind::Sint, true, Kind::Float, false) => |a| [(i(a, 0) as f32).to_bits(), 0],
@@ -99,8 +115,18 @@ pub(in crate::engine) fn convert(from: naga::Scalar, to: naga::Scalar) -> Option
         (Kind::Sint | Kind::Uint, true, Kind::Sint | Kind::Uint, false) => |a| [a[0], 0],
         (_, true, _, true) => |a| [a[0], a[1]],
         (Kind::Float, false, Kind::Float, true) => |a| float(f32::from_bits(a[0]).into()),
-        (Kind::Float, false, Kind::Sint, true) => |a| int(f32::from_bits(a[0]) as i64),
-        (Kind::Float, false, Kind::Uint, true) => |a| out(f32::from_bits(a[0]) as u64),
+        (Kind::Float, false, Kind::Sint, true) if from.width == 2 => {
+            |a| int(f32::from_bits(a[0]).clamp(-65_504.0, 65_504.0) as i64)
+        }
+        (Kind::Float, false, Kind::Uint, true) if from.width == 2 => {
+            |a| out(f32::from_bits(a[0]).clamp(0.0, 65_504.0) as u64)
+        }
+        (Kind::Float, false, Kind::Sint, true) => {
+            |a| int(f32::from_bits(a[0]).clamp(f32::NEG_INFINITY, MOST_I64_F) as i64)
+        }
+        (Kind::Float, false, Kind::Uint, true) => {
+            |a| out(f32::from_bits(a[0]).clamp(f32::NEG_INFINITY, MOST_U64_F) as u64)
+        }
         (Kind::Sint, false, Kind::Float, true) => |a| float((a[0] as i32).into()),
         (Kind::Uint, false, Kind::Float, true) => |a| float(a[0].into()),
         (Kind::Bool, _, Kind::Float, true) => |a| float(if a[0] == 0 { 0.0 } else { 1.0 }),

@@ -24,11 +24,11 @@ impl Looking<'_, '_> {
         }
     }
 
-    pub(super) fn divide(&self, a: &[Reg], b: &[Reg], signed: bool) {
-        let least = if a.len() == 2 {
-            i64::MIN as u64
-        } else {
-            u64::from(i32::MIN as u32)
+    pub(super) fn divide(&self, a: &[Reg], b: &[Reg], signed: bool, bits: u32) {
+        let least = match bits {
+            16 => u64::from(i32::from(i16::MIN) as u32),
+            64 => i64::MIN as u64,
+            _ => u64::from(i32::MIN as u32),
         };
         let minus_one = if b.len() == 2 {
             u64::MAX
@@ -69,12 +69,8 @@ impl Looking<'_, '_> {
                 f64::from(f32::from_bits(raw as u32))
             };
             let whole = value.trunc();
-            let (least, over) = match (signed, bits) {
-                (true, 64) => (-(2f64.powi(63)), 2f64.powi(63)),
-                (true, _) => (-(2f64.powi(31)), 2f64.powi(31)),
-                (false, 64) => (0.0, 2f64.powi(64)),
-                (false, _) => (0.0, 2f64.powi(32)),
-            };
+            let over = 2f64.powi(bits as i32 - i32::from(signed));
+            let least = if signed { -over } else { 0.0 };
             if !(whole >= least && whole < over) {
                 let kind = if signed { 'i' } else { 'u' };
                 let message = format!("{value:?} does not fit {kind}{bits}");
