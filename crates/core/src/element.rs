@@ -18,7 +18,7 @@ use crate::DType;
 mod codec;
 mod round;
 
-pub use codec::{decode, encode};
+pub use codec::{decode, encode, round_to};
 
 mod sealed {
     pub trait Sealed {}

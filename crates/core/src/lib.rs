@@ -38,7 +38,7 @@ pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::{broadcast_shapes, infer_expand};
 pub use coalesce::{Coalesced, coalesce};
 pub use dtype::{DType, ParseDTypeError};
-pub use element::{Element, decode, encode};
+pub use element::{Element, decode, encode, round_to};
 pub use error::ShapeError;
 pub use half::{bf16, f16};
 pub use layout::{Layout, Offsets};

@@ -15,6 +15,7 @@ mod graph;
 mod op;
 mod params;
 mod parts;
+mod prepared;
 mod prologue;
 mod rename;
 mod run;
@@ -29,6 +30,7 @@ use crate::view::View;
 pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
+pub use prepared::{FusedOperands, PreparedFused};
 pub use prologue::FusedInput;
 
 pub(crate) use corpus::variants;

@@ -74,7 +74,9 @@ pub use elementwise::row::{BinarySpec, CompareSpec, PredicateSpec, Samples, Tole
 pub use elementwise::unary::Unary;
 pub use error::KernelError;
 pub use executor::Executor;
-pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput};
+pub use fused::{
+    Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, PreparedFused,
+};
 pub use index::Scatter;
 pub use norm::{Affine, Channels, Norm};
 pub use numerics::Numerics;

@@ -145,7 +145,7 @@ impl Pipelines {
         let _span = inner.device.span(Stage::Lookup);
         let found = inner.by_key.read().get(&key).cloned();
         if let Some(kernel) = found {
-            if inner.check_keys.load(Ordering::Relaxed) && *kernel.descriptor() != make() {
+            if self.key_checks() && *kernel.descriptor() != make() {
                 return Err(PipelineError::KeyMismatch {
                     kernel: kernel.name().to_owned(),
                     key: format!("{key:?}"),
@@ -163,6 +163,11 @@ impl Pipelines {
     /// release builds. For measurements.
     pub fn set_key_checks(&self, on: bool) {
         self.inner.check_keys.store(on, Ordering::Relaxed);
+    }
+
+    /// Whether what a key stands for is compared each time: see [`Self::set_key_checks`].
+    pub fn key_checks(&self) -> bool {
+        self.inner.check_keys.load(Ordering::Relaxed)
     }
 
     /// Records a dispatch in order with all other work of the device.

@@ -31,9 +31,16 @@ use crate::{Error, FusionPolicy};
 /// ```
 #[derive(Clone)]
 pub struct Device {
+    // One count to raise and lower: every tensor has a handle.
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     executor: Executor,
-    lazy: Arc<Lazy>,
-    index_checks: Arc<IndexChecks>,
+    lazy: Lazy,
+    index_checks: IndexChecks,
+    /// What one binding can hold.
+    most_bytes: u64,
 }
 
 impl Device {
@@ -62,20 +69,23 @@ impl Device {
     /// Tensors on an executor that the application already has.
     pub fn from_executor(executor: &Executor) -> Self {
         Self {
-            executor: executor.clone(),
-            lazy: Arc::new(Lazy::new(executor)),
-            index_checks: Arc::default(),
+            inner: Arc::new(Inner {
+                executor: executor.clone(),
+                lazy: Lazy::new(executor),
+                index_checks: IndexChecks::default(),
+                most_bytes: executor.device().caps().max_binding_bytes,
+            }),
         }
     }
 
     /// Whether elementwise operations on this device wait to be computed together.
     pub fn fusion(&self) -> FusionPolicy {
-        self.lazy.device_policy()
+        self.inner.lazy.device_policy()
     }
 
     /// Sets the policy of all handles of this device. [`FusionPolicy::scope`] is for a part of a program.
     pub fn set_fusion(&self, policy: FusionPolicy) {
-        self.lazy.set_policy(policy);
+        self.inner.lazy.set_policy(policy);
     }
 
     /// Switches the checking of indices on or off, for all handles of this device; at first it is off.
@@ -97,7 +107,7 @@ impl Device {
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     pub fn set_index_checks(&self, on: bool) {
-        self.index_checks.set(on);
+        self.inner.index_checks.set(on);
     }
 
     /// Resolves when the indices of all operations recorded so far are known to be in range.
@@ -105,30 +115,30 @@ impl Device {
     /// # Errors
     /// If one is not; only with [`Device::set_index_checks`].
     pub fn check_indices(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.index_checks.verdict(&self.executor)
+        self.inner.index_checks.verdict(&self.inner.executor)
     }
 
     pub(crate) fn index_checks(&self) -> &IndexChecks {
-        &self.index_checks
+        &self.inner.index_checks
     }
 
     pub(crate) fn lazy(&self) -> &Lazy {
-        &self.lazy
+        &self.inner.lazy
     }
 
     /// Whether pending values of both handles may stand in one expression.
     pub(crate) fn same_lazy(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.lazy, &other.lazy)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// The executor below: every operation on raw buffers and layouts.
     pub fn executor(&self) -> &Executor {
-        &self.executor
+        &self.inner.executor
     }
 
     /// The adapter: name, backend, kind, driver.
     pub fn adapter(&self) -> &AdapterSummary {
-        self.executor.device().adapter()
+        self.inner.executor.device().adapter()
     }
 
     /// The adapter's name.
@@ -138,22 +148,22 @@ impl Device {
 
     /// What the device can do: limits and features.
     pub fn caps(&self) -> &Caps {
-        self.executor.device().caps()
+        self.inner.executor.device().caps()
     }
 
     /// Device memory in use and in reserve.
     pub fn usage(&self) -> Usage {
-        self.executor.memory().usage()
+        self.inner.executor.memory().usage()
     }
 
     /// Pipelines compiled and found in the cache.
     pub fn pipeline_stats(&self) -> PipelineStats {
-        self.executor.pipelines().stats()
+        self.inner.executor.pipelines().stats()
     }
 
     /// Gives cached memory back to the driver until at most `target_bytes` stay cached; returns the bytes given back.
     pub fn trim(&self, target_bytes: u64) -> u64 {
-        self.executor.memory().trim(target_bytes)
+        self.inner.executor.memory().trim(target_bytes)
     }
 
     /// Submits what is recorded and resolves when the device has done all of it.
@@ -165,7 +175,7 @@ impl Device {
     /// If the device is lost, or something recorded before failed.
     pub fn synchronize(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let indices = self.check_indices();
-        let completion = self.executor.synchronize();
+        let completion = self.inner.executor.synchronize();
         async move {
             completion
                 .await
@@ -186,12 +196,12 @@ impl Device {
     /// Runs a future of this device to its end. The thread polls the device itself, which saves two changes of threads.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.executor.device().block_on(future)
+        self.inner.executor.device().block_on(future)
     }
 
     /// Switches GPU timing per kernel on or off; false if the device cannot measure.
     pub fn set_profiling(&self, on: bool) -> bool {
-        self.executor.device().set_profiling(on)
+        self.inner.executor.device().set_profiling(on)
     }
 
     /// GPU time per kernel since profiling was switched on or last asked for.
@@ -199,7 +209,7 @@ impl Device {
     /// # Errors
     /// If the device is lost.
     pub fn profile(&self) -> impl Future<Output = Result<Vec<KernelTime>, Error>> + Send + use<> {
-        let device = self.executor.device().clone();
+        let device = self.inner.executor.device().clone();
         async move {
             device
                 .take_profile()
@@ -231,7 +241,7 @@ impl Device {
         dtype: DType,
     ) -> Result<(), Error> {
         let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        let limit = self.caps().max_binding_bytes;
+        let limit = self.inner.most_bytes;
         if bytes > limit {
             return Err(Error::too_large(op, bytes, limit));
         }
@@ -246,7 +256,8 @@ impl Device {
         dtype: DType,
     ) -> Result<View, Error> {
         self.check_len(op, shape, dtype)?;
-        self.executor
+        self.inner
+            .executor
             .alloc(shape, dtype)
             .map_err(|error| Error::from_kernel(op, error))
     }
@@ -258,10 +269,11 @@ impl Device {
         shape: &Shape,
         dtype: DType,
     ) -> Result<View, Error> {
-        if self.executor.is_capturing() {
+        if self.inner.executor.is_capturing() {
             // Memory's own zeroing is not a dispatch, and a replay would not repeat it.
             let out = self.alloc(op, shape, dtype)?;
             let _recorded = self
+                .inner
                 .executor
                 .fill(&out, 0.0)
                 .map_err(|error| Error::from_kernel(op, error))?;
@@ -270,6 +282,7 @@ impl Device {
         self.check_len(op, shape, dtype)?;
         let bytes = shape.len() as u64 * dtype.bytes() as u64;
         let buffer = self
+            .inner
             .executor
             .memory()
             .alloc_zeroed(bytes)

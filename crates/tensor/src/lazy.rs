@@ -11,6 +11,7 @@ mod compose;
 mod evaluate;
 mod explain;
 mod limits;
+mod memo;
 mod plan;
 mod policy;
 mod prologue;
@@ -36,6 +37,8 @@ pub(crate) struct Lazy {
     policy: AtomicU8,
     /// Held while an expression is planned and its kernels are recorded.
     gate: Mutex<()>,
+    /// Used by whoever holds the gate.
+    memo: Mutex<memo::Memo>,
     limits: Limits,
 }
 
@@ -44,6 +47,7 @@ impl Lazy {
         Self {
             policy: AtomicU8::new(FusionPolicy::Fused as u8),
             gate: Mutex::new(()),
+            memo: Mutex::default(),
             limits: Limits::of(executor),
         }
     }

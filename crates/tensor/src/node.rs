@@ -8,6 +8,7 @@
 //! error, and then lets go of its inputs; one made within a capture has no value outside of it; the memory that a pending op will get is row-major from its beginning; the base of
 //! a walk is never a walk. Dropping a long chain does not recurse.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -23,7 +24,9 @@ pub(crate) struct Node {
     shape: Shape,
     dtype: DType,
     value: OnceLock<Result<View, Error>>,
-    pending: Mutex<Option<Pending>>,
+    pending: Mutex<Option<Work>>,
+    /// Of the pending expression, this node included.
+    cost: Cost,
     /// How many pending nodes have this one as an input.
     uses: AtomicU32,
     /// Whether it was computed within a kernel without being stored while somebody held it.
@@ -35,12 +38,6 @@ pub(crate) struct Node {
 }
 
 /// How a value will be computed.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    pub(crate) work: Work,
-    pub(crate) cost: Cost,
-}
-
 #[derive(Debug)]
 pub(crate) enum Work {
     /// An op over inputs that broadcast to the node's shape; `name` is the public operation's.
@@ -92,7 +89,8 @@ pub(crate) enum Input {
     Scalar(DType, f64),
 }
 
-/// How large the pending expression below a node is. Counts of what is shared may be too high, never too low.
+/// How large the pending expression below a node is. Counts of what is shared may be too high, never too low (but for a
+/// leaf at the address of one that is gone, where the planner finds out).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Ops.
@@ -103,29 +101,101 @@ pub(crate) struct Cost {
     pub(crate) leaves: u32,
     /// Bytes of the memory that is held to be read.
     pub(crate) bytes: u64,
+    /// The addresses of the leaves if those are few and known, so that each is counted once; else zeros.
+    pub(crate) few: [usize; 4],
+    /// Whether something may have been counted twice.
+    pub(crate) rough: bool,
 }
 
 impl Cost {
+    /// That of a kernel which counts as so many ops and reads so many values.
+    pub(crate) fn kernel(ops: u32, leaves: u32, bytes: u64) -> Self {
+        Self {
+            ops,
+            depth: 1,
+            leaves,
+            bytes,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a leaf.
+    pub(crate) fn add_leaf(&mut self, node: &Node, bytes: impl FnOnce() -> u64) {
+        let address = std::ptr::from_ref(node).addr();
+        let known = self.leaves as usize;
+        match self.known_leaves() {
+            Some(leaves) if leaves.contains(&address) => return,
+            Some(_) => match self.few.get_mut(known) {
+                Some(slot) => *slot = address,
+                None => self.few = [0; 4],
+            },
+            None => self.rough = true,
+        }
+        self.leaves = self.leaves.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes());
+    }
+
     /// The cost of something over both.
-    pub(crate) fn beside(self, other: Self) -> Self {
+    pub(crate) fn beside(&self, other: &Self) -> Self {
+        let (few, more) = self.leaves_beside(other);
         Self {
             ops: self.ops.saturating_add(other.ops),
             depth: self.depth.max(other.depth),
-            leaves: self.leaves.saturating_add(other.leaves),
-            bytes: self.bytes.saturating_add(other.bytes),
+            leaves: self.leaves.saturating_add(more.unwrap_or(other.leaves)),
+            bytes: match more {
+                Some(0) => self.bytes,
+                _ => self.bytes.saturating_add(other.bytes),
+            },
+            few,
+            // Two pending expressions may have a part in common.
+            rough: self.rough || other.rough || more.is_none() || (self.ops > 0 && other.ops > 0),
         }
+    }
+
+    /// The leaves of both, and how many `other` adds; `None` if they are not known by their addresses.
+    fn leaves_beside(&self, other: &Self) -> ([usize; 4], Option<u32>) {
+        let (Some(mine), Some(others)) = (self.known_leaves(), other.known_leaves()) else {
+            return ([0; 4], None);
+        };
+        let (mut few, mut known, mut more) = (self.few, mine.len(), 0);
+        for leaf in others {
+            if mine.contains(leaf) {
+                continue;
+            }
+            let Some(slot) = few.get_mut(known) else {
+                return ([0; 4], None);
+            };
+            *slot = *leaf;
+            known += 1;
+            more += 1;
+        }
+        (few, Some(more))
+    }
+
+    fn known_leaves(&self) -> Option<&[usize]> {
+        let leaves = self.few.get(..self.leaves as usize)?;
+        leaves
+            .last()
+            .is_none_or(|last| *last != 0)
+            .then_some(leaves)
     }
 }
 
 impl Node {
     pub(crate) fn materialised(view: View) -> Self {
         let (shape, dtype) = (*view.layout.shape(), view.dtype);
-        Self::new(shape, dtype, None, OnceLock::from(Ok(view)))
+        Self::new(
+            shape,
+            dtype,
+            None,
+            Cost::default(),
+            OnceLock::from(Ok(view)),
+        )
     }
 
     /// A node to be computed later.
-    pub(crate) fn pending(shape: Shape, dtype: DType, pending: Pending) -> Self {
-        match &pending.work {
+    pub(crate) fn pending(shape: Shape, dtype: DType, work: Work, cost: Cost) -> Arc<Self> {
+        match &work {
             Work::Op { inputs, .. } => {
                 for input in inputs.iter().flatten() {
                     if let Input::Node(node) = input {
@@ -138,13 +208,27 @@ impl Node {
                 base.uses.fetch_add(1, Ordering::Relaxed);
             }
         }
-        Self::new(shape, dtype, Some(pending), OnceLock::new())
+        if let Some(mut spare) = SPARE
+            .try_with(|spare| spare.borrow_mut().pop())
+            .ok()
+            .flatten()
+            && let Some(node) = Arc::get_mut(&mut spare)
+        {
+            node.shape = shape;
+            node.dtype = dtype;
+            *node.pending.get_mut() = Some(work);
+            node.cost = cost;
+            node.capture = capture::current();
+            return spare;
+        }
+        Arc::new(Self::new(shape, dtype, Some(work), cost, OnceLock::new()))
     }
 
     fn new(
         shape: Shape,
         dtype: DType,
-        pending: Option<Pending>,
+        pending: Option<Work>,
+        cost: Cost,
         value: OnceLock<Result<View, Error>>,
     ) -> Self {
         Self {
@@ -152,6 +236,7 @@ impl Node {
             dtype,
             value,
             pending: Mutex::new(pending),
+            cost,
             uses: AtomicU32::new(0),
             passed: AtomicBool::new(false),
             slot: AtomicU32::new(0),
@@ -175,6 +260,11 @@ impl Node {
         self.value.get()
     }
 
+    /// The memory, if it has any.
+    pub(crate) fn view(&self) -> Option<&View> {
+        self.value()?.as_ref().ok()
+    }
+
     /// Whether it was made in the capture that this thread is in, or outside of any while the thread is in none.
     pub(crate) fn is_of_this_capture(&self) -> bool {
         self.capture == capture::current()
@@ -185,7 +275,7 @@ impl Node {
         if let Some(Ok(view)) = self.value.get() {
             return view.layout;
         }
-        self.peek(|pending| match &pending.work {
+        self.peek(|work| match work {
             Work::Walk { layout, .. } => **layout,
             Work::Op { .. } | Work::Kernel(_) => Layout::contiguous(self.shape),
         })
@@ -193,8 +283,13 @@ impl Node {
         .unwrap_or_else(|| Layout::contiguous(self.shape))
     }
 
+    /// What its value costs, if there is none yet.
+    pub(crate) fn cost(&self) -> Option<&Cost> {
+        self.value.get().is_none().then_some(&self.cost)
+    }
+
     /// Looks at how the value will be computed; `None` if there is a value.
-    pub(crate) fn peek<R>(&self, look: impl FnOnce(&Pending) -> R) -> Option<R> {
+    pub(crate) fn peek<R>(&self, look: impl FnOnce(&Work) -> R) -> Option<R> {
         if self.value.get().is_some() {
             return None;
         }
@@ -242,30 +337,65 @@ impl Drop for Node {
 }
 
 /// Drops inputs, and what only they held, one after the other.
-fn release(pending: Pending) {
-    let mut last = Vec::new();
-    let mut next = Some(pending);
-    while let Some(pending) = next {
-        match pending.work {
+fn release(work: Work) {
+    let mut later = Vec::new();
+    let mut next = Some(work);
+    while let Some(work) = next {
+        next = None;
+        let mut let_go = |node| {
+            if let Some(work) = let_go(node)
+                && let Some(work) = next.replace(work)
+            {
+                later.push(work);
+            }
+        };
+        match work {
             Work::Op { inputs, .. } => {
-                for input in inputs.into_iter().flatten() {
-                    if let Input::Node(node) = input {
-                        let_go(node, &mut last);
-                    }
+                let [a, b, c] = inputs;
+                if let Some(Input::Node(node)) = a {
+                    let_go(node);
+                }
+                if let Some(Input::Node(node)) = b {
+                    let_go(node);
+                }
+                if let Some(Input::Node(node)) = c {
+                    let_go(node);
                 }
             }
             Work::Kernel(_) => {}
-            Work::Walk { base, .. } => let_go(base, &mut last),
+            Work::Walk { base, .. } => let_go(base),
         }
-        next = last.pop();
+        next = next.or_else(|| later.pop());
     }
 }
 
-fn let_go(node: Arc<Node>, last: &mut Vec<Pending>) {
+/// Gives up an input's handle; what it was to be made of, if that was the last one.
+fn let_go(mut node: Arc<Node>) -> Option<Work> {
     node.uses.fetch_sub(1, Ordering::Relaxed);
-    if let Some(mut node) = Arc::into_inner(node)
-        && let Some(pending) = node.pending.get_mut().take()
-    {
-        last.push(pending);
+    if Arc::strong_count(&node) > 1 {
+        return None;
     }
+    let own = Arc::get_mut(&mut node)?;
+    let work = own.pending.get_mut().take();
+    if own.value.get().is_some() {
+        own.value = OnceLock::new();
+    }
+    own.passed = AtomicBool::new(false);
+    // Beyond the limit, or at the end of the thread, it is freed.
+    let _freed = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        if spare.len() < SPARES {
+            spare.push(node);
+        }
+    });
+    work
+}
+
+/// Spare nodes of a thread.
+const SPARES: usize = 256;
+
+thread_local! {
+    /// Nodes that nobody has any more, without value or inputs. An expression's nodes come and go in crowds, which
+    /// allocators are slow at.
+    static SPARE: RefCell<Vec<Arc<Node>>> = const { RefCell::new(Vec::new()) };
 }

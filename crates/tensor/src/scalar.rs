@@ -103,6 +103,9 @@ pub(crate) fn category(dtype: DType) -> Category {
 
 /// The dtype in which two tensors are combined; a rank-0 tensor yields to one with dimensions of its category.
 pub(crate) fn combined(a: DType, a_rank: usize, b: DType, b_rank: usize) -> DType {
+    if a == b {
+        return a;
+    }
     match (a_rank == 0, b_rank == 0) {
         (true, false) if category(a) <= category(b) => b,
         (false, true) if category(b) <= category(a) => a,

@@ -223,9 +223,16 @@ impl Tensor {
         })
     }
 
+    /// Whether `other` has the same shape and dtype, and can stand in one expression with this.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.device.same_lazy(&other.device)
+            && self.dtype() == other.dtype()
+            && self.shape() == other.shape()
+    }
+
     /// An error unless `other` lives on the same device.
     pub(crate) fn same_device(&self, op: &'static str, other: &Self) -> Result<(), Error> {
-        if self.device.same(&other.device) {
+        if self.device.same_lazy(&other.device) || self.device.same(&other.device) {
             return Ok(());
         }
         let (here, there) = (self.device.name(), other.device.name());

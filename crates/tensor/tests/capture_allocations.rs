@@ -1,4 +1,5 @@
-//! What replaying a captured network costs in heap allocations: counted on this thread, on wgpu's no-op backend.
+//! What recording tensors and replaying a captured network cost in heap allocations: counted on this thread, on wgpu's
+//! no-op backend.
 #![allow(
     clippy::unwrap_used,
     unsafe_code,
@@ -96,4 +97,70 @@ fn replaying_a_network_allocates_nothing() {
     // The control: recording the same network does allocate, its nodes at least.
     let count = allocating(|| drop(network(&x, &weight).unwrap()));
     assert_eq!(count, ROUNDS, "the counter counts");
+}
+
+/// The most allocations that one of many calls makes. What they return is kept until all are done.
+fn most<T>(mut call: impl FnMut() -> T) -> usize {
+    let mut kept = Vec::with_capacity(ROUNDS);
+    let counts = (0..ROUNDS).map(|_| {
+        let before = COUNT.get();
+        kept.push(call());
+        COUNT.get() - before
+    });
+    counts.max().unwrap()
+}
+
+#[test]
+fn recording_an_elementwise_op_allocates_its_node_and_nothing_else() {
+    let device = open();
+    let [a, b] = [0; 2].map(|_| Tensor::ones(&device, [256], DType::F32).unwrap());
+    let mask = a.lt(&b).unwrap();
+    mask.eval_blocking().unwrap();
+    assert_eq!(most(|| a.add(&b).unwrap()), 1, "the node of an add");
+    assert_eq!(most(|| a.mul(2.0).unwrap()), 1, "a number");
+    assert_eq!(most(|| a.relu().unwrap()), 1, "one operand");
+    assert_eq!(most(|| a.lt(&b).unwrap()), 1, "a comparison");
+    assert_eq!(most(|| a.to_dtype(DType::F16).unwrap()), 1, "a cast");
+    assert_eq!(most(|| mask.where_(&a, &b).unwrap()), 1, "three operands");
+    // The control: a mean is several nodes and a kernel.
+    assert!(
+        most(|| a.mean([0], false).unwrap()) > 1,
+        "the counter counts"
+    );
+}
+
+#[test]
+fn a_chain_of_adds_on_the_steady_path_allocates_per_kernel_and_not_per_op() {
+    const OPS: usize = 64;
+    /// Lists of one launch, and those of wgpu that grow.
+    const PER_KERNEL: usize = 24;
+    let device = open();
+    let x = Tensor::ones(&device, [256], DType::F32).unwrap();
+    let before = device.pipeline_stats().misses;
+    let mut round = || {
+        let before = COUNT.get();
+        let mut sum = x.clone();
+        for _ in 0..OPS {
+            sum = sum.add(&x).unwrap();
+        }
+        drop(sum.eval());
+        drop(sum);
+        COUNT.get() - before
+    };
+    // The first one makes the nodes, which later ones use again.
+    assert!(round() >= OPS, "the counter counts");
+    round();
+    let steady: Vec<usize> = (0..ROUNDS).map(|_| round()).collect();
+    let least = *steady.iter().min().unwrap();
+    assert!(least <= PER_KERNEL, "{least} allocations for {OPS} adds");
+    let growing = steady.iter().filter(|&&count| count > PER_KERNEL).count();
+    assert!(
+        growing <= GROWTHS,
+        "{growing} of {ROUNDS} rounds allocate more"
+    );
+    assert_eq!(
+        device.pipeline_stats().misses,
+        before + 1,
+        "one kernel for all"
+    );
 }

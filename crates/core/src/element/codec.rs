@@ -58,3 +58,24 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
         DType::Bool => typed::<bool>(values),
     }
 }
+/// `value` as a `dtype` holds it: cast by [`Element::from_f64`] and back.
+///
+/// ```
+/// use ziggurat_core::{DType, round_to};
+///
+/// assert_eq!(round_to(DType::BF16, 1.001), 1.0);
+/// assert_eq!(round_to(DType::Bool, 0.5), 1.0);
+/// ```
+#[must_use]
+pub fn round_to(dtype: DType, value: f64) -> f64 {
+    match dtype {
+        DType::F32 => f32::from_f64(value).to_f64(),
+        DType::F16 => <f16 as Element>::from_f64(value).to_f64(),
+        DType::BF16 => <bf16 as Element>::from_f64(value).to_f64(),
+        DType::I32 => i32::from_f64(value).to_f64(),
+        DType::U32 => u32::from_f64(value).to_f64(),
+        DType::U8 => u8::from_f64(value).to_f64(),
+        DType::I8 => i8::from_f64(value).to_f64(),
+        DType::Bool => bool::from_f64(value).to_f64(),
+    }
+}

@@ -3,7 +3,7 @@
 //! Invariants: a node comes after its operands; equal nodes are one node (hash-consing), so a common subexpression is
 //! computed once; dtypes were checked when a node was made, so that a plan cannot fail for them.
 
-use ziggurat_core::{DType, decode, encode};
+use ziggurat_core::{DType, round_to};
 use ziggurat_pipeline::QuickMap;
 
 use crate::error::KernelError;
@@ -66,8 +66,7 @@ impl Expression {
 
     /// A value that is the same everywhere: a parameter of the kernel, rounded to the dtype.
     pub fn scalar(&mut self, dtype: DType, value: f64) -> Id {
-        let held = decode(dtype, &encode(dtype, &[value]));
-        let bits = held.first().copied().unwrap_or(0.0).to_bits();
+        let bits = round_to(dtype, value).to_bits();
         self.node(Node::Scalar(bits), dtype)
     }
 

@@ -110,8 +110,9 @@ impl FusedOp {
         Err(self.refuse("a", "the op does not exist for this dtype", got))
     }
 
-    /// Number that tells ops apart; the operands' dtypes follow from the structure.
-    pub(crate) const fn code(self) -> u64 {
+    /// A number below 2¹⁶ that tells ops apart. Only for keys within one run of a program: it changes with the tables.
+    #[must_use]
+    pub const fn code(self) -> u64 {
         match self {
             Self::Unary(op) => op as u64,
             Self::Binary(op) => 0x100 + op as u64,

@@ -114,6 +114,23 @@ pub(crate) fn words(
     within(&len, HEAD, graph, form, offsets, walk)
 }
 
+/// The parameters of a fused kernel whose operands are all dense; `offsets` as for [`words`].
+pub(crate) fn dense(
+    len: u32,
+    offsets: impl Iterator<Item = u32>,
+    scalars: impl Iterator<Item = Scalar>,
+    rows: usize,
+) -> Vec<u32> {
+    let first = head_bytes(HEAD) / 4;
+    let mut words = Vec::with_capacity(first + 4 * rows);
+    words.push(len);
+    words.resize(first, 0);
+    words.extend(offsets);
+    words.extend(scalars.map(|scalar| bits(&scalar)));
+    words.resize(first + 4 * rows, 0);
+    words
+}
+
 /// The parameters of a kernel with a generated part: its own, with these fields, a zero and the slots.
 pub(crate) fn within<P: bytemuck::Pod>(
     own: &P,

@@ -5,7 +5,7 @@
 //! binding are halved like those of every elementwise op.
 
 use ziggurat_core::{Coalesced, Layout, Shape, coalesce};
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+use ziggurat_pipeline::{Arg, Grid, Kernel, KernelDescriptor, ShaderSource, params_part};
 
 use crate::elementwise::walk::{PER_INVOCATION, count, is_scalar};
 use crate::error::KernelError;
@@ -20,12 +20,12 @@ use crate::view::View;
 const OP: &str = "fused";
 
 /// Whether two views are the same elements in the same order.
-fn same(a: &View, b: &View) -> bool {
+pub(super) fn same(a: &View, b: &View) -> bool {
     a.dtype == b.dtype && a.layout == b.layout && a.buffer.same_memory(&b.buffer)
 }
 
 /// Which outputs a kernel may write directly: whole quads, and no memory of another operand except in place.
-fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
+pub(super) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
     outputs.iter().enumerate().map(|(i, out)| {
         let conflict = inputs
             .iter()
@@ -41,7 +41,7 @@ fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + C
 
 /// How the kernel reads inputs, all of the outputs' shape, and the walk over those with strides. Outputs that are
 /// not written directly are `None`.
-fn form<'a>(
+pub(super) fn form<'a>(
     inputs: &[&View],
     outputs: impl Iterator<Item = Option<&'a View>> + Clone,
 ) -> (Form, Option<Coalesced>) {
@@ -226,8 +226,22 @@ impl Executor {
         words: &[u32],
         len: u32,
     ) -> Result<(), KernelError> {
+        let kernel = self.fused_kernel(graph, form, size_of_val(words))?;
+        let grid = Grid::stride(u64::from(len), PER_INVOCATION);
+        self.pipelines()
+            .dispatch(&kernel, args, bytemuck::cast_slice(words), grid)?;
+        Ok(())
+    }
+
+    /// The kernel of a graph whose parameters have so many bytes.
+    pub(super) fn fused_kernel(
+        &self,
+        graph: &Graph,
+        form: &Form,
+        params_bytes: usize,
+    ) -> Result<Kernel, KernelError> {
         let caps = self.device().caps();
-        let part = params_part(caps, size_of_val(words));
+        let part = params_part(caps, params_bytes);
         let wg = caps.workgroup_size;
         let mut missing = None;
         let kernel = self
@@ -238,16 +252,10 @@ impl Executor {
                     KernelDescriptor::new(ShaderSource::new(graph.label()))
                 })
             });
-        if let Some(error) = missing {
-            return Err(error);
-        }
-        let grid = Grid::stride(u64::from(len), PER_INVOCATION);
-        self.pipelines()
-            .dispatch(&kernel?, args, bytemuck::cast_slice(words), grid)?;
-        Ok(())
+        missing.map_or_else(|| Ok(kernel?), Err)
     }
 
-    fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
+    pub(super) fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
         let (got, limit) = (form.bindings() + outputs, self.fused_limits().bindings);
         if got > limit {
             return Err(KernelError::FusedTooLarge {

@@ -9,6 +9,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::Stage;
 use ziggurat_kernels::{FusedOp, FusedOutput, KernelError, View};
 
+use super::memo;
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
 use crate::node::{Deferred, Input, Inputs, Node, Work};
@@ -105,10 +106,12 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
         return Vec::new();
     }
     let attempt = if fused {
-        let span = device.executor().device().span(Stage::Plan);
-        let plan = Plan::new(group, &device.lazy().limits, &[]);
-        drop(span);
-        plan.and_then(|plan| launch(device, &plan))
+        memo::launch(device, group).unwrap_or_else(|| {
+            let span = device.executor().device().span(Stage::Plan);
+            let plan = Plan::new(group, &device.lazy().limits, &[]);
+            drop(span);
+            plan.and_then(|plan| launch(device, &plan))
+        })
     } else {
         group.iter().try_for_each(|node| alone(device, node))
     };
@@ -137,7 +140,7 @@ pub(super) fn views(
     let mut first = Vec::new();
     let mut any = false;
     for node in group {
-        let base = node.peek(|pending| match &pending.work {
+        let base = node.peek(|work| match work {
             Work::Walk { base, layout } => Some((Arc::clone(base), **layout)),
             Work::Op { .. } | Work::Kernel(_) => None,
         });
@@ -159,9 +162,8 @@ pub(super) fn views(
 
 /// The nodes of a group that are ops or kernels.
 fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
-    let is_op = |node: &&Arc<Node>| {
-        node.peek(|pending| !matches!(pending.work, Work::Walk { .. })) == Some(true)
-    };
+    let is_op =
+        |node: &&Arc<Node>| node.peek(|work| !matches!(work, Work::Walk { .. })) == Some(true);
     group.iter().filter(is_op).cloned().collect()
 }
 
@@ -303,7 +305,7 @@ pub(super) fn plain(
 
 /// Computes one op by its own kernel, its inputs having values; else says which have none.
 fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
-    let work = node.peek(|pending| match &pending.work {
+    let work = node.peek(|work| match work {
         Work::Op { op, name, inputs } => Some(Ok((*op, *name, inputs.clone()))),
         Work::Kernel(kernel) => Some(Err(Arc::clone(kernel))),
         Work::Walk { .. } => None,

@@ -5,9 +5,9 @@ use ziggurat_kernels::Executor;
 use crate::node::Cost;
 
 /// Ops of one kernel: more make longer shaders to compile, and save little.
-const OPS: usize = 96;
+const OPS: usize = 128;
 /// The longest way through an expression.
-const DEPTH: u32 = 64;
+const DEPTH: u32 = 128;
 
 /// What a pending expression may have on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +53,8 @@ mod tests {
             bytes: 100,
         };
         let most = Cost {
-            ops: 5,
             depth: 3,
-            leaves: 3,
-            bytes: 100,
+            ..Cost::kernel(5, 3, 100)
         };
         assert!(limits.allow(&most));
         assert!(!limits.allow(&Cost { ops: 6, ..most }));

@@ -249,14 +249,15 @@ impl Plan {
             (None, Some(Err(error))) => return Err(Stop::Failed(error.clone())),
             (None, None) if !node.is_of_this_capture() => return Err(Stop::first(&node)),
             (None, None) => {
-                let body = node.peek(|pending| {
-                    if broadcast && pending.cost.ops > CHEAP {
+                let cost = node.cost().copied().unwrap_or_default();
+                let body = node.peek(|work| {
+                    if broadcast && cost.ops > CHEAP {
                         return None;
                     }
-                    if matches!(pending.work, Work::Kernel(_)) && !runs {
+                    if matches!(work, Work::Kernel(_)) && !runs {
                         return None;
                     }
-                    Some(match &pending.work {
+                    Some(match work {
                         Work::Op { op, name, inputs } => Body::Op {
                             op: *op,
                             name,

@@ -9,7 +9,7 @@ use ziggurat_kernels::FusedOp;
 
 use super::evaluate::{self, evaluate};
 use super::policy::FusionPolicy;
-use crate::node::{Cost, Deferred, Input, Inputs, Node, Pending, Work};
+use crate::node::{Cost, Deferred, Input, Inputs, Node, Work};
 use crate::{Device, Error};
 
 /// What a kernel that is not elementwise counts, in ops: too much to be repeated wherever it is broadcast to.
@@ -47,7 +47,7 @@ pub(crate) fn record(
     }
     let limits = device.lazy().limits;
     let mut cost = over(&inputs);
-    if !limits.allow(&cost) {
+    if cost.rough && !limits.allow(&cost) {
         // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
         let _gate = device.lazy().gate.lock();
         cost = measured(&inputs);
@@ -59,11 +59,7 @@ pub(crate) fn record(
         cost = over(&inputs);
     }
     let work = Work::Op { op, name, inputs };
-    Ok(Arc::new(Node::pending(
-        shape,
-        dtype,
-        Pending { work, cost },
-    )))
+    Ok(Node::pending(shape, dtype, work, cost))
 }
 
 /// A node for a kernel that can write an expression over its result.
@@ -79,30 +75,19 @@ pub(crate) fn defer(
         return Ok(Arc::new(Node::materialised(out)));
     }
     let bytes = kernel.inputs.iter().map(|view| view.buffer.bytes());
-    let cost = Cost {
-        ops: DEAR,
-        depth: 1,
-        leaves: u32::try_from(kernel.inputs.len()).unwrap_or(u32::MAX),
-        bytes: bytes.sum(),
-    };
+    let leaves = u32::try_from(kernel.inputs.len()).unwrap_or(u32::MAX);
+    let cost = Cost::kernel(DEAR, leaves, bytes.sum());
     let work = Work::Kernel(Arc::new(kernel));
-    Ok(Arc::new(Node::pending(
-        shape,
-        dtype,
-        Pending { work, cost },
-    )))
+    Ok(Node::pending(shape, dtype, work, cost))
 }
 
 /// A node that walks the memory of `node` by `layout`.
 pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error> {
-    let below = node.peek(|pending| {
-        let base = match &pending.work {
-            Work::Op { .. } | Work::Kernel(_) => Arc::clone(node),
-            Work::Walk { base, .. } => Arc::clone(base),
-        };
-        (base, pending.cost)
+    let below = node.peek(|work| match work {
+        Work::Op { .. } | Work::Kernel(_) => Arc::clone(node),
+        Work::Walk { base, .. } => Arc::clone(base),
     });
-    let (Some((base, cost)), dtype) = (below, node.dtype()) else {
+    let (Some(base), Some(&cost), dtype) = (below, node.cost(), node.dtype()) else {
         return match node.value() {
             Some(Ok(view)) => {
                 let view = ziggurat_kernels::View {
@@ -117,11 +102,7 @@ pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error>
     };
     let layout = Box::new(layout);
     let (shape, work) = (*layout.shape(), Work::Walk { base, layout });
-    Ok(Arc::new(Node::pending(
-        shape,
-        dtype,
-        Pending { work, cost },
-    )))
+    Ok(Node::pending(shape, dtype, work, cost))
 }
 
 impl Input {
@@ -142,36 +123,26 @@ impl Input {
 
 /// The cost of one op over these inputs.
 fn over(inputs: &Inputs) -> Cost {
-    let below = inputs
-        .iter()
-        .flatten()
-        .filter_map(Input::node)
-        .map(|node| {
-            node.peek(|pending| pending.cost)
-                .unwrap_or_else(|| leaf(node))
-        })
-        .fold(Cost::default(), Cost::beside);
-    on_top(below)
+    let mut cost = Cost::default();
+    for node in inputs.iter().flatten().filter_map(Input::node) {
+        match node.cost() {
+            None => cost.add_leaf(node, || bytes(node)),
+            Some(below) if cost.depth == 0 && cost.leaves == 0 => cost = *below,
+            Some(below) => cost = cost.beside(below),
+        }
+    }
+    on_top(&mut cost);
+    cost
 }
 
-fn on_top(below: Cost) -> Cost {
-    Cost {
-        ops: below.ops.saturating_add(1),
-        depth: below.depth.saturating_add(1),
-        ..below
-    }
+fn on_top(cost: &mut Cost) {
+    cost.ops = cost.ops.saturating_add(1);
+    cost.depth = cost.depth.saturating_add(1);
 }
 
-fn leaf(node: &Node) -> Cost {
-    let bytes = match node.value() {
-        Some(Ok(view)) => view.buffer.bytes(),
-        _ => 0,
-    };
-    Cost {
-        leaves: 1,
-        bytes,
-        ..Cost::default()
-    }
+/// Bytes that a value in memory holds.
+fn bytes(node: &Node) -> u64 {
+    node.view().map_or(0, |view| view.buffer.bytes())
 }
 
 /// As [`over`], with everything that is shared counted once.
@@ -190,22 +161,25 @@ fn measured(inputs: &Inputs) -> Cost {
             continue;
         }
         node.set_slot(seen.len());
-        let below = node.peek(|pending| match &pending.work {
+        let own = node.cost().copied().unwrap_or_default();
+        let below = node.peek(|work| match work {
             Work::Op { inputs, .. } => {
                 cost.ops += 1;
-                depth = depth.max(pending.cost.depth);
+                depth = depth.max(own.depth);
                 todo.extend(inputs.iter().flatten().filter_map(Input::node).cloned());
             }
-            Work::Kernel(_) => cost = cost.beside(pending.cost),
+            Work::Kernel(_) => cost = cost.beside(&own),
             Work::Walk { base, .. } => todo.push(Arc::clone(base)),
         });
         if below.is_none() {
-            cost = cost.beside(leaf(&node));
+            cost.add_leaf(&node, || bytes(&node));
         }
         seen.push(node);
     }
     cost.depth = depth;
-    on_top(cost)
+    cost.rough = false;
+    on_top(&mut cost);
+    cost
 }
 
 /// Where `node` stands in `nodes`, if its slot says so.
