@@ -212,7 +212,7 @@ impl Device {
         let result = f(&mut recorder);
         drop(span);
         let mut locked = recorder.locked;
-        let full = locked.batch().commands >= inner.options.submit_after.max(1);
+        let full = inner.is_full(locked.batch().commands);
         let mut aftermath = None;
         if full && inner.has_room() {
             aftermath = Some(locked.submit(&inner.submitter()));
@@ -399,6 +399,11 @@ impl Inner {
         }
     }
 
+    /// Whether a batch of so many commands should go.
+    fn is_full(&self, commands: u32) -> bool {
+        crate::queue::is_full(commands, self.options.submit_after, self.shared.in_flight())
+    }
+
     fn max_in_flight(&self) -> usize {
         usize::try_from(self.options.max_in_flight.max(1)).unwrap_or(usize::MAX)
     }
@@ -426,7 +431,7 @@ impl Inner {
             let mut locked = self.commands.lock()?;
             let batch = locked.batch();
             let wanted = if only_full {
-                batch.commands >= self.options.submit_after.max(1)
+                self.is_full(batch.commands)
             } else {
                 !batch.is_empty()
             };

@@ -22,6 +22,24 @@ use crate::{DeviceError, DeviceOptions};
 pub(crate) type BeforeSubmit = Box<dyn FnOnce(&wgpu::Queue) + Send>;
 pub(crate) type AfterSubmit = Box<dyn FnOnce(Submission) + Send>;
 
+/// Unfinished submissions that keep a device busy until the next one comes.
+const ENOUGH_IN_FLIGHT: usize = 2;
+/// How much a batch may outgrow the limit meanwhile.
+const GROWTH: u32 = 8;
+
+/// Whether a batch should be submitted: a submission costs the host as much as tens of dispatches, so the batch of a busy
+/// device goes on growing.
+pub(crate) fn is_full(commands: u32, submit_after: u32, in_flight: usize) -> bool {
+    let limit = submit_after.max(1);
+    let busy = in_flight >= ENOUGH_IN_FLIGHT;
+    commands
+        >= if busy {
+            limit.saturating_mul(GROWTH)
+        } else {
+            limit
+        }
+}
+
 /// Counters of a device's command queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
@@ -259,6 +277,20 @@ impl Locked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_of_a_busy_device_grow_to_an_end() {
+        for idle in [0, 1] {
+            assert!(!is_full(63, 64, idle));
+            assert!(is_full(64, 64, idle));
+        }
+        for busy in [2, 31] {
+            assert!(!is_full(511, 64, busy));
+            assert!(is_full(512, 64, busy));
+        }
+        assert!(is_full(1, 0, 0));
+        assert!(!is_full(u32::MAX - 1, u32::MAX, 9));
+    }
 
     #[test]
     fn immediates_are_repeated_only_if_all_bytes_are_the_same() {

@@ -137,7 +137,7 @@ fn a_chain_of_adds_on_the_steady_path_allocates_per_kernel_and_not_per_op() {
     let device = open();
     let x = Tensor::ones(&device, [256], DType::F32).unwrap();
     let before = device.pipeline_stats().misses;
-    let mut round = || {
+    let round = || {
         let before = COUNT.get();
         let mut sum = x.clone();
         for _ in 0..OPS {
