@@ -13,8 +13,8 @@ use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary
 use crate::error::KernelError;
 use crate::params::{ParamField, Params};
 use crate::{
-    arg_reduce, attention, conv, fused, index, linalg, matmul, norm, numerics, pad, pool, random,
-    reduce, resize, rope, scan, softmax, sort,
+    arg_reduce, attention, conv, fused, grid_sample, index, linalg, matmul, norm, numerics, pad,
+    pool, random, reduce, resize, rope, scan, softmax, sort,
 };
 
 /// One kernel as a device would compile it.
@@ -94,6 +94,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(conv::variants());
     all.extend(pool::variants());
     all.extend(resize::variants());
+    all.extend(grid_sample::variants());
     all.extend(pad::variants());
     all.extend(index::variants());
     all.extend(scan::variants());

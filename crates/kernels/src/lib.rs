@@ -31,6 +31,7 @@ mod elementwise;
 mod error;
 mod executor;
 pub mod fused;
+mod grid_sample;
 mod index;
 mod launch;
 mod linalg;
@@ -77,6 +78,7 @@ pub use executor::Executor;
 pub use fused::{
     Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, PreparedFused,
 };
+pub use grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use index::Scatter;
 pub use norm::{Affine, Channels, Norm};
 pub use numerics::Numerics;

@@ -24,6 +24,7 @@ use crate::view::View;
 
 mod geometry;
 mod options;
+mod unpool;
 
 use geometry::Geometry;
 pub use options::{Pool2dOptions, PoolOptions};

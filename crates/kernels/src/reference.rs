@@ -7,6 +7,7 @@
 pub mod attention;
 pub mod conv;
 pub mod elementwise;
+pub mod grid_sample;
 pub mod index;
 pub mod linalg;
 pub mod matmul;
