@@ -2,6 +2,7 @@
 // Bindings: params, a, b = grid, out (declared by the output part).
 // Grid: one invocation per output, folded.
 // Requires: place_of (parameter part), sample (mode part), emit (output part).
+// Accuracy: that of the mode part.
 
 @compute @workgroup_size(WG)
 fn main(

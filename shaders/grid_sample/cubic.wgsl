@@ -1,5 +1,6 @@
 // Mode part: four neighbours along height and width by Keys' cubic with A = -0.75, each padded on its own. An element without
 // weight has no part, not even as infinity.
+// Accuracy: 264 ε n max|x| for extents up to n, because places are computed in f32, then one rounding to the dtype.
 
 const A: f32 = -0.75;
 

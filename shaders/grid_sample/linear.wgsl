@@ -1,4 +1,5 @@
 // Mode part: the two neighbours along each axis. An element without weight has no part, not even as infinity.
+// Accuracy: 264 ε n max|x| for extents up to n, because places are computed in f32, then one rounding to the dtype.
 
 fn sample(place: Place) -> out_elem {
     let at = padded_place(place.at);

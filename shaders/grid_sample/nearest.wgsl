@@ -1,5 +1,6 @@
 // Mode part: the nearest element, of two equally near ones the even one: a copy, so for every dtype. Not `round`: HLSL's
 // rounds halves away from zero.
+// Accuracy: exact, where rounding of the place in f32 does not decide between two elements.
 
 fn sample(place: Place) -> out_elem {
     let at = padded_place(place.at);

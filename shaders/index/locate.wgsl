@@ -9,8 +9,13 @@ struct Params {
     offset_update: u32,
     // From one component of an index to the next.
     component_stride: u32,
+    // Of updates in order: how many positions an index each names, from which on, and how many elements each has.
+    positions: u32,
+    lanes: u32,
+    first: u32,
     unused_0: u32,
     unused_1: u32,
+    unused_2: u32,
     // Outermost first: extent, then the strides of data, indices and updates (two's complement).
     axes: array<vec4<u32>, 8>,
     // Per component of an index, two to a vector: the extent of the axis it indexes, and the data's stride there.

@@ -197,6 +197,57 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 impl Executor {
+    /// [`Executor::attention`] to keys and values from before and new ones behind them: joins `past` and those of `operands`
+    /// in `present` `[batch, key heads, past + new, ..]`, keys first, and attends to that. A present that begins with the past
+    /// in its own memory, as a cache does, is only appended to. Positions count from the first key of the past.
+    ///
+    /// # Errors
+    /// Those of [`Executor::attention`] for the joined keys and values, and of [`Executor::copy`] for the parts.
+    pub fn attention_with_past(
+        &self,
+        operands: &AttentionOperands<'_>,
+        past: (&View, &View),
+        present: (&View, &View),
+        options: &AttentionOptions,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let parts = [
+            (past.0, operands.k, present.0),
+            (past.1, operands.v, present.1),
+        ];
+        let joined = AttentionOperands {
+            k: present.0,
+            v: present.1,
+            ..*operands
+        };
+        let _extents = check(&joined, out)?;
+        let mut copies = Vec::new();
+        for (old, new, all) in parts {
+            let length = |view: &View| view.dims().get(2).copied().unwrap_or(0);
+            let (before, added) = (length(old), length(new));
+            if before + added != length(all) {
+                return Err(KernelError::Operands {
+                    op: OP,
+                    rule: "the present must be as long as past and new ones together",
+                    left: Box::new(*old.shape()),
+                    right: Box::new(*all.shape()),
+                });
+            }
+            let cut = |start, len| {
+                let layout = all.layout.narrow(2, start, len);
+                all.with_layout(layout.map_err(KernelError::shape(OP))?)
+            };
+            let front = cut(0, before)?;
+            let there = old.layout == front.layout && old.buffer.same_memory(&all.buffer);
+            copies.extend((!there).then_some((old, front)));
+            copies.push((new, cut(before, added)?));
+        }
+        for (from, to) in &copies {
+            let _copied = self.copy(from, to)?;
+        }
+        self.attention(&joined, options, out)
+    }
+
     /// `softmax(cap(scale · q kᵀ) + mask) v` over the keys that a query may see, into `out`
     /// `[batch, heads, queries, value element]`, which may have any strides that do not overlap.
     ///

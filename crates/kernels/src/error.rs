@@ -79,6 +79,18 @@ pub enum KernelError {
         /// The value that was given.
         got: i64,
     },
+    /// A number that is a parameter of the op breaks a rule.
+    #[error("{op}: {number} {rule}, but it is {got}")]
+    Number {
+        /// The op that was called.
+        op: &'static str,
+        /// The number's name.
+        number: &'static str,
+        /// The broken rule, as a predicate: `must be at least 0`.
+        rule: &'static str,
+        /// The number that was given.
+        got: f64,
+    },
     /// An output view maps two of its indices to one element (stride 0, or overlapping strides).
     #[error("{op}: the output view of shape {shape} writes some elements more than once")]
     OverlappingOutput {

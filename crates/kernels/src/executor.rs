@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Element, Layout, Shape, encode};
@@ -32,6 +33,8 @@ struct Inner {
     pipelines: Pipelines,
     scalars: Arc<Mutex<HashMap<(DType, u64), View>>>,
     tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
+    /// Whether updates of floats may come in any order.
+    any_order: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Executor {
@@ -50,6 +53,7 @@ impl Executor {
             pipelines: pipelines.clone(),
             scalars: Arc::default(),
             tables: Arc::default(),
+            any_order: Arc::default(),
         }))
     }
 
@@ -59,6 +63,7 @@ impl Executor {
             pipelines,
             scalars: Arc::clone(&self.0.scalars),
             tables: Arc::clone(&self.0.tables),
+            any_order: Arc::clone(&self.0.any_order),
         }))
     }
 
@@ -84,6 +89,19 @@ impl Executor {
             device,
             MemoryOptions::default(),
         )))
+    }
+
+    /// Whether sums and products of floats by [`Executor::scatter`] and its relatives are the same bits on every run, which
+    /// they are from the beginning. Off, they are added as they come, rounded after each to the dtype: faster for many
+    /// updates, by the sort that an order needs.
+    pub fn set_deterministic(&self, on: bool) {
+        self.0.any_order.store(!on, Ordering::Relaxed);
+    }
+
+    /// What [`Executor::set_deterministic`] said.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        !self.0.any_order.load(Ordering::Relaxed)
     }
 
     /// The device.

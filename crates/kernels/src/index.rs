@@ -21,6 +21,7 @@ use crate::params::Params;
 use crate::prelude;
 use crate::view::View;
 
+mod ordered;
 pub(crate) mod plan;
 
 use plan::{IndexParams, Plan, Walk};
@@ -54,6 +55,11 @@ impl Scatter {
             Self::Max => "scatter_max",
             Self::Min => "scatter_min",
         }
+    }
+
+    /// Whether results depend on the order of updates: floats are rounded after each.
+    pub(crate) const fn rounds(self, dtype: DType) -> bool {
+        matches!(self, Self::Add | Self::Mul) && dtype.is_float()
     }
 
     /// The binary op that combines element and update; none replaces.
@@ -107,7 +113,8 @@ fn gather(bytes: usize, form: Form) -> KernelChoice {
     form.constants(choice)
 }
 
-fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
+/// A choice with the parts that say what an update does to an element.
+fn updating(op: Scatter, dtype: DType) -> KernelChoice {
     let choice = KernelChoice::new(op.name());
     let (name, load, store, apply) = match op.binary() {
         Some(binary) => (
@@ -130,13 +137,21 @@ fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
             .part("index/updated_cell.wgsl")
             .constant("CELL_BITS", 8 * dtype.bytes() as u32)
     };
-    let choice = choice.parts(&[
-        apply,
+    choice.part(apply)
+}
+
+/// A choice with the parts that find the element of a position.
+fn located(choice: KernelChoice, form: Form) -> KernelChoice {
+    let choice = choice.parts(&[prelude::FLOAT, "index/locate.wgsl", "index/located.wgsl"]);
+    form.constants(choice)
+}
+
+fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
+    form.constants(updating(op, dtype).parts(&[
         "index/locate.wgsl",
         "index/located.wgsl",
         "index/scatter.wgsl",
-    ]);
-    form.constants(choice)
+    ]))
 }
 
 fn check(form: Form) -> KernelChoice {
@@ -171,9 +186,12 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for op in [Scatter::Add, Scatter::Mul, Scatter::Max, Scatter::Min] {
         all.extend(DType::ALL.map(|dtype| scatter(op, dtype, one)));
     }
-    all.into_iter()
+    let mut all: Vec<Candidate> = all
+        .into_iter()
         .map(|choice| Candidate::new(choice, IndexParams::FIELDS))
-        .collect()
+        .collect();
+    all.extend(ordered::variants(one));
+    all
 }
 
 impl Executor {
@@ -228,8 +246,8 @@ impl Executor {
     }
 
     /// `out[.., indices[.., i, ..], ..] op= updates[.., i, ..]` along `axis`; the indices have the updates' shape. `out`
-    /// keeps its other elements. For floats, sums and products of several updates of one element are rounded in an order
-    /// that may differ from run to run.
+    /// keeps its other elements. Sums and products of floats are of the element and then its updates in row-major order, in
+    /// f32, rounded once (those beyond the first 4,096 in pieces of as many); see [`Executor::set_deterministic`].
     ///
     /// # Errors
     /// As [`Executor::gather`], with `out` in place of `a`; [`KernelError::OverlappingOutput`].
@@ -391,6 +409,10 @@ impl Executor {
             false => Ok(view.clone()),
         };
         let (updates, indices) = (apart(updates)?, apart(indices)?);
+        if op.rounds(out.dtype) && self.is_deterministic() {
+            self.scatter_in_order(op, plan, &updates, &indices, out)?;
+            return Ok(self.completion());
+        }
         let update = self.bind_read(name, &updates)?;
         let index = self.bind_read(name, &indices)?;
         let data = self.bind_write(name, out)?;

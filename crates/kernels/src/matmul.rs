@@ -22,7 +22,10 @@ use crate::reduce::walk::narrow;
 use crate::view::View;
 
 mod choose;
+mod gemm;
 mod problem;
+
+pub use gemm::GemmOptions;
 
 use choose::{Choice, Limits, TILE, TILE_WG, Tile, choose};
 use problem::Problem;

@@ -18,8 +18,8 @@ use crate::executor::Executor;
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::wrap;
-use crate::reduce::lowest_key;
 use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::reduce::{Reduce, lowest_key};
 use crate::view::View;
 
 mod geometry;
@@ -300,6 +300,33 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         self.adapt::<N>(Window::MaxIndex, x, out)
+    }
+
+    /// `(Σ |x|^p)^(1/p)` over all axes of `x` `[n, c, ..]` behind the first two, floats only; `out` keeps them with extent 1.
+    ///
+    /// # Errors
+    /// Those of [`Executor::reduce_with`]; [`KernelError::Operand`] if the rank is below 3; [`KernelError::Number`] unless
+    /// `p` is positive and finite.
+    pub fn global_lp_pool(&self, x: &View, p: f32, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "global_lp_pool";
+        if !(p.is_finite() && p > 0.0) {
+            return Err(KernelError::Number {
+                op: OP,
+                number: "p",
+                rule: "must be positive and finite",
+                got: f64::from(p),
+            });
+        }
+        if x.rank() < 3 {
+            return Err(KernelError::Operand {
+                op: OP,
+                operand: "x",
+                rule: "must be [n, c, ..]",
+                got: Box::new(*x.shape()),
+            });
+        }
+        let axes: Vec<usize> = (2..x.rank()).collect();
+        self.reduce_with(Reduce::Norm, p, x, &axes, out)
     }
 
     fn slide<const N: usize>(

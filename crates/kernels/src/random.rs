@@ -12,9 +12,12 @@ use ziggurat_pipeline::Grid;
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
+use crate::elementwise::binary::Binary;
+use crate::elementwise::compare::Compare;
 use crate::elementwise::walk::{PER_INVOCATION, count};
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{Expression, FusedOp, Id};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::view::View;
@@ -209,4 +212,104 @@ impl Executor {
         })?;
         Ok(self.completion())
     }
+
+    /// Fills `out` with uniform floats from `low` up to but not including `high`: `low + (high - low) · u` of
+    /// [`Random::Uniform`] in f32, rounded once to the dtype of `out`, and `low` where that is `high`.
+    ///
+    /// # Errors
+    /// Those of [`Executor::random`]; [`KernelError::Number`] unless the bounds are finite and in order.
+    pub fn uniform(
+        &self,
+        low: f32,
+        high: f32,
+        state: RandomState,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        const OP: &str = "uniform";
+        let (low, high) = (f64::from(low), f64::from(high));
+        finite(OP, "low", low)?;
+        finite(OP, "high", high)?;
+        if low >= high {
+            return Err(KernelError::Number {
+                op: OP,
+                number: "low",
+                rule: "must be below high",
+                got: low,
+            });
+        }
+        let mut e = Expression::new();
+        let scaled = self.scaled(&mut e, Random::Uniform, [high - low, low], state, out)?;
+        let bound = e.scalar(DType::F32, high);
+        let end = e.op(FusedOp::Cast(out.dtype), &[bound])?;
+        let below = e.op(FusedOp::Compare(Compare::Lt), &[scaled, end])?;
+        let start = e.scalar(out.dtype, low);
+        let value = e.op(FusedOp::Where, &[below, scaled, start])?;
+        self.fused(&e, out.shape(), &[(value, out.clone())])
+    }
+
+    /// Fills `out` with floats of the normal distribution with this mean and standard deviation, rounded once to its dtype.
+    ///
+    /// # Errors
+    /// Those of [`Executor::random`]; [`KernelError::Number`] unless both are finite and `std` is at least 0.
+    pub fn normal(
+        &self,
+        mean: f32,
+        std: f32,
+        state: RandomState,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        const OP: &str = "normal";
+        let (mean, std) = (f64::from(mean), f64::from(std));
+        finite(OP, "mean", mean)?;
+        finite(OP, "std", std)?;
+        if std < 0.0 {
+            return Err(KernelError::Number {
+                op: OP,
+                number: "std",
+                rule: "must be at least 0",
+                got: std,
+            });
+        }
+        let mut e = Expression::new();
+        let value = self.scaled(&mut e, Random::Normal, [std, mean], state, out)?;
+        self.fused(&e, out.shape(), &[(value, out.clone())])
+    }
+
+    /// Numbers drawn in f32, times a scale plus a shift, in the dtype of `out`.
+    fn scaled(
+        &self,
+        e: &mut Expression,
+        kind: Random,
+        [scale, shift]: [f64; 2],
+        state: RandomState,
+        out: &View,
+    ) -> Result<Id, KernelError> {
+        if !kind.accepts(out.dtype) {
+            return Err(KernelError::Dtype {
+                op: kind.name(),
+                operand: "out",
+                rule: "it must be a float",
+                got: out.dtype,
+            });
+        }
+        let drawn = self.alloc(out.shape(), DType::F32)?;
+        let _drawn = self.random(kind, state, &drawn)?;
+        let drawn = e.input(drawn);
+        let (scale, shift) = (e.scalar(DType::F32, scale), e.scalar(DType::F32, shift));
+        let product = e.op(FusedOp::Binary(Binary::Mul), &[drawn, scale])?;
+        let sum = e.op(FusedOp::Binary(Binary::Add), &[product, shift])?;
+        e.op(FusedOp::Cast(out.dtype), &[sum])
+    }
+}
+
+fn finite(op: &'static str, number: &'static str, got: f64) -> Result<(), KernelError> {
+    if got.is_finite() {
+        return Ok(());
+    }
+    Err(KernelError::Number {
+        op,
+        number,
+        rule: "must be finite",
+        got,
+    })
 }

@@ -227,6 +227,58 @@ impl Executor {
         Ok(self.completion())
     }
 
+    /// The elements of `a` in order along `axis` into `values`, and where they stood into `places` (i32); see
+    /// [`Executor::argsort`].
+    ///
+    /// # Errors
+    /// As [`Executor::argsort`]; [`KernelError::Dtype`] if `values` has not the dtype of `a`.
+    pub fn sort(
+        &self,
+        a: &View,
+        axis: usize,
+        descending: bool,
+        (values, places): (&View, &View),
+    ) -> Result<Completion, KernelError> {
+        check_values(OP, a, values, a.shape())?;
+        let _sorted = self.argsort(a, axis, descending, places)?;
+        self.gather(a, axis, places, values)
+    }
+
+    /// The greatest (or least) elements of `a` along `axis` in order into `values`, as many as that has there, and where
+    /// they stood into `places` (i32): of equals the first ones.
+    ///
+    /// # Errors
+    /// As [`Executor::sort`]; [`KernelError::Output`] if the outputs differ in shape, from each other or but for `axis` from
+    /// `a`, or are longer than `a`.
+    pub fn topk(
+        &self,
+        a: &View,
+        axis: usize,
+        largest: bool,
+        (values, places): (&View, &View),
+    ) -> Result<Completion, KernelError> {
+        let op = "topk";
+        let at = isize::try_from(axis).unwrap_or(isize::MAX);
+        let k = values.dims().get(axis).copied().unwrap_or(0);
+        let shape = a.layout.narrow(at, 0, k).map_err(KernelError::shape(op))?;
+        check_values(op, a, values, shape.shape())?;
+        if places.shape() != values.shape() {
+            return Err(KernelError::Output {
+                op,
+                expected: Box::new(*values.shape()),
+                got: Box::new(*places.shape()),
+            });
+        }
+        let all = self.alloc(a.shape(), DType::I32)?;
+        let _sorted = self.argsort(a, axis, largest, &all)?;
+        let first = all
+            .layout
+            .narrow(at, 0, k)
+            .map_err(KernelError::shape(op))?;
+        let _copied = self.copy(&all.with_layout(first)?, places)?;
+        self.gather(a, axis, places, values)
+    }
+
     fn sort_rows(
         &self,
         a: &View,
@@ -292,6 +344,27 @@ impl Executor {
             &params,
             Grid::stride(u64::from(len), 1),
         )
+    }
+
+    /// Keys of so many bits in order, and where each stood (u32), those of equal keys in the order they had.
+    pub(crate) fn sort_keys_with_places(
+        &self,
+        keys: View,
+        len: u32,
+        bits: u32,
+    ) -> Result<(View, View), KernelError> {
+        let room = || self.alloc(keys.shape(), DType::U32);
+        let (places, other_places, other_keys) = (room()?, room()?, room()?);
+        let _counted = self.arange(&places, 0.0, 1.0)?;
+        let mut pairs = Pairs {
+            keys: [keys, other_keys],
+            places: [places, other_places],
+        };
+        for shift in digits(bits.min(32)) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let ([keys, _], [places, _]) = (pairs.keys, pairs.places);
+        Ok((keys, places))
     }
 
     /// One stable pass over the digit from bit `shift` on.
@@ -443,6 +516,31 @@ impl Executor {
         })?;
         Ok(self.completion())
     }
+}
+
+/// The output for elements of `a`.
+fn check_values(
+    op: &'static str,
+    a: &View,
+    values: &View,
+    expected: &Shape,
+) -> Result<(), KernelError> {
+    if values.dtype != a.dtype {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "values",
+            rule: "it must have the dtype of a",
+            got: values.dtype,
+        });
+    }
+    if values.shape() != expected {
+        return Err(KernelError::Output {
+            op,
+            expected: Box::new(*expected),
+            got: Box::new(*values.shape()),
+        });
+    }
+    Ok(())
 }
 
 /// The view with `axis` moved behind the others.

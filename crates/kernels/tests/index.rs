@@ -7,7 +7,7 @@ mod common;
 mod operands;
 
 use operands::{Arrangement, Expected, Random, check, epsilon, operand, output, random, shape};
-use ziggurat_kernels::reference::index::{Indexing, named, scatter};
+use ziggurat_kernels::reference::index::{Indexing, named, scatter, scatter_in_order};
 use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{DType, Executor, KernelError, Scatter, View};
 
@@ -103,6 +103,7 @@ fn gathers_hold_within_the_default_limits() {
 
 /// Every op and dtype with four of the problems each: a pipeline per op, dtype and rank takes its time to compile.
 fn scatter_sweep(exec: &Executor, seed: u64) {
+    let exact = exec.is_deterministic();
     let mut rng = Random(seed);
     for dtype in DType::ALL {
         for op in Scatter::ALL {
@@ -141,6 +142,12 @@ fn scatter_sweep(exec: &Executor, seed: u64) {
                             "{what}: {got} at {at_}, not of {allowed:?}"
                         );
                     }
+                    continue;
+                }
+                if exact && dtype.is_float() && matches!(op, Scatter::Add | Scatter::Mul) {
+                    let expected = scatter_in_order(op, dtype, &start.values, &at, &updates.values);
+                    let expected: Vec<_> = expected.into_iter().map(Expected::exact).collect();
+                    check(&what, &got, &expected);
                     continue;
                 }
                 let expected = scatter(op, dtype, &start.values, &at, &updates.values);
@@ -185,6 +192,134 @@ fn scatters_hold_within_the_default_limits() {
         return;
     };
     scatter_sweep(&exec, 43);
+}
+
+#[test]
+fn scatters_in_any_order_are_near() {
+    let Some(exec) = common::fresh_executor() else {
+        return;
+    };
+    exec.set_deterministic(false);
+    scatter_sweep(&exec, 44);
+}
+
+/// Sums of floats with so many duplicates that their order shows, in the bits of the reference on every run.
+fn sums_in_order(exec: &Executor, dtype: DType, positions: usize, runs: usize) {
+    let mut rng = Random(positions as u64);
+    let places: Vec<i32> = (0..positions).map(|_| rng.below(7) as i32 - 2).collect();
+    let at: Vec<usize> = places.iter().map(|&at| at.rem_euclid(5) as usize).collect();
+    let index = exec.upload(&places, &shape(&[positions])).unwrap();
+    let updates = random(exec, dtype, &[positions], Arrangement::Sliced, &mut rng);
+    let zeros = vec![0.0; 5];
+    let expected = scatter_in_order(Scatter::Add, dtype, &zeros, &at, &updates.values);
+    let backwards = scatter_in_order(
+        Scatter::Add,
+        dtype,
+        &zeros,
+        &at.iter().rev().copied().collect::<Vec<_>>(),
+        &updates.values.iter().rev().copied().collect::<Vec<_>>(),
+    );
+    assert!(
+        dtype != DType::F32 || expected != backwards,
+        "the order must show"
+    );
+    let expected: Vec<_> = expected.into_iter().map(Expected::exact).collect();
+    for run in 0..runs {
+        let out = output(exec, dtype, &[5], 1);
+        let _done = exec.fill(&out.view, 0.0).unwrap();
+        let _done = exec
+            .scatter(Scatter::Add, &updates.view, 0, &index, &out.view)
+            .unwrap();
+        check(&format!("{dtype} run {run}"), &out.read(exec), &expected);
+    }
+}
+
+#[test]
+fn sums_have_the_same_bits_on_every_run() {
+    for exec in [
+        common::executor(),
+        common::plain_executor(),
+        common::narrow_executor(),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            sums_in_order(&exec, dtype, 200, 20);
+            sums_in_order(&exec, dtype, 3000, 20);
+        }
+    }
+}
+
+#[test]
+fn long_runs_are_walked_in_pieces() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    for positions in [5 * 4096, 100_000, 500_000] {
+        sums_in_order(&exec, DType::F32, positions, 2);
+    }
+    sums_in_order(&exec, DType::F16, 70_000, 2);
+    // Lanes and products.
+    let (rows, lanes) = (9000, 3);
+    let index = exec.upload(&vec![1_i32; rows], &shape(&[rows])).unwrap();
+    let mut rng = Random(6);
+    let factors = operand(
+        &exec,
+        DType::F32,
+        &[rows, lanes],
+        Arrangement::Transposed,
+        || 1.0 + rng.value(DType::F32) / 1024.0,
+    );
+    let mut rng = Random(7);
+    let start = random(
+        &exec,
+        DType::F32,
+        &[2, lanes],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let out = output(&exec, DType::F32, &[2, lanes], 0);
+    let _done = exec.copy(&start.view, &out.view).unwrap();
+    let _done = exec
+        .index_scatter(Scatter::Mul, &factors.view, 0, &index, &out.view)
+        .unwrap();
+    let at: Vec<usize> = (0..rows * lanes).map(|i| lanes + i % lanes).collect();
+    let expected = scatter_in_order(
+        Scatter::Mul,
+        DType::F32,
+        &start.values,
+        &at,
+        &factors.values,
+    );
+    let expected: Vec<_> = expected.into_iter().map(Expected::exact).collect();
+    check("products", &out.read(&exec), &expected);
+}
+
+#[test]
+fn more_updates_than_are_sorted_together_keep_their_order() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let (together, rest) = (1 << 22, 1000);
+    let n = together + rest;
+    let mut rng = Random(8);
+    let places: Vec<i32> = (0..n).map(|_| rng.below(999) as i32).collect();
+    let at: Vec<usize> = places.iter().map(|&at| at as usize).collect();
+    let index = exec.upload(&places, &shape(&[n])).unwrap();
+    let updates = random(&exec, DType::F32, &[n], Arrangement::Contiguous, &mut rng);
+    let out = output(&exec, DType::F32, &[999], 0);
+    let _done = exec.fill(&out.view, 0.5).unwrap();
+    let _done = exec
+        .scatter(Scatter::Add, &updates.view, 0, &index, &out.view)
+        .unwrap();
+    let add = |start: &[f64], part: std::ops::Range<usize>| {
+        let (at, updates) = (&at[part.clone()], &updates.values[part]);
+        scatter_in_order(Scatter::Add, DType::F32, start, at, updates)
+    };
+    let expected = add(&add(&[0.5; 999], 0..together), together..n);
+    let expected: Vec<_> = expected.into_iter().map(Expected::exact).collect();
+    check("sums", &out.read(&exec), &expected);
 }
 
 #[test]

@@ -88,6 +88,24 @@ impl Device {
         self.inner.lazy.set_policy(policy);
     }
 
+    /// Whether sums and products of floats by index ([`Tensor::scatter_add`](crate::Tensor::scatter_add), `index_add`,
+    /// `index_put`, …) are the same bits on every run. They are from the beginning; off, updates are added as they come, which
+    /// spares a sort of the indices where there are more than 256.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// device.set_deterministic(false);
+    /// let at = Tensor::zeros(&device, [3], DType::I32)?;
+    /// let sum = Tensor::zeros(&device, [1], DType::F32)?.index_add(0, &at, &Tensor::ones(&device, [3], DType::F32)?)?;
+    /// assert_eq!(sum.to_vec_blocking::<f32>()?, [3.0]);
+    /// # device.set_deterministic(true);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn set_deterministic(&self, on: bool) {
+        self.executor().set_deterministic(on);
+    }
+
     /// Switches the checking of indices on or off, for all handles of this device; at first it is off.
     ///
     /// While it is on, every operation that takes indices also records a search for one that names no element. The next

@@ -190,7 +190,7 @@ impl Error {
             &*self.kind,
             Kind::Argument { .. }
                 | Kind::Kernel {
-                    source: KernelError::Option { .. },
+                    source: KernelError::Option { .. } | KernelError::Number { .. },
                     ..
                 }
         )

@@ -63,8 +63,8 @@ pub use ops::{
 pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
-    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, GemmOptions,
-    Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions,
+    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, Pool1dOptions,
+    Pool2dOptions, Pool3dOptions, PoolOptions,
 };
 pub use ops::{Generator, Unique};
 pub use range::AxisRange;
@@ -73,6 +73,7 @@ pub use scalar::{Scalar, scalar};
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};
 pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
+pub use ziggurat_kernels::{GemmOptions, GridMode, GridPadding, GridSampleOptions};
 
 pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 #[cfg(not(target_arch = "wasm32"))]

@@ -10,10 +10,12 @@ mod attention;
 mod bitwise;
 mod cast;
 mod compare;
+mod composite;
 mod conv;
 mod einsum;
 mod elementwise;
 mod gemm;
+mod grid_sample;
 mod in_place;
 mod index;
 mod linalg;
@@ -42,7 +44,6 @@ pub use conv::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
-pub use gemm::GemmOptions;
 pub use loss::{CrossEntropyOptions, Reduction};
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;

@@ -333,3 +333,59 @@ fn mistakes_are_told() {
             .is_shape()
     );
 }
+
+#[test]
+fn keys_from_before_stand_in_front() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let q = waves(&device, &[2, 4, 3, 8], 1.3);
+    let k = waves(&device, &[2, 2, 9, 8], 0.7);
+    let v = waves(&device, &[2, 2, 9, 5], 2.1);
+    let cut = |x: &Tensor| (x.narrow(2, 0, 6).unwrap(), x.narrow(2, 6, 3).unwrap());
+    let ((past_k, new_k), (past_v, new_v)) = (cut(&k), cut(&v));
+    let plain = Attention {
+        causal: true,
+        left_window: Some(5),
+        ..Attention::default()
+    };
+    let past = Attention {
+        past: Some((&past_k, &past_v)),
+        ..plain
+    };
+    let all = Attention {
+        position: QueryPosition::At(6),
+        ..plain
+    };
+    let got = q
+        .scaled_dot_product_attention(&new_k, &new_v, &past)
+        .unwrap();
+    let wanted = q.scaled_dot_product_attention(&k, &v, &all).unwrap();
+    near("past", &got, &wanted, 0.0);
+    let scores = |k: &Tensor, options: &Attention<'_>| {
+        q.attention_scores(k, options, ScoreStage::Weights).unwrap()
+    };
+    near("scores", &scores(&new_k, &past), &scores(&k, &all), 0.0);
+    // One head, of rank 3.
+    let one = |x: &Tensor| x.select(1, 0).unwrap();
+    let (past_k, past_v) = (one(&past_k), one(&past_v));
+    let flat = Attention {
+        past: Some((&past_k, &past_v)),
+        ..plain
+    };
+    let got = one(&q).scaled_dot_product_attention(&one(&new_k), &one(&new_v), &flat);
+    let wanted = one(&q).scaled_dot_product_attention(&one(&k), &one(&v), &all);
+    near("rank 3", &got.unwrap(), &wanted.unwrap(), 0.0);
+    let wrong = q.scaled_dot_product_attention(&new_k, &new_v, &flat);
+    assert!(wrong.unwrap_err().is_shape());
+    let (half_k, half_v) = (
+        past_k.to_dtype(DType::F16).unwrap(),
+        past_v.to_dtype(DType::F16).unwrap(),
+    );
+    let half = Attention {
+        past: Some((&half_k, &half_v)),
+        ..plain
+    };
+    let wrong = one(&q).scaled_dot_product_attention(&one(&new_k), &one(&new_v), &half);
+    assert!(wrong.unwrap_err().is_dtype());
+}

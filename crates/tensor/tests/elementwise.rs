@@ -194,7 +194,7 @@ fn activations_refuse_parameters_without_meaning() {
         ),
         (
             x.hard_tanh(1.0, 1.0),
-            "hard_tanh: the lower bound must be below the upper one: they are 1 and 1",
+            "hard_tanh: low must be below high: it is 1",
         ),
         (
             x.shrink(-1.0, 0.0),

@@ -204,7 +204,7 @@ fn the_checked_mode_covers_every_operation_with_indices() {
         ),
         (
             a.index(&[&far, &one]),
-            "gather_nd: the index 5 at position [0, 0]",
+            "index: the index 5 at position [0, 0]",
         ),
         (
             a.scatter_add(0, &grid, &row),
@@ -302,7 +302,11 @@ fn misuse_is_an_error_that_says_what_was_given() {
             Error::is_shape,
             "index: ",
         ),
-        (a.index(&[&at, &at, &at]), Error::is_shape, "gather_nd: "),
+        (
+            a.index(&[&at, &at, &at]),
+            Error::is_shape,
+            "index: not more index tensors than axes: 3 given for [2, 3]",
+        ),
         (
             a.scatter(0, &a, &float),
             Error::is_dtype,
@@ -334,5 +338,71 @@ fn misuse_is_an_error_that_says_what_was_given() {
         let error = result.expect_err(&format!("call {i}: {text}"));
         assert!(error.to_string().starts_with(text), "call {i}: {error}");
         assert!(kind(&error), "call {i}: {error}");
+    }
+}
+
+/// `a.masked_scatter(mask, source)` of PyTorch 2.15.
+#[test]
+fn a_source_fills_a_mask_in_order() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4, 5, 6], [2, 3]).unwrap();
+    let mask = Tensor::from_slice(&device, &[true, false, true], [3]).unwrap();
+    let source = Tensor::from_slice(&device, &[10i32, 20, 30, 40, 50], [5]).unwrap();
+    let y = a.masked_scatter(&mask, &source).unwrap();
+    assert_eq!(
+        y.to_vec2_blocking::<i32>().unwrap(),
+        [[10, 2, 20], [30, 5, 40]]
+    );
+    let y = a
+        .t()
+        .unwrap()
+        .masked_scatter(&mask.unsqueeze(1).unwrap(), &source);
+    assert_eq!(
+        y.unwrap().to_vec2_blocking::<i32>().unwrap(),
+        [[10, 20], [2, 5], [30, 40]]
+    );
+    let none = Tensor::zeros(&device, [0], DType::I32).unwrap();
+    assert_eq!(
+        a.masked_scatter(&mask, &none).unwrap_err().to_string(),
+        "masked_scatter: the source must have elements: it is [0]"
+    );
+    assert_eq!(
+        none.masked_scatter(&mask.narrow(0, 0, 1).unwrap(), &none)
+            .unwrap()
+            .dims(),
+        [0]
+    );
+    assert!(a.masked_scatter(&a, &source).unwrap_err().is_dtype());
+    let float = source.to_dtype(DType::F32).unwrap();
+    assert!(a.masked_scatter(&mask, &float).unwrap_err().is_dtype());
+    let long = Tensor::zeros(&device, [4], DType::Bool).unwrap();
+    assert!(a.masked_scatter(&long, &source).unwrap_err().is_shape());
+}
+
+#[test]
+fn errors_name_the_operation_that_was_called() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2]).unwrap();
+    let at = Tensor::from_slice(&device, &[0i32, 1], [2]).unwrap();
+    let three = Tensor::zeros(&device, [3], DType::F32).unwrap();
+    let says = |error: Result<Tensor, Error>| error.unwrap_err().to_string();
+    for (error, op) in [
+        (a.index(&[&at, &at, &at]), "index: "),
+        (a.index(&[&a]), "index: "),
+        (a.index(&[]), "index: "),
+        (a.index_put(&[&at, &at, &at], &three, false), "index_put: "),
+        (a.index_put(&[&at], &three, false), "index_put: "),
+        (
+            a.index_put(&[&at], &at.unsqueeze(1).unwrap(), true),
+            "index_put: ",
+        ),
+        (a.index_put(&[&a], &three, true), "index_put: "),
+    ] {
+        let text = says(error);
+        assert!(text.starts_with(op), "{text}");
     }
 }

@@ -287,3 +287,93 @@ fn losses_refuse_what_has_no_meaning() {
             .is_shape()
     );
 }
+
+/// `torch.nn.functional.cross_entropy(x, target, weight, ignore_index=-100, label_smoothing, reduction)` of PyTorch 2.15 with
+/// reductions none, mean and sum, for x, targets and weights of the test below.
+#[test]
+fn class_weights_count_as_in_pytorch() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = tensor(
+        &device,
+        &[0.5, -1.0, 2.0, 1.5, 0.25, -0.5, -2.0, 3.0, 0.0],
+        &[3, 3],
+    );
+    let weight = tensor(&device, &[0.5, 2.0, 1.25], &[3]);
+    let classes = Tensor::from_slice(&device, &[2i32, 0, 1], [3]).unwrap();
+    let ignored = Tensor::from_slice(&device, &[2i32, -100, 1], [3]).unwrap();
+    let shares = [0.2, 0.3, 0.5, 1.0, 0.0, 0.0, 0.1, 0.8, 0.1];
+    let shares = tensor(&device, &shares, &[3, 3]);
+    for (what, target, label_smoothing, each, mean) in [
+        (
+            "classes",
+            &classes,
+            0.0,
+            [0.301_639_17, 0.175_975_93, 0.109_970_43],
+            0.156_689_48,
+        ),
+        (
+            "ignored",
+            &ignored,
+            0.0,
+            [0.301_639_17, 0.0, 0.109_970_43],
+            0.126_649_11,
+        ),
+        (
+            "smoothed",
+            &classes,
+            0.2,
+            [0.751_639_13, 0.562_102_08, 0.518_389_34],
+            0.488_568_19,
+        ),
+        (
+            "smoothed, ignored",
+            &ignored,
+            0.2,
+            [0.751_639_13, 0.0, 0.518_389_34],
+            0.390_777_98,
+        ),
+        (
+            "shares",
+            &shares,
+            0.0,
+            [2.269_737_48, 0.175_975_93, 0.722_598_79],
+            1.056_104_18,
+        ),
+        (
+            "shares, smoothed",
+            &shares,
+            0.2,
+            [2.326_117_99, 0.562_102_08, 1.008_491_99],
+            1.298_904_06,
+        ),
+    ] {
+        let with = |reduction| CrossEntropyOptions {
+            weight: Some(&weight),
+            label_smoothing,
+            reduction,
+            ..CrossEntropyOptions::default()
+        };
+        let loss = |reduction| x.cross_entropy(target, &with(reduction));
+        check(what, loss(Reduction::None), &each);
+        check(what, loss(Reduction::Mean), &[mean]);
+        check(what, loss(Reduction::Sum), &[each.iter().sum()]);
+    }
+    let logs = x.log_softmax(1).unwrap();
+    let options = CrossEntropyOptions {
+        weight: Some(&weight),
+        ..CrossEntropyOptions::default()
+    };
+    check("nll", logs.nll_loss(&classes, &options), &[0.156_689_48]);
+    let short = tensor(&device, &[1.0, 2.0], &[2]);
+    let options = CrossEntropyOptions {
+        weight: Some(&short),
+        ..CrossEntropyOptions::default()
+    };
+    let error = x.cross_entropy(&classes, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cross_entropy: there must be a weight per class: 3 classes, the weights are [2]"
+    );
+}

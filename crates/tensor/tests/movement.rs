@@ -409,3 +409,31 @@ fn misuse_is_an_error_that_says_what_was_given() {
         assert!(kind(&error), "call {i}: {error}");
     }
 }
+
+/// `torch.logspace(start, end, steps, base)` of PyTorch 2.15.
+#[test]
+fn powers_are_spaced_evenly() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let space = |start, end, n, base| {
+        let y = Tensor::logspace(&device, start, end, n, base).unwrap();
+        y.to_f64_vec_blocking().unwrap()
+    };
+    for (got, expected) in [
+        (space(-2.0, 2.0, 5, 10.0), vec![0.01, 0.1, 1.0, 10.0, 100.0]),
+        (space(3.0, 0.0, 4, 2.0), vec![8.0, 4.0, 2.0, 1.0]),
+        (space(0.5, 1.0, 1, 16.0), vec![4.0]),
+        (space(0.0, 1.0, 0, 2.0), vec![]),
+    ] {
+        assert_eq!(got.len(), expected.len());
+        for (got, expected) in got.iter().zip(&expected) {
+            assert!(
+                (got - expected).abs() <= 1e-6 * expected,
+                "{got} {expected}"
+            );
+        }
+    }
+    let error = Tensor::logspace(&device, f32::NAN, 1.0, 3, 10.0).unwrap_err();
+    assert!(error.is_argument());
+}

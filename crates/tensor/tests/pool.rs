@@ -193,3 +193,67 @@ fn windows_that_hold_nothing_or_do_not_fit_are_refused() {
     assert_eq!(none.adaptive_avg_pool1d([1]).unwrap().dims(), [0, 3, 1]);
     assert!(x.adaptive_max_pool1d([70_000]).unwrap_err().is_argument());
 }
+
+/// `torch.nn.functional.max_unpool2d(*torch.nn.functional.max_pool2d(x, 2, return_indices=True), 2)` of PyTorch 2.15.
+#[test]
+fn maxima_go_back_to_where_they_were() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = [
+        1.0f32, 5.0, 2.0, 0.0, 3.0, 4.0, 7.0, 6.0, 9.0, 8.0, -1.0, -2.0, 0.0, 1.0, -3.0, -4.0,
+    ];
+    let x = Tensor::from_slice(&device, &x, [1, 4, 4]).unwrap();
+    let expected = [
+        0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 9.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+    ];
+    for x in [x.clone(), x.unsqueeze(0).unwrap()] {
+        let (most, at) = x.max_pool2d_with_indices(&PoolOptions::square(2)).unwrap();
+        let back = most.max_unpool2d(&at, [4, 4]).unwrap();
+        assert_eq!(back.dims(), x.dims());
+        assert_eq!(f64s(&back), expected);
+        // Any integers, and views.
+        let (most, at) = (
+            most.transpose(-1, -2).unwrap(),
+            at.transpose(-1, -2).unwrap(),
+        );
+        let back = most.max_unpool2d(&at.to_dtype(DType::U8).unwrap(), [4, 4]);
+        assert_eq!(f64s(&back.unwrap()), expected);
+    }
+    let x = line(&device, &[1.0, 2.0]);
+    let at = Tensor::from_slice(&device, &[3i32, 0], [1, 1, 2]).unwrap();
+    assert_eq!(
+        f64s(&x.max_unpool1d(&at, [4]).unwrap()),
+        [2.0, 0.0, 0.0, 1.0]
+    );
+    let cube = x.reshape([1, 1, 1, 1, 2]).unwrap();
+    let at = at.reshape([1, 1, 1, 1, 2]).unwrap();
+    assert_eq!(
+        f64s(&cube.max_unpool3d(&at, [1, 2, 2]).unwrap()),
+        [2.0, 0.0, 0.0, 1.0]
+    );
+    assert!(x.max_unpool1d(&at, [4]).unwrap_err().is_shape());
+    assert!(x.max_unpool1d(&x, [4]).unwrap_err().is_dtype());
+    assert!(x.max_unpool2d(&x, [4, 4]).is_err());
+}
+
+#[test]
+fn a_norm_over_whole_planes() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = Tensor::from_slice(&device, &[3.0f32, -4.0, 1.0, -2.0], [1, 2, 1, 2]).unwrap();
+    let x = x.transpose(1, 3).unwrap().transpose(1, 3).unwrap();
+    assert_eq!(f64s(&x.global_lp_pool(1.0).unwrap()), [7.0, 3.0]);
+    let y = x.to_dtype(DType::F16).unwrap().global_lp_pool(2.0).unwrap();
+    assert_eq!((y.dims(), y.dtype()), (&[1, 2, 1, 1][..], DType::F16));
+    assert!((f64s(&y)[0] - 5.0).abs() < 1e-2);
+    assert!(x.global_lp_pool(0.0).unwrap_err().is_argument());
+    assert!(
+        x.flatten(0, 2)
+            .unwrap()
+            .global_lp_pool(2.0)
+            .unwrap_err()
+            .is_shape()
+    );
+}

@@ -179,7 +179,7 @@ fn misuse_is_an_error_that_says_what_was_given() {
         (
             weights.dropout(1.5, &mut generator),
             Error::is_argument,
-            "dropout: the probability must be from 0 to 1: it is 1.5",
+            "dropout: p must be from 0 to 1: it is 1.5",
         ),
         (
             weights.multinomial(4, false, &mut generator),
@@ -204,4 +204,54 @@ fn misuse_is_an_error_that_says_what_was_given() {
         assert!(error.to_string().starts_with(text), "call {i}: {error}");
         assert!(kind(&error), "call {i}: {error}");
     }
+}
+
+#[test]
+fn bounds_and_moments_are_those_asked_for() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let n = 20_000;
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        let mut generator = Generator::new(5);
+        let a = Tensor::uniform(&device, 1.0, 2.0, [n], dtype, &mut generator).unwrap();
+        let values = a.to_f64_vec_blocking().unwrap();
+        assert!(values.iter().all(|x| (1.0..2.0).contains(x)), "{dtype}");
+        let mean = values.iter().sum::<f64>() / n as f64;
+        assert!((mean - 1.5).abs() < 0.02, "{dtype}: {mean}");
+        let b = Tensor::normal(&device, -3.0, 0.5, [n], dtype, &mut generator).unwrap();
+        let values = b.to_f64_vec_blocking().unwrap();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let var = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+        assert!(
+            (mean + 3.0).abs() < 0.02 && (var - 0.25).abs() < 0.01,
+            "{dtype}: {mean} {var}"
+        );
+    }
+    // The numbers are those of `rand` and `randn`, scaled.
+    let (mut one, mut two) = (Generator::new(9), Generator::new(9));
+    let plain = Tensor::rand(&device, [3, 2], DType::F32, &mut one).unwrap();
+    let scaled = Tensor::uniform(&device, 0.0, 4.0, [3, 2], DType::F32, &mut two).unwrap();
+    let plain = plain.mul(4.0).unwrap();
+    assert_eq!(
+        plain.to_vec_blocking::<f32>().unwrap(),
+        scaled.to_vec_blocking::<f32>().unwrap()
+    );
+    assert_eq!(one, two);
+    let mut uniform = |low, high| Tensor::uniform(&device, low, high, [2], DType::F32, &mut one);
+    assert_eq!(
+        uniform(1.0, 1.0).unwrap_err().to_string(),
+        "uniform: low must be below high, but it is 1"
+    );
+    assert!(uniform(0.0, f32::INFINITY).unwrap_err().is_argument());
+    let mut normal = |std| Tensor::normal(&device, 0.0, std, [2], DType::F32, &mut two);
+    assert!(normal(-1.0).unwrap_err().is_argument());
+    assert_eq!(
+        normal(0.0).unwrap().to_vec_blocking::<f32>().unwrap(),
+        [0.0; 2]
+    );
+    let none = Tensor::normal(&device, 0.0, 1.0, [0, 4], DType::F16, &mut two).unwrap();
+    assert_eq!(none.dims(), [0, 4]);
+    let int = Tensor::uniform(&device, 0.0, 1.0, [2], DType::I32, &mut two);
+    assert!(int.unwrap_err().is_dtype());
 }

@@ -4,8 +4,8 @@
 mod common;
 
 use ziggurat_tensor::{
-    AspectRatio, DType, Device, InterpolateMode, InterpolateOptions, NearestMode, ResizeMode,
-    ResizeOptions, Tensor,
+    AspectRatio, DType, Device, GridMode, GridPadding, GridSampleOptions, InterpolateMode,
+    InterpolateOptions, NearestMode, ResizeMode, ResizeOptions, Tensor,
 };
 
 fn line(device: &Device, values: &[f32]) -> Tensor {
@@ -207,4 +207,67 @@ fn what_does_not_fit_is_refused() {
     );
     let none = Tensor::zeros(&device, [0, 1, 2], DType::F32).unwrap();
     assert_eq!(none.interpolate(&[5], &plain).unwrap().dims(), [0, 1, 5]);
+}
+
+/// `torch.nn.functional.grid_sample(x, grid, mode, 'border', align_corners=False)` of PyTorch 2.15.
+#[test]
+fn a_grid_names_places_of_an_image() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = [
+        1.0f32, -2.0, 3.0, 0.5, 4.0, 2.5, -1.0, 6.0, 0.25, 7.0, -3.0, 2.0,
+    ];
+    let x = Tensor::from_slice(&device, &x, [1, 1, 3, 4]).unwrap();
+    let places = [-0.9f32, -0.8, 0.1, 0.3, 1.3, -0.2];
+    let grid = Tensor::from_slice(&device, &places, [1, 1, 3, 2]).unwrap();
+    let with = |mode| GridSampleOptions {
+        mode,
+        padding: GridPadding::Border,
+        ..GridSampleOptions::default()
+    };
+    for (mode, expected) in [
+        (GridMode::Nearest, [1.0, -1.0, 6.0]),
+        (GridMode::Linear, [1.0, 0.027_499_7, 4.350_000_4]),
+        (GridMode::Cubic, [1.058_626_1, -0.943_985_9, 4.906_501_3]),
+    ] {
+        let y = x.grid_sample(&grid, &with(mode)).unwrap();
+        assert_eq!(y.dims(), [1, 1, 1, 3]);
+        // A pending image through a view is computed first.
+        let turned = x.transpose(2, 3).unwrap().neg().unwrap().neg().unwrap();
+        let again = turned
+            .transpose(2, 3)
+            .unwrap()
+            .grid_sample(&grid, &with(mode));
+        for y in [y, again.unwrap()] {
+            for (got, expected) in y.to_f64_vec_blocking().unwrap().iter().zip(expected) {
+                assert!((got - expected).abs() < 1e-5, "{mode:?}: {got} {expected}");
+            }
+        }
+    }
+    let half = x.to_dtype(DType::F16).unwrap();
+    let y = half.grid_sample(
+        &grid.to_dtype(DType::F16).unwrap(),
+        &with(GridMode::Nearest),
+    );
+    assert_eq!(y.unwrap().to_f64_vec_blocking().unwrap(), [1.0, -1.0, 6.0]);
+    let whole = x.to_dtype(DType::I32).unwrap();
+    let y = whole.grid_sample(&grid, &with(GridMode::Nearest)).unwrap();
+    assert_eq!(y.to_vec_blocking::<i32>().unwrap(), [1, -1, 6]);
+    assert!(
+        whole
+            .grid_sample(&grid, &with(GridMode::Linear))
+            .unwrap_err()
+            .is_dtype()
+    );
+    assert!(
+        x.grid_sample(&whole, &with(GridMode::Linear))
+            .unwrap_err()
+            .is_dtype()
+    );
+    assert!(
+        x.grid_sample(&x, &with(GridMode::Linear))
+            .unwrap_err()
+            .is_shape()
+    );
 }

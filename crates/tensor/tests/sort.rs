@@ -284,3 +284,84 @@ fn values_are_grouped_and_counted() {
             .all(|error| error.is_err_and(|error| error.is_argument()))
     );
 }
+
+/// `torch.histc(x, bins, min, max)` of PyTorch 2.15.
+#[test]
+fn histc_finds_its_own_bounds() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 1.0, 5.0, f32::NAN], [5]).unwrap();
+    let known = x.narrow(0, 0, 4).unwrap();
+    let counts = |x: &Tensor, bins, low, high| {
+        x.histc(bins, low, high)
+            .unwrap()
+            .to_vec_blocking::<f32>()
+            .unwrap()
+    };
+    assert_eq!(counts(&known, 4, 0.0, 0.0), [2.0, 1.0, 0.0, 1.0]);
+    assert_eq!(counts(&known, 3, 0.0, 3.0), [0.0, 2.0, 1.0]);
+    assert_eq!(counts(&known, 2, 2.0, 2.0), [3.0, 1.0]);
+    let same = Tensor::full(&device, [3], 7.0, DType::F16).unwrap();
+    let y = same.histc(2, 0.0, 0.0).unwrap();
+    assert_eq!(y.dtype(), DType::F16);
+    assert_eq!(y.to_f64_vec_blocking().unwrap(), [0.0, 3.0]);
+    assert_eq!(counts(&x, 2, 0.0, 4.0), [2.0, 1.0], "NaN is nowhere");
+    let none = Tensor::zeros(&device, [0], DType::F32).unwrap();
+    assert_eq!(counts(&none, 2, 0.0, 0.0), [0.0, 0.0]);
+    assert!(x.histc(0, 0.0, 1.0).unwrap_err().is_argument());
+    assert!(x.histc(2, 1.0, 0.0).unwrap_err().is_argument());
+    let int = x.to_dtype(DType::I32).unwrap();
+    assert!(int.histc(2, 0.0, 1.0).unwrap_err().is_dtype());
+}
+
+/// `torch.repeat_interleave(a, repeats, dim)` of PyTorch 2.15.
+#[test]
+fn positions_repeat_as_a_tensor_says() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4, 5, 6], [2, 3]).unwrap();
+    let times = Tensor::from_slice(&device, &[2i32, 0, 1], [3]).unwrap();
+    let y = a.repeat_interleave_by_blocking(&times, -1).unwrap();
+    assert_eq!(y.to_vec2_blocking::<i32>().unwrap(), [[1, 1, 3], [4, 4, 6]]);
+    let y = a
+        .t()
+        .unwrap()
+        .repeat_interleave_by_blocking(&times, 0)
+        .unwrap();
+    assert_eq!(
+        y.to_vec2_blocking::<i32>().unwrap(),
+        [[1, 4], [1, 4], [3, 6]]
+    );
+    let two = Tensor::from_slice(&device, &[2u8], [1]).unwrap();
+    let y = a.repeat_interleave_by_blocking(&two, 0).unwrap();
+    assert_eq!(y.dims(), [4, 3]);
+    let none = Tensor::zeros(&device, [3], DType::I32).unwrap();
+    assert_eq!(
+        a.repeat_interleave_by_blocking(&none, 1).unwrap().dims(),
+        [2, 0]
+    );
+    let empty = Tensor::zeros(&device, [0, 2], DType::F32).unwrap();
+    assert_eq!(
+        empty.repeat_interleave_by_blocking(&two, 0).unwrap().dims(),
+        [0, 2]
+    );
+    let negative = Tensor::from_slice(&device, &[1i32, -1, 1], [3]).unwrap();
+    assert_eq!(
+        a.repeat_interleave_by_blocking(&negative, 1)
+            .unwrap_err()
+            .to_string(),
+        "repeat_interleave_by: the repeats must not be negative: one is -1"
+    );
+    assert!(
+        a.repeat_interleave_by_blocking(&times, 0)
+            .unwrap_err()
+            .is_argument()
+    );
+    assert!(
+        a.repeat_interleave_by_blocking(&times, 2)
+            .unwrap_err()
+            .is_shape()
+    );
+}

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ziggurat_kernels::{Binary, Compare, DType, ParamField, Predicate, Tolerance, Unary};
+use ziggurat_kernels::{
+    Binary, Compare, Composite, DType, ParamField, Predicate, Tolerance, Unary,
+};
 use ziggurat_pipeline::{
     COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
 };
@@ -144,12 +146,27 @@ pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
     let binary = Binary::ALL.iter().map(|op| op.spec());
     let compare = Compare::ALL.iter().map(|op| op.spec());
     let predicate = Predicate::ALL.iter().map(|op| op.spec());
+    let composed = Composite::ALL.iter().map(|op| op.spec());
     let exact = || "exact".to_owned();
     let mut rows = Vec::new();
     rows.extend(unary.map(|s| row("Unary", s.name, s.dtypes, tolerance(s.tolerance), "unary")));
     rows.extend(binary.map(|s| row("Binary", s.name, s.dtypes, tolerance(s.tolerance), "binary")));
     rows.extend(compare.map(|s| row("Comparison", s.name, s.dtypes, exact(), "compare")));
     rows.extend(predicate.map(|s| row("Predicate", s.name, s.dtypes, exact(), "predicate")));
+    rows.extend(composed.map(|s| {
+        Ok(OpRow {
+            family: "Composed".into(),
+            name: s.name.into(),
+            dtypes: s
+                .dtypes
+                .iter()
+                .map(|dtype| dtype.name().to_owned())
+                .collect(),
+            tolerance: tolerance(s.tolerance),
+            rule: s.rule.trim().into(),
+            files: vec!["crates/kernels/src/composite/formula.rs".into()],
+        })
+    }));
     rows.into_iter().collect()
 }
 

@@ -21,8 +21,12 @@ params! {
         offset_index: u32,
         offset_update: u32,
         component_stride: u32,
+        positions: u32,
+        lanes: u32,
+        first: u32,
         unused_0: u32,
         unused_1: u32,
+        unused_2: u32,
         axes: [[u32; 4]; 8],
         targets: [[u32; 4]; 4],
     }
@@ -41,6 +45,8 @@ pub(crate) struct Plan {
     targets: Vec<(usize, isize)>,
     /// The axis of the indices along which the components lie.
     components: Option<usize>,
+    /// Which axis of the updates each is, where that is another one.
+    update: Vec<usize>,
 }
 
 /// A plan for operands that lie in memory in a certain way.
@@ -117,6 +123,7 @@ impl Plan {
             index: (0..data.rank()).map(Some).collect(),
             targets: vec![(extent(data, axis), stride(data, axis))],
             components: None,
+            update: Vec::new(),
         };
         plan.with_targets(op, data)
     }
@@ -207,6 +214,7 @@ impl Plan {
             index: (0..indices.rank()).map(Some).collect(),
             targets: extents.iter().map(|&extent| (extent, 0)).collect(),
             components: None,
+            update: Vec::new(),
         })
     }
 
@@ -217,6 +225,7 @@ impl Plan {
             index: Vec::new(),
             targets: Vec::new(),
             components: None,
+            update: Vec::new(),
         }
     }
 
@@ -276,6 +285,31 @@ impl Plan {
         })
     }
 
+    /// The plan with the axes that no index belongs to behind the others, and how many positions the others have, each with
+    /// how many elements.
+    pub(crate) fn indices_first(&self) -> (Self, usize, usize) {
+        let mut order: Vec<usize> = (0..self.dims.len()).collect();
+        order.sort_by_key(|&at| self.index.get(at).copied().flatten().is_none());
+        let mut plan = Self {
+            targets: self.targets.clone(),
+            components: self.components,
+            ..Self::empty()
+        };
+        let (mut positions, mut lanes) = (1, 1);
+        for at in order {
+            let dim = self.dims.get(at).copied().unwrap_or(1);
+            let index = self.index.get(at).copied().flatten();
+            *(if index.is_some() {
+                &mut positions
+            } else {
+                &mut lanes
+            }) *= dim;
+            plan.push(dim, self.data.get(at).copied().unwrap_or(0), index);
+            plan.update.push(at);
+        }
+        (plan, positions, lanes)
+    }
+
     /// The walk for indices (and updates) as they lie in memory.
     pub(crate) fn walk(
         &self,
@@ -292,7 +326,9 @@ impl Plan {
                     strides: [
                         own(&self.data),
                         from_index.map_or(0, |axis| stride(indices, axis)),
-                        updates.map_or(0, |updates| stride(updates, at)),
+                        updates.map_or(0, |updates| {
+                            stride(updates, self.update.get(at).copied().unwrap_or(at))
+                        }),
                     ],
                 }
             })

@@ -2,7 +2,7 @@
 
 use ziggurat_core::DType;
 
-use super::wrap;
+use super::{round_to, wrap};
 use crate::index::Scatter;
 
 /// How indices name elements.
@@ -93,6 +93,34 @@ pub fn scatter(
         };
     }
     out
+}
+
+/// As [`scatter`] of sums or products, for floats that are combined in f32 in a fixed order and rounded once: the element with
+/// its first 4,096 updates, one after the other; then with what each further 4,096 give, combined in the same way.
+#[must_use]
+pub fn scatter_in_order(
+    op: Scatter,
+    dtype: DType,
+    data: &[f64],
+    positions: &[usize],
+    updates: &[f64],
+) -> Vec<f64> {
+    let mut own = vec![Vec::new(); data.len()];
+    for (&at, &update) in positions.iter().zip(updates) {
+        own[at].push(update as f32);
+    }
+    let combine = |x: f32, y: f32| match op {
+        Scatter::Mul => x * y,
+        _ => x + y,
+    };
+    let element = |(&start, own): (&f64, &Vec<f32>)| {
+        let mut pieces = own.chunks(4096);
+        let first = pieces.next().unwrap_or_default();
+        let start = first.iter().copied().fold(start as f32, combine);
+        let rest = pieces.filter_map(|piece| piece.iter().copied().reduce(combine));
+        round_to(dtype, f64::from(rest.fold(start, combine)))
+    };
+    data.iter().zip(&own).map(element).collect()
 }
 
 fn integer(dtype: DType, value: i64) -> f64 {

@@ -115,6 +115,36 @@ pub(crate) fn hard_swish(x: f64) -> f64 {
     }
 }
 
+/// Whether `|a - b| <= atol + rtol · |b|`, or both are equal, or both NaN if NaN equals NaN.
+pub(crate) fn is_close(a: f64, b: f64, rtol: f64, atol: f64, equal_nan: bool) -> bool {
+    let error = (a - b).abs();
+    a == b
+        || (error.is_finite() && error <= atol + rtol * b.abs())
+        || (equal_nan && a.is_nan() && b.is_nan())
+}
+
+/// NaN and the infinities replaced by numbers.
+pub(crate) fn nan_to_num(x: f64, nan: f64, high: f64, low: f64) -> f64 {
+    if x.is_nan() {
+        nan
+    } else if x == f64::INFINITY {
+        high
+    } else if x == f64::NEG_INFINITY {
+        low
+    } else {
+        x
+    }
+}
+
+/// The smooth loss of a distance: quadratic below `beta`, linear from there on.
+pub(crate) fn smooth_l1(distance: f64, beta: f64) -> f64 {
+    if distance < beta {
+        distance * distance / (2.0 * beta)
+    } else {
+        distance - beta / 2.0
+    }
+}
+
 /// The remainder of a division rounded down, with the sign of `y`.
 pub(crate) fn remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;

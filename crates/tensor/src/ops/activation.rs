@@ -1,11 +1,12 @@
-//! Activations with parameters, composed of other ops: each is one kernel.
+//! Activations with parameters: rows of the kernels' composed table, one kernel each.
 //!
-//! Those without parameters are rows of the unary table. What is composed here is computed in f32 and rounded once, also for
-//! f16 and bf16; integers and bool give f32.
+//! Those without parameters are rows of the unary table. All are computed in f32 and rounded once, also for f16 and bf16;
+//! integers and bool give f32.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Unary;
+use ziggurat_kernels::Composite;
 
+use crate::operand::Side;
 use crate::{Error, Tensor};
 
 /// Which half of the input a gated unit's activation is applied to; the other half is the factor.
@@ -17,21 +18,7 @@ pub enum GateHalf {
     Second,
 }
 
-/// The scale and slope of [`Tensor::selu`], from Klambauer et al., "Self-Normalizing Neural Networks".
-const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
-const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
-
 impl Tensor {
-    /// A function of floats computed in f32 and rounded to the dtype at its end.
-    pub(crate) fn in_f32(
-        &self,
-        op: &'static str,
-        function: impl FnOnce(&Self) -> Result<Self, Error>,
-    ) -> Result<Self, Error> {
-        let x = self.as_float(op)?;
-        function(&x.converted(op, DType::F32)?)?.converted(op, x.dtype())
-    }
-
     /// `x` where it is positive, `slope · x` elsewhere; PyTorch's default slope is 0.01.
     ///
     /// ```
@@ -45,7 +32,7 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory for the result.
     pub fn leaky_relu(&self, slope: f64) -> Result<Self, Error> {
-        self.in_f32("leaky_relu", |x| x.gt(0.0)?.where_(x, x.mul(slope)?))
+        self.composed_float("leaky_relu", Composite::LeakyRelu, &[], &[slope])
     }
 
     /// `x` where it is positive, `weight · x` elsewhere. A weight of rank 1 with more than one element belongs to the
@@ -81,8 +68,7 @@ impl Tensor {
             weight = weight.reshape_to(dims)?;
         }
         let weight = weight.with_layout(OP, |layout| layout.expand(*self.shape()))?;
-        let weight = weight.converted(OP, DType::F32)?;
-        self.in_f32(OP, |x| x.gt(0.0)?.where_(x, x.mul(&weight)?))
+        self.composed_float(OP, Composite::Prelu, &[&weight], &[])
     }
 
     /// `x` where it is positive, `alpha · (exp(x) - 1)` elsewhere; PyTorch's default alpha is 1.
@@ -90,7 +76,7 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory for the result.
     pub fn elu(&self, alpha: f64) -> Result<Self, Error> {
-        self.in_f32("elu", |x| x.gt(0.0)?.where_(x, x.expm1()?.mul(alpha)?))
+        self.composed_float("elu", Composite::Elu, &[], &[alpha])
     }
 
     /// `x` where it is positive, `alpha · (exp(x / alpha) - 1)` elsewhere; PyTorch's default alpha is 1.
@@ -98,14 +84,7 @@ impl Tensor {
     /// # Errors
     /// If alpha is 0.
     pub fn celu(&self, alpha: f64) -> Result<Self, Error> {
-        const OP: &str = "celu";
-        if alpha == 0.0 {
-            return Err(Error::argument(OP, "alpha must not be 0: it is 0"));
-        }
-        self.in_f32(OP, |x| {
-            let below = x.div(alpha)?.expm1()?.mul(alpha)?;
-            x.gt(0.0)?.where_(x, below)
-        })
+        self.composed_float("celu", Composite::Celu, &[], &[alpha])
     }
 
     /// The self-normalising [`Tensor::elu`]: `1.0507 · elu(x, 1.67326)`, with all the digits of its constants.
@@ -113,7 +92,7 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory for the result.
     pub fn selu(&self) -> Result<Self, Error> {
-        self.in_f32("selu", |x| x.elu(SELU_ALPHA)?.mul(SELU_SCALE))
+        self.composed_float("selu", Composite::Selu, &[], &[])
     }
 
     /// `ln(1 + exp(beta · x)) / beta`, and `x` itself where `beta · x` is beyond `threshold`. PyTorch's defaults are 1 and
@@ -130,18 +109,8 @@ impl Tensor {
     /// # Errors
     /// If beta is 0.
     pub fn softplus(&self, beta: f64, threshold: f64) -> Result<Self, Error> {
-        const OP: &str = "softplus";
-        if beta == 0.0 {
-            return Err(Error::argument(OP, "beta must not be 0: it is 0"));
-        }
-        self.in_f32(OP, |x| {
-            if beta == 1.0 {
-                return x.gt(threshold)?.where_(x, x.unary(OP, Unary::Softplus)?);
-            }
-            let scaled = x.mul(beta)?;
-            let soft = scaled.unary(OP, Unary::Softplus)?.div(beta)?;
-            scaled.gt(threshold)?.where_(x, soft)
-        })
+        let numbers = [beta, threshold];
+        self.composed_float("softplus", Composite::SoftplusWith, &[], &numbers)
     }
 
     /// `min(max(alpha · x + beta, 0), 1)`. PyTorch's `hardsigmoid` has 1/6 and 1/2, ONNX's default is 0.2 and 0.5.
@@ -149,7 +118,7 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory for the result.
     pub fn hard_sigmoid(&self, alpha: f64, beta: f64) -> Result<Self, Error> {
-        self.in_f32("hard_sigmoid", |x| x.mul(alpha)?.add(beta)?.clamp(0.0, 1.0))
+        self.composed_float("hard_sigmoid", Composite::HardSigmoid, &[], &[alpha, beta])
     }
 
     /// `x` between `low` and `high`, which it is cut off at; PyTorch's defaults are -1 and 1.
@@ -157,15 +126,7 @@ impl Tensor {
     /// # Errors
     /// If `low` is not below `high`.
     pub fn hard_tanh(&self, low: f64, high: f64) -> Result<Self, Error> {
-        const OP: &str = "hard_tanh";
-        if low.is_nan() || high.is_nan() || low >= high {
-            let rule = "the lower bound must be below the upper one";
-            return Err(Error::argument(
-                OP,
-                format!("{rule}: they are {low} and {high}"),
-            ));
-        }
-        self.in_f32(OP, |x| x.clamp(low, high))
+        self.composed_float("hard_tanh", Composite::HardTanh, &[], &[low, high])
     }
 
     /// `min(max(x, 0), 6)`, in the dtype.
@@ -173,7 +134,10 @@ impl Tensor {
     /// # Errors
     /// If `self` is bool.
     pub fn relu6(&self) -> Result<Self, Error> {
-        self.relu()?.minimum(6)
+        const OP: &str = "relu6";
+        let operands = [Side::Tensor(self)];
+        Self::composed(OP, Composite::Relu6, &operands, &[], self.dtype())?
+            .converted(OP, self.dtype())
     }
 
     /// `x` where it is greater than `alpha`, 0 elsewhere; NaN stays NaN.
@@ -181,7 +145,12 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory for the result.
     pub fn thresholded_relu(&self, alpha: f64) -> Result<Self, Error> {
-        self.in_f32("thresholded_relu", |x| x.le(alpha)?.where_(0.0, x))
+        self.composed_float(
+            "thresholded_relu",
+            Composite::ThresholdedRelu,
+            &[],
+            &[alpha],
+        )
     }
 
     /// `x - bias` above `lambd`, `x + bias` below `-lambd`, 0 between; NaN stays NaN. With a bias of 0 it is PyTorch's
@@ -190,15 +159,7 @@ impl Tensor {
     /// # Errors
     /// If `lambd` is negative or NaN.
     pub fn shrink(&self, lambd: f64, bias: f64) -> Result<Self, Error> {
-        const OP: &str = "shrink";
-        if lambd.is_nan() || lambd < 0.0 {
-            let rule = format!("lambd must be at least 0: it is {lambd}");
-            return Err(Error::argument(OP, rule));
-        }
-        self.in_f32(OP, |x| {
-            let outside = x.lt(0.0)?.where_(x.add(bias)?, x.sub(bias)?)?;
-            x.abs()?.le(lambd)?.where_(0.0, outside)
-        })
+        self.composed_float("shrink", Composite::Shrink, &[], &[lambd, bias])
     }
 
     /// 1 at the first maximum along `axis`, 0 elsewhere, in the dtype; NaN counts as the maximum.
@@ -239,7 +200,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range or its extent is odd.
     pub fn glu(&self, axis: isize) -> Result<Self, Error> {
-        self.gated("glu", axis, GateHalf::Second, Self::sigmoid)
+        self.gated("glu", axis, GateHalf::Second, Composite::Glu)
     }
 
     /// The gated unit with [`Tensor::silu`]: one half along `axis` times `silu` of the gate. Which half is the gate differs
@@ -256,7 +217,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::glu`].
     pub fn swiglu(&self, axis: isize, gate: GateHalf) -> Result<Self, Error> {
-        self.gated("swiglu", axis, gate, Self::silu)
+        self.gated("swiglu", axis, gate, Composite::Swiglu)
     }
 
     /// The gated unit with [`Tensor::gelu`]: one half along `axis` times `gelu` of the gate.
@@ -264,7 +225,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::glu`].
     pub fn geglu(&self, axis: isize, gate: GateHalf) -> Result<Self, Error> {
-        self.gated("geglu", axis, gate, Self::gelu)
+        self.gated("geglu", axis, gate, Composite::Geglu)
     }
 
     /// The gated unit with [`Tensor::relu`]: one half along `axis` times `relu` of the gate.
@@ -272,7 +233,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::glu`].
     pub fn reglu(&self, axis: isize, gate: GateHalf) -> Result<Self, Error> {
-        self.gated("reglu", axis, gate, Self::relu)
+        self.gated("reglu", axis, gate, Composite::Reglu)
     }
 
     fn gated(
@@ -280,22 +241,20 @@ impl Tensor {
         op: &'static str,
         axis: isize,
         gate: GateHalf,
-        activation: fn(&Self) -> Result<Self, Error>,
+        row: Composite,
     ) -> Result<Self, Error> {
         let (_, extent) = self.axis_and_extent(op, axis)?;
         if !extent.is_multiple_of(2) {
             let rule = format!("the extent of axis {axis} must be even: it is {extent}");
             return Err(Error::shape(op, rule));
         }
-        self.in_f32(op, |x| {
-            let first = x.narrow(axis, 0, extent / 2)?;
-            let second = x.narrow(axis, extent / 2, extent / 2)?;
-            let (gate, factor) = match gate {
-                GateHalf::First => (first, second),
-                GateHalf::Second => (second, first),
-            };
-            factor.mul(activation(&gate)?)
-        })
+        let first = self.narrow(axis, 0, extent / 2)?;
+        let second = self.narrow(axis, extent / 2, extent / 2)?;
+        let (gate, factor) = match gate {
+            GateHalf::First => (first, second),
+            GateHalf::Second => (second, first),
+        };
+        factor.composed_float(op, row, &[&gate], &[])
     }
 
     /// The position and extent of an axis, which must exist.

@@ -4,7 +4,7 @@
 //! looked at; both operands are then converted to it.
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
-use ziggurat_kernels::{Binary, FusedOp};
+use ziggurat_kernels::{Binary, Composite, FusedOp};
 
 use crate::operand::{Operand, Side};
 use crate::{Error, Tensor};
@@ -257,7 +257,22 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::add`].
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Result<Self, Error> {
-        self.maximum(low)?.minimum(high)
+        const OP: &str = "clamp";
+        let (low, high) = (low.side(), high.side());
+        let mut dtype = self.dtype();
+        let mut rank = self.rank();
+        for side in [low, high] {
+            dtype = match side {
+                Side::Scalar(number) => number.beside(dtype),
+                Side::Tensor(bound) => {
+                    let other = crate::scalar::combined(dtype, rank, bound.dtype(), bound.rank());
+                    rank = rank.max(bound.rank());
+                    other
+                }
+            };
+        }
+        let operands = [Side::Tensor(self), low, high];
+        Self::composed(OP, Composite::Clamp, &operands, &[], dtype)?.converted(OP, dtype)
     }
 
     /// `alpha * self + beta`; f16 and bf16 are computed in f32 and rounded once.

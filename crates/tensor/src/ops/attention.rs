@@ -52,6 +52,10 @@ pub struct Attention<'a> {
     /// How many keys of each batch count, integers `[batch]`; the last query of a batch is at the last of them, and
     /// `position` is not used.
     pub key_lengths: Option<&'a Tensor>,
+    /// Keys and values from before, `[batch, key heads, past, ..]` (or of rank 3 as the others): they stand in front of those
+    /// given. Masks, windows and positions count from the first of them; [`QueryPosition::TopLeft`] is then at the first key
+    /// behind them. To keep what grows, use [`KvCache`](crate::KvCache), which copies nothing twice.
+    pub past: Option<(&'a Tensor, &'a Tensor)>,
     /// Rows whose query sees no key.
     pub masked_rows: MaskedRows,
 }
@@ -77,7 +81,10 @@ impl Attention<'_> {
             softcap: self.softcap,
             causal: self.causal,
             shift: match self.position {
-                QueryPosition::TopLeft => 0,
+                QueryPosition::TopLeft => {
+                    let length = |(k, _): (&Tensor, &Tensor)| k.dims().iter().rev().nth(1).copied();
+                    count(self.past.and_then(length).unwrap_or(0))
+                }
                 QueryPosition::BottomRight => count(keys) - count(queries),
                 QueryPosition::At(position) => position,
             },
@@ -124,7 +131,8 @@ impl Tensor {
         self.same_device(OP, v)?;
         let ready = self.ready(k, options)?;
         let flat = self.rank() == 3;
-        let v = if flat { v.unsqueeze(1)? } else { v.clone() };
+        let v = behind(options.past.map(|(_, past)| past), v)?;
+        let v = if flat { v.unsqueeze(1)? } else { v };
         let (&[batch, heads, queries, dim], &[_, _, keys, value_dim]) = (ready.q.dims(), v.dims())
         else {
             return Err(wrong_rank("v", &v));
@@ -295,11 +303,33 @@ impl Tensor {
             .transpose()?;
         Ok(Ready {
             q: with_head(self)?,
-            k: with_head(k)?,
+            k: with_head(&behind(options.past.map(|(past, _)| past), k)?)?,
             mask,
             lengths,
         })
     }
+}
+
+/// `new` behind what was there before, along the axis of positions.
+fn behind(past: Option<&Tensor>, new: &Tensor) -> Result<Tensor, Error> {
+    let Some(past) = past else {
+        return Ok(new.clone());
+    };
+    new.same_device(OP, past)?;
+    if past.dtype() != new.dtype() {
+        return Err(Error::wrong_dtype(OP, new.dtype(), past.dtype()));
+    }
+    let positions = new.rank().checked_sub(2);
+    let others = |tensor: &Tensor| -> Vec<usize> {
+        let dims = tensor.dims().iter().enumerate();
+        dims.filter(|&(axis, _)| Some(axis) != positions)
+            .map(|(_, &dim)| dim)
+            .collect()
+    };
+    if past.rank() != new.rank() || others(past) != others(new) {
+        return Err(new.mismatch(OP, "keys or values from before must fit the new ones", past));
+    }
+    Tensor::concat(&[past, new], -2)
 }
 
 fn wrong_rank(name: &str, t: &Tensor) -> Error {

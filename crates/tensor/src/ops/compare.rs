@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 use ziggurat_core::DType;
-use ziggurat_kernels::{Compare, FusedOp};
+use ziggurat_kernels::{Compare, Composite, FusedOp};
 
 use super::arithmetic::{broadcast, launch};
 use crate::operand::{Operand, Side};
@@ -138,27 +138,15 @@ impl Tensor {
     /// If a tolerance is negative or NaN, the shapes do not broadcast, or the tensors are on different devices.
     pub fn isclose(&self, other: &Self, options: &Closeness) -> Result<Self, Error> {
         const OP: &str = "isclose";
-        for (name, value) in [("rtol", options.rtol), ("atol", options.atol)] {
-            if value.is_nan() || value < 0.0 {
-                let rule = format!("{name} must be at least 0: it is {value}");
-                return Err(Error::argument(OP, rule));
-            }
-        }
-        let equal = self.eq(other)?;
-        if options.rtol == 0.0 && options.atol == 0.0 && !options.equal_nan {
-            return Ok(equal);
-        }
-        let of = |tensor: &Self| tensor.converted(OP, DType::F32);
-        let (a, b) = (of(self)?, of(other)?);
-        let allowed = b.abs()?.mul(options.rtol)?.add(options.atol)?;
-        let error = a.sub(&b)?.abs()?;
-        let near = error.le(&allowed)?.logical_and(&error.is_finite()?)?;
-        let close = equal.logical_or(&near)?;
-        if options.equal_nan {
-            close.logical_or(&a.is_nan()?.logical_and(&b.is_nan()?)?)
-        } else {
-            Ok(close)
-        }
+        let (a, b) = (Side::Tensor(self), Side::Tensor(other));
+        let numbers = [options.rtol, options.atol, f64::from(options.equal_nan)];
+        Self::composed(
+            OP,
+            Composite::Isclose,
+            &[a, b],
+            &numbers,
+            a.combined_dtype(b),
+        )
     }
 
     /// `value` where `mask` (a bool tensor) is true, `self` elsewhere, in the dtype of `self`.
@@ -222,9 +210,7 @@ impl Tensor {
         }
         let largest = largest(self.dtype());
         let (high, low) = (posinf.unwrap_or(largest), neginf.unwrap_or(-largest));
-        let below = self.eq(f64::INFINITY)?.where_(high, self)?;
-        let finite = self.eq(f64::NEG_INFINITY)?.where_(low, below)?;
-        self.is_nan()?.where_(nan, finite)
+        self.composed_float("nan_to_num", Composite::NanToNum, &[], &[nan, high, low])
     }
 }
 

@@ -4,39 +4,10 @@
 //! graph. f16 and bf16 stay in f32 between product and addend.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::GemmOptions;
 
 use super::arithmetic::broadcast;
 use crate::{Error, Tensor};
-
-/// Scales and transposes of [`Tensor::gemm`].
-///
-/// ```
-/// use ziggurat_tensor::GemmOptions;
-///
-/// assert_eq!(GemmOptions::default().alpha, 1.0);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GemmOptions {
-    /// Factor of the product.
-    pub alpha: f64,
-    /// Factor of the addend; 0 leaves it out, NaN in it included.
-    pub beta: f64,
-    /// Whether the left matrix is transposed first.
-    pub trans_a: bool,
-    /// Whether the right matrix is transposed first.
-    pub trans_b: bool,
-}
-
-impl Default for GemmOptions {
-    fn default() -> Self {
-        Self {
-            alpha: 1.0,
-            beta: 1.0,
-            trans_a: false,
-            trans_b: false,
-        }
-    }
-}
 
 impl Tensor {
     /// `alpha · self · other + beta · c` of matrices, each transposed first if the options say so; `c` broadcasts to the

@@ -52,6 +52,33 @@ impl Tensor {
         self.become_("clamp_", &result)
     }
 
+    /// [`Tensor::lerp`] of `self`, in place.
+    ///
+    /// # Errors
+    /// As [`Tensor::lerp`] and [`Tensor::add_`].
+    pub fn lerp_(&mut self, end: &Self, weight: impl Operand) -> Result<(), Error> {
+        let result = self.lerp(end, weight)?;
+        self.become_("lerp_", &result)
+    }
+
+    /// [`Tensor::addcmul`] of `self`, in place.
+    ///
+    /// # Errors
+    /// As [`Tensor::addcmul`] and [`Tensor::add_`].
+    pub fn addcmul_(&mut self, a: &Self, b: &Self, value: impl Into<Scalar>) -> Result<(), Error> {
+        let result = self.addcmul(a, b, value)?;
+        self.become_("addcmul_", &result)
+    }
+
+    /// [`Tensor::addcdiv`] of `self`, in place.
+    ///
+    /// # Errors
+    /// As [`Tensor::addcdiv`] and [`Tensor::add_`].
+    pub fn addcdiv_(&mut self, a: &Self, b: &Self, value: impl Into<Scalar>) -> Result<(), Error> {
+        let result = self.addcdiv(a, b, value)?;
+        self.become_("addcdiv_", &result)
+    }
+
     /// [`Tensor::masked_fill`] of `self`, in place.
     ///
     /// # Errors
@@ -60,6 +87,31 @@ impl Tensor {
         let result = self.masked_fill(mask, value)?;
         self.become_("masked_fill_", &result)
     }
+}
+
+macro_rules! numbered_in_place {
+    ($($name:ident, $method:ident($($number:ident),*);)*) => {
+        impl Tensor {
+            $(#[doc = concat!("[`Tensor::", stringify!($method), "`] of `self`, in place.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Tensor::", stringify!($method), "`]; and for integers where that gives floats.")]
+            pub fn $name(&mut self, $($number: f64),*) -> Result<(), Error> {
+                let result = self.$method($($number),*)?;
+                self.become_(stringify!($name), &result)
+            })*
+        }
+    };
+}
+
+numbered_in_place! {
+    leaky_relu_, leaky_relu(slope);
+    elu_, elu(alpha);
+    celu_, celu(alpha);
+    softplus_, softplus(beta, threshold);
+    hard_sigmoid_, hard_sigmoid(alpha, beta);
+    hard_tanh_, hard_tanh(low, high);
+    thresholded_relu_, thresholded_relu(alpha);
 }
 
 macro_rules! binary_in_place {
@@ -116,6 +168,30 @@ binary_in_place! {
     fmod_, fmod;
     /// [`Tensor::pow`] of `self`, in place.
     pow_, pow;
+    /// [`Tensor::div_trunc`] of `self`, in place.
+    div_trunc_, div_trunc;
+    /// [`Tensor::atan2`] of `self`, in place.
+    atan2_, atan2;
+    /// [`Tensor::hypot`] of `self`, in place.
+    hypot_, hypot;
+    /// [`Tensor::maximum`] of `self`, in place.
+    maximum_, maximum;
+    /// [`Tensor::minimum`] of `self`, in place.
+    minimum_, minimum;
+    /// [`Tensor::fmax`] of `self`, in place.
+    fmax_, fmax;
+    /// [`Tensor::fmin`] of `self`, in place.
+    fmin_, fmin;
+    /// [`Tensor::bitwise_and`] of `self`, in place.
+    bitwise_and_, bitwise_and;
+    /// [`Tensor::bitwise_or`] of `self`, in place.
+    bitwise_or_, bitwise_or;
+    /// [`Tensor::bitwise_xor`] of `self`, in place.
+    bitwise_xor_, bitwise_xor;
+    /// [`Tensor::shift_left`] of `self`, in place.
+    shift_left_, shift_left;
+    /// [`Tensor::shift_right`] of `self`, in place.
+    shift_right_, shift_right;
 }
 
 macro_rules! unary_in_place {
@@ -155,4 +231,30 @@ unary_in_place! {
     round_, round;
     trunc_, trunc;
     nan_to_num_, nan_to_num;
+    exp2_, exp2;
+    expm1_, expm1;
+    log2_, log2;
+    log10_, log10;
+    log1p_, log1p;
+    tan_, tan;
+    asin_, asin;
+    acos_, acos;
+    atan_, atan;
+    sinh_, sinh;
+    cosh_, cosh;
+    asinh_, asinh;
+    acosh_, acosh;
+    atanh_, atanh;
+    erf_, erf;
+    erfc_, erfc;
+    frac_, frac;
+    gelu_tanh_, gelu_tanh;
+    gelu_quick_, gelu_quick;
+    log_sigmoid_, log_sigmoid;
+    softsign_, softsign;
+    mish_, mish;
+    hard_swish_, hard_swish;
+    relu6_, relu6;
+    selu_, selu;
+    bitwise_not_, bitwise_not;
 }

@@ -106,7 +106,10 @@ impl Tensor {
     /// If the indices are no integers, have no axis behind the batch or more components than there are axes, or the batch
     /// axes differ.
     pub fn gather_nd(&self, indices: &Self, batch: usize) -> Result<Self, Error> {
-        let op = "gather_nd";
+        self.gather_tuples("gather_nd", indices, batch)
+    }
+
+    fn gather_tuples(&self, op: &'static str, indices: &Self, batch: usize) -> Result<Self, Error> {
         let indices = self.indices_of(op, indices)?;
         let (outer, named) = self.tuples(op, &indices, batch)?;
         let dims = [
@@ -136,7 +139,7 @@ impl Tensor {
     /// # Errors
     /// If there are more index tensors than axes, they do not broadcast, or are no integers.
     pub fn index(&self, indices: &[&Self]) -> Result<Self, Error> {
-        self.gather_nd(&self.stacked_indices("index", indices)?, 0)
+        self.gather_tuples("index", &self.stacked_indices("index", indices)?, 0)
     }
 
     /// A copy in which the elements that [`Tensor::index`] would read are `values` (which broadcast), or with
@@ -163,7 +166,9 @@ impl Tensor {
         } else {
             Scatter::Set
         };
-        self.scatter_nd(&at, &values.broadcast_to(dims)?, kind)
+        let shape = new_shape(op, &dims)?;
+        let values = values.with_layout(op, |layout| layout.expand(shape))?;
+        self.scatter_tuples(op, &at, &values, kind)
     }
 
     /// A copy with `out[.., indices[.., i, ..], ..] = src[.., i, ..]` along `axis`. Where an element is named twice, one
@@ -271,7 +276,16 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::gather_nd`], or if the updates have another dtype or shape than that would read.
     pub fn scatter_nd(&self, indices: &Self, updates: &Self, kind: Scatter) -> Result<Self, Error> {
-        let op = "scatter_nd";
+        self.scatter_tuples("scatter_nd", indices, updates, kind)
+    }
+
+    fn scatter_tuples(
+        &self,
+        op: &'static str,
+        indices: &Self,
+        updates: &Self,
+        kind: Scatter,
+    ) -> Result<Self, Error> {
         let indices = self.indices_of(op, indices)?;
         let (_, named) = self.tuples(op, &indices, 0)?;
         self.updated(
@@ -281,6 +295,53 @@ impl Tensor {
             &named,
             |executor, updates, index, out| executor.scatter_nd(kind, updates, index, out),
         )
+    }
+
+    /// A copy whose elements, where `mask` (bool, which broadcasts) is true, are those of `source` one after the other in
+    /// row-major order. `source` must have as many elements as there are true ones: further ones are taken for its last, or
+    /// are an error in the checked mode.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[0i32, 0, 0, 0], [2, 2])?;
+    /// let mask = Tensor::from_slice(&device, &[false, true, true, false], [2, 2])?;
+    /// let source = Tensor::from_slice(&device, &[7i32, 8, 9], [3])?;
+    /// assert_eq!(a.masked_scatter(&mask, &source)?.to_vec_blocking::<i32>()?, [0, 7, 8, 0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the mask is not bool or does not broadcast to the shape of `self`, the dtypes differ, or `source` has no elements
+    /// where `self` has.
+    pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self, Error> {
+        let op = "masked_scatter";
+        self.same_device(op, mask)?;
+        self.same_device(op, source)?;
+        self.same_dtype(op, source)?;
+        if !mask.dtype().is_bool() {
+            let detail = format!("the mask must be bool: it is {}", mask.dtype());
+            return Err(Error::dtype(op, detail));
+        }
+        let shape = *self.shape();
+        let mask = mask.with_layout(op, |layout| layout.expand(shape))?;
+        if self.is_empty() {
+            return Ok(self.clone());
+        }
+        if source.is_empty() {
+            let detail = format!("the source must have elements: it is {}", source.shape());
+            return Err(Error::shape(op, detail));
+        }
+        let flat = mask.reshape_to([self.len()])?;
+        let places = flat
+            .cumsum(0)?
+            .sub(1)?
+            .maximum(0)?
+            .reshape_to(self.dims())?;
+        let spread = source
+            .reshape_to([source.len()])?
+            .slices_at(op, 0, &places)?;
+        mask.where_(&spread, self)
     }
 
     /// A copy in which the part that `ranges` cut out, one per leading axis, is `src` (which broadcasts).
@@ -408,6 +469,14 @@ impl Tensor {
 
     /// One index tensor per axis as tuples along a last axis.
     fn stacked_indices(&self, op: &'static str, indices: &[&Self]) -> Result<Self, Error> {
+        if indices.len() > self.rank() {
+            let detail = format!(
+                "not more index tensors than axes: {} given for {}",
+                indices.len(),
+                self.shape()
+            );
+            return Err(Error::shape(op, detail));
+        }
         let shapes: Vec<Shape> = indices.iter().map(|index| *index.shape()).collect();
         let shape = broadcast_shapes(&shapes).map_err(|error| Error::from_shape(op, error))?;
         let unsigned = indices.iter().all(|index| index.dtype() == DType::U32);
@@ -442,7 +511,7 @@ impl Tensor {
         }
     }
 
-    fn check_indices(
+    pub(super) fn check_indices(
         &self,
         op: &'static str,
         index: &View,

@@ -1,11 +1,12 @@
-//! Losses: composed of elementwise ops, which fuse, and sums.
+//! Losses: rows of the kernels' composed table, which fuse, and sums.
 //!
 //! All are computed in f32 and rounded once. Input and target must have one shape: broadcasting a loss is nearly always a
 //! mistake.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Unary;
+use ziggurat_kernels::Composite;
 
+use crate::operand::Side;
 use crate::{Error, Tensor};
 
 /// What becomes of the losses of the elements.
@@ -21,8 +22,17 @@ pub enum Reduction {
 }
 
 /// Options of [`Tensor::cross_entropy`] and [`Tensor::nll_loss`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CrossEntropyOptions {
+///
+/// ```
+/// use ziggurat_tensor::CrossEntropyOptions;
+///
+/// let options = CrossEntropyOptions { label_smoothing: 0.1, ..CrossEntropyOptions::default() };
+/// assert!(options.weight.is_none());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CrossEntropyOptions<'a> {
+    /// A factor per class, a float vector. Of class indices the mean is then over the factors of the targets, as in PyTorch.
+    pub weight: Option<&'a Tensor>,
     /// What becomes of the losses of the elements; by default their mean.
     pub reduction: Reduction,
     /// A class index whose elements do not count; by default -100. Of no meaning for probabilities.
@@ -31,9 +41,10 @@ pub struct CrossEntropyOptions {
     pub label_smoothing: f64,
 }
 
-impl Default for CrossEntropyOptions {
+impl Default for CrossEntropyOptions<'_> {
     fn default() -> Self {
         Self {
+            weight: None,
             reduction: Reduction::Mean,
             ignore_index: -100,
             label_smoothing: 0.0,
@@ -70,6 +81,18 @@ impl Tensor {
         Ok((of(self)?, of(target)?, dtype))
     }
 
+    /// The losses of the elements, in f32.
+    fn pointwise(
+        &self,
+        op: &'static str,
+        row: Composite,
+        target: &Self,
+        numbers: &[f64],
+    ) -> Result<Self, Error> {
+        let operands = [Side::Tensor(self), Side::Tensor(target)];
+        Self::composed(op, row, &operands, numbers, DType::F32)
+    }
+
     /// The squared difference, `(x - target)²`.
     ///
     /// ```
@@ -86,7 +109,8 @@ impl Tensor {
     pub fn mse_loss(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
         const OP: &str = "mse_loss";
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        reduced(OP, &x.sub(&target)?.square()?, reduction, dtype)
+        let losses = x.pointwise(OP, Composite::MseLoss, &target, &[])?;
+        reduced(OP, &losses, reduction, dtype)
     }
 
     /// The absolute difference, `|x - target|`.
@@ -96,7 +120,8 @@ impl Tensor {
     pub fn l1_loss(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
         const OP: &str = "l1_loss";
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        reduced(OP, &x.sub(&target)?.abs()?, reduction, dtype)
+        let losses = x.pointwise(OP, Composite::L1Loss, &target, &[])?;
+        reduced(OP, &losses, reduction, dtype)
     }
 
     /// With `d = |x - target|`: `d² / (2 beta)` below `beta`, `d - beta / 2` from there on. PyTorch's default is 1; with 0 it
@@ -111,19 +136,8 @@ impl Tensor {
         reduction: Reduction,
     ) -> Result<Self, Error> {
         const OP: &str = "smooth_l1_loss";
-        if beta.is_nan() || beta < 0.0 {
-            let rule = format!("beta must be at least 0: it is {beta}");
-            return Err(Error::argument(OP, rule));
-        }
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        let distance = x.sub(&target)?.abs()?;
-        let losses = if beta == 0.0 {
-            distance
-        } else {
-            let near = distance.square()?.mul(0.5 / beta)?;
-            let far = distance.sub(0.5 * beta)?;
-            distance.lt(beta)?.where_(near, far)?
-        };
+        let losses = x.pointwise(OP, Composite::SmoothL1Loss, &target, &[beta])?;
         reduced(OP, &losses, reduction, dtype)
     }
 
@@ -138,15 +152,8 @@ impl Tensor {
         reduction: Reduction,
     ) -> Result<Self, Error> {
         const OP: &str = "huber_loss";
-        if delta.is_nan() || delta <= 0.0 {
-            let rule = format!("delta must be above 0: it is {delta}");
-            return Err(Error::argument(OP, rule));
-        }
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        let distance = x.sub(&target)?.abs()?;
-        let near = distance.square()?.mul(0.5)?;
-        let far = distance.sub(0.5 * delta)?.mul(delta)?;
-        let losses = distance.lt(delta)?.where_(near, far)?;
+        let losses = x.pointwise(OP, Composite::HuberLoss, &target, &[delta])?;
         reduced(OP, &losses, reduction, dtype)
     }
 
@@ -158,10 +165,8 @@ impl Tensor {
     pub fn binary_cross_entropy(&self, target: &Self, reduction: Reduction) -> Result<Self, Error> {
         const OP: &str = "binary_cross_entropy";
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        let yes = x.log()?.maximum(-100.0)?.mul(&target)?;
-        let rest = target.neg()?.add(1.0)?;
-        let no = x.neg()?.log1p()?.maximum(-100.0)?.mul(rest)?;
-        reduced(OP, &yes.add(no)?.neg()?, reduction, dtype)
+        let losses = x.pointwise(OP, Composite::BinaryCrossEntropy, &target, &[])?;
+        reduced(OP, &losses, reduction, dtype)
     }
 
     /// [`Tensor::binary_cross_entropy`] of `sigmoid(x)`, without overflow and with all digits.
@@ -185,9 +190,8 @@ impl Tensor {
     ) -> Result<Self, Error> {
         const OP: &str = "binary_cross_entropy_with_logits";
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        // (1 - t) x + ln(1 + e^-x)
-        let tail = x.neg()?.unary(OP, Unary::Softplus)?;
-        let losses = target.neg()?.add(1.0)?.mul(&x)?.add(tail)?;
+        let row = Composite::BinaryCrossEntropyWithLogits;
+        let losses = x.pointwise(OP, row, &target, &[])?;
         reduced(OP, &losses, reduction, dtype)
     }
 
@@ -205,12 +209,8 @@ impl Tensor {
     ) -> Result<Self, Error> {
         const OP: &str = "kl_div";
         let (x, target, dtype) = self.loss_operands(OP, target)?;
-        let losses = if log_target {
-            target.exp()?.mul(target.sub(&x)?)?
-        } else {
-            let losses = target.mul(target.log()?.sub(&x)?)?;
-            target.eq(0.0)?.where_(0.0, losses)?
-        };
+        let numbers = [f64::from(log_target)];
+        let losses = x.pointwise(OP, Composite::KlDiv, &target, &numbers)?;
         reduced(OP, &losses, reduction, dtype)
     }
 
@@ -235,7 +235,7 @@ impl Tensor {
     pub fn cross_entropy(
         &self,
         target: &Self,
-        options: &CrossEntropyOptions,
+        options: &CrossEntropyOptions<'_>,
     ) -> Result<Self, Error> {
         const OP: &str = "cross_entropy";
         let smoothing = options.label_smoothing;
@@ -262,7 +262,10 @@ impl Tensor {
             target.mul(1.0 - smoothing)?.add(spread)?
         };
         // A class without probability does not count, however unlikely the logits make it.
-        let each = target.eq(0.0)?.where_(0.0, target.mul(&logs)?)?;
+        let mut each = target.eq(0.0)?.where_(0.0, target.mul(&logs)?)?;
+        if let Some(weight) = self.class_weights(OP, options, axis)? {
+            each = each.mul(&weight)?;
+        }
         let losses = each.sum([axis], false)?.neg()?;
         reduced(OP, &losses, options.reduction, dtype)
     }
@@ -272,7 +275,11 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::cross_entropy`]; and if `label_smoothing` is not 0 or the target is not of integers.
-    pub fn nll_loss(&self, target: &Self, options: &CrossEntropyOptions) -> Result<Self, Error> {
+    pub fn nll_loss(
+        &self,
+        target: &Self,
+        options: &CrossEntropyOptions<'_>,
+    ) -> Result<Self, Error> {
         const OP: &str = "nll_loss";
         if options.label_smoothing != 0.0 {
             let given = options.label_smoothing;
@@ -291,7 +298,7 @@ impl Tensor {
         op: &'static str,
         target: &Self,
         axis: isize,
-        options: &CrossEntropyOptions,
+        options: &CrossEntropyOptions<'_>,
         dtype: DType,
     ) -> Result<Self, Error> {
         self.same_device(op, target)?;
@@ -323,11 +330,16 @@ impl Tensor {
         }
         let all = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
         let chosen = all.eq(&target.unsqueeze(axis)?)?;
+        let weight = self.class_weights(op, options, axis)?;
+        let logs = match &weight {
+            Some(weight) => self.mul(weight)?,
+            None => self.clone(),
+        };
         // Not a product: 0 · -inf is NaN.
-        let mut losses = chosen.where_(self, 0.0)?.sum([axis], false)?.neg()?;
+        let mut losses = chosen.where_(&logs, 0.0)?.sum([axis], false)?.neg()?;
         if options.label_smoothing != 0.0 {
             let smoothing = options.label_smoothing;
-            let mean = self.mean([axis], false)?;
+            let mean = logs.mean([axis], false)?;
             losses = losses.mul(1.0 - smoothing)?.sub(mean.mul(smoothing)?)?;
         }
         let known = target.ge(0)?.logical_and(&target.lt(count)?)?;
@@ -336,7 +348,41 @@ impl Tensor {
         if options.reduction != Reduction::Mean {
             return reduced(op, &losses, options.reduction, dtype);
         }
-        let number = counted.converted(op, DType::F32)?.sum_all()?;
-        losses.sum_all()?.div(number)?.converted(op, dtype)
+        let mut share = counted.converted(op, DType::F32)?;
+        if let Some(weight) = &weight {
+            share = share.mul(chosen.where_(weight, 0.0)?.sum([axis], false)?)?;
+        }
+        losses
+            .sum_all()?
+            .div(share.sum_all()?)?
+            .converted(op, dtype)
+    }
+
+    /// The factors of the classes along `axis`, in f32, to be broadcast to the input.
+    fn class_weights(
+        &self,
+        op: &'static str,
+        options: &CrossEntropyOptions<'_>,
+        axis: isize,
+    ) -> Result<Option<Self>, Error> {
+        let Some(weight) = options.weight else {
+            return Ok(None);
+        };
+        self.same_device(op, weight)?;
+        let (position, classes) = self.axis_and_extent(op, axis)?;
+        if weight.dims() != [classes] {
+            let rule = "there must be a weight per class";
+            let given = format!("{classes} classes, the weights are {}", weight.shape());
+            return Err(Error::shape(op, format!("{rule}: {given}")));
+        }
+        if !weight.dtype().is_float() {
+            let rule = format!("class weights must be floats: they are {}", weight.dtype());
+            return Err(Error::dtype(op, rule));
+        }
+        let mut dims = vec![1; self.rank()];
+        if let Some(dim) = dims.get_mut(position) {
+            *dim = classes;
+        }
+        Ok(Some(weight.converted(op, DType::F32)?.reshape_to(dims)?))
     }
 }

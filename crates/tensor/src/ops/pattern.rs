@@ -196,4 +196,30 @@ impl Tensor {
             .sub(&places.sub((n - 1) as f32)?.neg()?.mul(step)?)?;
         places.lt((n / 2) as f32)?.where_(&left, &right)
     }
+
+    /// `n` f32 values from `base` to the power of `start` to that of `end`, both included, whose exponents are evenly spaced;
+    /// PyTorch's default base is 10.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// assert_eq!(Tensor::logspace(&device, 0.0, 3.0, 4, 2.0)?.to_vec_blocking::<f32>()?, [1.0, 2.0, 4.0, 8.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a bound is not finite.
+    pub fn logspace(
+        device: &crate::Device,
+        start: f32,
+        end: f32,
+        n: usize,
+        base: f32,
+    ) -> Result<Self, Error> {
+        if !(start.is_finite() && end.is_finite()) {
+            let detail = format!("the bounds must be finite: {start} to {end} given");
+            return Err(Error::argument("logspace", detail));
+        }
+        Self::linspace(device, start, end, n)?.rpow(base)
+    }
 }

@@ -1,4 +1,5 @@
-//! Maximum, average and norm over windows in one to three dimensions: sliding, adaptive, or whole planes.
+//! Maximum, average and norm over windows in one to three dimensions: sliding, adaptive, or whole planes; and maxima back to
+//! where they were.
 //!
 //! Padding never wins a maximum; NaN does. An average counts the positions inside the input, or with `count_include_pad`
 //! inside the padded input.
@@ -103,7 +104,7 @@ impl<const N: usize> PoolOptions<N> {
 
 /// The methods of one number of dimensions.
 macro_rules! dimensions {
-    ($n:literal, $input:literal, $max:ident, $max_indices:ident, $avg:ident, $lp:ident, $adaptive_avg:ident, $adaptive_max:ident, $adaptive_indices:ident) => {
+    ($n:literal, $input:literal, $max:ident, $max_indices:ident, $unpool:ident, $avg:ident, $lp:ident, $adaptive_avg:ident, $adaptive_max:ident, $adaptive_indices:ident) => {
         impl Tensor {
             #[doc = concat!("The maximum of every window of `[N, ", $input, "]` (or `[", $input, "]`).")]
             ///
@@ -121,6 +122,14 @@ macro_rules! dimensions {
                 const OP: &str = stringify!($max_indices);
                 let maxima = self.sliding(OP, Some(Pool::Max), None, options)?;
                 Ok((maxima, self.sliding(OP, None, None, options)?))
+            }
+
+            #[doc = concat!("What [`Tensor::", stringify!($max_indices), "`] took the maxima of, as far as they tell: zeros of the spatial extents `size`, with each element of `[N, ", $input, "]` (or `[", $input, "]`) at the place that its index (an integer) names, row-major. Of several elements at one place any one stays.")]
+            ///
+            /// # Errors
+            /// If the indices are no integers or differ in shape, the rank does not fit, or there is an element but no place.
+            pub fn $unpool(&self, indices: &Self, size: [usize; $n]) -> Result<Self, Error> {
+                self.unpooled(stringify!($unpool), indices, size)
             }
 
             #[doc = concat!("The average of every window of `[N, ", $input, "]` (or `[", $input, "]`).")]
@@ -185,6 +194,7 @@ dimensions!(
     "C, L",
     max_pool1d,
     max_pool1d_with_indices,
+    max_unpool1d,
     avg_pool1d,
     lp_pool1d,
     adaptive_avg_pool1d,
@@ -196,6 +206,7 @@ dimensions!(
     "C, H, W",
     max_pool2d,
     max_pool2d_with_indices,
+    max_unpool2d,
     avg_pool2d,
     lp_pool2d,
     adaptive_avg_pool2d,
@@ -207,6 +218,7 @@ dimensions!(
     "C, D, H, W",
     max_pool3d,
     max_pool3d_with_indices,
+    max_unpool3d,
     avg_pool3d,
     lp_pool3d,
     adaptive_avg_pool3d,
@@ -240,6 +252,58 @@ impl Tensor {
     /// If the rank is below 3 or the dtype is not a float.
     pub fn global_avg_pool(&self) -> Result<Self, Error> {
         self.mean(self.spatial_axes("global_avg_pool")?, true)
+    }
+
+    /// `(Σ |x|^p)^(1/p)` over all axes behind the first two, which stay with extent 1: ONNX's `GlobalLpPool`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::from_slice(&device, &[3.0f32, -4.0], [1, 1, 2])?;
+    /// assert_eq!(x.global_lp_pool(2.0)?.to_vec_blocking::<f32>()?, [5.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rank is below 3, the dtype is not a float, or `p` is not positive and finite.
+    pub fn global_lp_pool(&self, p: f32) -> Result<Self, Error> {
+        const OP: &str = "global_lp_pool";
+        let axes = self.spatial_axes(OP)?;
+        self.needs_float(OP)?;
+        if !(p.is_finite() && p > 0.0) {
+            let rule = format!("p must be positive and finite: it is {p}");
+            return Err(Error::argument(OP, rule));
+        }
+        self.norm(p, axes, true)
+    }
+
+    fn unpooled<const N: usize>(
+        &self,
+        op: &'static str,
+        indices: &Self,
+        size: [usize; N],
+    ) -> Result<Self, Error> {
+        self.same_device(op, indices)?;
+        let indices = self.indices_of(op, indices)?.converted(op, DType::I32)?;
+        if indices.shape() != self.shape() {
+            return Err(self.mismatch(op, "the indices must have the input's shape", &indices));
+        }
+        let plane = new_shape(op, &size)?.len();
+        self.check_indices(op, indices.view()?, &[plane])?;
+        let unbatched = self.rank() == N + 1;
+        self.with_batch(op, N, |x| {
+            let indices = if unbatched {
+                indices.unsqueeze(0)?
+            } else {
+                indices.clone()
+            };
+            let dims: Vec<usize> = x.dims().iter().take(2).chain(&size).copied().collect();
+            let shape = new_shape(op, &dims)?;
+            let (view, index) = (x.view()?, indices.view()?);
+            Self::produce(x.device(), op, shape, x.dtype(), |executor, out| {
+                executor.max_unpool(view, index, out)
+            })
+        })
     }
 
     fn spatial_axes(&self, op: &'static str) -> Result<Vec<isize>, Error> {

@@ -4,8 +4,9 @@
 //! units in the last place.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Random, RandomState};
+use ziggurat_kernels::{Composite, Random, RandomState};
 
+use super::composite::check_numbers;
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -108,6 +109,54 @@ impl Tensor {
         )
     }
 
+    /// Uniform floats from `low` up to but not including `high`.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::uniform(&device, -1.0, 1.0, [100], DType::F16, &mut Generator::new(1))?;
+    /// assert!(a.to_f64_vec_blocking()?.iter().all(|x| (-1.0..1.0).contains(x)));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the bounds are not finite and in order, the dtype is no float, or the device has no memory.
+    pub fn uniform(
+        device: &Device,
+        low: f32,
+        high: f32,
+        shape: impl AsRef<[usize]>,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        let op = "uniform";
+        let shape = new_shape(op, shape.as_ref())?;
+        let state = generator.next(shape.len());
+        Self::produce(device, op, shape, dtype, |executor, out| {
+            executor.uniform(low, high, state, out)
+        })
+    }
+
+    /// Floats of the normal distribution with this mean and standard deviation.
+    ///
+    /// # Errors
+    /// If mean or deviation is not finite, the deviation is negative, the dtype is no float, or the device has no memory.
+    pub fn normal(
+        device: &Device,
+        mean: f32,
+        std: f32,
+        shape: impl AsRef<[usize]>,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self, Error> {
+        let op = "normal";
+        let shape = new_shape(op, shape.as_ref())?;
+        let state = generator.next(shape.len());
+        Self::produce(device, op, shape, dtype, |executor, out| {
+            executor.normal(mean, std, state, out)
+        })
+    }
+
     /// Integers (i32) from `low` up to but not including `high`. Their probabilities differ by at most
     /// `(high - low) / 2^32` of each.
     ///
@@ -187,10 +236,8 @@ impl Tensor {
     pub fn dropout(&self, p: f32, generator: &mut Generator) -> Result<Self, Error> {
         let op = "dropout";
         self.only_float(op)?;
-        if !(0.0..=1.0).contains(&p) {
-            let detail = format!("the probability must be from 0 to 1: it is {p}");
-            return Err(Error::argument(op, detail));
-        }
+        let numbers = [f64::from(p)];
+        check_numbers(op, Composite::Dropout, &numbers)?;
         let uniform = Self::drawn(
             op,
             self.device(),
@@ -199,9 +246,7 @@ impl Tensor {
             DType::F32,
             generator,
         )?;
-        // The product is not taken where nothing is kept, so that infinity does not become NaN.
-        let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
-        uniform.ge(p)?.where_(&self.mul(scale)?, 0.0)
+        self.composed_float(op, Composite::Dropout, &[&uniform], &numbers)
     }
 
     /// `n` indices (i32) per row of the last axis, each drawn with a probability in proportion to the weights, which must

@@ -268,20 +268,126 @@ impl Tensor {
             return Err(Error::argument(op, detail));
         };
         let edges = Self::linspace(self.device(), low, high, bins + 1)?;
-        let none = Self::zeros(self.device(), [bins], DType::I32)?;
+        Ok((self.counted_between(op, &edges, count)?, edges))
+    }
+
+    /// [`Tensor::histogram`] as PyTorch's `histc` has it: counts alone, in the dtype of `self`; with equal bounds
+    /// between the least and the greatest element, or where those are equal from one less to one more.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 1.0, 5.0], [4])?;
+    /// assert_eq!(a.histc(4, 0.0, 0.0)?.to_vec_blocking::<f32>()?, [2.0, 1.0, 0.0, 1.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no bins, the bounds are not finite and in order, or the dtype is not a float.
+    pub fn histc(&self, bins: usize, low: f32, high: f32) -> Result<Self, Error> {
+        let op = "histc";
+        self.needs_float(op)?;
+        let count = i32::try_from(bins).ok().filter(|&count| count > 0);
+        let (Some(count), true) = (count, low.is_finite() && high.is_finite() && low <= high)
+        else {
+            let detail = format!(
+                "at least one bin and low <= high, both finite, are needed: {bins} from {low} to {high} given"
+            );
+            return Err(Error::argument(op, detail));
+        };
+        let edges = if low == high {
+            let (least, most) = if !self.is_empty() {
+                let wide = self.converted(op, DType::F32)?;
+                (wide.min_all()?, wide.max_all()?)
+            } else {
+                let one = Self::full(self.device(), [], low, DType::F32)?;
+                (one.clone(), one)
+            };
+            let same = least.eq(&most)?;
+            let least = same.where_(least.sub(1.0)?, &least)?;
+            let most = same.where_(most.add(1.0)?, &most)?;
+            let shares = Self::linspace(self.device(), 0.0, 1.0, bins + 1)?;
+            least.lerp(&most, &shares)?
+        } else {
+            Self::linspace(self.device(), low, high, bins + 1)?
+        };
+        self.counted_between(op, &edges, count)?
+            .converted(op, self.dtype())
+    }
+
+    /// How many elements lie between neighbours of `edges`, f32 in order; the last one belongs to the part before it.
+    fn counted_between(&self, op: &'static str, edges: &Self, bins: i32) -> Result<Self, Error> {
+        let none = Self::zeros(self.device(), [edges.len().saturating_sub(1)], DType::I32)?;
         if self.is_empty() {
-            return Ok((none, edges));
+            return Ok(none);
         }
         let values = self.converted(op, DType::F32)?.reshape_to([self.len()])?;
         // By comparison with the bounds, so that no rounding of a quotient moves an element.
         let places = edges
             .searchsorted(&values, true)?
             .sub(1)?
-            .minimum(count - 1)?;
-        let inside = values.ge(low)?.logical_and(&values.le(high)?)?;
-        let counts =
-            none.scatter_add(0, &places.maximum(0)?, &inside.converted(op, DType::I32)?)?;
-        Ok((counts, edges))
+            .minimum(bins - 1)?;
+        let (low, high) = (edges.narrow(0, 0, 1)?, edges.narrow(0, edges.len() - 1, 1)?);
+        let inside = values.ge(&low)?.logical_and(&values.le(&high)?)?;
+        none.scatter_add(0, &places.maximum(0)?, &inside.converted(op, DType::I32)?)
+    }
+
+    /// Each position of an axis as often in a row as its element of `repeats` says: a vector of integers, one for all or one
+    /// per position. [`Tensor::repeat_interleave`] with one number known on the host needs no answer from the device.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[7i32, 8, 9], [3])?;
+    /// let times = Tensor::from_slice(&device, &[2i32, 0, 1], [3])?;
+    /// assert_eq!(a.repeat_interleave_by_blocking(&times, 0)?.to_vec_blocking::<i32>()?, [7, 7, 9]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the axis is out of range, the repeats are no vector of integers, not one nor one per position, or one is negative.
+    pub fn repeat_interleave_by(
+        &self,
+        repeats: &Self,
+        axis: isize,
+    ) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
+        let (source, prepared) = (self.clone(), self.repeat_ends(repeats, axis));
+        async move {
+            let op = "repeat_interleave_by";
+            let Some((ends, least)) = prepared? else {
+                return source.narrow(axis, 0, 0);
+            };
+            let total = ends.narrow(0, ends.len() - 1, 1)?.reshape_to([])?;
+            let bounds = Self::stack(&[&least, &total], 0)?.to_vec::<i32>().await?;
+            let (least, total) = (bounds.first().copied(), bounds.get(1).copied());
+            if let Some(least) = least.filter(|&least| least < 0) {
+                let detail = format!("the repeats must not be negative: one is {least}");
+                return Err(Error::argument(op, detail));
+            }
+            let total = Self::arange(source.device(), 0, total.unwrap_or(0), 1, DType::I32)?;
+            source.index_select(axis, &ends.searchsorted(&total, true)?)
+        }
+    }
+
+    /// Where the repeats of each position end, and the least number of repeats; nothing without positions.
+    fn repeat_ends(&self, repeats: &Self, axis: isize) -> Result<Option<(Self, Self)>, Error> {
+        let op = "repeat_interleave_by";
+        self.same_device(op, repeats)?;
+        let (_, extent) = self.axis_and_extent(op, axis)?;
+        let fits = matches!(repeats.dims(), [1]) || repeats.dims() == [extent];
+        if !fits || !repeats.dtype().is_int() {
+            let detail = format!(
+                "the repeats must be integers, one or {extent} of them: {} of {} given",
+                repeats.shape(),
+                repeats.dtype()
+            );
+            return Err(Error::argument(op, detail));
+        }
+        if extent == 0 {
+            return Ok(None);
+        }
+        let each = repeats.converted(op, DType::I32)?.broadcast_to([extent])?;
+        Ok(Some((each.cumsum(0)?, each.min_all()?)))
     }
 }
 
@@ -315,6 +421,18 @@ mod blocking {
         /// As the form that does not block.
         pub fn unique_blocking(&self) -> Result<Unique, Error> {
             block_on(self.unique())
+        }
+
+        /// [`Tensor::repeat_interleave_by`], waiting in place.
+        ///
+        /// # Errors
+        /// As the form that does not block.
+        pub fn repeat_interleave_by_blocking(
+            &self,
+            repeats: &Self,
+            axis: isize,
+        ) -> Result<Self, Error> {
+            block_on(self.repeat_interleave_by(repeats, axis))
         }
 
         /// [`Tensor::bincount`], waiting in place.

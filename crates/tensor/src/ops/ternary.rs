@@ -1,10 +1,10 @@
-//! Functions of three operands, composed of the others: they fuse into one kernel.
+//! Functions of three operands: rows of the kernels' composed table, which fuse into one kernel.
 //!
 //! Floats are computed in f32 and rounded once, also where the operands are f16 or bf16.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::Composite;
 
-use super::arithmetic::{add, div, mul, sub};
 use crate::operand::{Operand, Side};
 use crate::{Error, Scalar, Tensor};
 
@@ -45,24 +45,8 @@ impl Tensor {
             Side::Scalar(_) => Side::Tensor(self).combined_dtype(Side::Tensor(end)),
         };
         must_be_float(OP, dtype)?;
-        let (start, end) = (
-            self.converted(OP, DType::F32)?,
-            end.converted(OP, DType::F32)?,
-        );
-        let way = end.sub(&start)?;
-        // From whichever end is nearer, as PyTorch does.
-        let result = match weight {
-            Side::Scalar(weight) if weight.value() < 0.5 => start.add(way.mul(weight)?)?,
-            Side::Scalar(weight) => end.sub(way.mul(1.0 - weight.value())?)?,
-            Side::Tensor(weight) => {
-                let weight = weight.converted(OP, DType::F32)?;
-                let from_start = start.add(way.mul(&weight)?)?;
-                let from_end =
-                    end.sub(way.mul(sub(Scalar::from(1.0).into(), (&weight).into())?)?)?;
-                weight.lt(0.5)?.where_(from_start, from_end)?
-            }
-        };
-        result.converted(OP, dtype)
+        let operands = [Side::Tensor(self), Side::Tensor(end), weight];
+        Self::composed(OP, Composite::Lerp, &operands, &[], dtype)?.converted(OP, dtype)
     }
 
     /// `self + value · a · b`. Floats are computed in f32 and rounded once, integers wrap.
@@ -78,7 +62,7 @@ impl Tensor {
     /// # Errors
     /// If the shapes do not broadcast, the number does not fit the dtype, or the tensors are on different devices.
     pub fn addcmul(&self, a: &Self, b: &Self, value: impl Into<Scalar>) -> Result<Self, Error> {
-        self.add_combined("addcmul", a, b, value.into(), mul)
+        self.add_combined("addcmul", Composite::Addcmul, [a, b], value.into())
     }
 
     /// `self + value · a / b`, computed in f32 and rounded once.
@@ -87,31 +71,24 @@ impl Tensor {
     /// As [`Tensor::addcmul`]; the dtypes must promote to a float.
     pub fn addcdiv(&self, a: &Self, b: &Self, value: impl Into<Scalar>) -> Result<Self, Error> {
         must_be_float("addcdiv", value_dtype(self, a, b, Scalar::from(false)))?;
-        self.add_combined("addcdiv", a, b, value.into(), div)
+        self.add_combined("addcdiv", Composite::Addcdiv, [a, b], value.into())
     }
 
     fn add_combined(
         &self,
         op: &'static str,
-        a: &Self,
-        b: &Self,
+        row: Composite,
+        [a, b]: [&Self; 2],
         value: Scalar,
-        combine: fn(Side<'_>, Side<'_>) -> Result<Self, Error>,
     ) -> Result<Self, Error> {
         let dtype = value_dtype(self, a, b, value);
-        let wide = if dtype.is_float() { DType::F32 } else { dtype };
-        let of = |tensor: &Self| tensor.converted(op, wide);
-        let (base, a, b) = (of(self)?, of(a)?, of(b)?);
-        let scaled = if value.value() == 1.0 {
-            a
-        } else {
-            a.mul(value)?
-        };
-        let sum = add(
-            (&base).into(),
-            (&combine((&scaled).into(), (&b).into())?).into(),
-        )?;
-        sum.converted(op, dtype)
+        let operands = [self, a, b].map(Side::Tensor);
+        if !value.fits(dtype) {
+            let given = value.value();
+            let rule = format!("the number must fit the dtype: {given} does not fit {dtype}");
+            return Err(Error::argument(op, rule));
+        }
+        Self::composed(op, row, &operands, &[value.value()], dtype)?.converted(op, dtype)
     }
 }
 

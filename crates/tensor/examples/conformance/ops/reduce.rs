@@ -182,16 +182,15 @@ fn attention(case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble> {
     let kv_heads = case.extent("kv_num_heads")?;
     let flat = operand(inputs, "q")?.rank() == 3;
     let q = split_heads(operand(inputs, "q")?, heads)?;
-    let mut k = split_heads(operand(inputs, "k")?, kv_heads)?;
-    let mut v = split_heads(operand(inputs, "v")?, kv_heads)?;
-    let mut position = QueryPosition::TopLeft;
-    if let (Some(past_k), Some(past_v)) = (inputs.get("past_k"), inputs.get("past_v")) {
-        let past = past_k.dims().get(2).copied().unwrap_or(0);
-        position = QueryPosition::At(past as i32);
-        k = Tensor::concat(&[past_k, &k], 2)?;
-        v = Tensor::concat(&[past_v, &v], 2)?;
-    }
-    let keys = k.dims().get(2).copied().unwrap_or(0);
+    let k = split_heads(operand(inputs, "k")?, kv_heads)?;
+    let v = split_heads(operand(inputs, "v")?, kv_heads)?;
+    let past = inputs.get("past_k").zip(inputs.get("past_v"));
+    let present = |past: Option<&Tensor>, new: &Tensor| match past {
+        Some(past) => Tensor::concat(&[past, new], 2),
+        None => Ok(new.clone()),
+    };
+    let all_keys = present(past.map(|(k, _)| k), &k)?;
+    let keys = all_keys.dims().get(2).copied().unwrap_or(0);
     let mask = inputs
         .get("mask")
         .map(|mask| extended(mask, keys))
@@ -201,11 +200,12 @@ fn attention(case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble> {
         scale: Some(case.number("scale")? as f32),
         mask: mask.as_ref(),
         causal: case.flag("is_causal")?,
-        position,
+        position: QueryPosition::TopLeft,
         left_window: window("left_window")?,
         right_window: window("right_window")?,
         softcap: case.number("softcap")? as f32,
         key_lengths: inputs.get("nonpad_kv_seqlen"),
+        past,
         masked_rows: MaskedRows::Zero,
     };
     let mut y = q.scaled_dot_product_attention(&k, &v, &options)?;
@@ -215,8 +215,8 @@ fn attention(case: &Case, inputs: &Inputs) -> Result<Vec<Tensor>, Trouble> {
     let mut outputs = Vec::new();
     for output in &case.outputs {
         outputs.push(match output.name.as_str() {
-            "present_k" => k.clone(),
-            "present_v" => v.clone(),
+            "present_k" => all_keys.clone(),
+            "present_v" => present(past.map(|(_, v)| v), &v)?,
             "qk" => {
                 let stage = match case.integer("qk_output_mode")? {
                     0 => ScoreStage::Raw,
