@@ -1,17 +1,17 @@
-// Mode part: four neighbours along height and width by Keys' cubic with A = -0.75, each padded on its own. An element without
+// Mode part: four neighbours along height and width by Keys' cubic with SHAPE = -0.75, each padded on its own. An element without
 // weight has no part, not even as infinity.
 // Accuracy: 264 ε n max|x| for extents up to n, because places are computed in f32, then one rounding to the dtype.
 
-const A: f32 = -0.75;
+const SHAPE: f32 = -0.75;
 
 // Weights of the elements at -1, 0, 1, 2 for a place t behind the element at 0.
 fn cubic_weights(t: f32) -> vec4<f32> {
     let u = 1.0 - t;
     return vec4<f32>(
-        ((A * (t + 1.0) - 5.0 * A) * (t + 1.0) + 8.0 * A) * (t + 1.0) - 4.0 * A,
-        ((A + 2.0) * t - (A + 3.0)) * t * t + 1.0,
-        ((A + 2.0) * u - (A + 3.0)) * u * u + 1.0,
-        ((A * (u + 1.0) - 5.0 * A) * (u + 1.0) + 8.0 * A) * (u + 1.0) - 4.0 * A,
+        ((SHAPE * (t + 1.0) - 5.0 * SHAPE) * (t + 1.0) + 8.0 * SHAPE) * (t + 1.0) - 4.0 * SHAPE,
+        ((SHAPE + 2.0) * t - (SHAPE + 3.0)) * t * t + 1.0,
+        ((SHAPE + 2.0) * u - (SHAPE + 3.0)) * u * u + 1.0,
+        ((SHAPE * (u + 1.0) - 5.0 * SHAPE) * (u + 1.0) + 8.0 * SHAPE) * (u + 1.0) - 4.0 * SHAPE,
     );
 }
 

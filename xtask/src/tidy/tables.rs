@@ -9,7 +9,7 @@ use crate::wgsl::OpRow;
 use crate::workspace::TextFile;
 
 /// Rows whose op goes by another name on `Tensor`.
-const RENAMED: [(&str, &str); 1] = [("where", "where_")];
+const RENAMED: [(&str, &str); 2] = [("where", "where_"), ("softplus_with", "softplus")];
 
 /// Refuses rows without a public function of that name in the tensor crate.
 pub(super) fn check(files: &[TextFile], rows: &[OpRow]) -> Vec<Problem> {
