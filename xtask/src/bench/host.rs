@@ -126,6 +126,9 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
     if choice.wants("transfers") {
         bytes::transfers(executor, sizes.transfer, &mut push)?;
     }
+    if choice.wants("overlap") {
+        bytes::overlap(executor, sizes.transfer, &mut push)?;
+    }
     if choice.wants("copies") {
         bytes::copies(executor, sizes.transfer, &mut push)?;
     }

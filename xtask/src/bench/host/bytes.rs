@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ziggurat_core::Shape;
+use ziggurat_core::{Element, Shape};
 use ziggurat_kernels::{DType, Executor};
 
 use super::Row;
@@ -72,6 +72,79 @@ pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(
     let mapped = memory.read_mapped(&buffer, all)?.wait()?;
     right(&mapped)?;
     push(row("read_mapped, until it can be looked at", bytes, time));
+    Ok(())
+}
+
+/// Transfers while the device multiplies matrices for about as long: how much of the shorter one costs no time.
+pub(super) fn overlap(executor: &Executor, bytes: usize, mut push: impl FnMut(Row)) -> Outcome {
+    // Matrices of this side keep a large device busy, and are quick on a small one.
+    let side = if bytes >= 1 << 27 { 2048 } else { 128 };
+    let memory = executor.memory();
+    let data: Vec<u8> = (0_u8..=250).cycle().take(bytes).collect();
+    let buffer = memory.upload(&data)?;
+    let square = Shape::new([side, side])?;
+    let matrix = || executor.alloc(&square, DType::F32);
+    let (x, y, product) = (matrix()?, matrix()?, matrix()?);
+    drop(executor.fill(&x, 0.5)?);
+    drop(executor.fill(&y, 0.25)?);
+    let multiply = |times: u32| -> Outcome {
+        for _ in 0..times {
+            drop(executor.matmul(&x, &y, &product)?);
+        }
+        executor.device().flush()?;
+        Ok(())
+    };
+    let wait = || -> Outcome { Ok(executor.synchronize().wait()?) };
+    let alone = |times: u32| {
+        seconds(|| {
+            multiply(times)?;
+            wait()
+        })
+    };
+    let upload = || -> Outcome { Ok(memory.write(&buffer, 0, &data)?) };
+    let mut last = vec![0; bytes];
+    let mut measure = |what: &str, time: f64, both: &mut dyn FnMut(u32) -> Outcome| -> Outcome {
+        let one = alone(8)? / 8.0;
+        let times = (1..1000_u32).find(|&times| one * f64::from(times) >= time);
+        let times = times.unwrap_or(1000);
+        let compute = alone(times)?;
+        let together = seconds(|| both(times))?;
+        let hidden = (time + compute - together) / time.min(compute) * 100.0;
+        push(Row {
+            what: format!(
+                "{what} of {:.1} ms beside {times} matmuls of {:.1} ms: {hidden:.0} % hidden",
+                time * 1e3,
+                compute * 1e3
+            ),
+            recorded_us: None,
+            done_us: together * 1e6,
+        });
+        Ok(())
+    };
+    let time = seconds(|| {
+        upload()?;
+        wait()
+    })?;
+    measure("upload", time, &mut |times| {
+        multiply(times)?;
+        upload()?;
+        wait()
+    })?;
+    let all = 0..bytes as u64;
+    let time = seconds(|| Ok(memory.read_into(&buffer, all.clone(), &mut last)?.wait()?))?;
+    measure("download", time, &mut |times| {
+        let read = memory.read_into(&buffer, all.clone(), &mut last)?;
+        multiply(times)?;
+        read.wait()?;
+        wait()
+    })?;
+    let expected = 0.5 * 0.25 * f32::from(u16::try_from(side)?);
+    let sums = f32::read_bytes(&executor.download(&product)?.wait()?);
+    if last != data || sums.iter().any(|&sum| sum != expected) {
+        return Err(Failure::new(
+            "what was computed and copied at once is wrong",
+        ));
+    }
     Ok(())
 }
 
