@@ -126,9 +126,6 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
     if choice.wants("transfers") {
         bytes::transfers(executor, sizes.transfer, &mut push)?;
     }
-    if choice.wants("overlap") {
-        bytes::overlap(executor, sizes.transfer, &mut push)?;
-    }
     if choice.wants("copies") {
         bytes::copies(executor, sizes.transfer, &mut push)?;
     }
@@ -140,6 +137,9 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
                 done_us: start.median_ms * 1e3,
             });
         }
+    }
+    if choice.wants("overlap") {
+        bytes::overlap(executor, sizes.transfer, &mut push)?;
     }
     if let Some(file) = &choice.json {
         std::fs::write(file, serde_json::to_string_pretty(&table)? + "\n")?;
