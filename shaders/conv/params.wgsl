@@ -1,5 +1,4 @@
-// Shared by the convolution kernels, in up to three dimensions: depth, height, width in x, y, z of the vectors; missing
-// ones have extent 1. x is [batch, groups * channels, extent], out is contiguous [batch, groups * filters, result].
+// Parameters of the convolution kernels. Spatial values are depth, height, width in x, y, z; missing ones have extent 1.
 //
 // Strides are two's-complement u32: negative strides come out right because all index arithmetic wraps.
 
@@ -32,15 +31,4 @@ struct Params {
     pad: vec4<u32>,
     x_steps: vec4<u32>,
     w_steps: vec4<u32>,
-}
-
-override WG: u32 = 256u;
-// 1: the depth is more than 1 somewhere.
-override VOLUME: u32 = 0u;
-
-alias acc = elem;
-
-// Workgroup number in a grid that was folded over x, y and z.
-fn folded(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.x + (group.y + group.z * groups.y) * groups.x;
 }

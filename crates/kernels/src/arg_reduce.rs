@@ -4,14 +4,15 @@
 //! row-major over the reduced axes in their order. Invariant: among equal elements the first wins (or the last, on
 //! request), −0 equals +0, and NaN is more extreme than everything.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::{Arg, Grid};
 
 use crate::catalogue::Candidate;
-use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{FusedInput, Operand};
 use crate::params::Params;
 use crate::prelude;
 use crate::reduce::lanes::{self, Lanes};
@@ -57,6 +58,8 @@ enum Pass {
 #[derive(Clone, Copy, Debug)]
 struct Job {
     op: ArgReduce,
+    /// Where elements come from; not of the second of two passes.
+    reads: Reads,
     input: DType,
     select_last: bool,
     /// Whether the element is written beside its position.
@@ -93,18 +96,27 @@ impl Job {
                 (false, true) => "first_of_equals_with_value",
                 (true, true) => "last_with_value",
             })
-            .parts(&[prelude::FLOAT, prelude::load(self.input)])
             .constant("LEAST", u32::from(self.op == ArgReduce::Min))
             .constant("LAST", u32::from(self.select_last))
             .without_zeroed_memory();
+        choice = match pass {
+            Pass::Whole | Pass::First => choice.reads(self.reads, self.input),
+            Pass::Second => choice.parts(&[
+                prelude::FLOAT,
+                prelude::load(self.input),
+                "reduce/params.wgsl",
+            ]),
+        };
         if self.with_values && pass != Pass::First {
             choice = choice.parts(&[prelude::store(self.input), prelude::cell(self.input)]);
         }
-        choice = choice.parts(&["reduce/params.wgsl", "reduce/index.wgsl"]);
-        if pass != Pass::Second {
-            choice = choice.part("reduce/value.wgsl");
-        }
-        choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl"]);
+        choice = choice.parts(&[
+            "reduce/index.wgsl",
+            key,
+            read,
+            write,
+            "reduce/arg/body.wgsl",
+        ]);
         with_constants(choice, walk, lanes)
     }
 }
@@ -119,6 +131,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
             for pass in [Pass::Whole, Pass::First, Pass::Second] {
                 let job = Job {
                     op,
+                    reads: Reads::Memory,
                     input,
                     select_last: pass == Pass::First,
                     with_values: false,
@@ -131,6 +144,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
             for pass in [Pass::Whole, Pass::Second] {
                 let job = Job {
                     op,
+                    reads: Reads::Memory,
                     input,
                     select_last: false,
                     with_values: true,
@@ -140,6 +154,31 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     WalkParams::FIELDS,
                 ));
             }
+        }
+    }
+    all
+}
+
+/// Searches in a fused expression's value of a dtype, for the corpus of those, and their bindings.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let mut all = Vec::new();
+    for input in DType::ALL {
+        for (pass, with_values) in [
+            (Pass::Whole, false),
+            (Pass::Whole, true),
+            (Pass::First, false),
+        ] {
+            let job = Job {
+                op: ArgReduce::Max,
+                reads: Reads::Fused,
+                input,
+                select_last: false,
+                with_values,
+            };
+            let bindings = 2 + usize::from(with_values);
+            all.push((input, job.choice(pass, &walk, &lanes), bindings));
         }
     }
     all
@@ -168,16 +207,44 @@ impl Executor {
         select_last: bool,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.arg_reduce_of(op, Operand::Memory(a), axes, select_last, out)
+    }
+
+    /// [`Executor::arg_reduce`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::arg_reduce`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
+    pub fn arg_reduce_fused(
+        &self,
+        op: ArgReduce,
+        a: &FusedInput<'_>,
+        axes: &[usize],
+        select_last: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 2, 1)?;
+        self.arg_reduce_of(op, Operand::Fused(&prologue), axes, select_last, out)
+    }
+
+    fn arg_reduce_of(
+        &self,
+        op: ArgReduce,
+        a: Operand<'_>,
+        axes: &[usize],
+        select_last: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let job = Job {
             op,
-            input: a.dtype,
+            reads: a.reads(),
+            input: a.dtype(),
             select_last,
             with_values: false,
         };
-        let Some(walk) = self.arg_checked(&job, a, axes, out)? else {
+        let Some(walk) = arg_checked(&job, a.layout(), axes, out)? else {
             return Ok(self.completion());
         };
-        self.with_dense_out(op.name(), out, &[a], |out| {
+        self.with_dense_out(op.name(), out, &a.views(), |out| {
             let outputs = Outputs {
                 values: None,
                 positions: out,
@@ -201,14 +268,45 @@ impl Executor {
         values: &View,
         positions: &View,
     ) -> Result<Completion, KernelError> {
+        self.extreme_of(op, Operand::Memory(a), axes, select_last, values, positions)
+    }
+
+    /// [`Executor::extreme_with_position`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::extreme_with_position`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
+    pub fn extreme_with_position_fused(
+        &self,
+        op: ArgReduce,
+        a: &FusedInput<'_>,
+        axes: &[usize],
+        select_last: bool,
+        values: &View,
+        positions: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 3, 1)?;
+        let a = Operand::Fused(&prologue);
+        self.extreme_of(op, a, axes, select_last, values, positions)
+    }
+
+    fn extreme_of(
+        &self,
+        op: ArgReduce,
+        a: Operand<'_>,
+        axes: &[usize],
+        select_last: bool,
+        values: &View,
+        positions: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
         let job = Job {
             op,
-            input: a.dtype,
+            reads: a.reads(),
+            input: a.dtype(),
             select_last,
             with_values: true,
         };
-        if values.dtype != a.dtype {
+        if values.dtype != a.dtype() {
             return Err(KernelError::Dtype {
                 op: name,
                 operand: "values",
@@ -216,93 +314,72 @@ impl Executor {
                 got: values.dtype,
             });
         }
-        check_len(name, &a.layout, axes, values)?;
-        let Some(walk) = self.arg_checked(&job, a, axes, positions)? else {
+        check_len(name, a.layout(), axes, values)?;
+        let Some(walk) = arg_checked(&job, a.layout(), axes, positions)? else {
             return Ok(self.completion());
         };
-        self.with_dense_out(name, values, &[a, positions], |values| {
-            self.with_dense_out(name, positions, &[a, values], |positions| {
-                let outputs = Outputs {
-                    values: Some(values),
+        let inputs = a.views();
+        self.with_dense_out(
+            name,
+            values,
+            &[&inputs[..], &[positions]].concat(),
+            |values| {
+                self.with_dense_out(
+                    name,
                     positions,
-                };
-                self.arg_walk(&job, a, &walk, outputs)
-            })
-        })?;
+                    &[&inputs[..], &[values]].concat(),
+                    |positions| {
+                        let outputs = Outputs {
+                            values: Some(values),
+                            positions,
+                        };
+                        self.arg_walk(&job, a, &walk, outputs)
+                    },
+                )
+            },
+        )?;
         Ok(self.completion())
-    }
-
-    /// The walk of a call without mistakes; `None` if there are no outputs.
-    fn arg_checked(
-        &self,
-        job: &Job,
-        a: &View,
-        axes: &[usize],
-        positions: &View,
-    ) -> Result<Option<Walk>, KernelError> {
-        let name = job.op.name();
-        if positions.dtype != DType::I32 {
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "out",
-                rule: "positions are i32",
-                got: positions.dtype,
-            });
-        }
-        let walk = Walk::new(name, &a.layout, axes, Order::RowMajor)?;
-        check_len(name, &a.layout, axes, positions)?;
-        if walk.outputs > 0 && walk.len == 0 {
-            let rule = "must have at least one element along the reduced axes";
-            return Err(KernelError::Operand {
-                op: name,
-                operand: "a",
-                rule,
-                got: Box::new(*a.shape()),
-            });
-        }
-        Ok((walk.outputs > 0).then_some(walk))
     }
 
     fn arg_walk(
         &self,
         job: &Job,
-        a: &View,
+        a: Operand<'_>,
         walk: &Walk,
         outputs: Outputs<'_>,
     ) -> Result<(), KernelError> {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let read = self.bind_read(name, a)?;
+        let read = self.bind_operand(name, &a)?;
         let positions = self.bind_write(name, outputs.positions)?;
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        let (mut args, out_offset) = match outputs.values {
-            None => (vec![read.arg, positions.arg], positions.offset),
+        let (written, out_offset) = match outputs.values {
+            None => (vec![positions.arg], positions.offset),
             Some(values) => {
                 let values = self.bind_write(name, values)?;
-                (vec![read.arg, values.arg, positions.arg], values.offset)
+                (vec![values.arg, positions.arg], values.offset)
             }
         };
         let second_offset = u64::from(positions.offset);
         if lanes.chunks == 1 {
             let choice = job.choice(Pass::Whole, walk, &lanes);
-            let params = walk.params(&lanes, read.offset, out_offset, 0, second_offset);
-            return self.launch(&choice, &args, &params, grid);
+            let params = walk.params(&lanes, read.offset(), out_offset, 0, second_offset);
+            return self.launch_reading(&choice, &read, &written, &params, grid);
         }
         // A pair is two words.
         let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
         let scratch = self.bind_write(name, &partial)?;
         let first = job.choice(Pass::First, walk, &lanes);
-        let params = walk.params(&lanes, read.offset, scratch.offset, 0, 0);
-        let read = args.remove(0);
-        self.launch(&first, &[read, scratch.arg], &params, grid)?;
+        let params = walk.params(&lanes, read.offset(), scratch.offset, 0, 0);
+        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
 
         let pairs = Walk::rows(walk.outputs, u64::from(lanes.chunks));
         let lanes = lanes::choose(pairs.outputs, pairs.len, pairs.side(), false, wg);
         let second = job.choice(Pass::Second, &pairs, &lanes);
         let scratch = self.bind_read(name, &partial)?;
         let params = pairs.params(&lanes, scratch.offset, out_offset, 0, second_offset);
-        let args: Vec<Arg<'_>> = [scratch.arg].into_iter().chain(args).collect();
+        let args: Vec<Arg<'_>> = [scratch.arg].into_iter().chain(written).collect();
         self.launch(
             &second,
             &args,
@@ -310,4 +387,34 @@ impl Executor {
             Grid::elements(lanes.invocations(pairs.outputs), 1),
         )
     }
+}
+
+/// The walk of a call without mistakes; `None` if there are no outputs.
+fn arg_checked(
+    job: &Job,
+    a: &Layout,
+    axes: &[usize],
+    positions: &View,
+) -> Result<Option<Walk>, KernelError> {
+    let name = job.op.name();
+    if positions.dtype != DType::I32 {
+        return Err(KernelError::Dtype {
+            op: name,
+            operand: "out",
+            rule: "positions are i32",
+            got: positions.dtype,
+        });
+    }
+    let walk = Walk::new(name, a, axes, Order::RowMajor)?;
+    check_len(name, a, axes, positions)?;
+    if walk.outputs > 0 && walk.len == 0 {
+        let rule = "must have at least one element along the reduced axes";
+        return Err(KernelError::Operand {
+            op: name,
+            operand: "a",
+            rule,
+            got: Box::new(*a.shape()),
+        });
+    }
+    Ok((walk.outputs > 0).then_some(walk))
 }

@@ -30,6 +30,16 @@ impl Captured {
         Ok(self.executor.completion())
     }
 
+    /// The WGSL of all its kernels, one after the other, for people.
+    #[must_use]
+    pub fn listing(&self) -> String {
+        let listings = self.tape.dispatches();
+        let listings: Vec<_> = listings
+            .map(|dispatch| dispatch.descriptor().source.listing())
+            .collect();
+        listings.join("\n")
+    }
+
     /// Dispatches per replay.
     #[must_use]
     pub fn len(&self) -> usize {

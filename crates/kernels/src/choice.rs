@@ -124,6 +124,13 @@ impl KernelChoice {
         self.parts.iter().any(|path| *path == prelude::QUAD)
     }
 
+    /// Whether it has the prelude that reads elements.
+    pub(crate) fn loads(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|path| path.starts_with("prelude/load/"))
+    }
+
     /// The last part: the body with the entry point.
     pub(crate) fn body(&self) -> &'static str {
         self.parts.last().unwrap_or_default()

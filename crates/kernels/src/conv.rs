@@ -14,6 +14,7 @@ use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{Epilogue, FusedOutput, made};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::wrap;
@@ -133,11 +134,14 @@ fn choice(
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
         .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
-    if !quads {
-        choice = choice.part(prelude::cell(dtype));
-    }
+    choice = choice.part(if quads {
+        prelude::QUAD
+    } else {
+        prelude::cell(dtype)
+    });
     choice = choice.parts(&[
         "conv/params.wgsl",
+        "conv/common.wgsl",
         "conv/filter.wgsl",
         if bias {
             "conv/bias.wgsl"
@@ -268,12 +272,48 @@ pub(crate) fn variants() -> Vec<Candidate> {
         .collect()
 }
 
-/// The operands of a call, their dtypes already compared.
+/// Kernels that write through an epilogue over sums of a dtype, for the corpus of those, and whether they have a bias.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
+    let forward = [
+        Method::Direct,
+        Method::Tiled,
+        Method::Pointwise { quads: true },
+        Method::Pointwise { quads: false },
+    ];
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (i, method) in forward.into_iter().enumerate() {
+            let bias = (i % 2 == 0) == (dtype == DType::F32);
+            let choice = choice(Direction::Forward, dtype, method, false, true, bias);
+            all.push((dtype, choice, bias));
+        }
+        let choice = choice(
+            Direction::Transposed,
+            dtype,
+            Method::Tiled,
+            true,
+            false,
+            true,
+        );
+        all.push((dtype, choice, true));
+    }
+    all
+}
+
+/// The operands of a call.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     x: &'a View,
     w: &'a View,
     bias: Option<&'a View>,
+}
+
+impl<'a> Operands<'a> {
+    fn views(self) -> impl Iterator<Item = &'a View> {
+        [Some(self.x), Some(self.w), self.bias]
+            .into_iter()
+            .flatten()
+    }
 }
 
 impl Executor {
@@ -292,10 +332,40 @@ impl Executor {
         options: &ConvOptions<N>,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.conv_into(Operands { x, w, bias }, options, out, None)
+    }
+
+    /// [`Self::conv`] that writes a value of an expression over the result: with an activation, a residual added, cast. The
+    /// result itself has the dtype of [`Expression::made`](crate::Expression::made).
+    ///
+    /// # Errors
+    /// Those of [`Self::conv`] for the result; [`KernelError::FusedTooLarge`] if one kernel cannot do it;
+    /// [`KernelError::Dtype`] if `out` has not the value's dtype.
+    pub fn conv_fused<const N: usize>(
+        &self,
+        x: &View,
+        w: &View,
+        bias: Option<&View>,
+        options: &ConvOptions<N>,
+        value: &FusedOutput<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let operands = Operands { x, w, bias };
-        check_dtypes(Direction::Forward.op(N), operands, out)?;
+        let epilogue = self.epilogue(value, out, operands.views().count() + 1)?;
+        self.conv_into(operands, options, out, Some(&epilogue))
+    }
+
+    fn conv_into<const N: usize>(
+        &self,
+        operands: Operands<'_>,
+        options: &ConvOptions<N>,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Completion, KernelError> {
+        check_dtypes(Direction::Forward.op(N), operands, made(out, epilogue))?;
+        let Operands { x, w, bias } = operands;
         let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        self.correlate(operands, &g, N, out)
+        self.correlate(operands, &g, N, out, epilogue)
     }
 
     /// [`Self::conv`] over two axes: `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`.
@@ -326,10 +396,38 @@ impl Executor {
         options: &ConvTransposeOptions<N>,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.conv_transpose_into(Operands { x, w, bias }, options, out, None)
+    }
+
+    /// [`Self::conv_transpose`] that writes a value of an expression over the result, as [`Self::conv_fused`] does.
+    ///
+    /// # Errors
+    /// Like [`Self::conv_fused`].
+    pub fn conv_transpose_fused<const N: usize>(
+        &self,
+        x: &View,
+        w: &View,
+        bias: Option<&View>,
+        options: &ConvTransposeOptions<N>,
+        value: &FusedOutput<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let operands = Operands { x, w, bias };
-        check_dtypes(Direction::Transposed.op(N), operands, out)?;
+        let epilogue = self.epilogue(value, out, operands.views().count() + 1)?;
+        self.conv_transpose_into(operands, options, out, Some(&epilogue))
+    }
+
+    fn conv_transpose_into<const N: usize>(
+        &self,
+        operands: Operands<'_>,
+        options: &ConvTransposeOptions<N>,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Completion, KernelError> {
+        check_dtypes(Direction::Transposed.op(N), operands, made(out, epilogue))?;
+        let Operands { x, w, bias } = operands;
         let g = Geometry::transposed(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        self.correlate(operands, &g, N, out)
+        self.correlate(operands, &g, N, out, epilogue)
     }
 
     fn correlate(
@@ -338,6 +436,7 @@ impl Executor {
         g: &Geometry,
         axes: usize,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         let op = g.direction.op(axes);
         let expected = g.output_shape(axes)?;
@@ -360,10 +459,10 @@ impl Executor {
         if expected.is_empty() {
             return Ok(self.completion());
         }
-        let Operands { x, w, bias } = operands;
-        let inputs: Vec<&View> = [Some(x), Some(w), bias].into_iter().flatten().collect();
+        let mut inputs: Vec<&View> = operands.views().collect();
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
         self.with_dense_out(op, out, &inputs, |out| {
-            self.launch_conv(op, operands, g, out)
+            self.launch_conv(op, operands, g, out, epilogue)
         })?;
         Ok(self.completion())
     }
@@ -374,6 +473,7 @@ impl Executor {
         Operands { x, w, bias }: Operands<'_>,
         g: &Geometry,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<(), KernelError> {
         let limits = &self.device().caps().limits;
         let most = limits
@@ -419,19 +519,15 @@ impl Executor {
         let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
         let mut args = vec![image.arg, filters.arg, write.arg];
         args.extend(bound_bias.map(|bias| bias.arg));
-        self.launch(
-            &choice(
-                g.direction,
-                x.dtype,
-                method,
-                g.is_volume(),
-                dense_rows,
-                bias.is_some(),
-            ),
-            &args,
-            &params,
-            grid,
-        )
+        let choice = choice(
+            g.direction,
+            x.dtype,
+            method,
+            g.is_volume(),
+            dense_rows,
+            bias.is_some(),
+        );
+        self.launch_writing(&choice, &args, &params, grid, epilogue)
     }
 }
 
@@ -439,7 +535,7 @@ impl Executor {
 fn check_dtypes(
     op: &'static str,
     Operands { x, w, bias }: Operands<'_>,
-    out: &View,
+    made: DType,
 ) -> Result<(), KernelError> {
     if !x.dtype.is_float() {
         return Err(KernelError::Dtype {
@@ -449,13 +545,14 @@ fn check_dtypes(
             got: x.dtype,
         });
     }
-    for (operand, view) in [("w", Some(w)), ("bias", bias), ("out", Some(out))] {
-        if let Some(view) = view.filter(|view| view.dtype != x.dtype) {
+    let bias = bias.map(|bias| bias.dtype);
+    for (operand, dtype) in [("w", Some(w.dtype)), ("bias", bias), ("out", Some(made))] {
+        if let Some(got) = dtype.filter(|&dtype| dtype != x.dtype) {
             return Err(KernelError::Dtype {
                 op,
                 operand,
                 rule: "it must have the dtype of x",
-                got: view.dtype,
+                got,
             });
         }
     }

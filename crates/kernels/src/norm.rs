@@ -8,10 +8,11 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
-use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{FusedInput, Operand};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::{pack, wrap};
@@ -42,6 +43,14 @@ impl Norm {
             Self::Layer => "layer_norm",
             Self::Rms => "rms_norm",
             Self::Length => "normalize",
+        }
+    }
+
+    /// How often the kernel reads each element.
+    const fn reads(self) -> usize {
+        match self {
+            Self::Layer => 3,
+            Self::Rms | Self::Length => 2,
         }
     }
 }
@@ -100,8 +109,14 @@ params! {
     }
 }
 
+/// The affine parts.
+const PLAIN: &str = "norm/plain.wgsl";
+const WEIGHT: &str = "norm/weight.wgsl";
+const WEIGHT_BIAS: &str = "norm/weight_bias.wgsl";
+
 fn choice(
     op: Norm,
+    reads: Reads,
     dtype: DType,
     affine: &'static str,
     walk: &Walk,
@@ -112,18 +127,26 @@ fn choice(
         Norm::Length => "norm/length.wgsl",
     };
     let name = match affine {
-        "norm/plain.wgsl" => "plain",
-        "norm/weight.wgsl" => "weight",
+        PLAIN => "plain",
+        WEIGHT => "weight",
         _ => "weight_bias",
     };
-    let choice = KernelChoice::new(op.name())
-        .name(dtype.name())
-        .name(name)
-        .parts(&[
+    let mut choice = KernelChoice::new(op.name()).name(dtype.name()).name(name);
+    choice = match reads {
+        Reads::Memory => choice.parts(&[
             prelude::FLOAT,
             prelude::load(dtype),
             "norm/params.wgsl",
             "reduce/value.wgsl",
+        ]),
+        Reads::Fused => choice.name("fused"),
+    };
+    if reads == Reads::Fused && affine != PLAIN {
+        // Weights are read from memory all the same.
+        choice = choice.part(prelude::load(dtype));
+    }
+    let choice = choice
+        .parts(&[
             prelude::store(dtype),
             prelude::cell(dtype),
             "reduce/index.wgsl",
@@ -142,15 +165,29 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for affine in [
-            "norm/plain.wgsl",
-            "norm/weight.wgsl",
-            "norm/weight_bias.wgsl",
-        ] {
+        for affine in [PLAIN, WEIGHT, WEIGHT_BIAS] {
             for op in Norm::ALL {
-                let choice = choice(op, dtype, affine, &walk, &lanes);
+                let choice = choice(op, Reads::Memory, dtype, affine, &walk, &lanes);
                 all.push(Candidate::new(choice, NormParams::FIELDS));
             }
+        }
+    }
+    all
+}
+
+/// Norms of a fused expression's value of a dtype, for the corpus of those, and their bindings.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (op, affine, bindings) in [
+            (Norm::Layer, WEIGHT_BIAS, 4),
+            (Norm::Rms, WEIGHT, 3),
+            (Norm::Length, PLAIN, 2),
+        ] {
+            let choice = choice(op, Reads::Fused, dtype, affine, &walk, &lanes);
+            all.push((dtype, choice, bindings));
         }
     }
     all
@@ -173,40 +210,72 @@ impl Executor {
         affine: &Affine<'_>,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.normalize_of(op, Operand::Memory(a), axes, eps, affine, out)
+    }
+
+    /// [`Executor::normalize`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::normalize`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it, or would compute too
+    /// much several times.
+    pub fn normalize_fused(
+        &self,
+        op: Norm,
+        a: &FusedInput<'_>,
+        axes: usize,
+        eps: f32,
+        affine: &Affine<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let given = [affine.weight, affine.bias].into_iter().flatten().count();
+        let prologue = self.prologue(a, 2 + given, op.reads())?;
+        self.normalize_of(op, Operand::Fused(&prologue), axes, eps, affine, out)
+    }
+
+    fn normalize_of(
+        &self,
+        op: Norm,
+        a: Operand<'_>,
+        axes: usize,
+        eps: f32,
+        affine: &Affine<'_>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         let name = op.name();
-        check_dtypes(name, a, affine, out)?;
-        if out.shape() != a.shape() {
+        let (dtype, layout) = (a.dtype(), a.layout());
+        check_dtypes(name, dtype, affine, out)?;
+        if out.shape() != layout.shape() {
             return Err(KernelError::Output {
                 op: name,
-                expected: Box::new(*a.shape()),
+                expected: Box::new(*layout.shape()),
                 got: Box::new(*out.shape()),
             });
         }
-        let first = a.rank().wrapping_sub(axes);
-        let reduced: Vec<usize> = if axes <= a.rank() {
-            (first..a.rank()).collect()
+        let first = layout.rank().wrapping_sub(axes);
+        let reduced: Vec<usize> = if axes <= layout.rank() {
+            (first..layout.rank()).collect()
         } else {
             vec![first]
         };
-        let walk = Walk::new(name, &a.layout, &reduced, Order::RowMajor)?;
+        let walk = Walk::new(name, layout, &reduced, Order::RowMajor)?;
         let part = check_affine(name, affine, &walk)?;
-        if a.is_empty() {
+        if layout.is_empty() {
             return Ok(self.completion());
         }
-        let mut inputs = vec![a];
+        let mut inputs = a.views();
         inputs.extend(affine.weight);
         inputs.extend(affine.bias);
         self.with_dense_out(name, out, &inputs, |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
-            let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
-            let mut args = vec![read.arg, write.arg];
+            let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
+            let mut others = vec![write.arg];
             let mut offsets = [0; 2];
             for (offset, view) in offsets.iter_mut().zip([affine.weight, affine.bias]) {
                 if let Some(view) = view {
                     let bound = self.bind_read(name, view)?;
                     *offset = bound.offset;
-                    args.push(bound.arg);
+                    others.push(bound.arg);
                 }
             }
             let channels = affine.channels;
@@ -214,7 +283,7 @@ impl Executor {
             let params = NormParams {
                 outputs: narrow(walk.outputs),
                 len: narrow(walk.len),
-                offset: read.offset.wrapping_add(wrap(walk.shift)),
+                offset: read.offset().wrapping_add(wrap(walk.shift)),
                 out_offset: write.offset,
                 eps,
                 period: narrow(channels.period as u64),
@@ -227,8 +296,8 @@ impl Executor {
                 ..NormParams::default()
             };
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            let choice = choice(op, a.dtype, part, &walk, &lanes);
-            self.launch(&choice, &args, &params, grid)
+            let choice = choice(op, a.reads(), dtype, part, &walk, &lanes);
+            self.launch_reading(&choice, &read, &others, &params, grid)
         })?;
         Ok(self.completion())
     }
@@ -236,16 +305,16 @@ impl Executor {
 
 fn check_dtypes(
     op: &'static str,
-    a: &View,
+    dtype: DType,
     affine: &Affine<'_>,
     out: &View,
 ) -> Result<(), KernelError> {
-    if !a.dtype.is_float() {
+    if !dtype.is_float() {
         return Err(KernelError::Dtype {
             op,
             operand: "a",
             rule: "it must be a float",
-            got: a.dtype,
+            got: dtype,
         });
     }
     let others = [
@@ -254,7 +323,7 @@ fn check_dtypes(
         ("out", Some(out)),
     ];
     for (operand, view) in others {
-        if let Some(view) = view.filter(|view| view.dtype != a.dtype) {
+        if let Some(view) = view.filter(|view| view.dtype != dtype) {
             return Err(KernelError::Dtype {
                 op,
                 operand,
@@ -305,9 +374,9 @@ fn check_affine(
         }
     }
     match (affine.weight, affine.bias) {
-        (None, None) => Ok("norm/plain.wgsl"),
-        (Some(_), None) => Ok("norm/weight.wgsl"),
-        (Some(_), Some(_)) => Ok("norm/weight_bias.wgsl"),
+        (None, None) => Ok(PLAIN),
+        (Some(_), None) => Ok(WEIGHT),
+        (Some(_), Some(_)) => Ok(WEIGHT_BIAS),
         (None, Some(bias)) => Err(KernelError::Operand {
             op,
             operand: "bias",

@@ -163,6 +163,12 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
         fused(Reduce::LogSumExp, DType::F32, DType::F32, Pass::First),
         fused(Reduce::Var, DType::F16, DType::F32, Pass::Whole),
     ];
+    let pair = Job {
+        reads: Reads::Fused,
+        with_mean: true,
+        ..Job::new(Reduce::Var, DType::F32, DType::F32)
+    };
+    all.push((DType::F32, pair.choice(Pass::Whole, &walk, &lanes)));
     for dtype in DType::ALL {
         all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
         if Reduce::Sum.accepts(dtype, dtype) {
@@ -268,15 +274,41 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
+        self.var_mean_of(correction, Operand::Memory(a), axes, out)
+    }
+
+    /// [`Executor::var_mean`] of a value of an expression, which is never in memory.
+    ///
+    /// # Errors
+    /// Those of [`Executor::var_mean`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
+    pub fn var_mean_fused(
+        &self,
+        correction: f32,
+        a: &FusedInput<'_>,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let prologue = self.prologue(a, 2, 1)?;
+        self.var_mean_of(correction, Operand::Fused(&prologue), axes, out)
+    }
+
+    fn var_mean_of(
+        &self,
+        correction: f32,
+        a: Operand<'_>,
+        axes: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
         const OP: &str = "var_mean";
         let job = Job {
             argument: correction,
             with_mean: true,
-            ..Job::new(Reduce::Var, a.dtype, out.dtype)
+            reads: a.reads(),
+            ..Job::new(Reduce::Var, a.dtype(), out.dtype)
         };
         check_dtypes(OP, &job)?;
-        let walk = Walk::new(OP, &a.layout, axes, Order::Free)?;
-        let expected = kept_shape(OP, &a.layout, axes)?;
+        let walk = Walk::new(OP, a.layout(), axes, Order::Free)?;
+        let expected = kept_shape(OP, a.layout(), axes)?;
         if expected.len().checked_mul(2) != Some(out.len()) {
             return Err(KernelError::Operand {
                 op: OP,
@@ -285,7 +317,7 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        self.reduce_job(&job, Operand::Memory(a), &walk, out)
+        self.reduce_job(&job, a, &walk, out)
     }
 
     fn reduce_job(

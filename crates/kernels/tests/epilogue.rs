@@ -10,8 +10,8 @@ use operands::{Arrangement, Operand, Random, output, random, shape};
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
-    Binary, Compare, DType, Executor, Expression, FusedOp, FusedOutput, KernelError, Layout, Unary,
-    View,
+    Binary, Compare, Completion, Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor,
+    Expression, FusedOp, FusedOutput, KernelError, Layout, Unary, View,
 };
 
 /// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.
@@ -33,52 +33,93 @@ fn op(e: &mut Expression, op: FusedOp, of: &[Id]) -> Id {
     e.op(op, of).unwrap()
 }
 
-/// `max(made + bias · 0.5, residual)` in the product's dtype, then cast; computed op by op through memory too.
-fn dense_layer(
+/// A kernel with an epilogue, and without.
+struct Host<'a> {
+    dtype: DType,
+    dims: &'a [usize],
+    fused: &'a dyn Fn(&FusedOutput<'_>, &View) -> Result<Completion, KernelError>,
+    plain: &'a dyn Fn(&View) -> Result<Completion, KernelError>,
+}
+
+/// The bytes of values that were stored beside others, by one kernel and through memory.
+type Both = [Vec<u8>; 2];
+
+/// `max(made + bias · 2, residual)` in the kernel's dtype, then cast; computed op by op through memory too. With `beside`,
+/// what is made and the maximum are stored as well.
+fn layer(
     exec: &Executor,
-    (a, b): (&Operand, &Operand),
+    host: &Host<'_>,
     (bias, residual): (&View, &View),
     to: DType,
-) -> [Vec<u8>; 2] {
+    beside: bool,
+) -> Vec<Both> {
     let (add, most) = (
         FusedOp::Binary(Binary::Add),
         FusedOp::Binary(Binary::Maximum),
     );
-    let half = FusedOp::Binary(Binary::Mul);
-    let dtype = a.view.dtype;
-    let dims = extents(a.view.dims(), b.view.dims());
+    let twice = FusedOp::Binary(Binary::Mul);
+    let (dtype, dims) = (host.dtype, host.dims);
     let mut e = Expression::new();
     let made = e.made(dtype);
     let (bias_id, residual_id) = (e.input(bias.clone()), e.input(residual.clone()));
     let two = e.scalar(dtype, 2.0);
-    let scaled = op(&mut e, half, &[bias_id, two]);
+    let scaled = op(&mut e, twice, &[bias_id, two]);
     let sum = op(&mut e, add, &[made, scaled]);
     let max = op(&mut e, most, &[sum, residual_id]);
     let value = op(&mut e, FusedOp::Cast(to), &[max]);
-    let fused = output(exec, to, &dims, 3);
+    let fused = output(exec, to, dims, 3);
+    let others = [made, max].map(|id| (id, exec.alloc(&shape(dims), dtype).unwrap()));
     let written = FusedOutput {
         expression: &e,
         value,
-        shape: shape(&dims),
+        shape: shape(dims),
+        beside: if beside { &others } else { &[] },
     };
-    let _done = exec
-        .matmul_fused(&a.view, &b.view, &written, &fused.view)
-        .unwrap();
+    let _done = (host.fused)(&written, &fused.view).unwrap();
     let fused_values = fused.read(exec);
-    assert_eq!(fused_values.len(), shape(&dims).len());
+    assert_eq!(fused_values.len(), shape(dims).len());
 
-    let alloc = |dtype| exec.alloc(&shape(&dims), dtype).unwrap();
+    let alloc = |dtype| exec.alloc(&shape(dims), dtype).unwrap();
     let [product, scaled, sum, max] = [0; 4].map(|_| alloc(dtype));
     let cast = alloc(to);
     let two = exec.scalar(dtype, 2.0).unwrap();
-    let _done = exec.matmul(&a.view, &b.view, &product).unwrap();
+    let _done = (host.plain)(&product).unwrap();
     let _done = exec.binary(Binary::Mul, bias, &two, &scaled).unwrap();
     let _done = exec.binary(Binary::Add, &product, &scaled, &sum).unwrap();
     let _done = exec.binary(Binary::Maximum, &sum, residual, &max).unwrap();
     let _done = exec.cast(&max, &cast).unwrap();
-    let stored = exec.download(&cast).unwrap().wait().unwrap();
+    let bytes = |view: &View| exec.download(view).unwrap().wait().unwrap();
     let fused_bytes = ziggurat_kernels::core::encode(to, &fused_values);
-    [fused_bytes, stored]
+    let mut all = vec![[fused_bytes, bytes(&cast)]];
+    if beside {
+        let [made, most] = others;
+        all.push([bytes(&made.1), bytes(&product)]);
+        all.push([bytes(&most.1), bytes(&max)]);
+    }
+    all
+}
+
+/// [`layer`] over a product: the value.
+fn dense_layer(
+    exec: &Executor,
+    (a, b): (&Operand, &Operand),
+    with: (&View, &View),
+    to: DType,
+) -> Both {
+    let host = Host {
+        dtype: a.view.dtype,
+        dims: &extents(a.view.dims(), b.view.dims()),
+        fused: &|value, out| exec.matmul_fused(&a.view, &b.view, value, out),
+        plain: &|out| exec.matmul(&a.view, &b.view, out),
+    };
+    let [first, ..] = &layer(exec, &host, with, to, false)[..] else {
+        unreachable!()
+    };
+    let both = first.clone();
+    for [fused, stored] in layer(exec, &host, with, to, true) {
+        assert_eq!(fused, stored, "beside: {:?}", host.dims);
+    }
+    both
 }
 
 fn check_layers(exec: &Executor, dtype: DType, to: DType, rng: &mut Random) {
@@ -134,6 +175,154 @@ fn a_dense_layer_agrees_without_optional_features() {
     check_layers(&exec, DType::F32, DType::BF16, &mut Random(22));
 }
 
+/// Convolutions: the direct kernel, the tiled one, that of plain products with whole quads and without.
+const CONVOLUTIONS: &[([usize; 4], [usize; 4], usize)] = &[
+    ([2, 3, 7, 6], [5, 3, 3, 2], 1),
+    ([1, 4, 6, 6], [4, 1, 3, 3], 4),
+    ([1, 4, 9, 8], [17, 4, 2, 3], 1),
+    ([1, 16, 8, 8], [20, 16, 1, 1], 1),
+    ([1, 16, 5, 7], [20, 16, 1, 1], 1),
+];
+
+#[test]
+fn a_convolution_layer_has_the_bits_of_the_path_through_memory() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(31);
+    for (dtype, to) in [
+        (DType::F32, DType::F32),
+        (DType::F32, DType::U8),
+        (DType::F16, DType::F16),
+        (DType::BF16, DType::F32),
+    ] {
+        for &(x, w, groups) in CONVOLUTIONS {
+            for with_bias in [false, true] {
+                let options = Conv2dOptions {
+                    groups,
+                    ..Conv2dOptions::default()
+                };
+                let plain = Arrangement::Contiguous;
+                let [n, _, h, width] = x;
+                let [m, _, kh, kw] = w;
+                let dims = [n, m, h - kh + 1, width - kw + 1];
+                let x = random(&exec, dtype, &x, plain, &mut rng).view;
+                let w = random(&exec, dtype, &w, plain, &mut rng).view;
+                let bias = random(&exec, dtype, &[m], plain, &mut rng).view;
+                let bias = with_bias.then_some(&bias);
+                let scale = random(&exec, dtype, &[m, 1, 1], plain, &mut rng).view;
+                let residual = random(&exec, dtype, &dims, Arrangement::Sliced, &mut rng).view;
+                let host = Host {
+                    dtype,
+                    dims: &dims,
+                    fused: &|value, out| exec.conv_fused(&x, &w, bias, &options, value, out),
+                    plain: &|out| exec.conv(&x, &w, bias, &options, out),
+                };
+                for beside in [false, true] {
+                    let all = layer(&exec, &host, (&scale, &residual), to, beside);
+                    for (i, [fused, stored]) in all.iter().enumerate() {
+                        assert!(fused == stored, "{dtype} to {to}: {dims:?} value {i}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transposed_convolutions_and_other_ranks_write_expressions_too() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(32);
+    let plain = Arrangement::Contiguous;
+    let mut view = |dims: &[usize]| random(&exec, DType::F32, dims, plain, &mut rng).view;
+    let check = |host: &Host<'_>, with: (&View, &View)| {
+        for [fused, stored] in layer(&exec, host, with, DType::F16, true) {
+            assert_eq!(fused, stored, "{:?}", host.dims);
+        }
+    };
+    let (scale, residual) = (view(&[1]), view(&[1]));
+    let (x, w, bias) = (view(&[1, 3, 5, 4]), view(&[3, 2, 3, 2]), view(&[2]));
+    let options = ConvTransposeOptions {
+        strides: [2, 1],
+        ..ConvTransposeOptions::default()
+    };
+    let fused = |value: &FusedOutput<'_>, out: &View| {
+        exec.conv_transpose_fused(&x, &w, Some(&bias), &options, value, out)
+    };
+    let host = Host {
+        dtype: DType::F32,
+        dims: &[1, 2, 11, 5],
+        fused: &fused,
+        plain: &|out| exec.conv_transpose(&x, &w, Some(&bias), &options, out),
+    };
+    check(&host, (&scale, &residual));
+    let (x, w) = (view(&[2, 3, 9]), view(&[4, 3, 2]));
+    let options = ConvOptions::<1>::default();
+    let host = Host {
+        dtype: DType::F32,
+        dims: &[2, 4, 8],
+        fused: &|value, out| exec.conv_fused(&x, &w, None, &options, value, out),
+        plain: &|out| exec.conv(&x, &w, None, &options, out),
+    };
+    check(&host, (&scale, &residual));
+    let (x, w) = (view(&[1, 2, 3, 4, 5]), view(&[16, 2, 2, 2, 2]));
+    let options = ConvOptions::<3>::default();
+    let host = Host {
+        dtype: DType::F32,
+        dims: &[1, 16, 2, 3, 4],
+        fused: &|value, out| exec.conv_fused(&x, &w, None, &options, value, out),
+        plain: &|out| exec.conv(&x, &w, None, &options, out),
+    };
+    check(&host, (&scale, &residual));
+}
+
+#[test]
+fn what_is_stored_beside_must_have_memory_of_its_own() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let a = upload(&exec, &[1.0; 16], &[4, 4]);
+    let out = exec.alloc(&shape(&[4, 4]), DType::F32).unwrap();
+    let mut e = Expression::new();
+    let made = e.made(DType::F32);
+    let value = op(&mut e, FusedOp::Unary(Unary::Neg), &[made]);
+    let sum = e.input(out.clone());
+    let sum = op(&mut e, FusedOp::Binary(Binary::Add), &[value, sum]);
+    let run = |value, view: View| {
+        let written = FusedOutput {
+            expression: &e,
+            value,
+            shape: shape(&[4, 4]),
+            beside: &[(made, view)],
+        };
+        exec.matmul_fused(&a, &a, &written, &out).map(drop)
+    };
+    let own = exec.alloc(&shape(&[4, 4]), DType::F32).unwrap();
+    run(value, own.clone()).unwrap();
+    assert_eq!(
+        decode(DType::F32, &exec.download(&own).unwrap().wait().unwrap()),
+        [4.0; 16]
+    );
+    let across = own.with_layout(own.layout.transpose(0, 1).unwrap());
+    for wrong in [out.clone(), across.unwrap()] {
+        assert!(matches!(
+            run(value, wrong),
+            Err(KernelError::Operand {
+                operand: "beside",
+                ..
+            })
+        ));
+    }
+    let short = exec.alloc(&shape(&[4]), DType::F32).unwrap();
+    assert!(matches!(run(value, short), Err(KernelError::Output { .. })));
+    let half = exec.alloc(&shape(&[4, 4]), DType::F16).unwrap();
+    assert!(matches!(run(value, half), Err(KernelError::Dtype { .. })));
+    // The output may be an input all the same.
+    run(sum, own).unwrap();
+}
+
 fn upload(exec: &Executor, values: &[f32], dims: &[usize]) -> View {
     exec.upload(values, &shape(dims)).unwrap()
 }
@@ -155,6 +344,7 @@ fn an_epilogue_takes_no_further_kernel() {
         expression: &e,
         value,
         shape: shape(&[20, 20]),
+        beside: &[],
     };
     let _done = exec.matmul_fused(&a, &a, &written, &out).unwrap();
     assert_eq!(exec.device().queue_stats().dispatches - before, 1);
@@ -177,6 +367,7 @@ fn the_residual_may_be_the_output() {
         expression: &e,
         value,
         shape: shape(&[4]),
+        beside: &[],
     };
     let _done = exec.matmul_fused(&a, &a, &written, &sum).unwrap();
     let bytes = exec.download(&sum).unwrap().wait().unwrap();
@@ -198,6 +389,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
             expression: e,
             value,
             shape: *out.shape(),
+            beside: &[],
         };
         exec.matmul_fused(&a, &a, &written, out).map(drop)
     };

@@ -13,7 +13,8 @@ use operands::{Arrangement, Expected, Random, check, output, random, shape};
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::reference::{reduce as reference, softmax::softmax};
 use ziggurat_kernels::{
-    Binary, DType, Executor, Expression, FusedInput, FusedOp, KernelError, Reduce, Unary, View,
+    Affine, ArgReduce, Binary, DType, Executor, Expression, FusedInput, FusedOp, KernelError, Norm,
+    Reduce, Unary, View,
 };
 
 /// Where neighbours in memory are neighbours of the value, so that sums have the same order with and without memory.
@@ -93,6 +94,132 @@ fn a_reduction_of_a_random_expression_agrees_without_optional_features() {
         return;
     };
     check_reductions(&exec, &[9, 40], 100..112);
+}
+
+/// A float value of a random expression; nothing where there is none of a single kernel.
+fn float_value(case: &Case) -> Option<usize> {
+    let mut nodes = (0..case.len()).rev();
+    nodes.find(|&node| case.dtype(node).is_float() && case.is_op(node))
+}
+
+/// Whether values are the same but for what a compiler may do differently in two kernels, signs of zeros among it.
+fn all_near(dtype: DType, fused: &[f64], stored: &[f64]) -> bool {
+    let relative = 8.0 * f64::from(f32::EPSILON) + operands::epsilon(dtype);
+    let near = |a: f64, b: f64| {
+        let same = a == b || (a.is_nan() && b.is_nan());
+        same || (a - b).abs() <= relative * b.abs().max(1e-3)
+    };
+    fused.len() == stored.len() && fused.iter().zip(stored).all(|(&a, &b)| near(a, b))
+}
+
+#[test]
+fn norms_of_random_expressions_are_those_of_the_path_through_memory() {
+    assert!(!all_near(DType::F32, &[1.000_01], &[1.0]));
+    assert!(!all_near(DType::F16, &[f64::NAN], &[1.0]));
+
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let (mut checked, mut refused) = (0, 0);
+    for seed in 0..40 {
+        let mut rng = Random(seed * 7_919 + 5);
+        let dims = rng.pick(&[[3, 40], [5, 7], [2, 300]]);
+        let case = random_case(&exec, &dims, 4, &ROW_MAJOR, &mut rng);
+        let Some(node) = float_value(&case) else {
+            continue;
+        };
+        let dtype = case.dtype(node);
+        let plain = Arrangement::Contiguous;
+        let weight = random(&exec, dtype, &dims[1..], plain, &mut rng).view;
+        let bias = random(&exec, dtype, &dims[1..], plain, &mut rng).view;
+        for op in Norm::ALL {
+            let affine = match rng.below(3) {
+                0 => Affine::default(),
+                given => Affine {
+                    weight: Some(&weight),
+                    bias: (given == 2).then_some(&bias),
+                    ..Affine::default()
+                },
+            };
+            let [fused, stored] = [0; 2].map(|_| exec.alloc(&shape(&dims), dtype).unwrap());
+            match exec.normalize_fused(op, &case.value(node), 1, 1e-5, &affine, &fused) {
+                Err(KernelError::FusedTooLarge { .. }) => {
+                    refused += 1;
+                    continue;
+                }
+                done => drop(done.unwrap()),
+            }
+            checked += 1;
+            let view = &case.stored(&exec)[node];
+            let _done = exec.normalize(op, view, 1, 1e-5, &affine, &stored).unwrap();
+            let [fused, stored] = [fused, stored].map(|view| decode(dtype, &bytes(&exec, &view)));
+            let what = format!("seed {seed} {op:?} of {dims:?}:\n{case:?}");
+            assert!(all_near(dtype, &fused, &stored), "{what}");
+        }
+    }
+    assert!(
+        checked > refused && checked > 20,
+        "{checked} checked, {refused} refused"
+    );
+}
+
+#[test]
+fn extremes_and_variances_of_random_expressions_are_those_of_memory() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let (mut checked, mut variances) = (0, 0);
+    for seed in 0..30 {
+        let mut rng = Random(seed * 6_151 + 3);
+        let dims = rng.pick(&[[6, 40], [1, 70_000], [4, 9]]);
+        let case = random_case(&exec, &dims, 4, &ROW_MAJOR, &mut rng);
+        let node = case.len() - 1;
+        let dtype = case.dtype(node);
+        let axes = rng.pick(&[&[0][..], &[1], &[0, 1]]);
+        let out = shape(&kept(&dims, axes));
+        let op = rng.pick(&ArgReduce::ALL);
+        let alloc = |dtype| [0; 2].map(|_| exec.alloc(&out, dtype).unwrap());
+        let ([at, at_stored], [with, with_stored]) = (alloc(DType::I32), alloc(DType::I32));
+        let [most, most_stored] = alloc(dtype);
+        let value = case.value(node);
+        match exec.arg_reduce_fused(op, &value, axes, false, &at) {
+            Err(KernelError::FusedTooLarge { .. }) => continue,
+            done => drop(done.unwrap()),
+        }
+        let _done = exec
+            .extreme_with_position_fused(op, &value, axes, false, &most, &with)
+            .unwrap();
+        let stored = &case.stored(&exec)[node];
+        let _done = exec
+            .arg_reduce(op, stored, axes, false, &at_stored)
+            .unwrap();
+        let _done = exec
+            .extreme_with_position(op, stored, axes, false, &most_stored, &with_stored)
+            .unwrap();
+        checked += 1;
+        let what = format!("seed {seed}, {op:?} over {axes:?} of {dims:?}:\n{case:?}");
+        for (to, fused, stored) in [
+            (DType::I32, &at, &at_stored),
+            (DType::I32, &with, &with_stored),
+            (dtype, &most, &most_stored),
+        ] {
+            let (fused, stored) = (bytes(&exec, fused), bytes(&exec, stored));
+            assert_eq!(bits_differ(to, &fused, &stored), None, "{what}");
+        }
+        if dtype.is_float() {
+            variances += 1;
+            let both = shape(&[2, out.len()]);
+            let [fused, through] = [0; 2].map(|_| exec.alloc(&both, dtype).unwrap());
+            let _done = exec.var_mean_fused(0.0, &value, axes, &fused).unwrap();
+            let _done = exec.var_mean(0.0, stored, axes, &through).unwrap();
+            let (fused, through) = (bytes(&exec, &fused), bytes(&exec, &through));
+            assert_eq!(bits_differ(dtype, &fused, &through), None, "{what}");
+        }
+    }
+    assert!(
+        checked > 15 && variances > 3,
+        "{checked} searches, {variances} variances"
+    );
 }
 
 #[test]

@@ -84,5 +84,5 @@ pub use reflect::{
 };
 pub use source::{ShaderSource, SourcePart};
 pub use stats::PipelineStats;
-pub use tape::{Tape, TapeScope};
+pub use tape::{Tape, TapeScope, TapedDispatch};
 pub use trace::{Trace, TraceError};

@@ -67,6 +67,20 @@ impl ShaderSource {
         self
     }
 
+    /// The name and every file under its name, for people; [`Self::text`] is for compilers.
+    #[must_use]
+    pub fn listing(&self) -> String {
+        let mut listing = format!("// kernel {}\n", self.name);
+        for part in &self.parts {
+            listing.push_str(&format!(
+                "// ---- {}\n{}\n",
+                part.file,
+                part.text.trim_end()
+            ));
+        }
+        listing
+    }
+
     /// The shader's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -19,11 +19,12 @@ use ziggurat_device::{Dispatch, Recorder};
 use ziggurat_memory::Buffer;
 
 use crate::bind::{Entries, Entry};
+use crate::descriptor::KernelDescriptor;
 use crate::dispatch::Arg;
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
 use crate::pipelines::Pipelines;
-use crate::reflect::ParamSpace;
+use crate::reflect::{Access, ParamSpace};
 
 /// One dispatch on a tape.
 #[derive(Debug)]
@@ -131,6 +132,11 @@ impl Tape {
         self.content.steps.is_empty()
     }
 
+    /// What is dispatched, in order.
+    pub fn dispatches(&self) -> impl Iterator<Item = TapedDispatch<'_>> {
+        self.content.steps.iter().map(TapedDispatch)
+    }
+
     /// Records all dispatches, in order with all other work of the device.
     ///
     /// # Errors
@@ -207,6 +213,34 @@ impl Kernel {
             ParamSpace::Uniform { binding } => Some(binding),
             ParamSpace::Immediate => None,
         }
+    }
+}
+
+/// One dispatch of a [`Tape`], to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct TapedDispatch<'a>(&'a Step);
+
+impl<'a> TapedDispatch<'a> {
+    /// The kernel's name, text and constants.
+    #[must_use]
+    pub fn descriptor(&self) -> &'a KernelDescriptor {
+        self.0.kernel.descriptor()
+    }
+
+    /// Bytes of the buffers that it binds to read only, and of those that it may write.
+    #[must_use]
+    pub fn bound_bytes(&self) -> (u64, u64) {
+        let bindings = &self.0.kernel.reflection().bindings;
+        let mut bytes = (0, 0);
+        for (declared, bound) in bindings.iter().zip(&self.0.bound) {
+            // What is bound may be padding beyond the buffer's own end.
+            let held = bound.bytes.min(bound.buffer.bytes());
+            match declared.access {
+                Access::Read => bytes.0 += held,
+                Access::ReadWrite => bytes.1 += held,
+            }
+        }
+        bytes
     }
 }
 

@@ -10,6 +10,7 @@
 //! it, so that nobody sees memory that no replay has filled.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -76,6 +77,47 @@ pub struct Captured {
     /// Held from the copies of inputs to those of outputs.
     turn: Mutex<()>,
     replayed: AtomicBool,
+}
+
+/// One kernel of a [`Captured`] computation. Prints as a readable text, WGSL included.
+#[derive(Clone, Debug)]
+pub struct CapturedKernel {
+    name: String,
+    wgsl: String,
+    bytes_read: u64,
+    bytes_written: u64,
+}
+
+impl CapturedKernel {
+    /// The variant, as it is called in profiles: the operation, dtypes, what is fused into it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its shader.
+    pub fn wgsl(&self) -> &str {
+        &self.wgsl
+    }
+
+    /// Bytes of the buffers that it only reads.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// Bytes of the buffers that it writes, or writes over.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written
+    }
+}
+
+impl fmt::Display for CapturedKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (read, written) = (self.bytes_read, self.bytes_written);
+        writeln!(f, "{}: {read} bytes read, {written} written", self.name)?;
+        self.wgsl
+            .lines()
+            .try_for_each(|line| writeln!(f, "    {line}"))
+    }
 }
 
 impl Device {
@@ -223,6 +265,34 @@ impl Captured {
     /// Dispatches of a replay, without those that copy the inputs.
     pub fn dispatches(&self) -> usize {
         self.tape.len()
+    }
+
+    /// The kernels of a replay in order, without those that copy the inputs: also those of reductions and norms, which run
+    /// when they are called, so that [`Tensor::explain`] does not see them.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let like = Tensor::zeros(&device, [8, 8], DType::F32)?;
+    /// let sums = device.capture(&[&like], |x| Ok(vec![(&x[0] * &x[0])?.sum([-1], false)?]))?;
+    /// let kernels: Vec<_> = sums.kernels().collect();
+    /// assert_eq!(kernels.len(), 1);
+    /// assert!(kernels[0].wgsl().contains("fn op_mul_f32"));
+    /// assert_eq!(kernels[0].bytes_read(), 256);
+    /// println!("{}", kernels[0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn kernels(&self) -> impl Iterator<Item = CapturedKernel> {
+        self.tape.dispatches().map(|dispatch| {
+            let source = &dispatch.descriptor().source;
+            let (bytes_read, bytes_written) = dispatch.bound_bytes();
+            CapturedKernel {
+                name: source.name().to_owned(),
+                wgsl: source.listing(),
+                bytes_read,
+                bytes_written,
+            }
+        })
     }
 
     fn check(&self, inputs: &[&Tensor]) -> Result<(), Error> {

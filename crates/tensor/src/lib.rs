@@ -47,7 +47,7 @@ mod sanitize;
 mod scalar;
 mod tensor;
 
-pub use capture::Captured;
+pub use capture::{Captured, CapturedKernel};
 pub use custom::{CustomCall, CustomKernel};
 pub use device::Device;
 pub use display::Printed;

@@ -1,9 +1,12 @@
-//! Matrix products and what is done with them while they are written: kernels, memory, values.
+//! Matrix products and convolutions and what is done with them while they are written: kernels, memory, values.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
-use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, f16, read_many_blocking};
+use ziggurat_tensor::{
+    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvTranspose2dOptions, DType, Device, Error,
+    FusionPolicy, Tensor, f16, read_many_blocking,
+};
 
 /// A device of its own, so that counts are of one test.
 fn own_device() -> Option<Device> {
@@ -126,6 +129,130 @@ fn an_explanation_names_all_of_it() {
     assert_eq!(kernel.bytes_written(), 4 * 16);
     let unfused_bytes = 4 * (32 + 32 + 16) + 4 * (16 + 4 + 16) + 4 * (16 + 16);
     assert!(explained.bytes_moved() < unfused_bytes);
+    let wgsl = kernel.wgsl().unwrap();
+    for text in [
+        "// kernel matmul/f32/f32/",
+        "fn op_add_f32",
+        "fn op_relu_f32",
+        "fn finished(",
+        "fn main(",
+    ] {
+        assert!(wgsl.contains(text), "{text} in {wgsl}");
+    }
+    assert!(explained.to_string().contains("fn finished("));
+
+    // Beside a product that stays: both are written.
+    let product = a.matmul(&b).unwrap();
+    let above = product.exp().unwrap();
+    let explained = above.explain().unwrap();
+    let [kernel] = explained.kernels() else {
+        panic!("{explained}");
+    };
+    assert_eq!(kernel.outputs().len(), 2);
+    assert_eq!(kernel.bytes_written(), 4 * 32);
+    assert!(kernel.wgsl().unwrap().contains("out_1: array<cell_1>"));
+    // A product by itself, and a convolution with something above it.
+    let plain = product.explain().unwrap();
+    let wgsl = plain.kernels()[0].wgsl().unwrap();
+    assert!(wgsl.contains("matmul/params.wgsl") && !wgsl.contains("fn finished("));
+    let (x, w) = (
+        matrix(&device, &[1, 2, 5, 5]),
+        matrix(&device, &[3, 2, 3, 3]),
+    );
+    let y = x.conv2d(&w, None, &Conv2dOptions::default()).unwrap();
+    let explained = y.relu().unwrap().explain().unwrap();
+    let wgsl = explained.kernels()[0].wgsl().unwrap();
+    assert!(wgsl.contains("// ---- conv/direct.wgsl") && wgsl.contains("fn op_relu_f32"));
+}
+
+#[test]
+fn a_capture_names_kernels_that_run_when_called() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let x = matrix(&device, &[4, 8]);
+    let captured = device
+        .capture(&[&x], |x| {
+            let y = (&x[0] * &x[0])?.layer_norm([8], None, None, 1e-5)?;
+            Ok(vec![y.exp()?.sum([-1], false)?])
+        })
+        .unwrap();
+    let kernels: Vec<_> = captured.kernels().collect();
+    assert_eq!(kernels.len(), captured.dispatches());
+    let [norm, sum] = &kernels[..] else {
+        panic!("{kernels:?}");
+    };
+    assert!(norm.name().starts_with("layer_norm/f32"), "{}", norm.name());
+    assert!(norm.wgsl().contains("fn op_mul_f32"));
+    assert_eq!((norm.bytes_read(), norm.bytes_written()), (128, 128));
+    assert!(sum.wgsl().contains("fn op_exp_f32"));
+    assert_eq!((sum.bytes_read(), sum.bytes_written()), (128, 16));
+    let text = sum.to_string();
+    assert!(text.contains("128 bytes read, 16 written") && text.contains("fn load_value"));
+}
+
+/// Formulas over an image `[2, 4, 6, 6]` and filters `[8, 4, 3, 3]` that are one kernel.
+const ONE_CONVOLUTION: &[(&str, Formula)] = &[
+    ("bias, activation, residual", |x, w| {
+        let bias = w.select(1, 0)?.select(1, 1)?.select(1, 2)?;
+        let residual = x.narrow(2, 1, 4)?.narrow(3, 1, 4)?.tile([1, 2, 1, 1])?;
+        residual.eval_blocking()?;
+        x.conv2d(w, Some(&bias), &Conv2dOptions::default())?
+            .relu()?
+            .add(residual)
+    }),
+    ("a scale per channel and a cast", |x, w| {
+        let scale = w.select(1, 0)?.select(1, 1)?.select(1, 2)?;
+        x.conv2d(w, None, &Conv2dOptions::default())?
+            .mul(scale.reshape([8, 1, 1])?)?
+            .silu()?
+            .to_dtype(DType::F16)
+    }),
+    ("batch norm behind it", |x, w| {
+        let scale = w.select(1, 0)?.select(1, 1)?.select(1, 2)?;
+        let y = x.conv2d(w, None, &Conv2dOptions::default())?;
+        let y = y.batch_norm(1, (&scale, &scale.abs()?), None, Some(&scale), 1e-5)?;
+        y.relu()
+    }),
+    ("without a batch axis", |x, w| {
+        x.select(0, 1)?
+            .conv2d(w, None, &Conv2dOptions::default())?
+            .abs()
+    }),
+    ("one axis", |x, w| {
+        let (x, w) = (x.select(2, 0)?, w.select(2, 1)?);
+        x.conv1d(&w, None, &Conv1dOptions::default())?.neg()
+    }),
+    ("three axes", |x, w| {
+        let (x, w) = (x.unsqueeze(2)?, w.unsqueeze(2)?);
+        x.conv3d(&w, None, &Conv3dOptions::default())?.gelu()
+    }),
+    ("transposed", |x, w| {
+        let w = w.narrow(0, 0, 4)?;
+        x.conv_transpose2d(&w, None, &ConvTranspose2dOptions::default())?
+            .maximum(0.5)
+    }),
+];
+
+#[test]
+fn what_follows_a_convolution_is_done_while_it_is_written() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let (x, w) = (
+        matrix(&device, &[2, 4, 6, 6]),
+        matrix(&device, &[8, 4, 3, 3]),
+    );
+    for (what, formula) in ONE_CONVOLUTION {
+        let fused = formula(&x, &w).unwrap();
+        let ((), kernels, allocations) = counted(&device, || fused.eval_blocking().unwrap());
+        assert_eq!((kernels, allocations), (1, 1), "{what}");
+        let unfused = FusionPolicy::Unfused.scope(|| formula(&x, &w)).unwrap();
+        assert_eq!(fused.dims(), unfused.dims(), "{what}");
+        for (x, y) in floats(&fused).iter().zip(&floats(&unfused)) {
+            assert!((x - y).abs() <= 1e-5 * y.abs().max(1.0), "{what}: {x}, {y}");
+        }
+    }
 }
 
 #[test]
@@ -136,26 +263,118 @@ fn a_product_that_is_held_or_needed_twice_is_computed_once() {
     let a = matrix(&device, &[5, 5]);
     let held = a.matmul(&a).unwrap();
     let above = held.add(1.0).unwrap();
-    let ((), kernels, _) = counted(&device, || above.eval_blocking().unwrap());
-    assert_eq!(kernels, 2);
+    let ((), kernels, allocations) = counted(&device, || above.eval_blocking().unwrap());
+    assert_eq!((kernels, allocations), (1, 2), "one kernel writes both");
     let (_, kernels, _) = counted(&device, || floats(&held));
     assert_eq!(kernels, 0, "it is in memory");
+    let plain = FusionPolicy::Unfused.scope(|| a.matmul(&a)).unwrap();
+    assert_eq!(floats(&held), floats(&plain));
+    assert_eq!(floats(&above), floats(&plain.add(1.0).unwrap()));
 
+    // Also where something else that is pending needs it.
     let product = a.matmul(&a).unwrap();
     let (left, right) = (product.add(1.0).unwrap(), product.sub(1.0).unwrap());
     drop(product);
-    let (read, kernels, _) = counted(&device, || read_many_blocking(&[&left, &right]).unwrap());
-    assert_eq!((read.len(), kernels), (2, 2));
+    let ((), kernels, _) = counted(&device, || left.eval_blocking().unwrap());
+    assert_eq!(kernels, 1);
+    assert_eq!(right.explain().unwrap().kernels()[0].ops(), ["sub"]);
+
+    // Asked for together, both are written by the kernel, and nothing else.
+    let product = a.matmul(&a).unwrap();
+    let (left, right) = (product.add(1.0).unwrap(), product.sub(1.0).unwrap());
+    drop(product);
+    let (read, kernels, allocations) = counted(&device, || {
+        let read = read_many_blocking(&[&left, &right]).unwrap();
+        read.len()
+    });
+    assert_eq!((read, kernels, allocations), (2, 1, 2));
     let (_, kernels, _) = counted(&device, || floats(&left.sub(&right).unwrap()));
     assert_eq!(kernels, 1);
 
-    // Something on the way that is held is written by the kernel, and read by the next.
+    // With another expression beside.
+    let other = a.neg().unwrap();
+    let above = a.matmul(&a).unwrap().abs().unwrap();
+    let (_, kernels, _) = counted(&device, || read_many_blocking(&[&above, &other]).unwrap());
+    assert_eq!(kernels, 2);
+
+    // Something on the way that is held is written by the kernel too; the product itself is not.
     let on_the_way = a.matmul(&a).unwrap().add(1.0).unwrap();
     let above = on_the_way.square().unwrap();
-    let ((), kernels, _) = counted(&device, || above.eval_blocking().unwrap());
-    assert_eq!(kernels, 2);
+    let ((), kernels, allocations) = counted(&device, || above.eval_blocking().unwrap());
+    assert_eq!((kernels, allocations), (1, 2));
     let (_, kernels, _) = counted(&device, || floats(&on_the_way));
     assert_eq!(kernels, 0);
+    let plain = plain.add(1.0).unwrap();
+    assert_eq!(floats(&on_the_way), floats(&plain));
+    assert_eq!(floats(&above), floats(&plain.square().unwrap()));
+}
+
+#[test]
+fn a_chain_in_one_statement_is_one_kernel_for_each_product() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let a = matrix(&device, &[6, 6]);
+    let row = a.select(0, 1).unwrap();
+    let (once, kernels, _) = counted(&device, || {
+        let chain = || -> Result<Vec<f32>, Error> {
+            a.matmul(&a)?.add(&row)?.relu()?.mul(0.5)?.to_vec_blocking()
+        };
+        chain().unwrap()
+    });
+    assert_eq!(kernels, 1);
+    let unfused = FusionPolicy::Unfused.scope(|| a.matmul(&a)?.add(&row)?.relu()?.mul(0.5));
+    assert_eq!(once, floats(&unfused.unwrap()));
+
+    // A vector, whose product is seen through a view.
+    let (once, kernels, _) = counted(&device, || {
+        let chain = || -> Result<Vec<f32>, Error> { row.matmul(&a)?.abs()?.to_vec_blocking() };
+        chain().unwrap()
+    });
+    assert_eq!(kernels, 1);
+    let unfused = FusionPolicy::Unfused.scope(|| row.matmul(&a)?.abs());
+    assert_eq!(once, floats(&unfused.unwrap()));
+
+    // Layers of layers.
+    let (x, w) = (
+        matrix(&device, &[1, 2, 8, 8]),
+        matrix(&device, &[2, 2, 3, 3]),
+    );
+    let options = Conv2dOptions::default();
+    let network = |x: &Tensor| -> Result<Vec<f32>, Error> {
+        x.conv2d(&w, None, &options)?
+            .mul(0.1)?
+            .relu()?
+            .conv2d(&w, None, &options)?
+            .relu()?
+            .flatten(1, 3)?
+            .matmul(&matrix(x.device(), &[32, 3]))?
+            .gelu_tanh()?
+            .to_vec_blocking()
+    };
+    let (once, kernels, _) = counted(&device, || network(&x).unwrap());
+    assert_eq!(kernels, 3);
+    let unfused = FusionPolicy::Unfused.scope(|| network(&x).unwrap());
+    for (x, y) in once.iter().zip(&unfused) {
+        assert!((x - y).abs() <= 1e-5 * y.abs().max(1.0), "{x}, {y}");
+    }
+}
+
+#[test]
+fn a_view_of_a_product_that_is_held_costs_nothing_afterwards() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let a = matrix(&device, &[4, 4]);
+    let across = a.matmul(&a).unwrap().t().unwrap();
+    let back = across.t().unwrap().add(1.0).unwrap();
+    let ((), kernels, _) = counted(&device, || back.eval_blocking().unwrap());
+    assert!(kernels <= 2);
+    let (_, kernels, _) = counted(&device, || across.eval_blocking().unwrap());
+    assert_eq!(kernels, 0);
+    let plain = FusionPolicy::Unfused.scope(|| a.matmul(&a)).unwrap();
+    assert_eq!(floats(&across), floats(&plain.t().unwrap()));
+    assert_eq!(floats(&back), floats(&plain.add(1.0).unwrap()));
 }
 
 #[test]

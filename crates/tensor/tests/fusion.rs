@@ -1,4 +1,5 @@
-//! Random graphs, elementwise with reductions and products at random places: fused, unfused, and the reference on the CPU give the same bits.
+//! Random graphs, elementwise with reductions, products, convolutions and norms at random places: fused, unfused, and the
+//! reference on the CPU give the same bits.
 //!
 //! Graphs mix dtypes, views, broadcasts and shared nodes; some of the values are dropped before anything is computed, the
 //! others are read in any order. All ops in them are exact, so there is no tolerance; a second test has the inexact ones.
@@ -14,7 +15,7 @@ use ziggurat_kernels::{Binary, Compare, Executor, Unary, reference};
 use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 use ziggurat_tensor::{
-    DType, Device, DeviceOptions, Element, FusionPolicy, Layout, Shape, Tensor, f16,
+    Conv1dOptions, DType, Device, DeviceOptions, Element, FusionPolicy, Layout, Shape, Tensor, f16,
     read_many_blocking,
 };
 
@@ -277,6 +278,63 @@ fn product(value: &Value, which: u8) -> Option<Value> {
     })
 }
 
+/// A matrix of zeros and ones, as floats; sums of a few of its products are exact in every dtype.
+fn ones_and_zeros(value: &Value, which: u8) -> Option<(Value, [usize; 2])> {
+    let dtype = [DType::F32, DType::BF16, DType::F16][usize::from(which) % 3];
+    let value = cast(&cast(value, DType::Bool), dtype);
+    match *value.tensor.dims() {
+        [rows, columns] if rows > 0 && columns > 1 => Some((value, [rows, columns])),
+        _ => None,
+    }
+}
+
+/// Rows correlated with their own first two elements: each by itself, or all together.
+fn convolution(value: &Value, which: u8) -> Option<Value> {
+    let (value, [rows, columns]) = ones_and_zeros(value, which)?;
+    let apart = which % 2 == 0;
+    let x = |row: usize, at: Option<usize>| at.map_or(0.0, |at| value.expected[row * columns + at]);
+    let one = |row: usize, at: usize| {
+        x(row, at.checked_sub(1)) * x(row, Some(0)) + x(row, Some(at)) * x(row, Some(1))
+    };
+    let expected = match apart {
+        true => (0..rows * columns)
+            .map(|i| one(i / columns, i % columns))
+            .collect(),
+        false => (0..columns)
+            .map(|at| (0..rows).map(|row| one(row, at)).sum())
+            .collect(),
+    };
+    let options = Conv1dOptions {
+        padding_begin: [1],
+        groups: if apart { rows } else { 1 },
+        ..Conv1dOptions::default()
+    };
+    let filters = value.tensor.narrow(1, 0, 2).unwrap();
+    let filters = filters.unsqueeze(if apart { 1 } else { 0 }).unwrap();
+    Some(Value {
+        tensor: value.tensor.conv1d(&filters, None, &options).unwrap(),
+        expected,
+    })
+}
+
+/// Rows of 1 and -1, whose mean square is 1, times the first row of ones and zeros: what is normalised is an expression.
+fn norm(value: &Value, which: u8) -> Option<Value> {
+    let (value, [rows, columns]) = ones_and_zeros(value, which)?;
+    // The mean is exact on every adapter.
+    if !columns.is_power_of_two() {
+        return None;
+    }
+    let sign = |x: &f64| 2.0 * x - 1.0;
+    let row = &value.expected[..columns];
+    let expected = (0..rows * columns).map(|i| sign(&value.expected[i]) * row[i % columns]);
+    let signs = value.tensor.mul(2.0).unwrap().sub(1.0).unwrap();
+    let weight = value.tensor.select(0, 0).unwrap();
+    Some(Value {
+        tensor: signs.rms_norm([columns], Some(&weight), 0.0).unwrap(),
+        expected: expected.collect(),
+    })
+}
+
 /// The values of a graph, in the order they were made. Operands are mostly recent, so that graphs are deep.
 fn build(device: &Device, steps: &[Step]) -> Vec<Value> {
     let mut values = start(device);
@@ -290,7 +348,7 @@ fn build(device: &Device, steps: &[Step]) -> Vec<Value> {
             values[values.len() - 1 - back].clone()
         };
         let (x, y, z) = (pick(a), pick(b), pick(c));
-        let made = match kind % 14 {
+        let made = match kind % 16 {
             0..=1 => unary(&x, c),
             2..=5 => binary(&x, &y, c),
             6 => compare(&x, &y, c),
@@ -299,6 +357,8 @@ fn build(device: &Device, steps: &[Step]) -> Vec<Value> {
             9 => scalar(&x, c),
             10 => reduced(&x, c),
             11 => product(&x, c),
+            12 => convolution(&x, c),
+            13 => norm(&x, c),
             _ => view(&x, c),
         };
         values.extend(made);

@@ -1,4 +1,4 @@
-//! Reductions and softmax of pending expressions: how many kernels they take, what they allocate, and what they give.
+//! Reductions, searches, softmax and norms of pending expressions: how many kernels they take, what they allocate, and what they give.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -52,6 +52,32 @@ const ONE_KERNEL: &[(&str, Formula)] = &[
     ("of a masked value", |x| {
         x.ge(0.0)?.where_(x, x.mul(0.01)?)?.min([1], false)
     }),
+    ("where it is largest", |x| x.abs()?.argmax(-1, false)),
+    ("layer norm of a sum", |x| {
+        x.add(x.abs()?)?.layer_norm([33], None, None, 1e-5)
+    }),
+    ("layer norm with a weight and a bias", |x| {
+        let (w, b) = (x.select(0, 1)?, x.select(0, 2)?);
+        x.mul(0.5)?.layer_norm([33], Some(&w), Some(&b), 1e-5)
+    }),
+    ("rms norm of a residual", |x| {
+        let w = x.select(0, 3)?;
+        x.add(x.neg()?.relu()?)?.rms_norm([33], Some(&w), 1e-5)
+    }),
+    ("normalised over both axes", |x| {
+        x.sub(1.0)?.normalize(2.0, [0, 1], 1e-12)
+    }),
+    ("group norm", |x| {
+        x.square()?
+            .reshape([1, 9, 33])?
+            .group_norm(3, None, None, 1e-5)
+    }),
+    ("instance norm", |x| {
+        let w = x.select(1, 0)?.contiguous()?;
+        let y = x.square()?.reshape([1, 9, 33])?;
+        y.instance_norm(Some(&w), None, 1e-5)
+    }),
+    ("variances", |x| Ok(x.mul(0.5)?.var_mean([-1], 1, false)?.0)),
 ];
 
 #[test]
@@ -62,7 +88,9 @@ fn a_reduction_of_an_expression_is_one_kernel_without_a_temporary() {
     let x = matrix(&device, 9, 33);
     for (what, formula) in ONE_KERNEL {
         let (fused, kernels, allocations) = counted(&device, || formula(&x).unwrap());
-        assert_eq!((kernels, allocations), (1, 1), "{what}");
+        // Weights that are strided in memory are copied before.
+        let copies = u64::from(*what == "instance norm");
+        assert_eq!((kernels, allocations), (1 + copies, 1 + copies), "{what}");
         let (unfused, kernels, _) = counted(&device, || {
             FusionPolicy::Unfused.scope(|| formula(&x)).unwrap()
         });
@@ -74,6 +102,108 @@ fn a_reduction_of_an_expression_is_one_kernel_without_a_temporary() {
             assert!((a - b).abs() <= bound, "{what}: {a} fused, {b} unfused");
         }
         assert_eq!(a.len(), b.len());
+    }
+}
+
+/// What is one kernel of a tensor in memory, over `[2, 4, 6]` and another of the same shape; and how many kernels it takes
+/// of an expression.
+const EACH_ONE_KERNEL: &[(&str, u64, Formula)] = &[
+    ("layer_norm", 1, |x| {
+        let (w, b) = (x.select(0, 0)?.select(0, 1)?, x.select(0, 1)?.select(0, 2)?);
+        x.layer_norm([6], Some(&w), Some(&b), 1e-5)
+    }),
+    ("rms_norm", 1, |x| x.rms_norm([6], None, 1e-5)),
+    ("group_norm", 1, |x| x.group_norm(2, None, None, 1e-5)),
+    ("instance_norm", 1, |x| x.instance_norm(None, None, 1e-5)),
+    ("softmax", 1, |x| x.softmax(1)),
+    ("log_softmax", 1, |x| x.log_softmax(-1)),
+    ("softmin", 1, |x| x.neg()?.softmax(-1)),
+    ("logsumexp", 1, |x| x.logsumexp([-1], false)),
+    ("argmin", 1, |x| x.argmin(1, true)),
+    ("norm", 1, |x| x.norm(2.0, [1, 2], false)),
+    // Both halves are of one tensor, which is stored where it is pending.
+    ("glu", 2, |x| x.glu(-1)),
+    ("swiglu", 2, |x| {
+        x.swiglu(-1, ziggurat_tensor::GateHalf::First)
+    }),
+];
+
+#[test]
+fn norms_softmax_and_gates_are_one_kernel_each() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 8, 6).reshape([2, 4, 6]).unwrap();
+    for (what, of_expression, formula) in EACH_ONE_KERNEL {
+        let (_y, kernels, _) = counted(&device, || {
+            let y = formula(&x).unwrap();
+            y.eval_blocking().unwrap();
+            y
+        });
+        assert_eq!(kernels, 1, "{what}");
+        let pending = || x.mul(0.5)?.add(&x);
+        let sum = pending().unwrap();
+        if *what == "layer_norm" {
+            // Its weights are views of the sum, which is stored for them.
+            continue;
+        }
+        let (y, kernels, _) = counted(&device, || {
+            let y = formula(&sum).unwrap();
+            y.eval_blocking().unwrap();
+            y
+        });
+        assert_eq!(kernels, *of_expression, "{what} of an expression");
+        let plain = FusionPolicy::Unfused
+            .scope(|| formula(&pending()?))
+            .unwrap();
+        let [y, plain] = [y, plain].map(|t| floats(&t.to_dtype(DType::F32).unwrap()));
+        for (y, plain) in y.iter().zip(&plain) {
+            assert!((y - plain).abs() <= 1e-5 * plain.abs().max(1.0), "{what}");
+        }
+    }
+    let c = matrix(&device, 1, 4).reshape([4]).unwrap();
+    let var = c.abs().unwrap();
+    var.eval_blocking().unwrap();
+    for (x, what) in [(x.clone(), "in memory"), (x.mul(2.0).unwrap(), "pending")] {
+        let ((), kernels, _) = counted(&device, || {
+            let y = x.batch_norm(1, (&c, &var), Some(&c), Some(&var), 1e-5);
+            y.unwrap().eval_blocking().unwrap();
+        });
+        assert_eq!(kernels, 1, "batch_norm of what is {what}");
+    }
+}
+
+#[test]
+fn rope_is_one_kernel_of_what_is_in_memory() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let table = ziggurat_tensor::RopeTable::new(&device, 4, 6, 10_000.0).unwrap();
+    let x = matrix(&device, 8, 6).reshape([1, 2, 4, 6]).unwrap();
+    let form = ziggurat_tensor::RopeForm::default();
+    let (_y, kernels, _) = counted(&device, || x.rope(&table, form).unwrap());
+    assert_eq!(kernels, 1);
+    let scaled = x.mul(0.5).unwrap();
+    let (_y, kernels, _) = counted(&device, || scaled.rope(&table, form).unwrap());
+    assert_eq!(kernels, 2, "its input is stored once");
+}
+
+#[test]
+fn the_extreme_and_its_place_come_from_one_kernel() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let x = matrix(&device, 5, 12);
+    let square = x.square().unwrap();
+    let ((most, at), kernels, allocations) =
+        counted(&device, || square.max_with_indices(-1, false).unwrap());
+    assert_eq!((kernels, allocations), (1, 2));
+    let values = floats(&x);
+    let at = at.to_vec_blocking::<i32>().unwrap();
+    for ((row, most), at) in values.chunks(12).zip(floats(&most)).zip(at) {
+        let expected = row.iter().map(|x| x * x).fold(0.0, f32::max);
+        assert_eq!(most, expected);
+        assert_eq!(row[at as usize] * row[at as usize], expected);
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn choice(dtype: DType) -> KernelChoice {
         prelude::store(dtype),
         prelude::cell(dtype),
         "conv/params.wgsl",
+        "conv/common.wgsl",
         "conv/no_bias.wgsl",
         "conv/out_cell.wgsl",
         "conv/image.wgsl",

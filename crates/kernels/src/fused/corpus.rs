@@ -8,6 +8,7 @@ use ziggurat_pipeline::UNIFORM_PART;
 
 use crate::catalogue::Variant;
 use crate::choice::{CATALOGUE_WG, KernelChoice};
+use crate::conv::{self, ConvParams};
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
 use crate::elementwise::predicate::Predicate;
@@ -18,9 +19,10 @@ use crate::fused::graph::{Access, Form, Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
 use crate::fused::{epilogue, params, prologue};
 use crate::matmul::{self, MatmulParams};
-use crate::params::Params;
+use crate::norm::{self, NormParams};
+use crate::params::{ParamField, Params};
 use crate::reduce::walk::WalkParams;
-use crate::{reduce, softmax};
+use crate::{arg_reduce, reduce, softmax};
 
 /// A graph that is built without an expression, and so without memory.
 #[derive(Default)]
@@ -86,16 +88,12 @@ fn value(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
 fn reading(
     dtype: DType,
     choice: &KernelChoice,
-    access: Access,
-    rank: usize,
+    host: Host,
+    (access, rank): (Access, usize),
 ) -> Result<Variant, KernelError> {
     let Sketch { mut graph, inputs } = value(dtype, access)?;
     graph.consume_outputs();
     let form = Form { inputs, rank };
-    let host = Host {
-        fields: WalkParams::FIELDS,
-        bindings: 2,
-    };
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {
         name: format!("{} {access:?} uniform", choice.label()),
@@ -104,7 +102,8 @@ fn reading(
     })
 }
 
-/// `max(made, y) · z + s`, cast to another dtype, for a kernel that writes it in place of what it made.
+/// `max(made, y) · z + s`, cast to another dtype, for a kernel that writes it in place of what it made; if there is room,
+/// it stores that too, and something between.
 fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     sketch.inputs.push(Access::Given);
@@ -117,23 +116,22 @@ fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError>
     let product = sketch.op(FusedOp::Binary(Binary::Mul), &[wide, z])?;
     let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
     let cast = sketch.op(FusedOp::Cast(to), &[sum])?;
-    Ok(sketch.output(&[cast]))
+    Ok(match access {
+        Access::Strided => sketch.output(&[cast]),
+        _ => sketch.output(&[cast, x, most]),
+    })
 }
 
 /// A kernel that writes a value over what it made.
 fn writing(
     made: DType,
     choice: &KernelChoice,
-    access: Access,
-    rank: usize,
+    host: Host,
+    (access, rank): (Access, usize),
     to: DType,
 ) -> Result<Variant, KernelError> {
     let Sketch { graph, inputs } = result(made, access, to)?;
     let form = Form { inputs, rank };
-    let host = Host {
-        fields: MatmulParams::FIELDS,
-        bindings: 3,
-    };
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {
         name: format!("{} result {access:?} {to} uniform", choice.label()),
@@ -229,17 +227,38 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         mixed()?.variant("mixed".to_owned(), 2)?,
         many_strided()?.variant("many_strided".to_owned(), 8)?,
     ];
-    let readers = reduce::reading_fused()
-        .into_iter()
-        .chain(softmax::reading_fused());
-    for (dtype, choice) in readers {
-        all.push(reading(dtype, &choice, Access::Quad, 0)?);
-        all.push(reading(dtype, &choice, Access::Strided, 2)?);
+    let host = |fields: &'static [ParamField], bindings| Host { fields, bindings };
+    let plain = (reduce::reading_fused().into_iter()).chain(softmax::reading_fused());
+    let readers = plain
+        .map(|(dtype, choice)| (dtype, choice, host(WalkParams::FIELDS, 2)))
+        .chain(
+            (arg_reduce::reading_fused().into_iter())
+                .map(|(dtype, choice, own)| (dtype, choice, host(WalkParams::FIELDS, own))),
+        )
+        .chain(
+            (norm::reading_fused().into_iter())
+                .map(|(dtype, choice, own)| (dtype, choice, host(NormParams::FIELDS, own))),
+        );
+    for (dtype, choice, host) in readers {
+        all.push(reading(dtype, &choice, host, (Access::Quad, 0))?);
+        all.push(reading(dtype, &choice, host, (Access::Strided, 2))?);
     }
+    let products = matmul::writing_fused().into_iter();
+    let convolutions = conv::writing_fused().into_iter();
+    let writers = products
+        .map(|(dtype, choice)| (dtype, choice, host(MatmulParams::FIELDS, 3)))
+        .chain(convolutions.map(|(dtype, choice, bias)| {
+            (
+                dtype,
+                choice,
+                host(ConvParams::FIELDS, 3 + usize::from(bias)),
+            )
+        }));
     let targets = DType::ALL.into_iter().cycle();
-    for ((dtype, choice), to) in matmul::writing_fused().into_iter().zip(targets) {
-        all.push(writing(dtype, &choice, Access::Quad, 0, to)?);
-        all.push(writing(dtype, &choice, Access::Strided, 2, DType::F32)?);
+    for ((dtype, choice, host), to) in writers.zip(targets) {
+        all.push(writing(dtype, &choice, host, (Access::Quad, 0), to)?);
+        let strided = (Access::Strided, 2);
+        all.push(writing(dtype, &choice, host, strided, DType::F32)?);
     }
     for dtype in DType::ALL {
         let flat = every_op(dtype, Access::Quad)?;

@@ -1,10 +1,10 @@
-//! Epilogues: a kernel writes, in place of its result, a value of an expression over it.
+//! Epilogues: a kernel writes, in place of its result, a value of an expression over it, or several.
 //!
 //! The kernel calls `store1(index, result)`, or `store4` with four results; the generated part computes the expression and
-//! stores that. Of several passes the last has the epilogue.
+//! stores that, and further values to bindings of their own. Of several passes the last has the epilogue.
 //!
 //! Invariants: each element has the bits that it would have had the result gone through memory (which rounds it to the
-//! kernel's dtype); the output is dense, so that the index less the output's offset is the element's row-major number.
+//! kernel's dtype); outputs are dense, so that the index less the output's offset is the element's row-major number.
 
 use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
@@ -31,6 +31,8 @@ pub struct FusedOutput<'a> {
     /// The value's shape, to which the other inputs broadcast: the output's, or another of as many elements, which are
     /// taken in row-major order.
     pub shape: Shape,
+    /// Further values to be stored, such as the result itself, in dense views of as many elements.
+    pub beside: &'a [(Id, View)],
 }
 
 /// A [`FusedOutput`] as a kernel writes it.
@@ -41,6 +43,8 @@ pub(crate) struct Epilogue {
     walk: Option<Coalesced>,
     /// The inputs that have a binding.
     inputs: Vec<View>,
+    /// Where further values go.
+    beside: Vec<View>,
     /// What the kernel computes.
     made: DType,
 }
@@ -58,22 +62,26 @@ impl Epilogue {
         bindings: usize,
         limit: usize,
     ) -> Result<Self, KernelError> {
-        let graph = Graph::of(output.expression, std::iter::once(output.value))?;
-        let dtype = output.expression.dtype(output.value);
-        if out.dtype != dtype {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule: "it must have the dtype of the value written to it",
-                got: out.dtype,
-            });
-        }
-        if out.len() != output.shape.len() {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(output.shape),
-                got: Box::new(*out.shape()),
-            });
+        let further = output.beside.iter().map(|(id, _)| *id);
+        let values = std::iter::once(output.value).chain(further);
+        let graph = Graph::of(output.expression, values.clone())?;
+        let beside = || output.beside.iter().map(|(_, view)| view);
+        for (value, view) in values.zip(std::iter::once(out).chain(beside())) {
+            if view.dtype != output.expression.dtype(value) {
+                return Err(KernelError::Dtype {
+                    op: OP,
+                    operand: "out",
+                    rule: "it must have the dtype of the value written to it",
+                    got: view.dtype,
+                });
+            }
+            if view.len() != output.shape.len() {
+                return Err(KernelError::Output {
+                    op: OP,
+                    expected: Box::new(output.shape),
+                    got: Box::new(*view.shape()),
+                });
+            }
         }
         let mut made = graph.inputs.iter().filter(|input| input.index == MADE);
         let (Some(first), None) = (made.next(), made.next()) else {
@@ -110,7 +118,20 @@ impl Epilogue {
         let rank = walk
             .as_ref()
             .map_or(0, |walk| Form::rank_class(walk.dims.len()));
-        let needed = inputs.len() + bindings;
+        for (at, (_, view)) in output.beside.iter().enumerate() {
+            view.check()?;
+            let shares = |other: &View| view.buffer.same_memory(&other.buffer);
+            let alone = !inputs.iter().chain([out]).any(shares) && !beside().take(at).any(shares);
+            if !view.is_quads() || !alone {
+                return Err(KernelError::Operand {
+                    op: OP,
+                    operand: "beside",
+                    rule: "must be dense and share no memory with what else is read or written",
+                    got: Box::new(*view.shape()),
+                });
+            }
+        }
+        let needed = inputs.len() + bindings + output.beside.len();
         if needed > limit {
             return Err(KernelError::FusedTooLarge {
                 what: "bindings",
@@ -126,13 +147,14 @@ impl Epilogue {
             },
             walk,
             inputs,
+            beside: beside().cloned().collect(),
             made,
         })
     }
 
-    /// The memory that is read.
+    /// The memory that is read, and that of further values.
     pub(crate) fn views(&self) -> impl Iterator<Item = &View> {
-        self.inputs.iter()
+        self.inputs.iter().chain(&self.beside)
     }
 }
 
@@ -149,7 +171,7 @@ impl Executor {
         Ok(epilogue)
     }
 
-    /// Like [`Self::launch`], for a kernel whose last binding is its output, written through an epilogue if there is one.
+    /// Like [`Self::launch`], for a kernel that writes its output through an epilogue if there is one.
     pub(crate) fn launch_writing<P: Params>(
         &self,
         choice: &KernelChoice,
@@ -169,9 +191,15 @@ impl Executor {
             bindings: args.len(),
         };
         let mut all = args.to_vec();
-        // The output's offset is the kernel's own.
+        // The first output's offset is the kernel's own.
         let mut offsets = vec![0];
-        let mut views = epilogue.views();
+        let mut targets = Vec::with_capacity(epilogue.beside.len());
+        for view in &epilogue.beside {
+            let bound = self.bind_write(OP, view)?;
+            offsets.push(bound.offset);
+            targets.push(bound.arg);
+        }
+        let mut views = epilogue.inputs.iter();
         for access in &form.inputs {
             let view = if *access == Access::Given {
                 None
@@ -182,6 +210,7 @@ impl Executor {
             offsets.push(bound.as_ref().map_or(0, |bound| bound.offset));
             all.extend(bound.map(|bound| bound.arg));
         }
+        all.extend(targets);
         let words = params::within(own, P::FIELDS, graph, form, &offsets, walk.as_ref());
         let caps = self.device().caps();
         let part = params_part(caps, size_of_val(words.as_slice()));

@@ -24,8 +24,9 @@ const MEMBERS: [&str; 4] = ["x", "y", "z", "w"];
 pub(crate) enum Role {
     /// All of it: a loop over the elements, four at a time.
     Whole,
-    /// `load_value`, from which the kernel around it reads its input element by element.
-    Value(Host),
+    /// `load_value`, from which the kernel around it reads its input element by element; and `elem`, unless the kernel
+    /// has it.
+    Value(Host, bool),
     /// `store1` or `store4`, by which the kernel around it writes what it computed; called with quads or not.
     Result(Host, bool),
 }
@@ -62,7 +63,7 @@ pub(crate) fn append(
 ) -> Result<ShaderSource, KernelError> {
     let writes = match role {
         Role::Whole => parts::Writes::Quads,
-        Role::Value(_) => parts::Writes::Nothing,
+        Role::Value(..) => parts::Writes::Nothing,
         Role::Result(_, quads) => parts::Writes::Cells { quads },
     };
     let source = parts::append(source, graph, writes)?;
@@ -110,7 +111,7 @@ impl<'a> Glue<'a> {
     fn text(mut self) -> String {
         match self.role {
             Role::Whole => self.whole(),
-            Role::Value(host) => self.value(host),
+            Role::Value(host, names_elem) => self.value(host, names_elem),
             Role::Result(host, quads) => self.result(host, quads),
         }
         self.out
@@ -147,7 +148,7 @@ impl<'a> Glue<'a> {
     }
 
     /// `load_value` for a kernel that reads one element at a time.
-    fn value(&mut self, host: Host) {
+    fn value(&mut self, host: Host, names_elem: bool) {
         line!(
             self,
             "// Value part: the element at an index, computed by a fused expression. Generated."
@@ -160,11 +161,15 @@ impl<'a> Glue<'a> {
         self.declare(&bindings);
         self.address();
         self.single_loads();
-        line!(self, "\nalias elem = {};", compute(self.first_output()));
-        line!(self, "\nfn load_value(i: u32) -> elem {{");
+        let elem = compute(self.first_output());
+        if names_elem {
+            line!(self, "\nalias elem = {elem};");
+        }
+        line!(self, "\nfn load_value(i: u32) -> {elem} {{");
         self.single_inputs();
         self.steps();
-        self.single_result();
+        let result = self.graph.outputs.first().copied().map(Self::name);
+        line!(self, "    return {};\n}}", result.unwrap_or_default());
     }
 
     /// `store1` or `store4` for a kernel that writes its results in any order.
@@ -173,7 +178,15 @@ impl<'a> Glue<'a> {
             self,
             "// Result part: what is written for a result at an index, by a fused expression. Generated."
         );
-        let bindings = (host.bindings + 1..).zip(self.read()).collect::<Vec<_>>();
+        let mut declared = self.read();
+        for (i, _) in self.outputs().skip(1) {
+            declared.push(Declared {
+                name: format!("out_{i}"),
+                access: "read_write",
+                element: format!("cell_{i}"),
+            });
+        }
+        let bindings = (host.bindings + 1..).zip(declared).collect::<Vec<_>>();
         self.list(&bindings);
         self.params(host.fields);
         self.declare(&bindings);
@@ -183,31 +196,40 @@ impl<'a> Glue<'a> {
             .inputs()
             .find(|(_, _, access)| *access == Access::Given)
             .map_or(DType::F32, |(_, dtype, _)| dtype);
-        let written = compute(self.first_output());
         line!(self, "\nalias out_elem = {};", compute(made));
-        line!(self, "\nfn finished(v: out_elem, i: u32) -> {written} {{");
+        self.lane_struct();
+        line!(self, "fn finished(v: out_elem, i: u32) -> Lane {{");
         self.single_inputs();
         self.steps();
-        self.single_result();
-        if quads {
-            line!(self, "\nfn store4(i: u32, v: vec4<out_elem>) {{");
-            line!(self, "    let at = i - params.out_offset;");
-            let four: Vec<_> = (0..)
-                .zip(MEMBERS)
-                .map(|(k, member)| format!("finished(v.{member}, at + {k}u)"))
-                .collect();
-            line!(
-                self,
-                "    write4(i, vec4<{written}>({}));\n}}",
-                four.join(", ")
-            );
+        self.lane_result();
+        let (name, given) = if quads {
+            ("store4", "vec4<out_elem>")
         } else {
-            line!(self, "\nfn store1(i: u32, v: out_elem) {{");
-            line!(
-                self,
-                "    write1(i, finished(v, i - params.out_offset));\n}}"
-            );
+            ("store1", "out_elem")
+        };
+        line!(self, "\nfn {name}(i: u32, v: {given}) {{");
+        line!(self, "    let at = i - params.out_offset;");
+        if quads {
+            for (k, member) in MEMBERS.iter().enumerate() {
+                line!(self, "    let lane_{k} = finished(v.{member}, at + {k}u);");
+            }
+        } else {
+            line!(self, "    let lane = finished(v, at);");
         }
+        for (i, dtype) in self.outputs() {
+            // The first output's offset is in the kernel's own parameters.
+            let (number, place) = match i {
+                0 => (String::new(), "i".to_owned()),
+                _ => (format!("_{i}"), format!("{} + at", slot(i))),
+            };
+            if quads {
+                let four = self.four(i, dtype);
+                line!(self, "    write4{number}({place}, {four});");
+            } else {
+                line!(self, "    write1{number}({place}, lane.y_{i});");
+            }
+        }
+        line!(self, "}}");
     }
 
     fn first_output(&self) -> DType {
@@ -215,9 +237,10 @@ impl<'a> Glue<'a> {
         first.map_or(DType::F32, |source| self.graph.dtype(*source))
     }
 
-    fn single_result(&mut self) {
-        let result = self.graph.outputs.first().copied().map(Self::name);
-        line!(self, "    return {};\n}}", result.unwrap_or_default());
+    /// Four lanes of an output.
+    fn four(&self, output: usize, dtype: DType) -> String {
+        let lanes: Vec<_> = (0..4).map(|k| format!("lane_{k}.y_{output}")).collect();
+        format!("vec4<{}>({})", compute(dtype), lanes.join(", "))
     }
 
     /// Inputs in the order of their index: (index, dtype, access).
@@ -474,21 +497,31 @@ impl<'a> Glue<'a> {
         }
     }
 
-    /// The expression for one element.
-    fn lane(&mut self) {
-        let graph = self.graph;
+    /// The values of one element that are stored.
+    fn lane_struct(&mut self) {
         line!(self, "\nstruct Lane {{");
         for (i, dtype) in self.outputs() {
             line!(self, "    y_{i}: {},", compute(dtype));
         }
+        line!(self, "}}\n");
+    }
+
+    fn lane_result(&mut self) {
+        let outputs = self.graph.outputs.iter();
+        let results: Vec<_> = outputs.copied().map(Self::name).collect();
+        line!(self, "    return Lane({});\n}}", results.join(", "));
+    }
+
+    /// The expression for one element.
+    fn lane(&mut self) {
+        self.lane_struct();
         let inputs: Vec<_> = self
             .inputs()
             .map(|(i, dtype, _)| format!("x_{i}: {}", compute(dtype)))
             .collect();
-        line!(self, "}}\n\nfn lane({}) -> Lane {{", inputs.join(", "));
+        line!(self, "fn lane({}) -> Lane {{", inputs.join(", "));
         self.steps();
-        let results: Vec<_> = graph.outputs.iter().copied().map(Self::name).collect();
-        line!(self, "    return Lane({});\n}}", results.join(", "));
+        self.lane_result();
     }
 
     fn main(&mut self) {
@@ -531,13 +564,8 @@ impl<'a> Glue<'a> {
             line!(self, "        let lane_{k} = lane({});", inputs.join(", "));
         }
         for (i, dtype) in self.outputs() {
-            let lanes: Vec<_> = (0..4).map(|k| format!("lane_{k}.y_{i}")).collect();
-            line!(
-                self,
-                "        store_{i}(quad, vec4<{}>({}));",
-                compute(dtype),
-                lanes.join(", ")
-            );
+            let four = self.four(i, dtype);
+            line!(self, "        store_{i}(quad, {four});");
         }
         line!(self, "    }}\n}}");
     }

@@ -145,20 +145,26 @@ impl Parts {
         self.prelude(ROUNDED, dtype)
     }
 
-    /// `cell`, and `write1` or `write4` for elements of a dtype.
-    fn cell(&mut self, dtype: DType, quads: bool) -> Result<(), KernelError> {
+    /// `cell`, and `write1` or `write4` for elements of a dtype: of the host's output, or of a further one by its number.
+    fn cell(&mut self, number: usize, dtype: DType, quads: bool) -> Result<(), KernelError> {
         let file = if quads {
             prelude::QUAD
         } else {
             prelude::cell(dtype)
         };
-        self.add(file, dtype.name(), || {
+        self.add(file, &format!("{dtype} {number}"), || {
             let mut names: Vec<_> = PRELUDE_NAMES
                 .iter()
                 .map(|name| (*name, format!("{name}_{dtype}")))
                 .collect();
-            names.push(("store1", "write1".to_owned()));
-            names.push(("store4", "write4".to_owned()));
+            let stores = [("store1", "write1"), ("store4", "write4")];
+            if number == 0 {
+                names.extend(stores.map(|(old, new)| (old, new.to_owned())));
+            } else {
+                let kept = [("cell", "cell"), ("out", "out")].into_iter();
+                let all = stores.into_iter().chain(kept);
+                names.extend(all.map(|(old, new)| (old, format!("{new}_{number}"))));
+            }
             names
         })
     }
@@ -222,11 +228,12 @@ pub(crate) fn append(
             parts.rounding(input.dtype)?;
         }
     }
-    for output in graph.outputs.iter().filter(|_| writes != Writes::Nothing) {
+    let written = graph.outputs.iter().enumerate();
+    for (number, output) in written.filter(|_| writes != Writes::Nothing) {
         let dtype = graph.dtype(*output);
         parts.prelude(prelude::store(dtype), dtype)?;
         if let Writes::Cells { quads } = writes {
-            parts.cell(dtype, quads)?;
+            parts.cell(number, dtype, quads)?;
         }
     }
     for step in &graph.steps {

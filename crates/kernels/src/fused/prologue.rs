@@ -357,6 +357,6 @@ pub(crate) fn descriptor(
 ) -> Result<KernelDescriptor, KernelError> {
     let name = format!("{}/{}", choice.label(), graph.label());
     let source = ShaderSource::new(name).part(params_part.0, params_part.1);
-    let source = generate::append(source, graph, form, Role::Value(host))?;
+    let source = generate::append(source, graph, form, Role::Value(host, !choice.loads()))?;
     choice.descriptor_from(source, WritesBy::Itself, wg)
 }

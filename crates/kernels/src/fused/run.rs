@@ -287,14 +287,6 @@ impl Executor {
         let bytes = params::head_bytes(params::HEAD) + 16 * Slots::of(&graph, &form).rows;
         let part = params_part(caps, bytes);
         let descriptor = generate::descriptor(&graph, &form, part, caps.workgroup_size)?;
-        let mut text = format!("// kernel {}\n", descriptor.source.name());
-        for part in descriptor.source.parts() {
-            text.push_str(&format!(
-                "// ---- {}\n{}\n",
-                part.file,
-                part.text.trim_end()
-            ));
-        }
-        Ok(text)
+        Ok(descriptor.source.listing())
     }
 }

@@ -72,6 +72,10 @@ impl Case {
         self.made.len()
     }
 
+    pub(crate) fn is_op(&self, node: usize) -> bool {
+        matches!(self.made[node].0, Made::Op(..))
+    }
+
     pub(crate) fn ops(&self) -> usize {
         let is_op = |made: &&(Made, Id)| matches!(made.0, Made::Op(..));
         self.made.iter().filter(is_op).count()

@@ -250,32 +250,41 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
 
 /// Records the kernel that a plan is about; what is above it is what it writes.
 fn through_kernel(device: &Device, plan: &Plan, at: usize, kernel: &Deferred) -> Result<(), Stop> {
-    let roots = plan.outputs.first().and_then(|&root| plan.steps.get(root));
-    let (Some(root), Some(step)) = (roots, plan.steps.get(at)) else {
+    let Some(step) = plan.steps.get(at) else {
         return Ok(());
     };
-    let shape = *root.node.shape();
-    if Arc::ptr_eq(&root.node, &step.node) {
-        let out = plain(device, &shape, root.node.dtype(), kernel);
-        root.node.settle(Ok(out.map_err(Stop::Failed)?));
+    let (node, shape) = (&step.node, step.node.shape());
+    if plan.outputs == [at] {
+        let out = plain(device, shape, node.dtype(), kernel);
+        node.settle(Ok(out.map_err(Stop::Failed)?));
         return Ok(());
     }
-    let out = device
-        .alloc(kernel.name, step.node.shape(), root.node.dtype())
-        .map_err(Stop::Failed)?;
     let (expression, ids) = plan.expression()?;
-    let value = plan.outputs.first().and_then(|&root| *ids.get(root)?);
-    if let Some(value) = value.filter(|_| !shape.is_empty()) {
+    let mut outputs = Vec::with_capacity(plan.outputs.len());
+    let mut targets = Vec::with_capacity(plan.outputs.len());
+    for output in plan.outputs.iter().copied() {
+        let id = ids.get(output).copied().flatten();
+        let (Some(step), Some(id)) = (plan.steps.get(output), id) else {
+            continue;
+        };
+        let view = device.alloc(kernel.name, shape, step.node.dtype());
+        let view = view.map_err(Stop::Failed)?;
+        outputs.push((&step.node, view.clone()));
+        targets.push((id, view));
+    }
+    if let Some(((value, out), beside)) = targets.split_first()
+        && !shape.is_empty()
+    {
         let written = FusedOutput {
             expression: &expression,
-            value,
+            value: *value,
             shape: plan.shape,
+            beside,
         };
-        let recorded = (kernel.record)(device.executor(), &kernel.inputs, Some(&written), &out);
-        match recorded {
+        match (kernel.record)(device.executor(), &kernel.inputs, Some(&written), out) {
             Ok(()) => {}
             Err(KernelError::FusedTooLarge { .. }) => {
-                return Err(Stop::First(vec![Arc::clone(&step.node)]));
+                return Err(Stop::First(vec![Arc::clone(node)]));
             }
             Err(error) => return Err(Stop::Failed(Error::from_kernel(kernel.name, error))),
         }
@@ -285,8 +294,10 @@ fn through_kernel(device: &Device, plan: &Plan, at: usize, kernel: &Deferred) ->
             step.node.mark_passed();
         }
     }
-    let layout = Layout::contiguous(shape);
-    root.node.settle(Ok(View { layout, ..out }));
+    for (node, view) in outputs {
+        let layout = Layout::contiguous(*node.shape());
+        node.settle(Ok(View { layout, ..view }));
+    }
     Ok(())
 }
 

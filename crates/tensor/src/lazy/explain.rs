@@ -1,17 +1,18 @@
 //! [`Tensor::explain`](crate::Tensor::explain): what evaluation would do, without doing it.
 //!
 //! The plans are those of an evaluation. Memory is taken for values between kernels, so that plans can refer to it, and
-//! given back; nothing is recorded.
+//! given back; nothing is recorded. The kernels of products and convolutions are compiled, for a tape that is thrown away.
 
 use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::View;
+use ziggurat_kernels::fused::Id;
+use ziggurat_kernels::{Expression, FusedOutput, KernelError, View};
 
 use super::evaluate::{run, views, waits_for_itself};
 use super::plan::{Plan, Stop};
-use crate::node::Node;
+use crate::node::{Deferred, Node};
 use crate::{Device, Error};
 
 /// The kernels that would compute a tensor. Prints as a readable text, WGSL included.
@@ -77,8 +78,8 @@ impl ExplainedKernel {
         self.bytes_written
     }
 
-    /// The generated WGSL. A single operation runs its own kernel, and has none; nor has a matrix product or convolution that
-    /// does the other operations while it writes.
+    /// The WGSL of a fused expression, or of the kernels of a matrix product or convolution with what they do while they
+    /// write. A single operation runs its own kernel, and has none; nor has a product within a capture.
     pub fn wgsl(&self) -> Option<&str> {
         self.wgsl.as_deref()
     }
@@ -202,20 +203,27 @@ fn kernel(
         let (Some(step), Some(id)) = (plan.steps.get(at), ids.get(at).copied().flatten()) else {
             continue;
         };
+        // A kernel writes its own shape, in which the plan's elements have the same order.
+        let shape = match kernel {
+            Some((at, _)) => plan.steps.get(at).map(|step| *step.node.shape()),
+            None => None,
+        };
         let view = match place {
             Some(view) => view,
-            None => device.alloc(OP, &plan.shape, step.node.dtype())?,
+            None => device.alloc(OP, &shape.unwrap_or(plan.shape), step.node.dtype())?,
         };
         outputs.push((*step.node.shape(), step.node.dtype()));
         assumed.push((Arc::clone(&step.node), view.clone()));
         targets.push((id, view));
     }
     let single = plan.single().is_some() && targets.len() == 1;
-    let wgsl = if single || kernel.is_some() || plan.shape.is_empty() {
-        None
-    } else {
-        let source = device.executor().fused_source(&expression, &targets);
-        Some(source.map_err(|error| Error::from_kernel(OP, error))?)
+    let wgsl = match kernel {
+        _ if single || plan.shape.is_empty() => None,
+        Some((_, kernel)) => of_kernel(device, plan, kernel, &expression, &targets)?,
+        None => {
+            let source = device.executor().fused_source(&expression, &targets);
+            Some(source.map_err(|error| Error::from_kernel(OP, error))?)
+        }
     };
     let own = kernel.map_or(&[][..], |(_, kernel)| &kernel.inputs);
     let inputs: Vec<&View> = own.iter().chain(expression.inputs()).collect();
@@ -235,6 +243,39 @@ fn kernel(
         in_place: if single { 0 } else { in_place },
         wgsl,
     })
+}
+
+/// The WGSL of the kernels that a plan is about, which are recorded to nowhere.
+fn of_kernel(
+    device: &Device,
+    plan: &Plan,
+    kernel: &Deferred,
+    expression: &Expression,
+    targets: &[(Id, View)],
+) -> Result<Option<String>, Error> {
+    let executor = device.executor();
+    let Some(((value, out), beside)) = targets.split_first() else {
+        return Ok(None);
+    };
+    if executor.is_capturing() {
+        return Ok(None);
+    }
+    let written = FusedOutput {
+        expression,
+        value: *value,
+        shape: plan.shape,
+        beside,
+    };
+    // Without anything above it the kernel is its own.
+    let written = (plan.names().len() > 1).then_some(&written);
+    let captured =
+        executor.capture(|executor| (kernel.record)(executor, &kernel.inputs, written, out));
+    match captured {
+        Ok(captured) => Ok(Some(captured.listing())),
+        // The evaluation will store the product first.
+        Err(KernelError::FusedTooLarge { .. }) => Ok(None),
+        Err(error) => Err(Error::from_kernel(kernel.name, error)),
+    }
 }
 
 /// Bytes of the different elements of a view.

@@ -408,7 +408,24 @@ pub(super) enum Source {
     Scalar(DType, f64),
 }
 
+impl Operand {
+    fn step(&self) -> Option<usize> {
+        match self {
+            Self::Step(step) => Some(*step),
+            _ => None,
+        }
+    }
+}
+
 impl Step {
+    /// The step that a view walks.
+    fn base(&self) -> Option<usize> {
+        match &self.body {
+            Body::Walk([Some(operand), ..]) => operand.step(),
+            _ => None,
+        }
+    }
+
     /// The memory of a leaf.
     fn view(&self) -> Option<&View> {
         match (&self.body, self.node.value()) {

@@ -93,15 +93,16 @@ impl Tensor {
             let zeros = Self::full(self.device(), self.dims(), 0, DType::I32)?;
             return Ok((self.clone(), zeros));
         }
-        let view = self.view()?;
         let at = self.device().alloc(op, &shape, DType::I32)?;
-        let values = Self::produce(
-            self.device(),
+        let values = self.produce_from(
             op,
             shape,
             self.dtype(),
-            |executor, values| {
-                executor.extreme_with_position(kernel, view, &axes, false, values, &at)
+            |executor, input, values| {
+                executor.extreme_with_position_fused(kernel, input, &axes, false, values, &at)
+            },
+            |executor, input, values| {
+                executor.extreme_with_position(kernel, input, &axes, false, values, &at)
             },
         )?;
         Ok((values, Self::from_view(self.device(), at)))
@@ -134,9 +135,12 @@ impl Tensor {
         if axes.is_empty() {
             return Self::full(self.device(), self.dims(), 0, DType::I32);
         }
-        let view = self.view()?;
-        Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
-            executor.arg_reduce(kernel, view, &axes, last, out)
-        })
+        self.produce_from(
+            op,
+            shape,
+            DType::I32,
+            |executor, input, out| executor.arg_reduce_fused(kernel, input, &axes, last, out),
+            |executor, input, out| executor.arg_reduce(kernel, input, &axes, last, out),
+        )
     }
 }

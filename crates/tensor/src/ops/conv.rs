@@ -6,7 +6,7 @@
 mod options;
 
 use ziggurat_core::Shape;
-use ziggurat_kernels::{Executor, KernelError, View};
+use ziggurat_kernels::{Executor, FusedOutput, KernelError, View};
 
 use super::window::{self, Window};
 use crate::tensor::new_shape;
@@ -220,13 +220,17 @@ impl Tensor {
         options: &ConvOptions<N>,
     ) -> Result<Self, Error> {
         let options = options.resolved(op, weight.dims())?;
+        let kept = options.clone();
         self.correlate(
             op,
             N,
             weight,
             bias,
             |x, w, b| options.output_shape(x, w, b),
-            |executor, x, w, b, out| executor.conv(x, w, b, &options, out).map(|_| ()),
+            move |executor, [x, w], b, value, out| match value {
+                Some(value) => executor.conv_fused(x, w, b, &kept, value, out).map(drop),
+                None => executor.conv(x, w, b, &kept, out).map(drop),
+            },
         )
     }
 
@@ -238,17 +242,23 @@ impl Tensor {
         options: &ConvTransposeOptions<N>,
     ) -> Result<Self, Error> {
         let options = options.resolved();
+        let kept = options.clone();
         self.correlate(
             op,
             N,
             weight,
             bias,
             |x, w, b| options.output_shape(x, w, b),
-            |executor, x, w, b, out| executor.conv_transpose(x, w, b, &options, out).map(|_| ()),
+            move |executor, [x, w], b, value, out| match value {
+                Some(value) => executor
+                    .conv_transpose_fused(x, w, b, &kept, value, out)
+                    .map(drop),
+                None => executor.conv_transpose(x, w, b, &kept, out).map(drop),
+            },
         )
     }
 
-    /// Promotes the operands, adds a batch axis where there is none, and records.
+    /// Promotes the operands, adds a batch axis where there is none, and leaves the kernel to be recorded.
     fn correlate(
         &self,
         op: &'static str,
@@ -256,7 +266,16 @@ impl Tensor {
         weight: &Self,
         bias: Option<&Self>,
         shape: impl Fn(&Shape, &Shape, Option<&Shape>) -> Result<Shape, KernelError>,
-        record: impl Fn(&Executor, &View, &View, Option<&View>, &View) -> Result<(), KernelError>,
+        record: impl Fn(
+            &Executor,
+            [&View; 2],
+            Option<&View>,
+            Option<&FusedOutput<'_>>,
+            &View,
+        ) -> Result<(), KernelError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<Self, Error> {
         let mut dtype = self.dtype();
         for other in [Some(weight), bias].into_iter().flatten() {
@@ -274,11 +293,20 @@ impl Tensor {
             let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
             let shape = shape(x.shape(), weight.shape(), bias.as_ref().map(Self::shape))
                 .map_err(|error| Error::from_kernel(op, error))?;
-            let (x, weight) = (x.view()?, weight.view()?);
-            let bias = bias.as_ref().map(Self::view).transpose()?;
-            Self::produce(self.device(), op, shape, dtype, |executor, out| {
-                record(executor, x, weight, bias, out)
-            })
+            let mut operands = vec![x.view()?.clone(), weight.view()?.clone()];
+            if let Some(bias) = &bias {
+                operands.push(bias.view()?.clone());
+            }
+            let record = Box::new(
+                move |executor: &Executor,
+                      operands: &[View],
+                      value: Option<&FusedOutput<'_>>,
+                      out: &View| match operands {
+                    [x, w, bias @ ..] => record(executor, [x, w], bias.first(), value, out),
+                    _ => Ok(()),
+                },
+            );
+            Self::produce_later(self.device(), op, shape, dtype, operands, record)
         })
     }
 

@@ -296,10 +296,13 @@ impl Tensor {
             bias: bias.as_ref(),
             channels,
         };
-        let view = input.view()?;
-        let out = Self::produce(self.device(), op, *self.shape(), dtype, |executor, out| {
-            executor.normalize(kernel, view, axes, eps, &affine, out)
-        })?;
+        let out = input.produce_from(
+            op,
+            *self.shape(),
+            dtype,
+            |executor, input, out| executor.normalize_fused(kernel, input, axes, eps, &affine, out),
+            |executor, input, out| executor.normalize(kernel, input, axes, eps, &affine, out),
+        )?;
         out.converted(op, self.dtype())
     }
 

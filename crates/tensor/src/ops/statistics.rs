@@ -150,11 +150,14 @@ impl Tensor {
         let axes = self.axes(OP, axes.as_ref())?;
         let shape = self.shape().reduced(&axes, keepdim);
         let both = crate::tensor::new_shape(OP, &[2, shape.len()])?;
-        let view = self.view()?;
         let correction = correction.into() as f32;
-        let out = Self::produce(self.device(), OP, both, self.dtype(), |executor, out| {
-            executor.var_mean(correction, view, &axes, out)
-        })?;
+        let out = self.produce_from(
+            OP,
+            both,
+            self.dtype(),
+            |executor, input, out| executor.var_mean_fused(correction, input, &axes, out),
+            |executor, input, out| executor.var_mean(correction, input, &axes, out),
+        )?;
         let half = |index| out.select(0, index)?.reshape_to(shape.dims());
         Ok((half(0)?, half(1)?))
     }

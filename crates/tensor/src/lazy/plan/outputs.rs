@@ -28,27 +28,36 @@ impl Plan {
                 .get(at)
                 .map_or(Ok(()), |step| Err(Stop::first(&step.node)));
         }
-        for &at in &self.order {
+        let is_root = |step: &Step| roots.iter().any(|root| Arc::ptr_eq(root, &step.node));
+        for at in self.order.clone() {
             let Some(step) = self.steps.get(at) else {
                 continue;
             };
-            if roots.iter().any(|root| Arc::ptr_eq(root, &step.node)) {
-                self.outputs.push(at);
+            if is_root(step) {
+                if !self.outputs.contains(&at) {
+                    self.outputs.push(at);
+                }
                 continue;
             }
             let needed = step.node.uses() > step.edges;
             // Beside those of pending nodes and of this list, only tensors have handles.
             let held = Arc::strong_count(&step.node) > step.node.uses() + 1;
-            if !needed && !held {
+            if !needed && !held || self.outputs.contains(&at) {
                 continue;
             }
-            if over.contains(&at) {
-                // It would take the kernel again to compute it again.
-                first.push(Arc::clone(&step.node));
+            if self.takes_kernel(at, &over) {
+                // Without this in memory the kernel would run again for it. A view is one of what it walks.
+                let stored = step.base().unwrap_or(at);
+                match self.steps.get(stored) {
+                    Some(below) if self.whole(below) && below.base().is_none() => {
+                        self.outputs.push(stored);
+                    }
+                    _ => first.push(Arc::clone(&step.node)),
+                }
             } else if !needed && !step.node.passed() {
                 self.passed.push(at);
             } else if stores
-                && over.is_empty()
+                && (over.is_empty() || over.contains(&at))
                 && self.whole(step)
                 && matches!(step.body, Body::Op { .. })
             {
@@ -62,14 +71,9 @@ impl Plan {
         }
         let read = self.kernel().map_or(0, |(_, kernel)| kernel.inputs.len());
         let room = limits.bindings.saturating_sub(self.inputs() + read);
-        if let (Some((at, _)), true) = (self.kernel(), roots.len() > 1) {
-            // The kernel has one output: several roots over it read it from memory, together.
-            let roots_over = self.outputs.iter().filter(|at| over.contains(at));
-            let made = self.steps.get(at).map(|step| Arc::clone(&step.node));
-            return Err(Stop::First(match made.filter(|_| roots_over.count() > 1) {
-                Some(made) => vec![made],
-                None => roots.to_vec(),
-            }));
+        if self.kernel().is_some() && !self.outputs.iter().all(|at| over.contains(at)) {
+            // Some of the roots are not over the kernel: each is computed alone.
+            return Err(Stop::First(roots.to_vec()));
         }
         let ops = self.order.iter().filter(|&&at| self.is_op(at)).count();
         if self.outputs.len() <= room && ops <= limits.ops as usize {
@@ -106,15 +110,32 @@ impl Plan {
         }
         for &at in &self.order {
             let operands = self.steps.get(at).into_iter().flat_map(Step::operands);
-            let mut below = operands.filter_map(|operand| match operand {
-                Operand::Step(below) => Some(below),
-                _ => None,
-            });
-            if below.any(|below| over.contains(below)) {
+            let mut below = operands.filter_map(Operand::step);
+            if below.any(|below| over.contains(&below)) {
                 over.push(at);
             }
         }
         over
+    }
+
+    /// Whether the value of a step, which is not stored, cannot be computed from what is without the kernel.
+    fn takes_kernel(&self, at: usize, over: &[usize]) -> bool {
+        let mut seen = vec![false; self.steps.len()];
+        let mut todo = vec![at];
+        while let Some(at) = todo.pop() {
+            let known = seen
+                .get_mut(at)
+                .is_none_or(|seen| std::mem::replace(seen, true));
+            if known || !over.contains(&at) || self.outputs.contains(&at) {
+                continue;
+            }
+            if self.is_kernel(at) {
+                return true;
+            }
+            let operands = self.steps.get(at).into_iter().flat_map(Step::operands);
+            todo.extend(operands.filter_map(Operand::step));
+        }
+        false
     }
 
     pub(super) fn is_kernel(&self, at: usize) -> bool {
