@@ -6,6 +6,7 @@
 //! release one.
 
 mod cases;
+mod fusion;
 mod host;
 mod measure;
 mod report;
@@ -54,6 +55,8 @@ enum Suite {
     Ops,
     /// The smallest ops: what the host pays to record, replay and wait; transfers, copies and the start of a process
     Host,
+    /// The same expressions on tensors, unfused and fused: what fusing saves
+    Fusion,
     /// From the start of a process to its first result
     Start,
 }
@@ -81,6 +84,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let executor = Executor::open_blocking(DeviceOptions::default())?;
     if choice.suite == Suite::Host {
         return host::run(&executor, choice);
+    }
+    if choice.suite == Suite::Fusion {
+        return fusion::run(&executor, choice);
     }
     let sizes = Sizes::of(
         executor.device().adapter().kind,
@@ -130,6 +136,9 @@ fn in_release(choice: &Choice) -> Outcome<String> {
         Suite::Ops => {}
         Suite::Host => {
             command.args(["--suite", "host"]);
+        }
+        Suite::Fusion => {
+            command.args(["--suite", "fusion"]);
         }
         Suite::Start => {
             command.args(["--suite", "start"]);

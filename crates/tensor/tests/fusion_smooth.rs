@@ -9,7 +9,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ziggurat_tensor::{
-    Conv1dOptions, Device, DeviceOptions, Error, FusionPolicy, Tensor, read_many_blocking,
+    Conv1dOptions, Device, DeviceOptions, Element, Error, FusionPolicy, Tensor, read_many_blocking,
 };
 
 /// All values are matrices with these extents.

@@ -68,8 +68,8 @@ const ONE_KERNEL: &[(&str, Formula)] = &[
         x.sub(1.0)?.normalize(2.0, [0, 1], 1e-12)
     }),
     ("group norm", |x| {
-        x.square()?
-            .reshape([1, 9, 33])?
+        x.reshape([1, 9, 33])?
+            .square()?
             .group_norm(3, None, None, 1e-5)
     }),
     ("instance norm", |x| {

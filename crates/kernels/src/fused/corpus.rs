@@ -103,7 +103,7 @@ fn reading(
 }
 
 /// `max(made, y) · z + s`, cast to another dtype, for a kernel that writes it in place of what it made; if there is room,
-/// it stores that too, and something between.
+/// it stores that too.
 fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     sketch.inputs.push(Access::Given);
@@ -118,7 +118,7 @@ fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError>
     let cast = sketch.op(FusedOp::Cast(to), &[sum])?;
     Ok(match access {
         Access::Strided => sketch.output(&[cast]),
-        _ => sketch.output(&[cast, x, most]),
+        _ => sketch.output(&[cast, x]),
     })
 }
 

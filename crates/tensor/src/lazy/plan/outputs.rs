@@ -29,7 +29,7 @@ impl Plan {
                 .map_or(Ok(()), |step| Err(Stop::first(&step.node)));
         }
         let is_root = |step: &Step| roots.iter().any(|root| Arc::ptr_eq(root, &step.node));
-        for at in self.order.clone() {
+        for &at in &self.order {
             let Some(step) = self.steps.get(at) else {
                 continue;
             };
