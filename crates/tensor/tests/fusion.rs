@@ -291,7 +291,7 @@ fn ones_and_zeros(value: &Value, which: u8) -> Option<(Value, [usize; 2])> {
 /// Rows correlated with their own first two elements: each by itself, or all together.
 fn convolution(value: &Value, which: u8) -> Option<Value> {
     let (value, [rows, columns]) = ones_and_zeros(value, which)?;
-    let apart = which % 2 == 0;
+    let apart = which.is_multiple_of(2);
     let x = |row: usize, at: Option<usize>| at.map_or(0.0, |at| value.expected[row * columns + at]);
     let one = |row: usize, at: usize| {
         x(row, at.checked_sub(1)) * x(row, Some(0)) + x(row, Some(at)) * x(row, Some(1))
