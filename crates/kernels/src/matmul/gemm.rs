@@ -170,6 +170,7 @@ impl Executor {
             expression: e,
             value,
             shape: *out.shape(),
+            beside: &[],
         };
         self.matmul_fused(a, b, &output, out)
     }
