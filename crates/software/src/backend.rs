@@ -30,6 +30,8 @@ pub use adapter::{OpenError, Software};
 pub use checked::{is_checked, mark_undefined, name_lines};
 pub use print::{DebugPrint, DebugPrints, take_debug_prints};
 
+use wgpu::custom::AdapterInterface as _;
+
 use crate::profile::Profile;
 
 /// A software device with everything that the profile has: all its features and its full limits.
@@ -40,9 +42,9 @@ use crate::profile::Profile;
 ///
 /// [`OpenError`] if the profile contradicts itself.
 pub fn open(profile: Profile) -> Result<(wgpu::Adapter, wgpu::Device, wgpu::Queue), OpenError> {
-    let (features, limits) = (profile.features, profile.limits.clone());
+    let features = profile.features;
     let adapter = Software::new(profile).adapter();
-    let (device, queue) = adapter.open(features, limits)?;
+    let (device, queue) = adapter.open(features, adapter.limits())?;
     Ok((
         wgpu::Adapter::from_custom(adapter),
         wgpu::Device::from_custom(device),

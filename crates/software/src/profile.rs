@@ -105,7 +105,7 @@ impl Profile {
                 max_compute_invocations_per_workgroup: 1024,
                 max_compute_workgroup_size_x: 1024,
                 max_compute_workgroup_size_y: 1024,
-                max_immediate_size: 4096,
+                max_immediate_size: 256,
                 min_storage_buffer_offset_alignment: 32,
                 min_uniform_buffer_offset_alignment: 32,
                 ..wide(31)

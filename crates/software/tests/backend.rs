@@ -1,6 +1,9 @@
 //! The rules of WebGPU that compute code can break, each broken and kept; mapping, running, faults.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+/// Tests run on the software device here, and on the machine's Vulkan device in `validation.rs`.
+const DRIVER: bool = false;
 
 #[path = "backend/absent.rs"]
 mod absent;

@@ -233,3 +233,9 @@ fn the_conformance_vectors_pass_with_the_default_profile() {
 fn the_conformance_vectors_pass_with_the_cooperative_profile() {
     conform(Profile::nvidia(), None);
 }
+
+#[test]
+fn the_conformance_vectors_pass_with_the_profiles_of_other_makers() {
+    conform(Profile::apple(), None);
+    conform(Profile::intel(), None);
+}

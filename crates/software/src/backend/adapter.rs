@@ -59,6 +59,9 @@ pub struct Software {
     devices: Devices,
 }
 
+/// Bytes of immediates above which naga's validation fails.
+const MOST_IMMEDIATES: u32 = 256;
+
 /// wgpu's handle.
 pub(super) struct Adapter {
     profile: Profile,
@@ -70,7 +73,9 @@ debug_by_name!(Software, Adapter);
 impl Software {
     /// An instance with one adapter.
     #[must_use]
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(mut profile: Profile) -> Self {
+        // As on every GPU through wgpu: naga follows no more of them.
+        profile.limits.max_immediate_size = profile.limits.max_immediate_size.min(MOST_IMMEDIATES);
         Self {
             profile,
             devices: Arc::default(),

@@ -388,15 +388,20 @@ impl BufferInterface for Buffer {
 
     fn unmap(&self) {
         let data = &self.0;
-        if !data.end_mapping() && data.storage().is_ok() {
-            data.state.invalid(
-                "Buffer::unmap",
-                &data.label,
-                BufferError::NotMapped {
-                    label: data.label.clone(),
-                },
-            );
-        }
+        let mapped = data.end_mapping();
+        let error = match (self.is_valid(), data.storage()) {
+            (false, _) => ObjectError::Invalid {
+                kind: Self::KIND,
+                label: data.label.clone(),
+            }
+            .into(),
+            (true, _) if mapped => return,
+            (true, Ok(_)) => BufferError::NotMapped {
+                label: data.label.clone(),
+            },
+            (true, Err(destroyed)) => destroyed.into(),
+        };
+        data.state.invalid("Buffer::unmap", &data.label, error);
     }
 
     fn destroy(&self) {

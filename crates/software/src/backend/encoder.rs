@@ -198,9 +198,7 @@ impl CommandEncoder {
                 label: source.label().to_owned(),
             });
         }
-        source.storage()?;
         source.require_usage(BufferUsages::COPY_SRC)?;
-        target.storage()?;
         target.require_usage(BufferUsages::COPY_DST)?;
         within(source, source_offset, 0)?;
         let bytes = bytes.unwrap_or(source.bytes - source_offset);
@@ -225,7 +223,6 @@ impl CommandEncoder {
         bytes: Option<u64>,
     ) -> Result<Option<Command>, EncodeError> {
         let buffer = own_buffer(&self.0.state, buffer)?;
-        buffer.storage()?;
         buffer.require_usage(BufferUsages::COPY_DST)?;
         aligned("offset", offset, COPY_ALIGNMENT)?;
         let bytes = bytes.unwrap_or(buffer.bytes.saturating_sub(offset));
@@ -248,9 +245,7 @@ impl CommandEncoder {
     ) -> Result<Option<Command>, EncodeError> {
         aligned("offset", offset, wgpu::QUERY_RESOLVE_BUFFER_ALIGNMENT)?;
         let set = own_query_set(&self.0.state, set)?;
-        set.check_alive()?;
         let target = own_buffer(&self.0.state, target)?;
-        target.storage()?;
         target.require_usage(BufferUsages::QUERY_RESOLVE)?;
         set.check_end(u64::from(first) + u64::from(count))?;
         within(

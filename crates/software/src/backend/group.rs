@@ -164,12 +164,7 @@ fn check(
             return Err(GroupError::Duplicate { binding });
         }
     }
-    let entries: Vec<_> = entries.into_values().collect();
-    let mut uses = Uses::default();
-    for entry in &entries {
-        uses.add(entry)?;
-    }
-    Ok((Arc::clone(layout), entries))
+    Ok((Arc::clone(layout), entries.into_values().collect()))
 }
 
 fn check_entry(

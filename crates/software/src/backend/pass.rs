@@ -307,7 +307,6 @@ impl ComputePass {
                 bytes: buffer.bytes,
             });
         }
-        buffer.storage()?;
         self.dispatch(Workgroups::Indirect {
             buffer: Arc::clone(buffer),
             offset,

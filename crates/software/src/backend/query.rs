@@ -1,4 +1,5 @@
-//! Query sets: timestamps in nanoseconds of the host's monotonic clock.
+//! Query sets: timestamps in nanoseconds of the host's monotonic clock, and occlusion queries that nothing
+//! can write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +14,8 @@ use super::state::State;
 pub(super) enum QueryError {
     #[error(transparent)]
     Object(#[from] ObjectError),
+    #[error("query set '{label}' is not for timestamps")]
+    NoTimestamps { label: String },
     #[error("a query set of no queries")]
     Empty,
     #[error("{count} queries exceed {limit}")]
@@ -31,6 +34,7 @@ pub(super) struct QueryData {
     label: String,
     valid: bool,
     destroyed: AtomicBool,
+    timestamps: bool,
     values: Vec<AtomicU64>,
 }
 
@@ -67,7 +71,13 @@ impl QueryData {
         Ok(())
     }
 
+    /// Whether a timestamp may be written to query `index`.
     pub(super) fn check_index(&self, index: u32) -> Result<(), QueryError> {
+        if !self.timestamps {
+            return Err(QueryError::NoTimestamps {
+                label: self.label.clone(),
+            });
+        }
         self.check_end(u64::from(index) + 1)
     }
 
@@ -123,6 +133,7 @@ impl QuerySet {
             label: label.to_owned(),
             valid,
             destroyed: AtomicBool::new(false),
+            timestamps: matches!(desc.ty, wgpu::QueryType::Timestamp),
             values: (0..count).map(|_| AtomicU64::new(0)).collect(),
         }))
     }
@@ -134,12 +145,8 @@ fn check(state: &State, desc: &wgpu::QuerySetDescriptor<'_>) -> Result<(), Query
         wgpu::QueryType::PipelineStatistics(_) => {
             state.require(wgpu::Features::PIPELINE_STATISTICS_QUERY)?;
         }
-        wgpu::QueryType::Occlusion => {
-            return Err(ObjectError::Unsupported {
-                what: "occlusion queries",
-            }
-            .into());
-        }
+        // Nothing is drawn here: they stay zero.
+        wgpu::QueryType::Occlusion => {}
     }
     let (count, limit) = (desc.count, wgpu::QUERY_SET_MAX_QUERIES);
     if count == 0 {

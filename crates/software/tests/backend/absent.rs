@@ -1,6 +1,8 @@
 //! What the device does not have: errors, never panics.
 
-use crate::support::{gpu, plain};
+use wgpu::BufferUsages as U;
+
+use crate::support::plain;
 
 #[test]
 fn textures_and_samplers_are_refused_and_their_handles_take_everything() {
@@ -63,13 +65,33 @@ fn render_bundles_are_refused() {
 }
 
 #[test]
-fn occlusion_queries_are_refused() {
-    let gpu = gpu();
-    gpu.refuses("occlusion queries are not supported", || {
-        gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
-            label: None,
-            ty: wgpu::QueryType::Occlusion,
-            count: 1,
-        })
+fn objects_of_another_backend_are_refused() {
+    let gpu = plain();
+    let (device, _queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+    let foreign = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 8,
+        usage: U::COPY_DST,
+        mapped_at_creation: false,
+    });
+    gpu.refuses("was not made by a software device", || {
+        gpu.queue.write_buffer(&foreign, 0, &[0; 4]);
+    });
+}
+
+#[test]
+fn bindings_are_buffers() {
+    let gpu = plain();
+    gpu.refuses("bindings other than buffers", || {
+        gpu.device
+            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &[wgpu::BindGroupLayoutEntry {
+                    binding: 0,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
+                    count: None,
+                }],
+            })
     });
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use futures::executor::block_on;
 use parking_lot::Mutex;
-use wgpu::{BufferUsages as U, DeviceLostReason, MapMode};
+use wgpu::{BufferUsages as U, DeviceLostReason, ErrorFilter, MapMode};
 use ziggurat_software::Profile;
 
 use crate::support::{Gpu, gpu_of, plain};
@@ -124,4 +125,31 @@ fn work_done_is_told_in_poll_in_order() {
     assert!(order.lock().is_empty());
     poll(&gpu);
     assert_eq!(*order.lock(), [0, 1, 2]);
+}
+
+#[test]
+fn an_error_passes_scopes_of_other_kinds() {
+    let mut profile = Profile::webgpu_default();
+    profile.memory_budget = 64;
+    let gpu = gpu_of(profile);
+    let memory = gpu.device.push_error_scope(ErrorFilter::OutOfMemory);
+    let validation = gpu.device.push_error_scope(ErrorFilter::Validation);
+    gpu.storage(128);
+    assert!(block_on(validation.pop()).is_none());
+    assert!(matches!(
+        block_on(memory.pop()),
+        Some(wgpu::Error::OutOfMemory { .. })
+    ));
+}
+
+#[test]
+fn a_message_names_the_call_the_label_and_the_rule() {
+    let gpu = plain();
+    let (_, error) = gpu.outcome(|| gpu.buffer(4, U::empty()));
+    let text = error.unwrap().to_string();
+    assert!(
+        text.contains("In Device::create_buffer, label = 'buffer'"),
+        "{text}"
+    );
+    assert!(text.contains("is empty or has unknown bits"), "{text}");
 }

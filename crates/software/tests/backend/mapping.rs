@@ -27,7 +27,9 @@ impl Answers {
 }
 
 fn poll(gpu: &Gpu) {
-    gpu.device.poll(wgpu::PollType::Poll).unwrap();
+    gpu.device
+        .poll(wgpu::PollType::wait_indefinitely())
+        .unwrap();
 }
 
 #[test]

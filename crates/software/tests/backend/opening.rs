@@ -20,6 +20,17 @@ fn request(
 }
 
 #[test]
+fn no_profile_has_more_immediates_than_naga_follows() {
+    let mut profile = Profile::nvidia();
+    profile.limits.max_immediate_size = 4096;
+    let gpu = gpu_of(profile);
+    assert_eq!(gpu.device.limits().max_immediate_size, 256);
+    let all = "struct P { a: array<vec4<u32>, 16> } var<immediate> p: P;
+        @compute @workgroup_size(1) fn main() { _ = p.a[15]; }";
+    gpu.accepts(|| gpu.pipeline(all));
+}
+
+#[test]
 fn every_profile_opens_and_says_what_it_is() {
     for profile in Profile::all() {
         let (name, subgroup) = (profile.name.clone(), profile.subgroup_size);

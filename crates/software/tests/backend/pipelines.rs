@@ -83,7 +83,7 @@ fn workgroups_keep_the_limits_also_when_overrides_decide() {
     });
     let module = gpu.shader("override N: u32 = 64u; @compute @workgroup_size(N) fn main() {}");
     gpu.accepts(|| gpu.pipeline_with(&module, None, &[("N", 128.0)]));
-    gpu.refuses("max_compute_workgroup_size_*", || {
+    gpu.refuses_alone("max_compute_workgroup_size_*", || {
         gpu.pipeline_with(&module, None, &[("N", 512.0)])
     });
 }
@@ -99,7 +99,7 @@ fn workgroup_memory_keeps_the_limit_counting_only_what_is_used() {
         gpu.pipeline(&source)
     };
     gpu.accepts(|| of(4096, "tile[0] = 1u;"));
-    gpu.refuses("max_compute_workgroup_storage_size, 16384", || {
+    gpu.refuses_alone("max_compute_workgroup_storage_size, 16384", || {
         of(4097, "tile[0] = 1u;")
     });
     gpu.accepts(|| of(4097, ""));
@@ -114,7 +114,7 @@ fn workgroup_memory_sized_by_an_override_is_measured_with_its_value() {
          @compute @workgroup_size(1) fn main() { tile[0] = 1u; }",
     );
     gpu.accepts(|| gpu.pipeline_with(&module, None, &[("N", 4096.0)]));
-    gpu.refuses("max_compute_workgroup_storage_size, 16384", || {
+    gpu.refuses_alone("max_compute_workgroup_storage_size, 16384", || {
         gpu.pipeline_with(&module, None, &[("N", 4097.0)])
     });
 }

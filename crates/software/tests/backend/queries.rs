@@ -113,5 +113,6 @@ fn resolving_keeps_the_rules() {
     gpu.refuses("exceed the 512 bytes", || resolve(0..2, &buffer, 512));
     gpu.refuses("QUERY_RESOLVE", || resolve(0..2, &gpu.storage(16), 0));
     queries.destroy();
-    gpu.refuses("has been destroyed", || resolve(0..2, &buffer, 0));
+    let commands = gpu.accepts(|| resolve(0..2, &buffer, 0));
+    gpu.refuses("has been destroyed", || gpu.queue.submit([commands]));
 }

@@ -1,5 +1,7 @@
 //! A device, and the two questions of these tests: does it accept this, does it refuse that?
 
+use std::sync::OnceLock;
+
 use futures::executor::block_on;
 use wgpu::BufferUsages;
 use ziggurat_software::{Profile, open};
@@ -11,12 +13,50 @@ pub(crate) struct Gpu {
 }
 
 pub(crate) fn gpu_of(profile: Profile) -> Gpu {
-    let (adapter, device, queue) = open(profile).unwrap();
+    let driver = if crate::DRIVER {
+        driver(&profile)
+    } else {
+        None
+    };
+    let (adapter, device, queue) = driver.unwrap_or_else(|| open(profile).unwrap());
     Gpu {
         adapter,
         device,
         queue,
     }
+}
+
+/// The machine's Vulkan device with a profile's limits and features, as far as it has them.
+fn driver(profile: &Profile) -> Option<(wgpu::Adapter, wgpu::Device, wgpu::Queue)> {
+    // One for all devices: an object is told to be another device's only within its instance.
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    let instance = INSTANCE.get_or_init(|| {
+        wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::VULKAN,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        })
+    });
+    let adapters = block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+    let Some(adapter) = adapters.into_iter().next() else {
+        let required = std::env::var("ZIGGURAT_REQUIRE_VULKAN").is_ok_and(|value| value == "1");
+        assert!(
+            !required,
+            "ZIGGURAT_REQUIRE_VULKAN is set, but there is no Vulkan adapter"
+        );
+        println!("SKIPPED: no Vulkan adapter to compare with");
+        return None;
+    };
+    let experimental = wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
+    let descriptor = wgpu::DeviceDescriptor {
+        required_features: profile.features & (adapter.features() - experimental),
+        required_limits: profile
+            .limits
+            .clone()
+            .or_worse_values_from(&adapter.limits()),
+        ..wgpu::DeviceDescriptor::default()
+    };
+    let (device, queue) = block_on(adapter.request_device(&descriptor)).unwrap();
+    Some((adapter, device, queue))
 }
 
 /// A device with the optional features.
@@ -61,13 +101,28 @@ impl Gpu {
         match error {
             Some(wgpu::Error::Validation { description, .. }) => {
                 assert!(
-                    description.contains(words),
+                    crate::DRIVER || description.contains(words),
                     "'{words}' not in: {description}"
                 );
             }
             other => panic!("no validation error but {other:?}"),
         }
         result
+    }
+
+    /// `f` causes a validation error that says `words`, which WebGPU asks for and wgpu's own validation for
+    /// drivers leaves out: there it causes none.
+    #[track_caller]
+    pub(crate) fn refuses_alone<R>(&self, words: &str, f: impl FnOnce() -> R) -> R {
+        if crate::DRIVER && !self.is_software() {
+            self.accepts(f)
+        } else {
+            self.refuses(words, f)
+        }
+    }
+
+    fn is_software(&self) -> bool {
+        self.adapter.get_info().backend == wgpu::Backend::Noop
     }
 
     pub(crate) fn buffer(&self, bytes: u64, usage: BufferUsages) -> wgpu::Buffer {
@@ -168,7 +223,9 @@ impl Gpu {
         });
         self.queue.submit([commands]);
         staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
-        self.device.poll(wgpu::PollType::Poll).unwrap();
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .unwrap();
         staging.get_mapped_range(..).unwrap().to_vec()
     }
 
