@@ -250,7 +250,44 @@ fn cases(sizes: &Sizes) -> Vec<Case> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
+
+    #[test]
+    fn every_case_takes_fewer_kernels_fused_and_gives_the_same() {
+        // Where no driver is, the software device.
+        let executor = Executor::open_blocking(ziggurat_device::DeviceOptions::default()).unwrap();
+        let device = Device::from_executor(&executor);
+        let sizes = Sizes {
+            elements: 4096,
+            matmul: vec![64],
+            images: 1,
+            transfer: 4096,
+        };
+        // No time to measure: one batch of one call.
+        let patience = Patience::default();
+        for case in cases(&sizes) {
+            let row = measured(&device, &case, &patience).unwrap();
+            assert!(
+                row.fused_kernels < row.unfused_kernels,
+                "{}: {} kernels fused, {} unfused",
+                row.what,
+                row.fused_kernels,
+                row.unfused_kernels
+            );
+            // The mean that is subtracted is a kernel of its own, and so is the cast of positions.
+            let two = case.what.contains("mean") || case.what.contains("argmax");
+            let most = if two { 2 } else { 1 };
+            assert!(
+                row.fused_kernels <= most,
+                "{}: {}",
+                row.what,
+                row.fused_kernels
+            );
+            assert!(row.ratio.is_finite());
+        }
+    }
 
     #[test]
     fn other_values_are_noticed() {

@@ -6,8 +6,8 @@ use ziggurat_kernels::Executor;
 
 use crate::failure::Outcome;
 
-/// How long to measure.
-#[derive(Clone, Copy, Debug)]
+/// How long to measure; by default one short batch.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
     /// A batch runs at least this long.
     batch: Duration,
