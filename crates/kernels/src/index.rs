@@ -24,7 +24,7 @@ use crate::view::View;
 mod ordered;
 pub(crate) mod plan;
 
-use plan::{IndexParams, Plan, Walk};
+use plan::{How, IndexParams, Plan, Walk};
 
 /// What a scatter does with an element and an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -209,8 +209,7 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::along("gather", a, axis, indices)?;
-        self.gather_plan("gather", &plan, a, indices, out)
+        self.gather_how("gather", How::Along(axis), a, indices, out)
     }
 
     /// `out[P.., J.., R..] = a[P.., indices[J..], R..]` where P are the axes before `axis` and R those behind it: whole
@@ -225,8 +224,7 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::slices("index_select", a, axis, indices)?;
-        self.gather_plan("index_select", &plan, a, indices, out)
+        self.gather_how("index_select", How::Slices(axis), a, indices, out)
     }
 
     /// `out[B.., J.., R..] = a[B.., indices[B.., J.., 0], .., indices[B.., J.., m − 1], R..]` where B are `batch`
@@ -241,8 +239,7 @@ impl Executor {
         batch: usize,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::tuples("gather_nd", a, indices, batch)?;
-        self.gather_plan("gather_nd", &plan, a, indices, out)
+        self.gather_how("gather_nd", How::Tuples(batch), a, indices, out)
     }
 
     /// `out[.., indices[.., i, ..], ..] op= updates[.., i, ..]` along `axis`; the indices have the updates' shape. `out`
@@ -259,8 +256,7 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::along(op.name(), out, axis, indices)?;
-        self.scatter_plan(op, &plan, updates, indices, out)
+        self.scatter_how(op, How::Along(axis), updates, indices, out)
     }
 
     /// `out[P.., indices[j], R..] op= updates[P.., j, R..]`: whole slices by their index; see [`Executor::scatter`].
@@ -275,8 +271,7 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::slices(op.name(), out, axis, indices)?;
-        self.scatter_plan(op, &plan, updates, indices, out)
+        self.scatter_how(op, How::Slices(axis), updates, indices, out)
     }
 
     /// `out[indices[J.., 0], .., indices[J.., m − 1], R..] op= updates[J.., R..]`; see [`Executor::scatter`].
@@ -290,8 +285,7 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let plan = Plan::tuples(op.name(), out, indices, 0)?;
-        self.scatter_plan(op, &plan, updates, indices, out)
+        self.scatter_how(op, How::Tuples(0), updates, indices, out)
     }
 
     /// Lowers the one u32 of `out` to the least row-major position of an index that names no element, if there is one
@@ -336,14 +330,15 @@ impl Executor {
         Ok(self.completion())
     }
 
-    fn gather_plan(
+    fn gather_how(
         &self,
         op: &'static str,
-        plan: &Plan,
+        how: How,
         a: &View,
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        let plan = how.plan(op, a, indices)?;
         if out.dtype != a.dtype {
             return Err(KernelError::Dtype {
                 op,
@@ -356,38 +351,63 @@ impl Executor {
         a.check()?;
         indices.check()?;
         self.with_dense_out(op, out, &[a, indices], |out| {
-            if out.is_empty() {
-                return Ok(());
-            }
-            let data = self.bind_read(op, a)?;
-            let index = self.bind_read(op, indices)?;
-            let target = self.bind_write(op, out)?;
-            let walk = plan.walk(op, indices, None)?;
-            let params = IndexParams {
-                offset_out: target.offset,
-                offset_data: data.offset,
-                offset_index: index.offset,
-                ..walk.params
-            };
-            self.launch(
-                &gather(a.dtype.bytes(), Form::of(&walk, indices)),
-                &[data.arg, index.arg, target.arg],
-                &params,
-                Grid::stride(u64::from(params.len), PER_INVOCATION),
-            )
+            self.gather_parts(op, how, [a, indices], out)
         })?;
         Ok(self.completion())
     }
 
-    fn scatter_plan(
+    /// Gathers into a dense output, in parts where an operand exceeds a binding.
+    fn gather_parts(
+        &self,
+        op: &'static str,
+        how: How,
+        [a, indices]: [&View; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let plan = how.plan(op, a, indices)?;
+        let much_data = self.exceeds_binding(&[a]);
+        if (much_data || self.exceeds_binding(&[indices, out]))
+            && let Some(cut) = plan.halving(much_data)
+        {
+            for [a, indices, out] in plan.halves(op, cut, [a, indices, out])? {
+                // Halves may start within a quad.
+                self.with_dense_out(op, &out, &[], |out| {
+                    self.gather_parts(op, how, [&a, &indices], out)
+                })?;
+            }
+            return Ok(());
+        }
+        let data = self.bind_read(op, a)?;
+        let index = self.bind_read(op, indices)?;
+        let target = self.bind_write(op, out)?;
+        let walk = plan.walk(op, indices, None)?;
+        let params = IndexParams {
+            offset_out: target.offset,
+            offset_data: data.offset,
+            offset_index: index.offset,
+            ..walk.params
+        };
+        self.launch(
+            &gather(a.dtype.bytes(), Form::of(&walk, indices)),
+            &[data.arg, index.arg, target.arg],
+            &params,
+            Grid::stride(u64::from(params.len), PER_INVOCATION),
+        )
+    }
+
+    fn scatter_how(
         &self,
         op: Scatter,
-        plan: &Plan,
+        how: How,
         updates: &View,
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
         let name = op.name();
+        let plan = how.plan(name, out, indices)?;
         if updates.dtype != out.dtype {
             return Err(KernelError::Dtype {
                 op: name,
@@ -409,14 +429,36 @@ impl Executor {
             false => Ok(view.clone()),
         };
         let (updates, indices) = (apart(updates)?, apart(indices)?);
-        if op.rounds(out.dtype) && self.is_deterministic() {
-            self.scatter_in_order(op, plan, &updates, &indices, out)?;
-            return Ok(self.completion());
+        self.scatter_parts(op, how, [&updates, &indices], out)?;
+        Ok(self.completion())
+    }
+
+    /// Scatters, in parts where an operand exceeds a binding: earlier updates first.
+    fn scatter_parts(
+        &self,
+        op: Scatter,
+        how: How,
+        [updates, indices]: [&View; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let name = op.name();
+        let plan = how.plan(name, out, indices)?;
+        let much_data = self.exceeds_binding(&[out]);
+        if (much_data || self.exceeds_binding(&[updates, indices]))
+            && let Some(cut) = plan.halving(much_data)
+        {
+            for [out, indices, updates] in plan.halves(name, cut, [out, indices, updates])? {
+                self.scatter_parts(op, how, [&updates, &indices], &out)?;
+            }
+            return Ok(());
         }
-        let update = self.bind_read(name, &updates)?;
-        let index = self.bind_read(name, &indices)?;
+        if op.rounds(out.dtype) && self.is_deterministic() {
+            return self.scatter_in_order(op, &plan, updates, indices, out);
+        }
+        let update = self.bind_read(name, updates)?;
+        let index = self.bind_read(name, indices)?;
         let data = self.bind_write(name, out)?;
-        let walk = plan.walk(name, &indices, Some(&updates))?;
+        let walk = plan.walk(name, indices, Some(updates))?;
         let params = IndexParams {
             offset_data: data.offset,
             offset_index: index.offset,
@@ -424,11 +466,10 @@ impl Executor {
             ..walk.params
         };
         self.launch(
-            &scatter(op, out.dtype, Form::of(&walk, &indices)),
+            &scatter(op, out.dtype, Form::of(&walk, indices)),
             &[update.arg, index.arg, data.arg],
             &params,
             Grid::stride(u64::from(params.len), 1),
-        )?;
-        Ok(self.completion())
+        )
     }
 }

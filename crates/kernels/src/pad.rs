@@ -12,7 +12,7 @@ use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::elementwise::copy::bits;
 use crate::elementwise::generate::storage_bits;
-use crate::elementwise::walk::{PER_INVOCATION, count, low_bits};
+use crate::elementwise::walk::{PER_INVOCATION, count, halves, halving, low_bits};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::params::{Params, params};
@@ -147,10 +147,38 @@ impl Executor {
                 got: Box::new(*a.shape()),
             });
         }
+        if mode == Pad::Constant && self.exceeds_binding(&[a]) {
+            let a = match a.buffer.same_memory(&out.buffer) {
+                true => self.to_dense(OP, a)?,
+                false => a.clone(),
+            };
+            self.place(&a, begin, value, out)?;
+            return Ok(self.completion());
+        }
         self.with_dense_out(OP, out, &[a], |out| {
             self.pad_dense(a, begin, mode, value, out)
         })?;
         Ok(self.completion())
+    }
+
+    /// Fills `out` and copies what of `a` lies within: any size, because both go in parts.
+    fn place(&self, a: &View, begin: &[isize], value: f64, out: &View) -> Result<(), KernelError> {
+        let _filled = self.fill(out, value)?;
+        let (mut source, mut target) = (a.layout, out.layout);
+        let extents = a.dims().iter().zip(out.dims());
+        for (axis, ((&from, &to), &start)) in extents.zip(begin).enumerate() {
+            let (before, skipped) = (start.max(0).unsigned_abs(), (-start).max(0).unsigned_abs());
+            let kept = from.saturating_sub(skipped).min(to.saturating_sub(before));
+            if kept == 0 {
+                return Ok(());
+            }
+            let axis = axis.cast_signed();
+            let fail = KernelError::shape(OP);
+            source = source.narrow(axis, skipped, kept).map_err(&fail)?;
+            target = target.narrow(axis, before, kept).map_err(&fail)?;
+        }
+        let _copied = self.copy(&a.with_layout(source)?, &out.with_layout(target)?)?;
+        Ok(())
     }
 
     fn pad_dense(
@@ -162,6 +190,22 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         if out.is_empty() {
+            return Ok(());
+        }
+        if self.exceeds_binding(&[out])
+            && let Some((axis, at)) = halving(&out.layout)
+        {
+            let [first, second] = halves(OP, out, axis, at)?;
+            let mut moved = begin.to_vec();
+            for (half, start) in [(first, 0), (second, at.cast_signed())] {
+                for (slot, &own) in moved.iter_mut().zip(begin).skip(axis).take(1) {
+                    *slot = own - start;
+                }
+                // Halves may start within a quad.
+                self.with_dense_out(OP, &half, &[], |half| {
+                    self.pad_dense(a, &moved, mode, value, half)
+                })?;
+            }
             return Ok(());
         }
         let mut params = PadParams {

@@ -6,7 +6,7 @@
 //! Invariants: words, uniform numbers and integers are the same bits on every adapter; normal numbers agree within a few
 //! units in the last place of the radius.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
@@ -14,7 +14,7 @@ use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::elementwise::binary::Binary;
 use crate::elementwise::compare::Compare;
-use crate::elementwise::walk::{PER_INVOCATION, count};
+use crate::elementwise::walk::{PER_INVOCATION, count, halves};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::fused::{Expression, FusedOp, Id};
@@ -187,30 +187,55 @@ impl Executor {
             });
         }
         self.with_dense_out(op, out, &[], |out| {
-            if out.is_empty() {
-                return Ok(());
-            }
-            let write = self.bind_write(op, out)?;
-            let params = RandomParams {
-                len: count(op, out.len())?,
-                offset_out: write.offset,
-                seed_low: low_half(state.seed),
-                seed_high: high_half(state.seed),
-                first_low: low_half(state.counter),
-                first_high: high_half(state.counter),
-                stream_low: low_half(state.stream),
-                stream_high: high_half(state.stream),
-                low,
-                count: range,
-            };
-            self.launch(
-                &choice(kind, out.dtype),
-                &[write.arg],
-                &params,
-                Grid::stride(u64::from(params.len), PER_INVOCATION),
-            )
+            self.draw(kind, state, [low, range], out)
         })?;
         Ok(self.completion())
+    }
+
+    /// Fills a dense output, in parts where it exceeds a binding.
+    fn draw(
+        &self,
+        kind: Random,
+        state: RandomState,
+        [low, range]: [u32; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let op = kind.name();
+        if out.is_empty() {
+            return Ok(());
+        }
+        // Four numbers come from one counter.
+        let half = out.len() / 8 * 4;
+        if half > 0 && self.exceeds_binding(&[out]) {
+            let flat = Shape::new([out.len()]).map_err(KernelError::shape(op))?;
+            let flat = out.with_layout(
+                Layout::new(flat, &[1], out.layout.offset()).map_err(KernelError::shape(op))?,
+            )?;
+            let [first, second] = halves(op, &flat, 0, half)?;
+            self.draw(kind, state, [low, range], &first)?;
+            let counter = state.counter.wrapping_add(half as u64 / 4);
+            let state = RandomState { counter, ..state };
+            return self.draw(kind, state, [low, range], &second);
+        }
+        let write = self.bind_write(op, out)?;
+        let params = RandomParams {
+            len: count(op, out.len())?,
+            offset_out: write.offset,
+            seed_low: low_half(state.seed),
+            seed_high: high_half(state.seed),
+            first_low: low_half(state.counter),
+            first_high: high_half(state.counter),
+            stream_low: low_half(state.stream),
+            stream_high: high_half(state.stream),
+            low,
+            count: range,
+        };
+        self.launch(
+            &choice(kind, out.dtype),
+            &[write.arg],
+            &params,
+            Grid::stride(u64::from(params.len), PER_INVOCATION),
+        )
     }
 
     /// Fills `out` with uniform floats from `low` up to but not including `high`: `low + (high - low) · u` of

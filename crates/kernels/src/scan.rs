@@ -13,6 +13,7 @@ use ziggurat_pipeline::{Arg, Grid};
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
+use crate::elementwise::walk::{halves, halving_beside};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::params::Params;
@@ -277,21 +278,35 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let _walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
             return Ok(self.completion());
         }
-        let inner: usize = a.dims().iter().skip(axis + 1).product();
         let form = Form {
             op,
             input: a.dtype,
             output: out.dtype,
             options,
         };
-        self.with_dense_out(name, out, &[a], |out| {
-            self.scan_walk(form, a, &walk, inner as u64, out)
-        })?;
+        self.with_dense_out(name, out, &[a], |out| self.scan_rows(form, a, axis, out))?;
         Ok(self.completion())
+    }
+
+    /// Scans into a dense output, some rows after the others where all exceed a binding.
+    fn scan_rows(&self, form: Form, a: &View, axis: usize, out: &View) -> Result<(), KernelError> {
+        let name = form.op.name();
+        if self.exceeds_binding(&[a, out])
+            && let Some((cut, at)) = halving_beside(&out.layout, axis)
+        {
+            let (a, out) = (halves(name, a, cut, at)?, halves(name, out, cut, at)?);
+            for (a, out) in a.iter().zip(&out) {
+                self.with_dense_out(name, out, &[], |out| self.scan_rows(form, a, axis, out))?;
+            }
+            return Ok(());
+        }
+        let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let inner: usize = a.dims().iter().skip(axis + 1).product();
+        self.scan_walk(form, a, &walk, inner as u64, out)
     }
 
     fn scan_walk(

@@ -13,7 +13,7 @@ use ziggurat_pipeline::Grid;
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice};
 use crate::completion::Completion;
-use crate::elementwise::walk::{StridedParams, axes, count};
+use crate::elementwise::walk::{StridedParams, axes, count, halves, halving_beside};
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::params::{Params, params};
@@ -222,9 +222,32 @@ impl Executor {
         }
         let (a, out) = (rows_last(a, axis)?, rows_last(out, axis)?);
         self.with_dense_out(OP, &out, &[&a], |out| {
-            self.sort_rows(&a, count(OP, len)?, descending, out)
+            self.sort_parts(&a, count(OP, len)?, descending, out)
         })?;
         Ok(self.completion())
+    }
+
+    /// Sorts into a dense output, some rows after the others where the elements or their keys exceed a binding.
+    fn sort_parts(
+        &self,
+        a: &View,
+        row: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let keys = (a.len() as u64).saturating_mul(DType::U32.bytes() as u64);
+        let many = keys > self.device().caps().max_binding_bytes;
+        let last = out.rank().saturating_sub(1);
+        if (many || self.exceeds_binding(&[a, out]))
+            && let Some((cut, at)) = halving_beside(&out.layout, last)
+        {
+            let (a, out) = (halves(OP, a, cut, at)?, halves(OP, out, cut, at)?);
+            for (a, out) in a.iter().zip(&out) {
+                self.with_dense_out(OP, out, &[], |out| self.sort_parts(a, row, descending, out))?;
+            }
+            return Ok(());
+        }
+        self.sort_rows(a, row, descending, out)
     }
 
     /// The elements of `a` in order along `axis` into `values`, and where they stood into `places` (i32); see

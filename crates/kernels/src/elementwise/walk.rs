@@ -157,23 +157,35 @@ pub(crate) fn is_scalar(view: &View) -> bool {
     view.layout.span().is_some_and(|(low, high)| low == high) && quad_end <= view.buffer.capacity()
 }
 
-/// The first axis that can be halved, and where: at a multiple of 1024 if it is long, so that halves stay aligned.
-fn halving(layout: &Layout) -> Option<(usize, usize)> {
-    let axis = layout.dims().iter().position(|&dim| dim > 1)?;
-    let dim = layout.dims().get(axis).copied()?;
+/// The first axis that can be halved, and where.
+pub(crate) fn halving(layout: &Layout) -> Option<(usize, usize)> {
+    halving_beside(layout, usize::MAX)
+}
+
+/// As [`halving`], of any axis but one.
+pub(crate) fn halving_beside(layout: &Layout, but: usize) -> Option<(usize, usize)> {
+    let mut axes = layout.dims().iter().enumerate();
+    let first = axes.find(|&(axis, &dim)| axis != but && dim > 1);
+    first.map(|(axis, &dim)| (axis, middle(dim)))
+}
+
+/// Where to halve an axis: at a multiple of 1024 if it is long, so that halves stay aligned.
+pub(crate) const fn middle(dim: usize) -> usize {
     let half = dim / 2;
-    Some((
-        axis,
-        if half >= 1024 {
-            half / 1024 * 1024
-        } else {
-            half
-        },
-    ))
+    if half >= 1024 {
+        half / 1024 * 1024
+    } else {
+        half
+    }
 }
 
 /// Both halves of a view.
-fn halves(op: &'static str, view: &View, axis: usize, at: usize) -> Result<[View; 2], KernelError> {
+pub(crate) fn halves(
+    op: &'static str,
+    view: &View,
+    axis: usize,
+    at: usize,
+) -> Result<[View; 2], KernelError> {
     let dim = view.dims().get(axis).copied().unwrap_or(0);
     #[expect(
         clippy::cast_possible_wrap,

@@ -6,7 +6,7 @@
 
 use ziggurat_core::{DType, Shape, ShapeError};
 
-use crate::elementwise::walk::count;
+use crate::elementwise::walk::{count, halves, middle};
 use crate::error::KernelError;
 use crate::params::params;
 use crate::reduce::axes::{Axis, merge, wrap};
@@ -32,6 +32,32 @@ params! {
     }
 }
 
+/// How indices name elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// One per position, along this axis.
+    Along(usize),
+    /// Slices of this axis.
+    Slices(usize),
+    /// Tuples behind so many batch axes.
+    Tuples(usize),
+}
+
+impl How {
+    pub(crate) fn plan(
+        self,
+        op: &'static str,
+        data: &View,
+        indices: &View,
+    ) -> Result<Plan, KernelError> {
+        match self {
+            Self::Along(axis) => Plan::along(op, data, axis, indices),
+            Self::Slices(axis) => Plan::slices(op, data, axis, indices),
+            Self::Tuples(batch) => Plan::tuples(op, data, indices, batch),
+        }
+    }
+}
+
 /// The axes to walk, and what an index adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -39,6 +65,8 @@ pub(crate) struct Plan {
     dims: Vec<usize>,
     /// The data's stride along each.
     data: Vec<isize>,
+    /// Which axis of the data each is.
+    data_axis: Vec<Option<usize>>,
     /// Which axis of the indices each is.
     index: Vec<Option<usize>>,
     /// Extent and stride of the data's axis that each component names.
@@ -120,6 +148,9 @@ impl Plan {
             data: (0..data.rank())
                 .map(|at| if at == axis { 0 } else { stride(data, at) })
                 .collect(),
+            data_axis: (0..data.rank())
+                .map(|at| (at != axis).then_some(at))
+                .collect(),
             index: (0..data.rank()).map(Some).collect(),
             targets: vec![(extent(data, axis), stride(data, axis))],
             components: None,
@@ -140,13 +171,13 @@ impl Plan {
         let mut plan = Self::empty();
         plan.targets.push((extent(data, axis), stride(data, axis)));
         for at in 0..axis {
-            plan.push(extent(data, at), stride(data, at), None);
+            plan.push_data(data, at, None);
         }
         for at in 0..indices.rank() {
             plan.push(extent(indices, at), 0, Some(at));
         }
         for at in axis + 1..data.rank() {
-            plan.push(extent(data, at), stride(data, at), None);
+            plan.push_data(data, at, None);
         }
         plan.with_targets(op, data)
     }
@@ -175,7 +206,7 @@ impl Plan {
         let mut plan = Self::empty();
         plan.components = Some(last);
         for at in 0..batch {
-            plan.push(extent(data, at), stride(data, at), Some(at));
+            plan.push_data(data, at, Some(at));
         }
         for at in batch..last {
             plan.push(extent(indices, at), 0, Some(at));
@@ -184,7 +215,7 @@ impl Plan {
             plan.targets.push((extent(data, at), stride(data, at)));
         }
         for at in batch + components..data.rank() {
-            plan.push(extent(data, at), stride(data, at), None);
+            plan.push_data(data, at, None);
         }
         plan.with_targets(op, data)
     }
@@ -211,6 +242,7 @@ impl Plan {
         Ok(Self {
             dims: indices.dims().to_vec(),
             data: vec![0; indices.rank()],
+            data_axis: vec![None; indices.rank()],
             index: (0..indices.rank()).map(Some).collect(),
             targets: extents.iter().map(|&extent| (extent, 0)).collect(),
             components: None,
@@ -222,6 +254,7 @@ impl Plan {
         Self {
             dims: Vec::new(),
             data: Vec::new(),
+            data_axis: Vec::new(),
             index: Vec::new(),
             targets: Vec::new(),
             components: None,
@@ -232,7 +265,44 @@ impl Plan {
     fn push(&mut self, dim: usize, data: isize, index: Option<usize>) {
         self.dims.push(dim);
         self.data.push(data);
+        self.data_axis.push(None);
         self.index.push(index);
+    }
+
+    /// An axis of the data, which is perhaps one of the indices too.
+    fn push_data(&mut self, data: &View, axis: usize, index: Option<usize>) {
+        self.push(extent(data, axis), stride(data, axis), index);
+        if let Some(own) = self.data_axis.last_mut() {
+            *own = Some(axis);
+        }
+    }
+
+    /// Where to halve what is walked: the first axis, or the first that is one of the data's.
+    pub(crate) fn halving(&self, of_data: bool) -> Option<(usize, usize)> {
+        let mut axes = self.dims.iter().zip(&self.data_axis).enumerate();
+        let first = axes.find(|(_, (dim, own))| **dim > 1 && (!of_data || own.is_some()));
+        first.map(|(axis, (&dim, _))| (axis, middle(dim)))
+    }
+
+    /// Data, indices and walked view of both halves.
+    pub(crate) fn halves(
+        &self,
+        op: &'static str,
+        (axis, at): (usize, usize),
+        [data, indices, walked]: [&View; 3],
+    ) -> Result<[[View; 3]; 2], KernelError> {
+        let cut = |view: &View, own: Option<usize>| match own {
+            Some(own) => halves(op, view, own, at),
+            None => Ok([view.clone(), view.clone()]),
+        };
+        let own = |list: &[Option<usize>]| list.get(axis).copied().flatten();
+        let [first_data, second_data] = cut(data, own(&self.data_axis))?;
+        let [first_indices, second_indices] = cut(indices, own(&self.index))?;
+        let [first, second] = cut(walked, Some(axis))?;
+        Ok([
+            [first_data, first_indices, first],
+            [second_data, second_indices, second],
+        ])
     }
 
     /// Unless nothing is walked, the indexed axes must have elements.
