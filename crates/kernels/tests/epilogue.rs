@@ -258,6 +258,20 @@ fn transposed_convolutions_and_other_ranks_write_expressions_too() {
         plain: &|out| exec.conv_transpose(&x, &w, Some(&bias), &options, out),
     };
     check(&host, (&scale, &residual));
+    // The tiled kernel, in three dimensions.
+    let (x, w) = (view(&[1, 4, 2, 3, 3]), view(&[4, 16, 2, 2, 2]));
+    let bias = view(&[16]);
+    let options = ConvTransposeOptions::<3>::default();
+    let fused = |value: &FusedOutput<'_>, out: &View| {
+        exec.conv_transpose_fused(&x, &w, Some(&bias), &options, value, out)
+    };
+    let host = Host {
+        dtype: DType::F32,
+        dims: &[1, 16, 3, 4, 4],
+        fused: &fused,
+        plain: &|out| exec.conv_transpose(&x, &w, Some(&bias), &options, out),
+    };
+    check(&host, (&scale, &residual));
     let (x, w) = (view(&[2, 3, 9]), view(&[4, 3, 2]));
     let options = ConvOptions::<1>::default();
     let host = Host {
