@@ -44,6 +44,7 @@ enum Stage {
     Limits,
     Gl,
     Doctests,
+    Tracing,
     Docs,
     Examples,
     Wasm,
@@ -78,6 +79,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Limits => smoke(tally, ("ZIGGURAT_LIMITS", "default")),
             Stage::Gl => smoke(tally, ("ZIGGURAT_BACKEND", "gl")),
             Stage::Doctests => doctests(tally),
+            Stage::Tracing => tracing(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
             Stage::Wasm => wasm::run(wasm::Choice::default()),
@@ -160,6 +162,16 @@ fn doctests(tally: &mut Tally) -> Outcome<String> {
         |line| count(line, tally),
     )?;
     note(tally, "doctests")
+}
+
+/// The spans of the feature `tracing`, which no other stage switches on.
+fn tracing(tally: &mut Tally) -> Outcome<String> {
+    let words = ["test", "-p", "ziggurat-device", "--features", "tracing"];
+    let mut command = cargo(&words);
+    process::stream_lines(command.args(["--test", "tracing"]), |line| {
+        count(line, tally);
+    })?;
+    note(tally, "tracing")
 }
 
 /// A run that found no test has proved nothing.

@@ -18,32 +18,23 @@ use ziggurat_device::Device;
 use crate::bind::Layout;
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
-use crate::reflect::{ParamSpace, Reflection};
+use crate::reflect::{ParamSpace, Reflection, Text};
 
 /// Creates the pipeline; `layout` is called where its errors are caught as well.
 pub(crate) fn compile(
     owner: &Device,
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
+    read: &Text,
     layout: impl FnOnce() -> Option<Layout>,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<(wgpu::ComputePipeline, Option<Layout>), PipelineError> {
     let name = descriptor.source.name();
     let device = owner.wgpu();
-    let text = descriptor.source.text();
-    // The software device knows the calls; to others they would be an unknown function.
-    let text = if owner.adapter().is_software_device() {
-        text
-    } else {
-        debug_print::removed(&text).into_owned()
-    };
     let (created, error) = captured(device, || {
         let bind_layout = layout();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
-        });
-        owner.name_lines(&module, descriptor.source.lines());
+        let module = read.module.get().cloned();
+        let module = module.unwrap_or_else(|| create_module(owner, descriptor));
         let immediate_size = match &reflection.params {
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
             _ => 0,
@@ -73,10 +64,15 @@ pub(crate) fn compile(
             },
             cache,
         });
-        (pipeline, bind_layout)
+        (pipeline, bind_layout, module)
     });
+    let (pipeline, bind_layout, module) = created;
     match error {
-        None => Ok(created),
+        None => {
+            // Another thread may have been faster with the same module.
+            let _module = read.module.get_or_init(|| module);
+            Ok((pipeline, bind_layout))
+        }
         Some(message) => Err(PipelineError::Compile {
             kernel: name.to_owned(),
             file: reflection.file.clone(),
@@ -84,6 +80,24 @@ pub(crate) fn compile(
             message,
         }),
     }
+}
+
+fn create_module(owner: &Device, descriptor: &KernelDescriptor) -> wgpu::ShaderModule {
+    let text = descriptor.source.text();
+    // The software device knows the calls; to others they would be an unknown function.
+    let text = if owner.adapter().is_software_device() {
+        text
+    } else {
+        debug_print::removed(&text).into_owned()
+    };
+    let module = owner
+        .wgpu()
+        .create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(descriptor.source.name()),
+            source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
+        });
+    owner.name_lines(&module, descriptor.source.lines());
+    module
 }
 
 /// Runs `create` and returns the first error that it raised.

@@ -19,7 +19,7 @@ use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
-use crate::reflect::{check_limits, reflect};
+use crate::reflect::{Texts, check_limits};
 use crate::stats::PipelineStats;
 use crate::tape::Taping;
 
@@ -41,6 +41,7 @@ struct Inner {
     device: Device,
     memory: Memory,
     features: ShaderFeatures,
+    texts: Texts,
     kernels: OnceMap<KernelDescriptor, Kernel, PipelineError>,
     check_keys: AtomicBool,
     by_key: RwLock<QuickMap<KernelKey, Kernel>>,
@@ -74,6 +75,7 @@ impl Pipelines {
                 disk: DiskCache::open(&device),
                 device,
                 memory: memory.clone(),
+                texts: Texts::default(),
                 kernels: OnceMap::default(),
                 check_keys: AtomicBool::new(cfg!(debug_assertions)),
                 by_key: RwLock::default(),
@@ -115,7 +117,7 @@ impl Pipelines {
     ///
     /// # Errors
     ///
-    /// Everything that [`reflect`] and [`check_limits`] find, [`PipelineError::Compile`] if the driver refuses, or
+    /// Everything that [`reflect`](crate::reflect()) and [`check_limits`] find, [`PipelineError::Compile`] if the driver refuses, or
     /// the device's error if it is lost.
     pub fn kernel(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
         let inner = &*self.inner;
@@ -258,6 +260,7 @@ impl Pipelines {
         PipelineStats {
             hits: inner.hits.load(Ordering::Relaxed),
             misses: inner.misses.load(Ordering::Relaxed),
+            texts: inner.texts.count(),
             entries: inner.kernels.len(),
             compile_time_ns: inner.compile_time_ns.load(Ordering::Relaxed),
             bind_group_hits: binds.hits,
@@ -275,6 +278,7 @@ impl Pipelines {
     pub fn clear_kernels(&self) {
         self.inner.by_key.write().clear();
         self.inner.kernels.clear();
+        self.inner.texts.clear();
     }
 
     /// Forgets all bind groups, and with them their hold on buffers that the pool gave back to the driver.
@@ -334,12 +338,13 @@ impl Inner {
     }
 
     fn create_now(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
-        let reflection = reflect(descriptor, self.features)?;
+        let (reflection, text) = self.texts.reflect(descriptor, self.features)?;
         check_limits(&reflection, &self.device.caps().limits)?;
         let device = self.device.wgpu();
         let layout = || self.binds.layout(device, &reflection);
         let cache = self.wgpu_cache();
-        let (pipeline, layout) = compile(&self.device, descriptor, &reflection, layout, cache)?;
+        let (pipeline, layout) =
+            compile(&self.device, descriptor, &reflection, &text, layout, cache)?;
         Ok(Kernel::new(
             self.id,
             descriptor.clone(),

@@ -10,6 +10,7 @@
 mod globals;
 mod limits;
 mod module;
+mod texts;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,8 @@ use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
 
 pub use limits::check_limits;
+
+pub(crate) use texts::{Text, Texts};
 
 /// How a shader, or an argument, uses a storage buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -239,9 +242,18 @@ pub fn reflect(
     available: ShaderFeatures,
 ) -> Result<Reflection, PipelineError> {
     let text = Assembled::new(&descriptor.source);
-    // naga is not ours, and what it reads is a user's: a panic in it is an error of that text.
-    let read = AssertUnwindSafe(|| module::read(&text, descriptor, available));
-    catch_unwind(read).unwrap_or_else(|_| {
+    guarded(&text, || {
+        let valid = module::read(&text, descriptor, available)?;
+        module::specialise(&text, descriptor, &valid)
+    })
+}
+
+/// naga is not ours, and what it reads is a user's: a panic in it is an error of that text.
+fn guarded<R>(
+    text: &Assembled<'_>,
+    read: impl FnOnce() -> Result<R, PipelineError>,
+) -> Result<R, PipelineError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(PipelineError::Compile {
             kernel: text.name(),
             file: text.name(),

@@ -8,6 +8,8 @@ pub struct PipelineStats {
     pub hits: u64,
     /// Kernels that had to be created, failed ones included.
     pub misses: u64,
+    /// Shader texts read for them: each once for all its specialisations, as long as it is remembered.
+    pub texts: u64,
     /// Kernels held.
     pub entries: usize,
     /// Time spent in creation (reading, checking, compiling), added up over threads. 0 in a browser.

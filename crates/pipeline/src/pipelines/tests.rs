@@ -166,6 +166,41 @@ fn the_same_content_is_one_kernel_and_any_change_another() {
 }
 
 #[test]
+fn specialisations_of_one_text_read_it_once() {
+    let pipelines = open();
+    let sizes = [32.0, 64.0, 128.0];
+    for size in sizes {
+        let mut descriptor = add();
+        descriptor.constants = vec![("WG".into(), size)];
+        let kernel = pipelines.kernel(&descriptor).unwrap();
+        assert_eq!(f64::from(kernel.workgroup_size()[0]), size);
+    }
+    let stats = pipelines.stats();
+    assert_eq!((stats.misses, stats.texts), (3, 1));
+    // A mistake in one specialisation is an error of that one, and the text stays.
+    let mut wrong = add();
+    wrong.constants.push(("NO_SUCH".into(), 1.0));
+    let error = pipelines.kernel(&wrong).unwrap_err();
+    assert!(
+        matches!(error, PipelineError::UnknownConstant { .. }),
+        "{error}"
+    );
+    let mut other = add();
+    other.constants = vec![("WG".into(), 16.0)];
+    pipelines.kernel(&other).unwrap();
+    assert_eq!(pipelines.stats().texts, 1);
+    // Texts with mistakes are not kept.
+    for texts in [2, 3] {
+        let broken = KernelDescriptor::new(ShaderSource::wgsl("broken", "fn f( {"));
+        pipelines.kernel(&broken).unwrap_err();
+        assert_eq!(pipelines.stats().texts, texts);
+    }
+    pipelines.clear_kernels();
+    pipelines.kernel(&other).unwrap();
+    assert_eq!(pipelines.stats().texts, 4);
+}
+
+#[test]
 fn racing_threads_compile_one_pipeline() {
     let pipelines = open();
     let threads = 8;

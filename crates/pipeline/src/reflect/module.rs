@@ -10,28 +10,57 @@ use crate::error::PipelineError;
 use crate::feature::{ShaderFeature, ShaderFeatures};
 use crate::place::{Assembled, Place};
 
-/// The whole way.
+/// A text that is valid, before its overrides have values.
+#[derive(Debug)]
+pub(super) struct Valid {
+    module: Module,
+    info: ModuleInfo,
+    /// What it cannot do without.
+    features: ShaderFeatures,
+}
+
+/// From text to a valid module.
 pub(super) fn read(
     text: &Assembled<'_>,
     descriptor: &KernelDescriptor,
     available: ShaderFeatures,
-) -> Result<Reflection, PipelineError> {
+) -> Result<Valid, PipelineError> {
     let module = parse(text)?;
     let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
     let at = text.function(&entry);
     let (info, features) = validate(text, &module, available, &at)?;
-    let overrides = overrides(text, &module);
+    Ok(Valid {
+        module,
+        info,
+        features,
+    })
+}
+
+/// One kernel of a valid text: its entry point, with values for the overrides.
+pub(super) fn specialise(
+    text: &Assembled<'_>,
+    descriptor: &KernelDescriptor,
+    valid: &Valid,
+) -> Result<Reflection, PipelineError> {
+    let Valid {
+        module,
+        info,
+        features,
+    } = valid;
+    let entry = choose_entry(text, module, descriptor.entry.as_deref())?;
+    let at = text.function(&entry);
+    let overrides = overrides(text, module);
     let constants = constants(text, descriptor, &overrides)?;
 
     let stage = (ShaderStage::Compute, entry.as_str());
-    let (resolved, resolved_info) = process_overrides(&module, &info, Some(stage), &constants)
+    let (resolved, resolved_info) = process_overrides(module, info, Some(stage), &constants)
         .map_err(|error| override_error(text, &error, &overrides, descriptor, &at))?;
     let index = resolved
         .entry_points
         .iter()
         .position(|point| point.stage == ShaderStage::Compute && point.name == entry);
     let Some((index, point)) = index.and_then(|i| Some((i, resolved.entry_points.get(i)?))) else {
-        return Err(unknown_entry(text, &module, &entry));
+        return Err(unknown_entry(text, module, &entry));
     };
     let only = module.entry_points.len() == 1;
     let found = globals::collect(text, &resolved, resolved_info.get_entry_point(index), only)?;
@@ -46,7 +75,7 @@ pub(super) fn read(
         params: found.params,
         workgroup_memory: found.workgroup_memory,
         overrides,
-        features,
+        features: *features,
     })
 }
 
