@@ -77,6 +77,10 @@ pub(crate) fn wanted(adapter: &wgpu::Limits, options: &DeviceOptions) -> wgpu::L
     if let Some(bytes) = options.max_buffer_bytes {
         limits.max_buffer_size = limits.max_buffer_size.min(bytes);
     }
+    if let Some(most) = options.max_workgroups {
+        let limit = &mut limits.max_compute_workgroups_per_dimension;
+        *limit = (*limit).min(most.max(1));
+    }
     limits
 }
 
@@ -137,6 +141,18 @@ mod tests {
             wanted(&large(), &capped(u64::MAX)).max_buffer_size,
             large().max_buffer_size
         );
+    }
+
+    #[test]
+    fn a_cap_on_workgroups_only_lowers_and_leaves_one() {
+        for (most, left) in [(6, 6), (0, 1), (u32::MAX, 65_535)] {
+            let options = DeviceOptions {
+                max_workgroups: Some(most),
+                ..Default::default()
+            };
+            let limits = wanted(&large(), &options);
+            assert_eq!(limits.max_compute_workgroups_per_dimension, left);
+        }
     }
 
     #[test]

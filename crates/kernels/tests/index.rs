@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{Arrangement, Expected, Random, check, epsilon, operand, output, random, shape};
-use ziggurat_kernels::reference::index::{Indexing, named, scatter, scatter_in_order};
-use ziggurat_kernels::reference::round_to;
+use operands::{Arrangement, Expected, Random, check, operand, output, random, shape};
+use ziggurat_kernels::reference::index::{Indexing, named, scatter_in_order};
 use ziggurat_kernels::{DType, Executor, KernelError, Scatter, View};
 
 /// Form, shape of the data, shape of the indices.
@@ -150,28 +151,7 @@ fn scatter_sweep(exec: &Executor, seed: u64) {
                     check(&what, &got, &expected);
                     continue;
                 }
-                let expected = scatter(op, dtype, &start.values, &at, &updates.values);
-                let mut bounds = vec![0.0; expected.len()];
-                let rounds = dtype.is_float() && matches!(op, Scatter::Add | Scatter::Mul);
-                let mut sizes: Vec<f64> = start.values.iter().map(|x| x.abs()).collect();
-                for (&at, update) in at.iter().zip(&updates.values) {
-                    if !rounds {
-                        break;
-                    }
-                    sizes[at] = match op {
-                        Scatter::Add => sizes[at] + update.abs(),
-                        _ => sizes[at] * update.abs().max(1.0),
-                    };
-                    bounds[at] += sizes[at] * epsilon(dtype);
-                }
-                let expected: Vec<_> = expected
-                    .iter()
-                    .zip(&bounds)
-                    .map(|(&value, &bound)| Expected {
-                        value: round_to(dtype, value),
-                        bound,
-                    })
-                    .collect();
+                let expected = expect::scatter(op, dtype, &start.values, &at, &updates.values);
                 check(&what, &got, &expected);
             }
         }

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{
-    Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape,
-};
+use operands::{Arrangement, Operand, Random, check, given, operand, output, random, shape};
 use ziggurat_kernels::reference::linalg::{cholesky, solve};
 use ziggurat_kernels::{DType, Executor, KernelError};
 
@@ -29,16 +29,6 @@ fn matrices(exec: &Executor, batch: usize, n: usize, arrangement: Arrangement) -
             .round()
             / 64.0
     })
-}
-
-fn near(values: &[f64], scale: f64) -> Vec<Expected> {
-    values
-        .iter()
-        .map(|&value| Expected {
-            value,
-            bound: scale * f64::from(f32::EPSILON) * (1.0 + value.abs()),
-        })
-        .collect()
 }
 
 fn run(exec: &Executor, batch: usize, n: usize, columns: usize, arrangement: Arrangement) {
@@ -62,10 +52,10 @@ fn run(exec: &Executor, batch: usize, n: usize, columns: usize, arrangement: Arr
         d.push(det);
     }
     let what = format!("{batch} {n} {columns} {arrangement:?}");
-    check(&what, &out.read(exec), &near(&x, 64.0 * n as f64));
+    check(&what, &out.read(exec), &expect::near(&x, 64.0 * n as f64));
     // Beyond f32 there is nothing to compare.
     if d.iter().all(|d| d.abs() < 1e37) {
-        check(&what, &dets.read(exec), &near(&d, 64.0 * n as f64));
+        check(&what, &dets.read(exec), &expect::near(&d, 64.0 * n as f64));
     }
     for (upper, unit) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut i = 0;
@@ -97,7 +87,7 @@ fn run(exec: &Executor, batch: usize, n: usize, columns: usize, arrangement: Arr
             let side = &b.values[i * n * columns..][..n * columns];
             x.extend(solve(&matrix, side, n, columns).0);
         }
-        check(&what, &out.read(exec), &near(&x, 64.0 * n as f64));
+        check(&what, &out.read(exec), &expect::near(&x, 64.0 * n as f64));
     }
 }
 
@@ -143,7 +133,7 @@ fn small_workgroups_and_default_limits_give_the_same() {
     let out = output(&exec, DType::F32, &[count], 0);
     let _done = exec.determinant(&a.view, &out.view).unwrap();
     let expected: Vec<f64> = (0..count).map(|i| (i % 7) as f64 - 6.0).collect();
-    check("many", &out.read(&exec), &near(&expected, 16.0));
+    check("many", &out.read(&exec), &expect::near(&expected, 16.0));
 }
 
 #[test]
@@ -178,7 +168,7 @@ fn factors_of_positive_definite_matrices() {
         check(
             &format!("{n}"),
             &out.read(&exec),
-            &near(&expected, 32.0 * n as f64),
+            &expect::near(&expected, 32.0 * n as f64),
         );
     }
     let a = given(&exec, DType::F32, &[2, 2], &[1.0, 2.0, 2.0, 1.0]);

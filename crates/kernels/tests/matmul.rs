@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
@@ -10,7 +12,6 @@ use operands::{
     Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape, worst,
 };
 use ziggurat_kernels::core::{broadcast_shapes, decode, encode};
-use ziggurat_kernels::reference::matmul::{Extents, matmul, matmul_wrapping};
 use ziggurat_kernels::{DType, Executor, KernelError};
 
 const NUMBERS: [DType; 7] = [
@@ -25,39 +26,11 @@ const NUMBERS: [DType; 7] = [
 
 /// What `a @ b` should be, broadcast batches written out.
 fn expected(a: &Operand, b: &Operand, dtype: DType, batch: &[usize]) -> Vec<Expected> {
-    let (a_dims, b_dims) = (a.view.dims(), b.view.dims());
-    let (m, k) = (a_dims[a_dims.len() - 2], a_dims[a_dims.len() - 1]);
-    let n = b_dims[b_dims.len() - 1];
-    let e = Extents {
-        batch: batch.iter().product(),
-        m,
-        n,
-        k,
-    };
-    let spread = |operand: &Operand, rows: usize, cols: usize| -> Vec<f64> {
-        let own = ziggurat_kernels::Layout::contiguous(*operand.view.shape());
-        let full = own.expand(shape(&[batch, &[rows, cols]].concat())).unwrap();
-        full.offsets().map(|i| operand.values[i]).collect()
-    };
-    let (left, right) = (spread(a, m, k), spread(b, k, n));
-    if dtype.is_float() {
-        let terms = matmul(&left, &right, e);
-        return terms
-            .iter()
-            .map(|t| Expected::sum(t.value, t.magnitude, k, dtype))
-            .collect();
-    }
-    let ints = |values: &[f64]| values.iter().map(|&v| v as i64).collect::<Vec<_>>();
-    let wrap = |v: i64| match dtype {
-        DType::I32 => f64::from(v as i32),
-        DType::U32 => f64::from(v as u32),
-        DType::I8 => f64::from(v as i8),
-        _ => f64::from(v as u8),
-    };
-    matmul_wrapping(&ints(&left), &ints(&right), e)
-        .into_iter()
-        .map(|v| Expected::exact(wrap(v)))
-        .collect()
+    let (left, right) = (
+        (&a.values[..], a.view.dims()),
+        (&b.values[..], b.view.dims()),
+    );
+    expect::products(left, right, batch, dtype)
 }
 
 fn out_dims(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<usize>) {

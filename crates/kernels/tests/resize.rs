@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{Arrangement, Expected, Operand, Random, check, given, output, random, shape};
-use ziggurat_kernels::reference::resize::resize;
+use operands::{Arrangement, Operand, Random, check, given, output, random, shape};
 use ziggurat_kernels::{
     Coordinates, DType, Executor, KernelError, NearestMode, ResizeAxis, ResizeMode, ResizeOptions,
 };
@@ -32,17 +33,7 @@ fn run(
     let dtype = x.view.dtype;
     let out = output(exec, dtype, to, front);
     let _done = exec.resize(&x.view, axes, options, &out.view).unwrap();
-    let copied = matches!(options.mode, ResizeMode::Nearest(_));
-    let expected: Vec<Expected> = resize(&x.values, x.view.dims(), to, axes, options)
-        .iter()
-        .map(|t| {
-            if copied {
-                Expected::exact(t.value).rounded(dtype)
-            } else {
-                Expected::sum(t.value, t.magnitude, 80, dtype)
-            }
-        })
-        .collect();
+    let expected = expect::resize(&x.values, x.view.dims(), to, axes, options, dtype);
     check(
         &format!("{dtype} {:?} to {to:?} {options:?} {axes:?}", x.view.layout),
         &out.read(exec),

@@ -3,13 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{
-    Arrangement, Expected, Operand, Random, check, epsilon, given, output, random, shape,
-};
-use ziggurat_kernels::reference::rope::rotate;
+use operands::{Arrangement, Expected, Operand, Random, check, given, output, random, shape};
 use ziggurat_kernels::{DType, Executor, KernelError, RopeOptions, RopePositions};
 
 /// Runs and compares; `row` says which row of the tables a batch and position have.
@@ -47,15 +46,7 @@ fn run(
                     },
                 );
             let (c, s) = (&cos.values[at..at + half], &sin.values[at..at + half]);
-            rotate(head, c, s, options.interleaved)
-        })
-        .map(|value| {
-            Expected {
-                value,
-                // Two products of values up to 2.
-                bound: 16.0 * f64::from(f32::EPSILON) + epsilon(dtype) * value.abs(),
-            }
-            .rounded(dtype)
+            expect::rotated(head, c, s, options.interleaved, dtype)
         })
         .collect();
     check(

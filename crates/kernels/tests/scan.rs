@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{
-    Arrangement, Expected, Operand, Random, check, epsilon, given, operand, output, shape,
-};
-use ziggurat_kernels::reference::{round_to, scan, wrap};
+use operands::{Arrangement, Operand, Random, check, given, operand, output, shape};
+use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{DType, Executor, KernelError, Scan, ScanOptions};
 
 const ALL_OPTIONS: [ScanOptions; 4] = [
@@ -30,16 +30,6 @@ const ALL_OPTIONS: [ScanOptions; 4] = [
         reverse: true,
     },
 ];
-
-fn into(dtype: DType) -> impl Fn(f64) -> f64 {
-    move |x| {
-        if dtype.is_float() {
-            x
-        } else {
-            wrap(dtype, x as i64)
-        }
-    }
-}
 
 /// Values of which products and sums stay in range for some steps.
 fn values(op: Scan, dtype: DType, rng: &mut Random) -> f64 {
@@ -68,32 +58,7 @@ fn compare(
     let dims = a.view.dims().to_vec();
     let out = output(exec, to, &dims, front);
     let _done = exec.scan(op, &a.view, axis, options, &out.view).unwrap();
-    let extents = [
-        dims[..axis].iter().product(),
-        dims[axis],
-        dims[axis + 1..].iter().product(),
-    ];
-    let expected = scan::scan(op, &a.values, extents, options, into(to));
-    let sizes: Vec<f64> = a.values.iter().map(|x| x.abs()).collect();
-    let sizes = scan::scan(Scan::Sum, &sizes, extents, options, |x| x);
-    let expected: Vec<_> = expected
-        .iter()
-        .zip(&sizes)
-        .map(|(&value, &size)| {
-            let steps = 16.0 + (dims[axis] as f64) / 64.0;
-            let bound = match op {
-                _ if !to.is_float() => 0.0,
-                Scan::Sum => f64::from(f32::EPSILON) * steps * size,
-                Scan::Product => f64::from(f32::EPSILON) * steps * value.abs(),
-                _ => f64::from(f32::EPSILON) * steps * (1.0 + value.abs()),
-            };
-            Expected {
-                value,
-                bound: bound + epsilon(to) * value.abs(),
-            }
-            .rounded(to)
-        })
-        .collect();
+    let expected = expect::scan(op, &a.values, &dims, axis, options, to);
     let what = format!(
         "{op:?} {} to {to} {dims:?} axis {axis} {options:?}",
         a.view.dtype

@@ -3,53 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/expect.rs"]
+mod expect;
 #[path = "common/operands.rs"]
 mod operands;
-
-use std::cmp::Ordering;
 
 use operands::{Arrangement, Operand, Random, given, operand, output, shape};
 use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{DType, Executor, KernelError};
 
-/// NaN last, -0 equal to +0.
-fn order(x: f64, y: f64) -> Ordering {
-    match (x.is_nan(), y.is_nan()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => Ordering::Greater,
-        (false, true) => Ordering::Less,
-        (false, false) => x.partial_cmp(&y).unwrap(),
-    }
-}
-
-/// Where the elements of each row along `axis` stand once sorted.
-fn expected(values: &[f64], dims: &[usize], axis: usize, descending: bool) -> Vec<f64> {
-    let len = dims[axis];
-    let inner: usize = dims[axis + 1..].iter().product();
-    let mut out = vec![0.0; values.len()];
-    for row in 0..values.len() / len.max(1) {
-        let place = |i: usize| ((row / inner) * len + i) * inner + row % inner;
-        let mut at: Vec<usize> = (0..len).collect();
-        at.sort_by(|&i, &j| {
-            let forward = order(values[place(i)], values[place(j)]);
-            if descending {
-                forward.reverse()
-            } else {
-                forward
-            }
-        });
-        for (i, &at) in at.iter().enumerate() {
-            out[place(i)] = at as f64;
-        }
-    }
-    out
-}
-
 fn compare(exec: &Executor, a: &Operand, axis: usize, descending: bool, front: usize) {
     let dims = a.view.dims().to_vec();
     let out = output(exec, DType::I32, &dims, front);
     let _done = exec.argsort(&a.view, axis, descending, &out.view).unwrap();
-    let (got, wanted) = (out.read(exec), expected(&a.values, &dims, axis, descending));
+    let (got, wanted) = (
+        out.read(exec),
+        expect::argsort(&a.values, &dims, axis, descending),
+    );
     let first = got
         .iter()
         .zip(&wanted)
@@ -184,7 +154,7 @@ fn sorted_rows_are_searched() {
                 .collect();
             sorted
                 .chunks_mut(n.max(1))
-                .for_each(|row| row.sort_by(|x, y| order(*x, *y)));
+                .for_each(|row| row.sort_by(|x, y| expect::order(*x, *y)));
             let dims = if shared { vec![n] } else { vec![rows, n] };
             let a = given(&exec, dtype, &dims, &sorted);
             let mut source = Random(rng.bits());
@@ -196,17 +166,7 @@ fn sorted_rows_are_searched() {
                 let _done = exec
                     .search_sorted(&a.view, &b.view, right, &out.view)
                     .unwrap();
-                let wanted: Vec<f64> = (0..rows * m)
-                    .map(|i| {
-                        let row = if shared { 0 } else { i / m };
-                        let before = |x: &&f64| match order(**x, b.values[i]) {
-                            Ordering::Less => true,
-                            Ordering::Equal => right,
-                            Ordering::Greater => false,
-                        };
-                        sorted[row * n..(row + 1) * n].iter().filter(before).count() as f64
-                    })
-                    .collect();
+                let wanted = expect::search(&sorted, n, &b.values, m, right);
                 assert_eq!(out.read(&exec), wanted, "{dtype} {rows} {n} {right}");
             }
         }

@@ -96,3 +96,16 @@ pub(crate) fn narrow_executor() -> Option<Executor> {
     };
     counted(EXECUTOR.get_or_init(|| open(options)).clone())
 }
+
+/// An executor whose grids have few workgroups along each dimension and small ones, so that small tensors take rows,
+/// planes and more of them.
+pub(crate) fn folded_executor() -> Option<Executor> {
+    static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
+    let options = DeviceOptions {
+        pipeline_cache: false,
+        workgroup_size: Some(8),
+        max_workgroups: Some(24),
+        ..DeviceOptions::default()
+    };
+    counted(EXECUTOR.get_or_init(|| open(options)).clone())
+}

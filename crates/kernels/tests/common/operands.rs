@@ -78,8 +78,8 @@ pub(crate) fn shape(dims: &[usize]) -> Shape {
     Shape::new(dims).unwrap()
 }
 
-/// The extents in memory and the layout over them.
-fn arrange(arrangement: Arrangement, dims: &[usize]) -> Layout {
+/// The layout of these extents over memory that it covers.
+pub(crate) fn arrange(arrangement: Arrangement, dims: &[usize]) -> Layout {
     let rank = dims.len();
     let contiguous = |dims: &[usize]| Layout::contiguous(shape(dims));
     match arrangement {
@@ -117,6 +117,11 @@ fn arrange(arrangement: Arrangement, dims: &[usize]) -> Layout {
     }
 }
 
+/// Elements of memory up to the last that the layout shows.
+pub(crate) fn len_in_memory(layout: &Layout) -> usize {
+    layout.span().map_or(0, |(_, high)| high + 1)
+}
+
 /// An operand whose stored elements come from `value`, called in memory order.
 pub(crate) fn operand(
     exec: &Executor,
@@ -133,7 +138,7 @@ pub(crate) fn operand(
     } else {
         0
     };
-    let len = layout.span().map_or(0, |(_, high)| high + 1);
+    let len = len_in_memory(&layout);
     let mut values: Vec<f64> = (0..len).map(|_| value()).collect();
     let seen: std::collections::HashSet<usize> = layout.offsets().collect();
     let mut stored = vec![f64::NAN; front + len];
@@ -148,7 +153,7 @@ pub(crate) fn operand(
     let dense = exec
         .upload_bytes(dtype, &bytes, &shape(&[front + len]))
         .unwrap();
-    let layout = Layout::new(*layout.shape(), layout.strides(), layout.offset() + front).unwrap();
+    let layout = behind(&layout, front);
     let values = layout.offsets().map(|i| values[i - front]).collect();
     Operand {
         view: dense.with_layout(layout).unwrap(),
@@ -177,9 +182,8 @@ pub(crate) fn given(exec: &Executor, dtype: DType, dims: &[usize], values: &[f64
 
 /// An output in the middle of bytes that must not change, filled with 0xFF (NaN in every float dtype).
 pub(crate) struct Output {
-    whole: View,
+    pub(crate) whole: View,
     pub(crate) view: View,
-    front: usize,
 }
 
 /// Guard elements behind an output.
@@ -187,30 +191,49 @@ const BACK: usize = 9;
 
 /// An output of these extents after `front` guard elements: aligned for quads if `front` is a multiple of 4.
 pub(crate) fn output(exec: &Executor, dtype: DType, dims: &[usize], front: usize) -> Output {
-    let shape_ = shape(dims);
-    let len = front + shape_.len() + BACK;
+    output_in(exec, dtype, dims, front, Arrangement::Contiguous)
+}
+
+/// [`output`] in an arrangement that shows every element once.
+pub(crate) fn output_in(
+    exec: &Executor,
+    dtype: DType,
+    dims: &[usize],
+    front: usize,
+    arrangement: Arrangement,
+) -> Output {
+    let layout = arrange(arrangement, dims);
+    let len = front + len_in_memory(&layout) + BACK;
     let bytes = vec![0xff; len * dtype.bytes()];
     let whole = exec.upload_bytes(dtype, &bytes, &shape(&[len])).unwrap();
-    let dense = Layout::contiguous(shape_);
-    let view = whole
-        .with_layout(Layout::new(shape_, dense.strides(), front).unwrap())
-        .unwrap();
-    Output { whole, view, front }
+    let view = whole.with_layout(behind(&layout, front)).unwrap();
+    Output { whole, view }
+}
+
+/// The layout `front` elements further on.
+pub(crate) fn behind(layout: &Layout, front: usize) -> Layout {
+    Layout::new(*layout.shape(), layout.strides(), layout.offset() + front).unwrap()
 }
 
 impl Output {
-    /// The values written; the guards must be as they were.
+    /// The values written, row-major; the guards must be as they were.
     pub(crate) fn read(&self, exec: &Executor) -> Vec<f64> {
-        let bytes = exec.download(&self.whole).unwrap().wait().unwrap();
-        let element = self.view.dtype.bytes();
-        let (front, rest) = bytes.split_at(self.front * element);
-        let (middle, back) = rest.split_at(self.view.len() * element);
+        self.values(&exec.download(&self.whole).unwrap().wait().unwrap())
+    }
+
+    /// [`Self::read`] from the bytes of the whole.
+    pub(crate) fn values(&self, bytes: &[u8]) -> Vec<f64> {
+        let dtype = self.view.dtype;
+        let mut seen = vec![false; bytes.len() / dtype.bytes()];
+        self.view.layout.offsets().for_each(|at| seen[at] = true);
+        let untouched = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0xff);
         assert!(
-            front.iter().chain(back).all(|&byte| byte == 0xff),
+            (bytes.chunks(dtype.bytes()).zip(&seen)).all(|(bytes, &seen)| seen || untouched(bytes)),
             "wrote outside the output {:?}",
             self.view.layout
         );
-        decode(self.view.dtype, middle)
+        let all = decode(dtype, bytes);
+        self.view.layout.offsets().map(|at| all[at]).collect()
     }
 }
 

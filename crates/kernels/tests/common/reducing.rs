@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use super::operands::{Expected, Operand, check, output};
-use ziggurat_kernels::reference::reduce;
+use ziggurat_kernels::reference::{reduce, wrap};
 use ziggurat_kernels::{DType, Executor, Reduce};
 
 pub(crate) fn kept(dims: &[usize], axes: &[usize]) -> Vec<usize> {
@@ -18,25 +18,19 @@ pub(crate) fn kept(dims: &[usize], axes: &[usize]) -> Vec<usize> {
 pub(crate) fn expected(
     op: Reduce,
     argument: f64,
-    a: &Operand,
+    values: &[f64],
+    dims: &[usize],
     axes: &[usize],
     dtype: DType,
 ) -> Vec<Expected> {
-    let dims = a.view.dims();
     let len = axes.iter().filter_map(|&axis| dims.get(axis)).product();
-    let wrap = |v: i64| match dtype {
-        DType::I32 => f64::from(v as i32),
-        DType::U32 => f64::from(v as u32),
-        DType::I8 => f64::from(v as i8),
-        _ => f64::from(v as u8),
-    };
     if !dtype.is_float() && !matches!(op, Reduce::Max | Reduce::Min) {
-        return reduce::reduce_integers(op, &a.values, dims, axes)
+        return reduce::reduce_integers(op, values, dims, axes)
             .into_iter()
-            .map(|v| Expected::exact(wrap(v)))
+            .map(|v| Expected::exact(wrap(dtype, v)))
             .collect();
     }
-    reduce::reduce_with(op, argument, &a.values, dims, axes)
+    reduce::reduce_with(op, argument, values, dims, axes)
         .iter()
         .map(|t| match (op, len) {
             // The reference's identities are infinities; integers and bool have their own.
@@ -96,7 +90,8 @@ pub(crate) fn run_with(
         "{op:?}({argument}) {} to {dtype} {:?} over {axes:?}",
         a.view.dtype, a.view.layout
     );
-    let expected = expected(op, f64::from(argument), a, axes, dtype);
+    let dims = a.view.dims();
+    let expected = expected(op, f64::from(argument), &a.values, dims, axes, dtype);
     check(&what, &out.read(exec), &expected);
 }
 

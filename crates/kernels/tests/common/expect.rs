@@ -1,0 +1,411 @@
+//! What ops should give and how far they may be off: the references with the error that each family is allowed.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::cmp::Ordering;
+
+use ziggurat_kernels::reference::matmul::{Extents, matmul, matmul_wrapping};
+use ziggurat_kernels::reference::reduce::Term;
+use ziggurat_kernels::reference::{self, round_to, wrap};
+use ziggurat_kernels::{
+    AttentionOptions, Channels, DType, Layout, Norm, Pool, PoolOptions, ResizeAxis, ResizeMode,
+    ResizeOptions, Scan, ScanOptions, Scatter, Tolerance,
+};
+
+use crate::operands::{Expected, epsilon, shape};
+
+const F32: f64 = f32::EPSILON as f64;
+
+/// A row's exact result within the row's tolerance, which may grow with an input.
+pub(crate) fn row(dtype: DType, exact: f64, tolerance: Tolerance, input: f64) -> Expected {
+    let rounded = round_to(dtype, exact);
+    // An overflow of the dtype is an infinity, which must be met exactly.
+    let value = if rounded.is_finite() { exact } else { rounded };
+    Expected {
+        value,
+        bound: tolerance.allowed(dtype, exact, input),
+    }
+}
+
+/// A truth.
+pub(crate) fn truth(is: bool) -> Expected {
+    Expected::exact(f64::from(u8::from(is)))
+}
+
+pub(crate) fn exact(values: &[f64]) -> Vec<Expected> {
+    values.iter().map(|&x| Expected::exact(x)).collect()
+}
+
+/// Sums of so many terms in f32.
+pub(crate) fn sums(terms: &[Term], len: usize, dtype: DType) -> Vec<Expected> {
+    let sum = |t: &Term| Expected::sum(t.value, t.magnitude, len, dtype);
+    terms.iter().map(sum).collect()
+}
+
+pub(crate) fn cast(from: DType, to: DType, x: f64) -> Expected {
+    // Integers beyond 2^24 go to the halves by way of f32, as PyTorch does it.
+    let through = if from.is_float() || !to.is_float() {
+        x
+    } else {
+        round_to(DType::F32, x)
+    };
+    Expected::exact(reference::cast(from, to, through))
+}
+
+pub(crate) fn softmax(values: &[f64], dims: &[usize], axis: usize, dtype: DType) -> Vec<Expected> {
+    // Each weight is off by a few ULP, and so is the sum; the sum's rounding adds about the square root of its length.
+    let dims = if dims.is_empty() { &[1] } else { dims };
+    let len = dims[axis] as f64;
+    let relative = (8.0 + 2.0 * len.sqrt()) * F32 + epsilon(dtype);
+    // A subnormal beside a tie may round the other way: a whole step.
+    let least = if dtype == DType::F16 {
+        2f64.powi(-24)
+    } else {
+        1.2e-38
+    };
+    let shares = reference::softmax::softmax(values, dims, axis);
+    let expected = shares.into_iter().map(|value| Expected {
+        value,
+        bound: relative * value + least,
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}
+
+pub(crate) fn log_softmax(
+    values: &[f64],
+    dims: &[usize],
+    axis: usize,
+    dtype: DType,
+) -> Vec<Expected> {
+    // The sum's relative error is an absolute one of its logarithm; the differences are rounded relative to the largest.
+    let dims = if dims.is_empty() { &[1] } else { dims };
+    let len = dims[axis] as f64;
+    let greatest = values.iter().filter(|x| x.is_finite());
+    let greatest = greatest.fold(0.0, |most: f64, x| most.max(x.abs()));
+    let absolute = (12.0 + 2.0 * len.sqrt() + 4.0 * greatest) * F32;
+    let shares = reference::softmax::log_softmax(values, dims, axis);
+    let expected = shares.into_iter().map(|value| Expected {
+        value,
+        bound: absolute + 2.0 * epsilon(dtype) * value.abs(),
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}
+
+/// Rows of values of the order of 2, as are weights and biases.
+pub(crate) fn normalize(
+    op: Norm,
+    values: &[f64],
+    (len, eps): (usize, f64),
+    affine: (Option<&[f64]>, Option<&[f64]>),
+    channels: Channels,
+    dtype: DType,
+) -> Vec<Expected> {
+    let rounding = (20.0 + 2.0 * (len as f64).sqrt()) * F32;
+    let rows = reference::norm::normalize(op, values, len, eps, affine, channels);
+    let expected = rows.into_iter().map(|value| Expected {
+        value,
+        bound: rounding * (value.abs() + 4.0) + epsilon(dtype) * value.abs(),
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}
+
+pub(crate) fn scan(
+    op: Scan,
+    values: &[f64],
+    dims: &[usize],
+    axis: usize,
+    options: ScanOptions,
+    to: DType,
+) -> Vec<Expected> {
+    let dims = if dims.is_empty() { &[1] } else { dims };
+    let extents = [
+        dims[..axis].iter().product(),
+        dims[axis],
+        dims[axis + 1..].iter().product(),
+    ];
+    let into = |x: f64| {
+        if to.is_float() { x } else { wrap(to, x as i64) }
+    };
+    let results = reference::scan::scan(op, values, extents, options, into);
+    let sizes: Vec<f64> = values.iter().map(|x| x.abs()).collect();
+    let sizes = reference::scan::scan(Scan::Sum, &sizes, extents, options, |x| x);
+    let steps = 16.0 + (dims[axis] as f64) / 64.0;
+    let bound = |value: f64, size: f64| match op {
+        _ if !to.is_float() => 0.0,
+        Scan::Sum => F32 * steps * size,
+        Scan::Product => F32 * steps * value.abs(),
+        _ => F32 * steps * (1.0 + value.abs()),
+    };
+    let expected = results.iter().zip(&sizes).map(|(&value, &size)| Expected {
+        value,
+        bound: bound(value, size) + epsilon(to) * value.abs(),
+    });
+    expected.map(|e| e.rounded(to)).collect()
+}
+
+/// NaN last, -0 equal to +0.
+pub(crate) fn order(x: f64, y: f64) -> Ordering {
+    match (x.is_nan(), y.is_nan()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => x.partial_cmp(&y).unwrap(),
+    }
+}
+
+/// Where the elements of each row along `axis` stand once sorted.
+pub(crate) fn argsort(values: &[f64], dims: &[usize], axis: usize, descending: bool) -> Vec<f64> {
+    let dims = if dims.is_empty() { &[1] } else { dims };
+    let len = dims[axis];
+    let inner: usize = dims[axis + 1..].iter().product();
+    let mut out = vec![0.0; values.len()];
+    for row in 0..values.len() / len.max(1) {
+        let place = |i: usize| ((row / inner) * len + i) * inner + row % inner;
+        let mut at: Vec<usize> = (0..len).collect();
+        at.sort_by(|&i, &j| {
+            let forward = order(values[place(i)], values[place(j)]);
+            if descending {
+                forward.reverse()
+            } else {
+                forward
+            }
+        });
+        for (i, &at) in at.iter().enumerate() {
+            out[place(i)] = at as f64;
+        }
+    }
+    out
+}
+
+/// How many elements of sorted rows of `n` stand before each value; there is one row, or one per row of values.
+pub(crate) fn search(sorted: &[f64], n: usize, values: &[f64], m: usize, right: bool) -> Vec<f64> {
+    let shared = sorted.len() == n;
+    let count = |i: usize| {
+        let row = if shared { 0 } else { i / m };
+        let before = |x: &&f64| match order(**x, values[i]) {
+            Ordering::Less => true,
+            Ordering::Equal => right,
+            Ordering::Greater => false,
+        };
+        sorted[row * n..(row + 1) * n].iter().filter(before).count() as f64
+    };
+    (0..values.len()).map(count).collect()
+}
+
+/// The data after all updates; floats that are added or multiplied may round at each.
+pub(crate) fn scatter(
+    op: Scatter,
+    dtype: DType,
+    start: &[f64],
+    at: &[usize],
+    updates: &[f64],
+) -> Vec<Expected> {
+    let values = reference::index::scatter(op, dtype, start, at, updates);
+    let mut bounds = vec![0.0; values.len()];
+    let mut sizes: Vec<f64> = start.iter().map(|x| x.abs()).collect();
+    if dtype.is_float() && matches!(op, Scatter::Add | Scatter::Mul) {
+        for (&at, update) in at.iter().zip(updates) {
+            sizes[at] = match op {
+                Scatter::Add => sizes[at] + update.abs(),
+                _ => sizes[at] * update.abs().max(1.0),
+            };
+            bounds[at] += sizes[at] * epsilon(dtype);
+        }
+    }
+    let expected = values.iter().zip(bounds).map(|(&value, bound)| Expected {
+        value: round_to(dtype, value),
+        bound,
+    });
+    expected.collect()
+}
+
+pub(crate) fn pool<const N: usize>(
+    op: Pool,
+    x: &[f64],
+    from: [usize; N],
+    options: &PoolOptions<N>,
+    to: [usize; N],
+    dtype: DType,
+) -> Vec<Expected> {
+    let terms = options.kernel.iter().product();
+    let values = reference::pool::pool(op, x, from, options, to);
+    values
+        .into_iter()
+        .map(|y| average(op, y, 2.0, terms, dtype))
+        .collect()
+}
+
+/// A maximum, or a mean of values up to a magnitude.
+fn average(op: Pool, value: f64, magnitude: f64, terms: usize, dtype: DType) -> Expected {
+    match op {
+        Pool::Max => Expected::exact(value),
+        Pool::Average => Expected::sum(value, magnitude, terms, dtype),
+    }
+}
+
+/// Values, and where maxima lie.
+pub(crate) fn adaptive_pool<const N: usize>(
+    op: Pool,
+    x: &[f64],
+    from: [usize; N],
+    to: [usize; N],
+    dtype: DType,
+) -> (Vec<Expected>, Vec<Expected>) {
+    let (values, places) = reference::pool::adaptive_pool(op, x, from, to);
+    let terms = from.iter().product();
+    let values = values
+        .into_iter()
+        .map(|y| average(op, y, 4.0, terms, dtype))
+        .collect();
+    (values, exact(&places))
+}
+
+pub(crate) fn lp_pool<const N: usize>(
+    x: &[f64],
+    p: f64,
+    from: [usize; N],
+    options: &PoolOptions<N>,
+    to: [usize; N],
+    dtype: DType,
+) -> Vec<Expected> {
+    let norms = reference::pool::lp_pool(x, p, from, options, to);
+    let expected = norms.into_iter().map(|value| Expected {
+        value,
+        bound: value * (40.0 * F32 + epsilon(dtype)),
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}
+
+pub(crate) fn resize(
+    x: &[f64],
+    from: &[usize],
+    to: &[usize],
+    axes: &[ResizeAxis],
+    options: &ResizeOptions,
+    dtype: DType,
+) -> Vec<Expected> {
+    let terms = reference::resize::resize(x, from, to, axes, options);
+    if matches!(options.mode, ResizeMode::Nearest(_)) {
+        let copied = terms
+            .iter()
+            .map(|t| Expected::exact(t.value).rounded(dtype));
+        return copied.collect();
+    }
+    sums(&terms, 80, dtype)
+}
+
+/// A head of values up to 2, rotated.
+pub(crate) fn rotated(
+    head: &[f64],
+    cos: &[f64],
+    sin: &[f64],
+    interleaved: bool,
+    dtype: DType,
+) -> Vec<Expected> {
+    let values = reference::rope::rotate(head, cos, sin, interleaved);
+    let expected = values.into_iter().map(|value| Expected {
+        value,
+        bound: 16.0 * F32 + epsilon(dtype) * value.abs(),
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}
+
+/// Within so many ULP of 1, or of the value.
+pub(crate) fn near(values: &[f64], scale: f64) -> Vec<Expected> {
+    let near = |&value: &f64| Expected {
+        value,
+        bound: scale * F32 * (1.0 + value.abs()),
+    };
+    values.iter().map(near).collect()
+}
+
+/// What `a @ b` should be over the batch, broadcast.
+pub(crate) fn products(
+    (a, a_dims): (&[f64], &[usize]),
+    (b, b_dims): (&[f64], &[usize]),
+    batch: &[usize],
+    dtype: DType,
+) -> Vec<Expected> {
+    let (m, k) = (a_dims[a_dims.len() - 2], a_dims[a_dims.len() - 1]);
+    let n = b_dims[b_dims.len() - 1];
+    let e = Extents {
+        batch: batch.iter().product(),
+        m,
+        n,
+        k,
+    };
+    let spread = |values: &[f64], dims: &[usize], rows: usize, cols: usize| -> Vec<f64> {
+        let own = Layout::contiguous(shape(dims));
+        let full = own.expand(shape(&[batch, &[rows, cols]].concat())).unwrap();
+        full.offsets().map(|i| values[i]).collect()
+    };
+    let (left, right) = (spread(a, a_dims, m, k), spread(b, b_dims, k, n));
+    if dtype.is_float() {
+        return sums(&matmul(&left, &right, e), k, dtype);
+    }
+    let whole = |values: &[f64]| values.iter().map(|&v| v as i64).collect::<Vec<_>>();
+    matmul_wrapping(&whole(&left), &whole(&right), e)
+        .into_iter()
+        .map(|v| Expected::exact(wrap(dtype, v)))
+        .collect()
+}
+
+/// What attention reads, on the host.
+pub(crate) struct Attention<'a> {
+    pub(crate) q: (&'a [f64], &'a [usize]),
+    pub(crate) k: (&'a [f64], &'a [usize]),
+    pub(crate) v: (&'a [f64], &'a [usize]),
+    /// `[queries, keys]` or `[batch, heads, queries, keys]`; bool or added.
+    pub(crate) mask: Option<(&'a [f64], &'a [usize], DType)>,
+    pub(crate) lengths: Option<&'a [usize]>,
+}
+
+/// Attention over values up to 2, head by head.
+pub(crate) fn attention(
+    given: &Attention<'_>,
+    options: &AttentionOptions,
+    dtype: DType,
+) -> Vec<Expected> {
+    let (q, k, v) = (given.q.1, given.k.1, given.v.1);
+    let [batch, heads, queries, dim] = [q[0], q[1], q[2], q[3]];
+    let (kv_heads, keys, value_dim) = (k[1], k[2], v[3]);
+    let part = |values: &[f64], at: usize, len: usize| values[at * len..(at + 1) * len].to_vec();
+    let mut all = Vec::new();
+    for (b, h) in (0..batch).flat_map(|b| (0..heads).map(move |h| (b, h))) {
+        let kv = b * kv_heads + h / (heads / kv_heads);
+        let bias: Vec<f64> = match given.mask {
+            None => vec![0.0; queries * keys],
+            Some((values, dims, dtype)) => {
+                let at = if dims.len() == 4 { b * heads + h } else { 0 };
+                let bias = |x: f64| match (dtype == DType::Bool, x == 0.0) {
+                    (true, true) => f64::NEG_INFINITY,
+                    (true, false) => 0.0,
+                    (false, _) => x,
+                };
+                let mask = part(values, at, queries * keys);
+                mask.into_iter().map(bias).collect()
+            }
+        };
+        let count = given.lengths.map_or(keys, |lengths| lengths[b]);
+        let mut options = *options;
+        if given.lengths.is_some() {
+            options.shift = count as i32 - queries as i32;
+        }
+        let head = reference::attention::Head {
+            q: &part(given.q.0, b * heads + h, queries * dim),
+            k: &part(given.k.0, kv, keys * dim),
+            v: &part(given.v.0, kv, keys * value_dim),
+            bias: &bias,
+            extents: [queries, keys, dim, value_dim],
+            count,
+        };
+        all.extend(reference::attention::attention(&head, &options));
+    }
+    // Scores of up to 4 · dim · scale are off by some ULP each, and so are their exponentials.
+    let score = 4.0 * dim as f64 * f64::from(options.scale.abs()) + 8.0;
+    let expected = all.into_iter().map(|value| Expected {
+        value,
+        bound: 8.0 * score * F32 + epsilon(dtype) * value.abs(),
+    });
+    expected.map(|e| e.rounded(dtype)).collect()
+}

@@ -1,0 +1,95 @@
+//! Every kernel of the catalogue belongs to an op of the sweep, with its dtypes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ziggurat_kernels::{DType, catalogue};
+
+use crate::all_cases;
+
+/// Kernels that are no op of their own, and what runs them.
+const PARTS: &[(&str, &str)] = &[
+    ("exchange_rows", "lu"),
+    ("numerics", "the probe of numerics, which has its own tests"),
+];
+
+/// Ops and the dtypes that the labels of their kernels name first; none where storage is moved, whatever it holds.
+fn kernels() -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut ops: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for variant in catalogue().unwrap() {
+        let label = variant.descriptor.source.name().to_owned();
+        let mut names = label.split('/');
+        let op = names.next().unwrap_or_default().to_owned();
+        let dtype = names
+            .flat_map(|name| name.split('_'))
+            .find_map(|name| name.parse::<DType>().ok());
+        ops.entry(op).or_default().extend(dtype.map(DType::name));
+    }
+    ops
+}
+
+/// For each kernel body the first op of the sweep that runs it.
+pub(crate) fn one_op_per_body() -> BTreeSet<String> {
+    let mut by_body: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for variant in catalogue().unwrap() {
+        let source = &variant.descriptor.source;
+        let op = source.name().split('/').next().unwrap_or_default();
+        let body = source.parts().last().map(|part| part.file.to_string());
+        let ops = by_body.entry(body.unwrap_or_default()).or_default();
+        ops.insert(op.to_owned());
+    }
+    let cases = all_cases();
+    let first = |ops: BTreeSet<String>| {
+        let case = cases.iter().find(|case| ops.contains(case.op));
+        case.map(|case| case.op.to_owned())
+    };
+    by_body.into_values().filter_map(first).collect()
+}
+
+#[test]
+fn every_op_is_seen_through_views_and_in_every_size() {
+    use crate::case::Kind;
+    let mut seen: BTreeMap<&str, bool> = BTreeMap::new();
+    for case in all_cases() {
+        let has = |kind| (case.extents)(kind).is_ok();
+        *seen.entry(case.op).or_default() |= has(Kind::Views) && has(Kind::Size(65));
+    }
+    for (op, seen) in seen {
+        assert!(seen, "no form of {op} is seen through views, or in sizes");
+    }
+}
+
+#[test]
+fn every_kernel_of_the_catalogue_has_a_case() {
+    let mut swept: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for case in all_cases() {
+        let dtypes = case.dtypes.iter().map(|dtype| dtype.name());
+        swept.entry(case.op).or_default().extend(dtypes);
+    }
+    for (op, dtypes) in kernels() {
+        if PARTS.iter().any(|(part, _)| *part == op) {
+            continue;
+        }
+        let advice = "add a case to the family's file in crates/kernels/tests/sweep/ (elementwise, walks, indexed, windows, \
+                      products): `Case::new(<first part of the kernel's label>, <dtypes>)`, the operands (`reads`), their \
+                      extents for each `Kind` or the reason why there are none, the `call` and what it `gives`";
+        let Some(known) = swept.get(op.as_str()) else {
+            panic!("the op `{op}` has kernels but no case in the sweep: {advice}");
+        };
+        let missing: Vec<_> = dtypes.difference(known).collect();
+        assert!(
+            missing.is_empty(),
+            "the sweep does not run `{op}` on {missing:?}: {advice}"
+        );
+    }
+}
+
+#[test]
+fn every_case_is_an_op_of_the_catalogue() {
+    let ops = kernels();
+    for case in all_cases() {
+        assert!(ops.contains_key(case.op), "{} has no kernel", case.name());
+    }
+    for (part, _) in PARTS {
+        assert!(ops.contains_key(*part), "{part} has no kernel");
+    }
+}

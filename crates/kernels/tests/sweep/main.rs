@@ -1,0 +1,116 @@
+//! The sweep: every op of the catalogue × arrangements of memory, edge shapes, sizes around vectors, workgroups and rows of
+//! workgroups × dtypes, against f64 references.
+//!
+//! An op is a [`case::Case`] in one of the files by family; there is one loop ([`run`]) and one comparison, each use of
+//! which is shown to be able to fail. [`complete`] refuses a kernel without a case, [`distinct`] two cases that the
+//! samples do not tell apart.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/edge_values.rs"]
+mod edge_values;
+#[path = "../common/expect.rs"]
+mod expect;
+#[path = "../common/operands.rs"]
+mod operands;
+#[path = "../common/reducing.rs"]
+mod reducing;
+#[path = "../common/samples.rs"]
+mod samples;
+
+mod case;
+mod complete;
+mod distinct;
+mod elementwise;
+mod indexed;
+mod products;
+mod run;
+mod walks;
+mod windows;
+
+use case::{Case, Kind};
+use run::{Scope, sizes_around, sweep};
+use ziggurat_kernels::DType;
+
+/// Every case of every family.
+fn all_cases() -> Vec<Case> {
+    let mut all = elementwise::unary_cases();
+    all.extend(elementwise::binary_cases());
+    all.extend(elementwise::other_cases());
+    all.extend(walks::reduction_cases());
+    all.extend(walks::row_cases());
+    all.extend(indexed::cases());
+    all.extend(windows::cases());
+    all.extend(products::cases());
+    all
+}
+
+/// Every dtype, arrangement, edge shape, and size around a vector and a workgroup.
+fn everything(cases: &[Case]) {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let workgroup = exec.device().caps().workgroup_size as usize;
+    let mut kinds = vec![Kind::Views];
+    kinds.extend(Kind::EDGES);
+    kinds.extend(sizes_around(workgroup).into_iter().map(Kind::Size));
+    let scope = Scope {
+        kinds: &kinds,
+        dtypes: &|case| case.dtypes.clone(),
+    };
+    sweep(&exec, cases, &scope);
+}
+
+/// Grids of more than a row, and of more than a plane, of workgroups: the device allows 24 along each dimension, and
+/// workgroups are of 8 invocations. One op for each kernel body, one dtype for each width of storage.
+#[test]
+fn every_body_holds_beyond_a_plane_of_workgroups() {
+    let Some(exec) = common::folded_executor() else {
+        return;
+    };
+    let caps = exec.device().caps();
+    assert_eq!((caps.max_workgroups, caps.workgroup_size), (24, 8));
+    let ops = complete::one_op_per_body();
+    let mut cases = all_cases();
+    cases.retain(|case| ops.contains(case.op));
+    // A workgroup per output passes a row at 25 and a plane at 577, one of 8 invocations of four elements at 769 and 18,433.
+    let kinds = [30, 600, 800, 18_500].map(Kind::Size);
+    let scope = Scope {
+        kinds: &kinds,
+        dtypes: &|case| {
+            let mut dtypes = Vec::new();
+            for &dtype in &case.dtypes {
+                if dtypes
+                    .iter()
+                    .all(|other: &DType| other.bytes() != dtype.bytes())
+                {
+                    dtypes.push(dtype);
+                }
+            }
+            dtypes
+        },
+    };
+    sweep(&exec, &cases, &scope);
+}
+
+macro_rules! families {
+    ($($test:ident: $cases:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            everything(&$cases);
+        }
+    )*};
+}
+
+families! {
+    rows_of_one_operand_hold_everywhere: elementwise::unary_cases();
+    rows_of_two_operands_hold_everywhere: elementwise::binary_cases();
+    casts_moves_and_fused_kernels_hold_everywhere: elementwise::other_cases();
+    reductions_hold_everywhere: walks::reduction_cases();
+    rows_and_scans_hold_everywhere: walks::row_cases();
+    indexed_ops_hold_everywhere: indexed::cases();
+    windowed_ops_hold_everywhere: windows::cases();
+    products_hold_everywhere: products::cases();
+}
