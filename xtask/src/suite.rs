@@ -76,8 +76,19 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Check => check::all(),
             Stage::Clippy => clippy(),
             Stage::Tests => tests(tally),
-            Stage::Limits => smoke(tally, ("ZIGGURAT_LIMITS", "default")),
-            Stage::Gl => smoke(tally, ("ZIGGURAT_BACKEND", "gl")),
+            Stage::Limits => smoke(
+                tally,
+                ("ZIGGURAT_LIMITS", "default"),
+                &["--test", "sweep"],
+                &[],
+            ),
+            // wgpu waits six seconds for its OpenGL context and then panics: one test at a time.
+            Stage::Gl => smoke(
+                tally,
+                ("ZIGGURAT_BACKEND", "gl"),
+                &[],
+                &["--test-threads=1"],
+            ),
             Stage::Doctests => doctests(tally),
             Stage::Tracing => tracing(tally),
             Stage::Docs => docs(),
@@ -144,13 +155,20 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
 /// Tests that together reach every family of ops, in a few minutes.
 const SMOKE: [&str; 4] = ["edges", "edges_binary", "conformance", "losses"];
 
-/// The smoke tests on another kind of device.
-fn smoke(tally: &mut Tally, (name, value): (&str, &str)) -> Outcome<String> {
+/// The smoke tests, and more, on another kind of device.
+fn smoke(
+    tally: &mut Tally,
+    (name, value): (&str, &str),
+    more: &[&str],
+    arguments: &[&str],
+) -> Outcome<String> {
     let mut words = vec!["test", "-p", "ziggurat-kernels", "-p", "ziggurat-tensor"];
     for test in SMOKE {
         words.extend(["--test", test]);
     }
-    words.push("--no-fail-fast");
+    words.extend(more);
+    words.extend(["--no-fail-fast", "--"]);
+    words.extend(arguments);
     let mut command = cargo(&words);
     process::stream_lines(command.env(name, value), |line| count(line, tally))?;
     note(tally, &format!("{name}={value}"))

@@ -8,6 +8,7 @@ mod file_name;
 mod header;
 mod nan_compare;
 mod role_names;
+mod snippet;
 mod workgroup_literal;
 
 pub(crate) mod naming;
@@ -25,13 +26,14 @@ type Finding = (u32, String);
 /// A file rule: its name and its check.
 type FileRule = (&'static str, fn(&TextFile, &[Token<'_>]) -> Vec<Finding>);
 
-const FILE_RULES: [FileRule; 6] = [
+const FILE_RULES: [FileRule; 7] = [
     ("header", header::check),
     ("workgroup-literal", workgroup_literal::check),
     ("early-return", early_return::check),
     ("nan-compare", nan_compare::check),
     ("role-names", role_names::check),
     ("file-name", file_name::check),
+    ("snippet", snippet::check),
 ];
 
 /// All file rules over one file.
