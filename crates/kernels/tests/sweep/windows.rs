@@ -1,15 +1,16 @@
 //! Convolutions, pooling and resampling.
 
 use ziggurat_kernels::reference::conv;
+use ziggurat_kernels::reference::grid_sample::grid_sample;
 use ziggurat_kernels::reference::pool;
 use ziggurat_kernels::{
-    ConvOptions, ConvTransposeOptions, DType, NearestMode, Pool, PoolOptions, ResizeAxis,
-    ResizeMode, ResizeOptions,
+    ConvOptions, ConvTransposeOptions, DType, GridMode, GridPadding, GridSampleOptions,
+    NearestMode, Pool, PoolOptions, ResizeAxis, ResizeMode, ResizeOptions,
 };
 
 use crate::case::{Case, Fit, Kind, Rule, any, fit};
 use crate::expect;
-use crate::operands::shape;
+use crate::operands::{Expected, shape};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 const AXES: &str = "it has a batch, a channel and spatial axes";
@@ -51,6 +52,15 @@ pub(crate) fn cases() -> Vec<Case> {
         ]
         .map(resize),
     );
+    for mode in GridMode::ALL {
+        for padding in GridPadding::ALL {
+            all.push(grid_samples(GridSampleOptions {
+                mode,
+                padding,
+                align_corners: padding == GridPadding::Border,
+            }));
+        }
+    }
     all
 }
 
@@ -347,5 +357,62 @@ fn resize((form, mode, antialias): (&'static str, ResizeMode, bool)) -> Case {
                 &options,
                 g.dtype,
             )
+        })
+}
+
+/// Places of a grid, some of them outside of the image.
+fn grid_samples(options: GridSampleOptions) -> Case {
+    let nearest = options.mode == GridMode::Nearest;
+    let name = match options.mode {
+        GridMode::Nearest => "grid_sample_nearest",
+        GridMode::Linear => "grid_sample",
+        GridMode::Cubic => "grid_sample_cubic",
+    };
+    let dtypes = DType::ALL
+        .into_iter()
+        .filter(move |&d| options.mode.accepts(d));
+    Case::new(name, dtypes)
+        .form(format!("{:?}, {:?}", options.mode, options.padding))
+        .reads(any())
+        // Multiples of 1/16, so that f32 finds the places that f64 finds, none of them half way.
+        .reads_as(Rule::Is(DType::F32), &[], |_, dims, rng| {
+            let len = dims.iter().product();
+            (0..len)
+                .map(|_| (rng.below(40) as f64 - 20.0) / 16.0 + 1.0 / 64.0)
+                .collect()
+        })
+        .extents(|kind| {
+            let (batch, channels, places) = match kind {
+                Kind::Views => (2, 3, 7),
+                Kind::Scalar => return Err(AXES),
+                Kind::Empty => (2, 3, 0),
+                Kind::Hollow => (0, 3, 4),
+                Kind::Ones => (1, 1, 1),
+                Kind::Size(n) => (1, 2, n),
+            };
+            let grid = [batch, 3, places, 2];
+            let out = [batch, channels, 3, places];
+            fit(&[&[batch, channels, 5, 4], &grid], &[&out])
+        })
+        .up_to(3000)
+        .call(move |exec, a, out| exec.grid_sample(&a[0], &a[1], &options, &out[0]))
+        .gives(move |g| {
+            let (batch, channels) = (g.dims[0][0], g.dims[0][1]);
+            let image: usize = g.dims[0][2..].iter().product();
+            let mut all = Vec::new();
+            for (n, c) in (0..batch).flat_map(|n| (0..channels).map(move |c| (n, c))) {
+                let places = g.values[1].len() / batch;
+                let places = &g.values[1][n * places..][..places];
+                let values = &g.values[0][(n * channels + c) * image..][..image];
+                for term in grid_sample(values, &g.dims[0][2..], places, &options) {
+                    all.push(if nearest {
+                        Expected::exact(term.value).rounded(g.dtype)
+                    } else {
+                        // A place is off by some units in the last place of the extent.
+                        Expected::sum(term.value, 8.0 * 5.0, 64, g.dtype)
+                    });
+                }
+            }
+            all
         })
 }
