@@ -188,6 +188,9 @@ fn random_programs_give_the_drivers_values() {
         if failures.len() > 2 {
             break;
         }
+        if (i + 1) % 500 == 0 {
+            println!("{} programs, {} differ", i + 1, failures.len());
+        }
     }
     println!(
         "{count} programs, seed {seed}, against {}: {} differ",
