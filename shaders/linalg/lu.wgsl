@@ -36,6 +36,8 @@ fn main(
         }
         partial_size[lid] = value;
         partial_row[lid] = row;
+        // What was just read is exchanged below, by others.
+        storageBarrier();
         workgroupBarrier();
         for (var s = WG / 2u; s > 0u; s /= 2u) {
             if lid < s {

@@ -46,6 +46,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let mut failed = Vec::new();
     if !choice.read {
         clear(&folder)?;
+        steps::build()?;
         for step in &steps {
             let start = Instant::now();
             if let Err(failure) = step.run(&folder) {

@@ -154,15 +154,13 @@ impl Device {
     }
 
     /// Says of which files, with how many lines each, a shader module is made, so that what a
-    /// sanitizer finds names them. Does nothing without one.
+    /// sanitizer finds, and what kernels print, names them. Only the software device listens.
     pub fn name_lines<'a>(
         &self,
         module: &wgpu::ShaderModule,
         parts: impl Iterator<Item = (&'a str, u32)>,
     ) {
-        if self.inner.checked {
-            crate::software::name_lines(module, parts);
-        }
+        crate::software::name_lines(module, parts);
     }
 
     /// Whether the device works.

@@ -190,6 +190,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     a_along_depth: true,
                     b_along_depth: false,
                 };
+                // Both follow from columns in fours: b never moves in quads where the output does not.
+                if tile.b_quads && !tile.out_quads {
+                    continue;
+                }
                 all.push(tiled(input, output, 1, tile));
             }
         }
@@ -211,7 +215,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
         for out_quads in [false, true] {
             let tile = Tile {
                 a_quads: true,
-                b_quads: true,
+                b_quads: out_quads,
                 out_quads,
                 a_along_depth: true,
                 b_along_depth: false,

@@ -118,6 +118,11 @@ impl Program {
         self.code.workgroup
     }
 
+    /// Whether it holds a `debug_print`.
+    pub(crate) fn prints(&self) -> bool {
+        !self.code.prints.sites.is_empty()
+    }
+
     /// What it printed since the last time, and how many prints more were not kept.
     pub(crate) fn take_printed(&self) -> (Vec<Line>, u64) {
         self.code.prints.take()
@@ -184,12 +189,12 @@ impl Program {
                     party: None,
                     other: None,
                     message: format!(
-                        "{} and {} (line {}) share {} bytes of a buffer",
+                        "{} and {} share {} bytes of a buffer",
                         second.name,
                         first.name,
-                        first.line,
                         end - start
                     ),
+                    with: Some((first.name.clone(), first.line)),
                     count: 1,
                 });
             }

@@ -114,6 +114,50 @@ fn a_print_changes_no_result() {
 }
 
 #[test]
+fn a_print_names_the_file_that_holds_it() {
+    let device = software();
+    let pipelines = pipelines(&device);
+    let helper = "// Twice.\nfn twice(a: u32) -> u32 {\n    debug_print(a);\n    return a * 2u;\n}";
+    let entry = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+
+@compute @workgroup_size(1)
+fn main() {
+    x[0] = twice(x[1]); debug_print(x[0]);
+}
+";
+    for (file, wanted) in [
+        ("main.wgsl", "kernel doubling, main.wgsl:5: workgroup"),
+        ("doubling", "doubling:5: workgroup"),
+    ] {
+        let source = ShaderSource::new("doubling")
+            .part("lib/twice.wgsl", helper)
+            .part(file, entry);
+        let kernel = pipelines.kernel(&KernelDescriptor::new(source)).unwrap();
+        let x = pipelines
+            .memory()
+            .upload(&[0, 0, 0, 0, 21, 0, 0, 0])
+            .unwrap();
+        let grid = Grid::Workgroups([1, 1, 1]);
+        pipelines
+            .dispatch(&kernel, &[Arg::write(&x)], &[], grid)
+            .unwrap();
+        let _ = pipelines.memory().read(&x, 0..8).unwrap().wait().unwrap();
+        let prints = device.take_debug_prints().prints;
+        let places: Vec<_> = prints
+            .iter()
+            .map(|print| (print.kernel.as_str(), print.file.as_str(), print.line))
+            .collect();
+        assert_eq!(
+            places,
+            [("doubling", "lib/twice.wgsl", 3), ("doubling", file, 5)]
+        );
+        let texts: Vec<String> = prints.iter().map(ToString::to_string).collect();
+        assert!(texts[0].starts_with("kernel doubling, lib/twice.wgsl:3: workgroup"));
+        assert!(texts[1].starts_with(wanted), "{texts:?}");
+    }
+}
+
+#[test]
 fn more_than_fit_are_counted() {
     let (_, printed) = run(
         &software(),

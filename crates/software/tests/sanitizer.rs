@@ -37,7 +37,10 @@ fn run(Opened { device, queue, .. }: &Opened, name: &str, source: &str) {
         let mut head = source.lines().take_while(|line| line.starts_with("//"));
         head.any(|line| line.trim_start_matches("// ").starts_with(word))
     };
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+    let usage = BufferUsages::STORAGE
+        | BufferUsages::UNIFORM
+        | BufferUsages::COPY_SRC
+        | BufferUsages::COPY_DST;
     let buffer = |first: u32| {
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: None,

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use ziggurat_tensor::software::{Kind, assert_clean, sanitize};
-use ziggurat_tensor::{CustomKernel, DType, Device, Tensor};
+use ziggurat_tensor::{
+    AdapterWish, CustomKernel, DType, Device, DeviceOptions, SoftwareWish, Tensor,
+};
 
 const PAGE: &str = include_str!("../../../docs/custom-kernels.md");
 
@@ -41,4 +43,28 @@ fn with_its_barrier_the_kernel_is_clean() {
     let mended = source.replace("    out[", "    workgroupBarrier();\n    out[");
     assert_ne!(mended, source);
     assert_clean(|device: &Device| run(device, &mended));
+}
+
+#[test]
+fn the_print_of_the_page_is_what_comes_out() {
+    let wish = AdapterWish {
+        software: Some(SoftwareWish::default()),
+        ..AdapterWish::default()
+    };
+    let device = Device::open_blocking(DeviceOptions {
+        adapter: wish,
+        ..DeviceOptions::default()
+    })
+    .unwrap();
+    let kernel = CustomKernel::wgsl("invert", block("wgsl", "debug_print"))
+        .input(DType::F32)
+        .output(DType::F32);
+    let mut values = vec![1.0_f32; 256];
+    values[3 * 64 + 12] = 0.5_f32.powi(20);
+    let x = Tensor::from_slice(&device, &values, [256]).unwrap();
+    let y = kernel.call(&[&x]).shape([256]).run().unwrap();
+    assert_eq!(y.to_vec_blocking::<f32>().unwrap().len(), 256);
+    let prints = device.executor().device().take_debug_prints();
+    let shown: Vec<String> = prints.prints.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, [block("text", "invert").trim_end()]);
 }

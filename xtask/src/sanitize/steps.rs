@@ -1,6 +1,9 @@
 //! What runs under the sanitizer.
+//!
+//! Everything is built for the whole workspace, as the other stages build it, so that nothing is compiled anew.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::failure::{Failure, Outcome};
 use crate::{process, workspace};
@@ -11,11 +14,21 @@ pub(super) struct Step {
     pub(super) name: &'static str,
     /// Which kind of GPU the software device looks like.
     profile: &'static str,
-    /// For cargo.
-    words: Vec<String>,
+    what: What,
 }
 
-/// Test files that are left out, with the reason.
+#[derive(Debug)]
+enum What {
+    /// Test files: package and file.
+    Tests(Vec<(&'static str, String)>),
+    /// An example with its arguments.
+    Example(&'static [&'static str]),
+}
+
+const KERNELS: &str = "ziggurat-kernels";
+const TENSOR: &str = "ziggurat-tensor";
+
+/// Test files of the kernels that are left out, with the reason.
 const LEFT_OUT: [(&str, &str); 4] = [
     (
         "large",
@@ -29,52 +42,53 @@ const LEFT_OUT: [(&str, &str); 4] = [
     ("fused_structure", "runs no kernel"),
 ];
 
-/// All steps; between them every kernel of the catalogue has to run.
+/// Test files of tensors: graphs that fuse, at random and by hand.
+const FUSED: [&str; 3] = ["fusion", "epilogue", "prologue"];
+
+/// Test files that also run as a device with WebGPU's limits and no feature takes them.
+const NARROW: [&str; 0] = [];
+
+/// All steps; between them every variant of the catalogue has to run.
 pub(super) fn all() -> Outcome<Vec<Step>> {
-    let conformance = [
-        "run",
-        "-q",
-        "-p",
-        "ziggurat-tensor",
-        "--example",
-        "conformance",
-        "--",
-        "crates/tensor/conformance",
+    let mut tests = kernel_tests()?;
+    let narrow = tests
+        .iter()
+        .filter(|(_, file)| NARROW.contains(&file.as_str()))
+        .cloned()
+        .collect();
+    tests.extend(FUSED.map(|file| (TENSOR, file.to_owned())));
+    let step = |name, profile, what| Step {
+        name,
+        profile,
+        what,
+    };
+    let vectors = What::Example(&["conformance", "crates/tensor/conformance"]);
+    let mut steps = vec![
+        step("conformance", "webgpu-default", vectors),
+        step("tests", "nvidia", What::Tests(tests)),
+        step("narrow", "webgpu-default", What::Tests(narrow)),
     ];
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let mut kernels: Vec<String> =
-        words(&["test", "-q", "-p", "ziggurat-kernels", "--no-fail-fast"]);
-    for file in test_files()? {
-        kernels.extend(["--test".to_owned(), file]);
+    for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
+        let name = words.first().copied().unwrap_or_default();
+        steps.push(step(name, "nvidia", What::Example(words)));
     }
-    Ok(vec![
-        Step {
-            name: "conformance",
-            profile: "webgpu-default",
-            words: words(&conformance),
-        },
-        Step {
-            name: "kernels",
-            profile: "nvidia",
-            words: kernels,
-        },
-    ])
+    Ok(steps)
 }
 
 /// The kernels' test files but those left out.
-fn test_files() -> Outcome<Vec<String>> {
+fn kernel_tests() -> Outcome<Vec<(&'static str, String)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(workspace::root().join("crates/kernels/tests"))? {
         let path = entry?.path();
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         if let (Some(stem), true) = (stem, path.extension() == Some("rs".as_ref())) {
-            files.push(stem.to_owned());
+            files.push((KERNELS, stem.to_owned()));
         }
     }
     files.sort();
     for (name, _) in LEFT_OUT {
         let before = files.len();
-        files.retain(|file| file != name);
+        files.retain(|(_, file)| file != name);
         if files.len() == before {
             return Err(Failure::new(format!(
                 "{name}.rs is left out, but is not there"
@@ -84,15 +98,53 @@ fn test_files() -> Outcome<Vec<String>> {
     Ok(files)
 }
 
+/// Builds what the steps run.
+pub(super) fn build() -> Outcome {
+    let mut command = workspace::cargo();
+    process::stream(command.args(["build", "--workspace", "--examples"]))
+}
+
 impl Step {
     pub(super) fn run(&self, folder: &Path) -> Outcome {
-        let mut command = workspace::cargo();
+        let mut command = match &self.what {
+            What::Tests(files) => tests(files),
+            What::Example(words) => example(words)?,
+        };
         command
-            .args(&self.words)
             .current_dir(workspace::root())
             .env("ZIGGURAT_SANITIZE", folder)
             .env("ZIGGURAT_ADAPTER", format!("software:{}", self.profile))
             .env("ZIGGURAT_REQUIRE_GPU", "1");
         process::stream(&mut command)
     }
+}
+
+/// Runs test files with nextest, or else with cargo, which takes files of one name in other packages along.
+fn tests(files: &[(&str, String)]) -> Command {
+    let mut command = workspace::cargo();
+    if process::succeeds(workspace::cargo().args(["nextest", "--version"])) {
+        let files: Vec<String> = files
+            .iter()
+            .map(|(package, file)| format!("binary_id({package}::{file})"))
+            .collect();
+        command.args(["nextest", "run", "--workspace", "--profile", "ci", "-E"]);
+        command.arg(files.join(" | "));
+    } else {
+        command.args(["test", "-q", "--workspace", "--no-fail-fast"]);
+        for (_, file) in files {
+            command.args(["--test", file]);
+        }
+    }
+    command
+}
+
+/// An example that is built.
+fn example(words: &[&str]) -> Outcome<Command> {
+    let (name, arguments) = words
+        .split_first()
+        .ok_or_else(|| Failure::new("an example without a name"))?;
+    let folder = workspace::target_dir()?.join("debug").join("examples");
+    let mut command = Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+    command.args(arguments);
+    Ok(command)
 }

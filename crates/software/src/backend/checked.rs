@@ -1,4 +1,4 @@
-//! What the layers above tell a sanitizer. On any other device these calls do nothing.
+//! What the layers above tell a software device. On any other device these calls do nothing.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub fn mark_undefined(encoder: &wgpu::CommandEncoder, buffer: &wgpu::Buffer, ran
     }
 }
 
-/// Says of which files, with how many lines each, a module's text is made, so that findings name
-/// them. The first call for a module counts.
+/// Says of which files, with how many lines each, a module's text is made, so that findings and
+/// prints name them. The first call for a module counts.
 pub fn name_lines<'a>(module: &wgpu::ShaderModule, parts: impl Iterator<Item = (&'a str, u32)>) {
     if let Some(data) = module
         .as_custom::<ShaderModule>()

@@ -10,7 +10,7 @@ use super::pipeline::PipelineData;
 use super::query::QueryData;
 use super::state::State;
 use crate::engine::{Bound, RunLimits, Storage, Trap, Watch};
-use crate::sanitize::{Program, Text};
+use crate::sanitize::Program;
 
 /// A part of a buffer bound for one dispatch.
 #[derive(Clone)]
@@ -215,7 +215,7 @@ impl Dispatch {
             steps: state.profile.steps,
         };
         let outcome = self.execute(state, &bound, workgroups, &limits);
-        state.collect_prints(&self.pipeline.label, &self.pipeline.program);
+        state.collect_prints(&self.pipeline);
         outcome.map_err(|source| RunError::Stopped {
             kernel: self.pipeline.label.clone(),
             source,
@@ -237,11 +237,7 @@ impl Dispatch {
         let number = u32::try_from(state.next_id() % u64::from(u32::MAX)).unwrap_or(0);
         let watch = Watch::new(sanitizer.checks(), number + 1);
         let outcome = program.run_checked(bound, &self.immediates, workgroups, limits, &watch);
-        let text = Text {
-            source: &module.source,
-            parts: module.parts.get().map_or(&[], Vec::as_slice),
-            label: &module.label,
-        };
+        let text = module.text(label);
         let ran = Program {
             kernel: label.clone(),
             text: module.hash,

@@ -104,7 +104,7 @@ pub(super) struct PipelineData {
     /// Bytes that the shader needs at each group and binding.
     pub(super) needs: Vec<(u32, u32, u64)>,
     pub(super) immediates: ImmediateSlots,
-    /// The text, for a sanitizer's findings.
+    /// The text, for a sanitizer's findings and for where a print stands.
     pub(super) module: Option<Arc<ModuleData>>,
     /// The constants, likewise.
     pub(super) constants: String,
@@ -205,6 +205,7 @@ fn build(
         desc.compilation_options.zero_initialize_workgroup_memory,
     )?;
     let needs = interface.resources.iter();
+    let located = state.profile.sanitizer.is_some() || program.prints();
     Ok(PipelineData {
         label: desc.label.unwrap_or(&entry).to_owned(),
         program,
@@ -213,11 +214,7 @@ fn build(
             .map(|resource| (resource.group, resource.binding, resource.bytes))
             .collect(),
         immediates: interface.immediates,
-        module: state
-            .profile
-            .sanitizer
-            .is_some()
-            .then(|| Arc::clone(shader)),
+        module: located.then(|| Arc::clone(shader)),
         constants: if state.profile.sanitizer.is_some() {
             listed(&constants)
         } else {

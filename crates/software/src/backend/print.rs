@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::device::Device;
+use super::pipeline::PipelineData;
 use super::state::State;
-use crate::engine::{Program, Value};
+use crate::engine::Value;
 
 /// Prints that a device keeps; more are only counted.
 const MOST: usize = 1 << 20;
@@ -15,7 +16,10 @@ const MOST: usize = 1 << 20;
 pub struct DebugPrint {
     /// The pipeline's label, or its entry point.
     pub kernel: String,
-    /// Line in the WGSL text, from 1.
+    /// The WGSL file: a part of the source as the pipeline layer joined it, or the label of the
+    /// shader module.
+    pub file: String,
+    /// The line in it, from 1.
     pub line: u32,
     /// Which workgroup.
     pub workgroup: [u32; 3],
@@ -29,11 +33,16 @@ pub struct DebugPrint {
 
 impl fmt::Display for DebugPrint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, line, .. } = self;
+        let Self {
+            kernel, file, line, ..
+        } = self;
         let ([gx, gy, gz], [x, y, z]) = (self.workgroup, self.invocation);
+        if file != kernel {
+            write!(f, "kernel {kernel}, ")?;
+        }
         write!(
             f,
-            "{kernel}:{line}: workgroup ({gx}, {gy}, {gz}), invocation ({x}, {y}, {z}): "
+            "{file}:{line}: workgroup ({gx}, {gy}, {gz}), invocation ({x}, {y}, {z}): "
         )?;
         if let [value] = self.values.as_slice() {
             return write!(f, "{value}");
@@ -97,17 +106,24 @@ pub fn take_debug_prints(device: &wgpu::Device) -> Option<DebugPrints> {
 
 impl State {
     /// Takes over what a program has printed.
-    pub(super) fn collect_prints(&self, kernel: &str, program: &Program) {
-        let (lines, dropped) = program.take_printed();
+    pub(super) fn collect_prints(&self, pipeline: &PipelineData) {
+        let (lines, dropped) = pipeline.program.take_printed();
         if lines.is_empty() {
             return;
         }
+        let kernel = &pipeline.label;
+        let text = pipeline.module.as_ref().map(|module| module.text(kernel));
         let mut kept = self.prints.lock();
         kept.dropped = kept.dropped.saturating_add(dropped);
         for line in lines {
+            let (file, number) = match &text {
+                Some(text) => text.place(line.line),
+                None => (kernel.as_str(), line.line),
+            };
             let print = DebugPrint {
-                kernel: kernel.to_owned(),
-                line: line.line,
+                kernel: kernel.clone(),
+                file: file.to_owned(),
+                line: number,
                 workgroup: line.workgroup,
                 invocation: line.invocation,
                 ty: line.ty,

@@ -11,7 +11,7 @@ use ziggurat_core::debug_print;
 use super::guard::{Panicked, contained};
 use super::object::{Object, ObjectError, debug_by_name};
 use super::state::State;
-use crate::sanitize::Program;
+use crate::sanitize::{Program, Text};
 
 /// Why a shader module cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,21 @@ pub(super) struct ModuleData {
     pub(super) hash: u64,
     /// The files that the text is made of, with their lines.
     pub(super) parts: OnceLock<Vec<(String, u32)>>,
+}
+
+impl ModuleData {
+    /// For finding files and lines; a module without a name is called like its kernel.
+    pub(super) fn text<'a>(&'a self, kernel: &'a str) -> Text<'a> {
+        Text {
+            source: &self.source,
+            parts: self.parts.get().map_or(&[], Vec::as_slice),
+            label: if self.label.is_empty() {
+                kernel
+            } else {
+                &self.label
+            },
+        }
+    }
 }
 
 /// wgpu's handle.

@@ -148,6 +148,8 @@ pub(crate) struct Raw {
     pub(crate) party: Option<Party>,
     pub(crate) other: Option<Party>,
     pub(crate) message: String,
+    /// Another declaration that it is about, and its line.
+    pub(crate) with: Option<(String, u32)>,
     pub(crate) count: u64,
 }
 

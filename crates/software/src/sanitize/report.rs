@@ -74,14 +74,20 @@ impl Text<'_> {
         let index = (line as usize).checked_sub(1);
         let code = index.and_then(|index| self.source.lines().nth(index));
         let code = code.unwrap_or_default().trim().to_owned();
+        let (file, line) = self.place(line);
+        (file.to_owned(), line, code)
+    }
+
+    /// The file of a line, and the line in it.
+    pub(crate) fn place(&self, line: u32) -> (&str, u32) {
         let mut rest = line;
         for (file, lines) in self.parts {
             if rest <= *lines {
-                return (file.clone(), rest, code);
+                return (file, rest);
             }
             rest -= lines;
         }
-        (self.label.to_owned(), line, code)
+        (self.label, line)
     }
 
     fn side(&self, party: Party) -> Side {
@@ -102,13 +108,18 @@ impl Text<'_> {
 impl Finding {
     pub(crate) fn new(kernel: &str, text: &Text<'_>, raw: Raw) -> Self {
         let (file, line, code) = text.locate(raw.line);
+        let mut message = raw.message;
+        if let Some((name, line)) = raw.with {
+            let (file, line, _) = text.locate(line);
+            message.push_str(&format!("; {name} is declared at {file}:{line}"));
+        }
         Self {
             kind: raw.kind,
             kernel: kernel.to_owned(),
             file,
             line,
             code,
-            message: raw.message,
+            message,
             by: raw.party.map(|party| text.side(party)),
             other: raw.other.map(|party| text.side(party)),
             count: raw.count,
@@ -288,6 +299,7 @@ mod tests {
             party: None,
             other: None,
             message: "a number of 32 bits by 33".to_owned(),
+            with: None,
             count: 2,
         }
     }

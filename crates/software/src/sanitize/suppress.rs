@@ -187,6 +187,7 @@ mod tests {
             party: None,
             other: None,
             message: String::new(),
+            with: None,
             count: 1,
         };
         let mut report = Report::default();

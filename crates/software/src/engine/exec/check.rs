@@ -240,6 +240,7 @@ impl Looking<'_, '_> {
             party: Some(party),
             other,
             message,
+            with: None,
             count: 1,
         });
     }

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use half::f16;
+
 use super::Looking;
 use crate::engine::check::Usage;
 use crate::engine::ir::{Addr, MatrixShape, Reg, Rmw, Scaled, Space};
@@ -21,6 +23,14 @@ struct Place {
     half: bool,
     /// What it writes, if it does.
     value: Option<u32>,
+}
+
+fn verb(usage: Usage) -> &'static str {
+    match (usage.write, usage.rmw.is_some()) {
+        (_, true) => "updates",
+        (true, _) => "writes",
+        (false, _) => "reads",
+    }
 }
 
 impl Looking<'_, '_> {
@@ -42,13 +52,8 @@ impl Looking<'_, '_> {
         }
         for lane in lanes {
             let address = machine.address(&found, lane);
-            if !self.inside(
-                at,
-                trail,
-                address..address.saturating_add(bytes),
-                usage.write,
-                lane,
-            ) {
+            let range = address..address.saturating_add(bytes);
+            if !self.inside(at, trail, range, usage, v, lane) {
                 continue;
             }
             for i in 0..words.max(1) {
@@ -90,7 +95,7 @@ impl Looking<'_, '_> {
             for address in machine.elements(at, stride, shape, lane) {
                 let bytes = if shape.half { 2 } else { 4 };
                 let range = address..address.saturating_add(bytes);
-                if !self.inside(at, trail, range, write, lane) {
+                if !self.inside(at, trail, range, usage, &[], lane) {
                     break;
                 }
                 let place = Place {
@@ -110,7 +115,8 @@ impl Looking<'_, '_> {
         at: &Addr,
         trail: &[Scaled],
         range: Range<u32>,
-        write: bool,
+        usage: Usage,
+        v: &[Reg],
         lane: usize,
     ) -> bool {
         let limit = self.limit(at.space);
@@ -132,8 +138,17 @@ impl Looking<'_, '_> {
                 format!("bytes {start}..{end} of {limit} in {name}")
             }
         };
-        let does = if write { "writes" } else { "reads" };
-        let party = self.party(lane, format!("{does} {name}"));
+        let does = verb(usage);
+        let values: Vec<String> = v
+            .iter()
+            .map(|reg| self.site.shown.text(self.word(*reg, lane)))
+            .collect();
+        let values = match (values.is_empty(), usage.rmw.is_some()) {
+            (true, _) => String::new(),
+            (_, true) => format!(" with {}", values.join(", ")),
+            (_, false) => format!(" = {}", values.join(", ")),
+        };
+        let party = self.party(lane, format!("{does} {name}{values}"));
         self.report(Kind::OutOfBounds, party, None, message);
         false
     }
@@ -261,7 +276,7 @@ impl Looking<'_, '_> {
         let (site, name) = (self.site, &self.site.name);
         let shown = |word: u32| {
             if place.half {
-                format!("{word:#06x}")
+                format!("{:?}", f16::from_bits(word as u16))
             } else {
                 site.shown.text(word)
             }
@@ -279,16 +294,19 @@ impl Looking<'_, '_> {
             (true, _) => old >> 16,
         };
         let kind_of = if usage.atomic { "atomically " } else { "" };
-        let verb = match (usage.write, usage.rmw.is_some()) {
-            (_, true) => "updates",
-            (true, _) => "writes",
-            (false, _) => "reads",
-        };
         let value = match value {
-            Some(value) if usage.rmw.is_none() => format!(" = {}", shown(value)),
-            _ => String::new(),
+            Some(value) if usage.rmw.is_some() => {
+                format!(" = {} with {}", shown(before), shown(value))
+            }
+            Some(value) => format!(" = {}", shown(value)),
+            None if usage.write => String::new(),
+            None => format!(" = {}", shown(before)),
         };
-        let does = format!("{kind_of}{verb} byte {} of {name}{value}", place.address);
+        let does = format!(
+            "{kind_of}{} byte {} of {name}{value}",
+            verb(usage),
+            place.address
+        );
         let party = self.party(place.lane, does);
         let verb = if conflict.wrote { "wrote" } else { "read" };
         let kind_of = if conflict.with.atomic {

@@ -1,0 +1,13 @@
+// A barrier for the other kind of memory.
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+var<workgroup> tile: array<u32, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+    tile[i] = data[i];
+    storageBarrier();
+    out[i] = tile[63u - i]; // FINDS race
+    workgroupBarrier();
+    data[i] = out[63u - i]; // FINDS race
+}
