@@ -1,8 +1,8 @@
 //! `cargo xtask sanitize`: every kernel of the catalogue, run under the software device's sanitizer.
 //!
-//! What drives the kernels is what tests them anyway: the tests of kernels with their sizes, views and
-//! dtypes, and the conformance vectors. `ZIGGURAT_SANITIZE` puts all of them on a checked software device
-//! that writes what it finds into a folder; this reads it, takes off what `sanitize/suppressions.txt` explains, and
+//! What drives the kernels is what tests them anyway: the tests of kernels with their sizes, views and dtypes, those of
+//! fused graphs, the conformance vectors, and the examples. `ZIGGURAT_SANITIZE` puts all of them on a checked software
+//! device that writes what it finds into a folder; this reads it, takes off what `sanitize/suppressions.txt` explains, and
 //! compares what ran with the catalogue.
 
 mod coverage;
@@ -117,4 +117,79 @@ fn conclude(report: &mut Report, whole: bool) -> Outcome<Vec<String>> {
         problems.extend(coverage::missing(report)?);
     }
     Ok(problems)
+}
+
+/// A new folder for a test.
+#[cfg(test)]
+fn scratch() -> PathBuf {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ziggurat-sanitize-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    assert!(clear(&folder).is_ok(), "{}", folder.display());
+    folder
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use ziggurat_device::ziggurat_software::{Checks, Profile, Sanitizer};
+    use ziggurat_device::{Device, DeviceOptions};
+    use ziggurat_kernels::memory::{Memory, MemoryOptions};
+    use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, Pipelines, ShaderSource};
+
+    use super::*;
+
+    /// What a run of a kernel of 64 invocations leaves in a folder.
+    fn found(body: &str) -> Report {
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+            var<workgroup> tile: array<u32, 64>;
+            @compute @workgroup_size(64)
+            fn main(@builtin(local_invocation_index) i: u32) {{ {body} }}"
+        );
+        let folder = scratch();
+        let mut profile = Profile::nvidia();
+        profile.sanitizer = Some(Sanitizer::into_folder(&folder, Checks::default()).unwrap());
+        let device = Device::software(profile, DeviceOptions::default()).unwrap();
+        let pipelines = Pipelines::new(&Memory::new(&device, MemoryOptions::default()));
+        let source = ShaderSource::wgsl("control", text);
+        let kernel = pipelines.kernel(&KernelDescriptor::new(source)).unwrap();
+        let out = pipelines.memory().upload(&[0; 256]).unwrap();
+        let grid = Grid::Workgroups([1, 1, 1]);
+        pipelines
+            .dispatch(&kernel, &[Arg::write(&out)], &[], grid)
+            .unwrap();
+        let _ = pipelines.memory().read(&out, 0..256).unwrap().wait();
+        let report = Report::read(&folder).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        report
+    }
+
+    #[test]
+    fn a_race_fails_the_run_and_a_barrier_mends_it() {
+        let racy = "tile[i] = i; out[i] = tile[63u - i];";
+        let problems = conclude(&mut found(racy), false).unwrap();
+        assert_eq!(problems, ["1 findings on 1 lines"]);
+        let mended = "tile[i] = i; workgroupBarrier(); out[i] = tile[63u - i];";
+        assert!(conclude(&mut found(mended), false).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_run_of_something_else_covers_no_variant() {
+        let mut report = found("out[i] = i;");
+        let problems = conclude(&mut report, true).unwrap();
+        let missing = problems.iter().filter(|line| line.ends_with("did not run"));
+        assert!(missing.count() > 1000);
+        let stale = problems
+            .iter()
+            .filter(|line| line.contains("nothing is found"));
+        assert!(
+            stale.count() > 0,
+            "suppressions of findings that are not there"
+        );
+        let nothing = conclude(&mut Report::default(), false).unwrap();
+        assert_eq!(nothing, ["no kernel ran"]);
+    }
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Outcome};
 use crate::progress::{Stages, Tally};
-use crate::{check, process, setup, wasm, workspace};
+use crate::{check, process, sanitize, setup, wasm, workspace};
 
 /// Set for every child, so that a missing adapter is a failure and not a skip.
 const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
@@ -47,6 +47,7 @@ enum Stage {
     Tracing,
     Docs,
     Examples,
+    Sanitize,
     Wasm,
 }
 
@@ -93,6 +94,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Tracing => tracing(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
+            Stage::Sanitize => sanitize::run(&sanitize::Choice::default()),
             Stage::Wasm => wasm::run(wasm::Choice::default()),
         });
     }

@@ -271,28 +271,7 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
         right,
         rng,
     );
-    let dims = [&[batch, per_group * groups], &out[..]].concat();
-    let y = output(exec, dtype, &dims, rng.below(5));
-    let _done = exec
-        .conv(&x.view, &w.view, bias.map(|b| &b.view), &options, &y.view)
-        .unwrap();
-    let terms = conv(
-        (&x.values, x.view.dims()),
-        (&w.values, w.view.dims()),
-        bias.map(|b| &b.values[..]),
-        &options,
-        out,
-    );
-    let taps: usize = kernel.iter().product();
-    let expected: Vec<Expected> = terms
-        .iter()
-        .map(|t| Expected::sum(t.value, t.magnitude, channels * taps + 1, dtype))
-        .collect();
-    check(
-        &format!("{dtype} {options:?} {:?}", x.view.layout),
-        &y.read(exec),
-        &expected,
-    );
+    run_forward(exec, (&x, &w, bias), &options, out, rng.below(5));
 
     let output_padding: [usize; N] =
         std::array::from_fn(|axis| rng.below(strides[axis].max(dilations[axis])));
@@ -324,27 +303,102 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
         right,
         rng,
     );
-    let dims = [&[batch, per_group * groups], &out[..]].concat();
-    let y = output(exec, dtype, &dims, rng.below(5));
+    run_transposed(exec, (&x, &w, bias), &options, out, rng.below(5));
+}
+
+type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
+
+/// A convolution whose outputs have the extents `out`.
+fn run_forward<const N: usize>(
+    exec: &Executor,
+    (x, w, bias): Operands<'_>,
+    options: &ConvOptions<N>,
+    out: [usize; N],
+    front: usize,
+) {
+    let (dtype, &[filters, channels, ref kernel @ ..]) = (x.view.dtype, w.view.dims()) else {
+        panic!("no filters")
+    };
+    let dims = [&[x.view.dims()[0], filters], &out[..]].concat();
+    let y = output(exec, dtype, &dims, front);
     let _done = exec
-        .conv_transpose(&x.view, &w.view, bias.map(|b| &b.view), &options, &y.view)
+        .conv(&x.view, &w.view, bias.map(|b| &b.view), options, &y.view)
+        .unwrap();
+    let terms = conv(
+        (&x.values, x.view.dims()),
+        (&w.values, w.view.dims()),
+        bias.map(|b| &b.values[..]),
+        options,
+        out,
+    );
+    let depth = channels * kernel.iter().product::<usize>() + 1;
+    let expected: Vec<Expected> = terms
+        .iter()
+        .map(|t| Expected::sum(t.value, t.magnitude, depth, dtype))
+        .collect();
+    let what = format!("{dtype} {options:?} {:?}", x.view.layout);
+    check(&what, &y.read(exec), &expected);
+}
+
+/// The other direction.
+fn run_transposed<const N: usize>(
+    exec: &Executor,
+    (x, w, bias): Operands<'_>,
+    options: &ConvTransposeOptions<N>,
+    out: [usize; N],
+    front: usize,
+) {
+    let (dtype, &[channels, filters, ref kernel @ ..]) = (x.view.dtype, w.view.dims()) else {
+        panic!("no filters")
+    };
+    let dims = [&[x.view.dims()[0], filters * options.groups], &out[..]].concat();
+    let y = output(exec, dtype, &dims, front);
+    let _done = exec
+        .conv_transpose(&x.view, &w.view, bias.map(|b| &b.view), options, &y.view)
         .unwrap();
     let terms = conv_transpose(
         (&x.values, x.view.dims()),
         (&w.values, w.view.dims()),
         bias.map(|b| &b.values[..]),
-        &options,
+        options,
         out,
     );
+    let depth = channels / options.groups * kernel.iter().product::<usize>() + 1;
     let expected: Vec<Expected> = terms
         .iter()
-        .map(|t| Expected::sum(t.value, t.magnitude, channels * taps + 1, dtype))
+        .map(|t| Expected::sum(t.value, t.magnitude, depth, dtype))
         .collect();
-    check(
-        &format!("{dtype} {options:?} {:?}", x.view.layout),
-        &y.read(exec),
-        &expected,
-    );
+    let what = format!("{dtype} {options:?} {:?}", x.view.layout);
+    check(&what, &y.read(exec), &expected);
+}
+
+#[test]
+fn planes_and_volumes_of_every_dtype_take_every_kernel() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(9);
+    for dtype in FLOATS {
+        let mut of = |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
+        let bias = of(&[16]);
+        for bias in [None, Some(&bias)] {
+            // In quads, in words, gathered.
+            for (x, w, out) in [
+                ([1, 16, 2, 3, 4], [16, 16, 1, 1, 1], [2, 3, 4]),
+                ([1, 17, 3, 3, 3], [16, 17, 1, 1, 1], [3, 3, 3]),
+                ([1, 4, 3, 4, 5], [16, 4, 2, 2, 2], [2, 3, 4]),
+            ] {
+                let operands = (&of(&x), &of(&w), bias);
+                run_forward(&exec, operands, &ConvOptions::default(), out, 0);
+            }
+            let options = ConvTransposeOptions::default();
+            let operands = (&of(&[1, 16, 3, 3, 3]), &of(&[16, 16, 2, 2, 2]), bias);
+            run_transposed(&exec, operands, &options, [4, 4, 4], 0);
+            let options = ConvTransposeOptions::default();
+            let operands = (&of(&[1, 16, 5, 5]), &of(&[16, 16, 2, 2]), bias);
+            run_transposed(&exec, operands, &options, [6, 6], 0);
+        }
+    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ mod operands;
 mod samples;
 
 use operands::{Arrangement, Expected, check, given, operand, output};
-use ziggurat_kernels::reference::{binary, unary};
-use ziggurat_kernels::{Binary, DType, Unary};
+use ziggurat_kernels::reference::{binary, cast, compare, predicate, unary};
+use ziggurat_kernels::{Binary, Compare, DType, Executor, Predicate, Unary, View};
 
 /// Extents whose axes do not merge when transposed or sliced.
 const DIMS: [usize; 3] = [5, 3, 7];
@@ -159,5 +159,50 @@ fn where_takes_the_chosen_side_only() {
                 &expected,
             );
         }
+    }
+}
+
+/// One element as many, and what it holds.
+fn repeated(exec: &Executor, dtype: DType, value: f64, len: usize) -> (View, f64) {
+    let one = given(exec, dtype, &[1], &[value]);
+    let layout = one.view.layout.expand(operands::shape(&[len])).unwrap();
+    (one.view.with_layout(layout).unwrap(), one.values[0])
+}
+
+#[test]
+fn operands_of_one_element_repeat_it() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let verify = |what: &str, out: operands::Output, value: f64| {
+        check(what, &out.read(&exec), &[Expected::exact(value); 37]);
+    };
+    for dtype in DType::ALL {
+        let (a, x) = repeated(&exec, dtype, 1.0, 37);
+        let (b, y) = repeated(&exec, dtype, 0.0, 37);
+        for to in DType::ALL.into_iter().filter(|&to| to != dtype) {
+            let out = output(&exec, to, &[37], 4);
+            let _done = exec.cast(&a, &out.view).unwrap();
+            verify(&format!("{dtype} as {to}"), out, cast(dtype, to, x));
+        }
+        for op in Compare::ALL {
+            let out = output(&exec, DType::Bool, &[37], 4);
+            let _done = exec.compare(*op, &a, &b, &out.view).unwrap();
+            let wanted = f64::from(u8::from(compare(*op, x, y)));
+            verify(&format!("{op:?} of one {dtype}"), out, wanted);
+        }
+        for op in Predicate::ALL {
+            if !op.spec().dtypes.contains(&dtype) {
+                continue;
+            }
+            let out = output(&exec, DType::Bool, &[37], 4);
+            let _done = exec.predicate(*op, &a, &out.view).unwrap();
+            let wanted = f64::from(u8::from(predicate(*op, x)));
+            verify(&format!("{op:?} of one {dtype}"), out, wanted);
+        }
+        let (condition, _) = repeated(&exec, DType::Bool, 1.0, 37);
+        let out = output(&exec, dtype, &[37], 4);
+        let _done = exec.where_(&condition, &a, &b, &out.view).unwrap();
+        verify(&format!("one {dtype} or another"), out, x);
     }
 }

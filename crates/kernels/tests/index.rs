@@ -108,12 +108,13 @@ fn scatter_sweep(exec: &Executor, seed: u64) {
     let mut rng = Random(seed);
     for dtype in DType::ALL {
         for op in Scatter::ALL {
-            for _ in 0..4 {
+            for turn in 0..4 {
                 let (how, dims, index_dims) = rng.pick(PROBLEMS);
                 if matches!(how, Indexing::Tuples(1..)) {
                     continue;
                 }
-                let index = indices(exec, DType::I32, index_dims, true, &mut rng);
+                let index_dtype = [DType::I32, DType::U32][turn % 2];
+                let index = indices(exec, index_dtype, index_dims, true, &mut rng);
                 let (wanted, at) = named(how, dims, &index.values, index_dims);
                 let arrangement = rng.pick(&Arrangement::ALL);
                 let updates = random(exec, dtype, &wanted, arrangement, &mut rng);

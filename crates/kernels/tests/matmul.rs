@@ -387,3 +387,35 @@ fn the_comparison_catches_a_wrong_element() {
         [f64::INFINITY]
     );
 }
+
+#[test]
+fn every_dtype_moves_by_words_and_by_quads_and_in_chunks() {
+    let (Some(exec), Some(narrow)) = (common::executor(), common::narrow_executor()) else {
+        return;
+    };
+    let mut rng = Random(11);
+    for dtype in NUMBERS {
+        let sums = match dtype {
+            DType::I8 => DType::I32,
+            DType::U8 => DType::U32,
+            other if other.is_float() => DType::F32,
+            other => other,
+        };
+        for to in [dtype, sums] {
+            for (k, n) in [(20, 20), (19, 20), (20, 19), (19, 19)] {
+                // A sliced b has no four columns side by side.
+                for right in [Arrangement::Contiguous, Arrangement::Sliced] {
+                    let left = Arrangement::Contiguous;
+                    let a = random(&exec, dtype, &[17, k], left, &mut rng);
+                    let b = random(&exec, dtype, &[k, n], right, &mut rng);
+                    run(&exec, &a, &b, to, 4);
+                }
+            }
+            // Eight invocations cut 600 products into chunks.
+            let mut line =
+                |dims: &[usize]| random(&narrow, dtype, dims, Arrangement::Contiguous, &mut rng);
+            let (a, b) = (line(&[1, 600]), line(&[600, 1]));
+            run(&narrow, &a, &b, to, 0);
+        }
+    }
+}

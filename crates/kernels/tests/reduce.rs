@@ -8,7 +8,9 @@ mod operands;
 #[path = "common/reducing.rs"]
 mod reducing;
 
-use operands::{Arrangement, Expected, Operand, Random, check, given, output, random, shape};
+use operands::{
+    Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape,
+};
 use reducing::{kept, run, run_all};
 use ziggurat_kernels::reference::reduce;
 use ziggurat_kernels::{ArgReduce, DType, Executor, KernelError, Reduce};
@@ -343,4 +345,35 @@ fn wrong_calls_are_typed_errors() {
     let _done = exec
         .arg_reduce(ArgReduce::Max, &empty, &[0], false, &view(DType::I32, &[0]))
         .unwrap();
+}
+
+#[test]
+fn every_reduction_of_every_dtype_takes_two_passes() {
+    let Some(exec) = common::narrow_executor() else {
+        return;
+    };
+    let mut rng = Random(15);
+    for dtype in DType::ALL {
+        // Eight invocations cut rows of 600 into chunks.
+        let a = random(&exec, dtype, &[2, 600], Arrangement::Contiguous, &mut rng);
+        // Products of many values leave the range of small floats.
+        let signs = operand(&exec, dtype, &[2, 600], Arrangement::Contiguous, || {
+            if dtype.is_float() {
+                [1.0, -1.0][rng.below(2)]
+            } else {
+                rng.value(dtype)
+            }
+        });
+        for op in Reduce::ALL {
+            let a = if op == Reduce::Prod { &signs } else { &a };
+            for to in DType::ALL.into_iter().filter(|&to| op.accepts(dtype, to)) {
+                run(&exec, op, a, &[1], to, 1);
+            }
+        }
+        for op in ArgReduce::ALL {
+            for last in [false, true] {
+                positions(&exec, op, &a, &[1], last);
+            }
+        }
+    }
 }

@@ -215,16 +215,18 @@ fn variances_and_means_come_from_one_kernel() {
             let arrangement = rng.pick(&Arrangement::ALL);
             let a = random(&exec, dtype, dims, arrangement, &mut rng);
             let outputs = kept(dims, axes).iter().product::<usize>();
-            let out = output(&exec, DType::F32, &[2 * outputs], 3);
-            let _done = exec.var_mean(1.0, &a.view, axes, &out.view).unwrap();
-            let len = a.values.len() / outputs.max(1);
-            let of = |op| reduce::reduce_with(op, 1.0, &a.values, dims, axes);
-            let expected: Vec<Expected> = of(Reduce::Var)
-                .into_iter()
-                .chain(of(Reduce::Mean))
-                .map(|t| Expected::sum(t.value, t.magnitude, len, DType::F32))
-                .collect();
-            check("var_mean", &out.read(&exec), &expected);
+            for to in [dtype, DType::F32] {
+                let out = output(&exec, to, &[2 * outputs], 3);
+                let _done = exec.var_mean(1.0, &a.view, axes, &out.view).unwrap();
+                let len = a.values.len() / outputs.max(1);
+                let of = |op| reduce::reduce_with(op, 1.0, &a.values, dims, axes);
+                let expected: Vec<Expected> = of(Reduce::Var)
+                    .into_iter()
+                    .chain(of(Reduce::Mean))
+                    .map(|t| Expected::sum(t.value, t.magnitude, len, to))
+                    .collect();
+                check("var_mean", &out.read(&exec), &expected);
+            }
         }
     }
 }

@@ -280,3 +280,28 @@ fn what_does_not_fit_is_refused_and_nothing_is_fine() {
     let none = view(&[0, 3], DType::F32);
     assert!(exec.scan(Scan::Sum, &none, 0, options, &none).is_ok());
 }
+
+#[test]
+fn every_scan_of_every_dtype_takes_one_pass_and_three() {
+    let Some(exec) = common::narrow_executor() else {
+        return;
+    };
+    let mut rng = Random(57);
+    for op in Scan::ALL {
+        for dtype in DType::ALL {
+            for to in DType::ALL.into_iter().filter(|&to| op.accepts(dtype, to)) {
+                // Eight invocations cut rows of 600 into chunks.
+                for len in [7, 600] {
+                    let a = operand(&exec, dtype, &[len], Arrangement::Contiguous, || {
+                        // Products of many values leave the range of small floats.
+                        match (op, dtype.is_float()) {
+                            (Scan::Product, true) => [1.0, -1.0][rng.below(2)],
+                            _ => values(op, dtype, &mut rng),
+                        }
+                    });
+                    compare(&exec, op, &a, 0, ScanOptions::default(), to, 1);
+                }
+            }
+        }
+    }
+}

@@ -2,30 +2,43 @@
 //!
 //! A variant is its text and its constants, with two exceptions: the text's part that says where parameters come from
 //! (immediates and uniforms differ in one keyword), and constants that follow the device's limits or a call's sizes.
+//! Of fused kernels the form is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ziggurat_device::ziggurat_software::{Program, Report};
-use ziggurat_kernels::{Variant, catalogue};
+use ziggurat_kernels::{DType, Variant, catalogue};
 use ziggurat_pipeline::{IMMEDIATE_PART, ShaderSource, UNIFORM_PART};
 
 use crate::failure::{Failure, Outcome};
 
 /// Variants that no run reaches, by the beginning of their name, with the reason.
-const NOT_RUN: [(&str, &str); 1] = [(
-    "fused/",
-    "the catalogue's fused kernels stand for those that tests make of random expressions",
-)];
+const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 4] = [
+const SIZES: [(&str, &str); 13] = [
     (
         "WG",
-        "invocations of a workgroup follow the device and the row",
+        "invocations of a workgroup, by the device and the row",
     ),
-    ("RANK", "the dimensions of a call"),
-    ("BATCH_AXES", "likewise"),
+    (
+        "LANES",
+        "how a workgroup is laid over rows, by their number and length",
+    ),
+    ("LANE_STEP", "likewise"),
+    ("ROWS", "likewise"),
+    ("ROW_STEP", "likewise"),
+    ("ROW", "elements of a row that one workgroup sorts"),
+    ("MARKS", "likewise"),
     ("STEPS", "turns of a loop, by the row's length"),
+    ("RANK", "axes of a call"),
+    ("BATCH_AXES", "likewise"),
+    ("KEPT", "likewise"),
+    ("REDUCED", "likewise"),
+    (
+        "COMPONENTS",
+        "indices that name an element, by the shape of the call",
+    ),
 ];
 
 /// A variant as far as it is compared: text and constants.
@@ -44,25 +57,26 @@ fn compare(
     report: &Report,
     excused: &[(&str, &str)],
 ) -> (String, Vec<String>) {
-    let ran: BTreeSet<Key> = report
-        .programs()
+    let programs = report.programs();
+    let ran: BTreeSet<Key> = programs
         .map(|program| {
-            (
-                program.text,
-                compared(program.constants.split(' ').map(str::to_owned)),
-            )
+            let constants = program.constants.split(' ').map(str::to_owned);
+            (program.text, compared(constants))
         })
         .collect();
+    let fused: BTreeSet<String> = report.kernels().into_iter().filter_map(form).collect();
     let mut all: BTreeMap<String, bool> = BTreeMap::new();
     for variant in variants {
-        let descriptor = &variant.descriptor;
-        let constants = descriptor.constants.iter();
+        let source = &variant.descriptor.source;
+        let constants = variant.descriptor.constants.iter();
         let constants = compared(constants.map(|(name, value)| format!("{name}={value}")));
-        let texts = [IMMEDIATE_PART, UNIFORM_PART].map(|part| hash(&descriptor.source, part));
-        let name = format!("{} {constants}", descriptor.source.name());
-        let here = texts
-            .iter()
-            .any(|text| ran.contains(&(*text, constants.clone())));
+        let here = match form(source.name()) {
+            Some(form) => fused.contains(&form),
+            None => [IMMEDIATE_PART, UNIFORM_PART]
+                .iter()
+                .any(|part| ran.contains(&(hash(source, *part), constants.clone()))),
+        };
+        let name = format!("{} {constants}", source.name());
         // One of those that differ in sizes is enough.
         *all.entry(name.trim_end().to_owned()).or_default() |= here;
     }
@@ -87,6 +101,19 @@ fn compare(
         all.len()
     );
     (line, problems)
+}
+
+/// The form of a fused kernel: its name without expression and dtypes. Fused kernels are generated, so there is no end of
+/// them: those in the catalogue stand for the ones that tests make of other expressions by the same generator.
+fn form(name: &str) -> Option<String> {
+    let (form, _) = match name.split_once("/fused/") {
+        Some(parts) => parts,
+        None => ("fused", name.strip_prefix("fused/")?),
+    };
+    let parts = form
+        .split('/')
+        .filter(|part| part.parse::<DType>().is_err());
+    Some(parts.collect::<Vec<_>>().join("/"))
 }
 
 /// `name=value` of the constants that are compared, by name.
@@ -114,4 +141,97 @@ fn hash(source: &ShaderSource, part: (&'static str, &'static str)) -> u64 {
         };
     }
     Program::hash(&other.text())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::borrow::Cow;
+
+    use ziggurat_pipeline::KernelDescriptor;
+
+    use super::*;
+
+    fn variant(
+        name: &'static str,
+        text: &'static str,
+        constants: &[(&'static str, f64)],
+    ) -> Variant {
+        let source = ShaderSource::new(name)
+            .part(UNIFORM_PART.0, UNIFORM_PART.1)
+            .part("body.wgsl", text);
+        let descriptor = constants.iter().fold(
+            KernelDescriptor::new(source),
+            |descriptor, (name, value)| descriptor.constant(*name, *value),
+        );
+        Variant {
+            name: name.to_owned(),
+            descriptor,
+            params: Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The report of a run of these: name, text, constants.
+    fn report(ran: &[(&str, &str, &str)]) -> Report {
+        let lines = ran.iter().map(|(name, text, constants)| {
+            let text = ShaderSource::new((*name).to_owned())
+                .part(IMMEDIATE_PART.0, IMMEDIATE_PART.1)
+                .part("body.wgsl", (*text).to_owned())
+                .text();
+            format!("ran\t{name}\t{:016x}\t{constants}\n", Program::hash(&text))
+        });
+        let folder = super::super::scratch();
+        std::fs::write(folder.join("1.report"), lines.collect::<String>()).unwrap();
+        let report = Report::read(&folder).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        report
+    }
+
+    fn problems(ran: &[(&str, &str, &str)]) -> Vec<String> {
+        let variants = [
+            variant("sum/f32", "one", &[("LEAST", 0.0), ("WG", 256.0)]),
+            variant("sum/f32", "one", &[("LEAST", 1.0), ("WG", 256.0)]),
+            variant("sum/f16", "two", &[]),
+            variant("sum/f16/fused/add", "three", &[]),
+        ];
+        compare(&variants, &report(ran), &[]).1
+    }
+
+    const ALL: [(&str, &str, &str); 4] = [
+        ("sum/f32", "one", "LEAST=0 WG=64"),
+        ("sum/f32", "one", "LEAST=1 WG=8"),
+        ("sum/f16", "two", ""),
+        ("sum/bf16/fused/mul+neg", "four", ""),
+    ];
+
+    #[test]
+    fn all_have_run_wherever_parameters_come_from_and_whatever_the_sizes() {
+        assert_eq!(problems(&ALL), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_variant_that_has_not_run_is_named() {
+        for (left_out, named) in [
+            (0, "sum/f32 LEAST=0 did not run"),
+            (1, "sum/f32 LEAST=1 did not run"),
+            (2, "sum/f16 did not run"),
+            (3, "sum/f16/fused/add did not run"),
+        ] {
+            let mut ran = ALL.to_vec();
+            ran.remove(left_out);
+            assert_eq!(problems(&ran), [named]);
+        }
+        let mut other = ALL;
+        other[2].1 = "another text";
+        assert_eq!(problems(&other), ["sum/f16 did not run"]);
+    }
+
+    #[test]
+    fn an_excuse_is_taken_and_an_idle_one_refused() {
+        let variants = [variant("lu/f32", "one", &[])];
+        let excused = [("lu/", "a reason")];
+        assert!(compare(&variants, &report(&[]), &excused).1.is_empty());
+        let idle = compare(&variants, &report(&[("lu/f32", "one", "")]), &excused).1;
+        assert_eq!(idle, ["all of lu/ ran, but it is excused"]);
+    }
 }

@@ -45,17 +45,9 @@ const LEFT_OUT: [(&str, &str); 4] = [
 /// Test files of tensors: graphs that fuse, at random and by hand.
 const FUSED: [&str; 3] = ["fusion", "epilogue", "prologue"];
 
-/// Test files that also run as a device with WebGPU's limits and no feature takes them.
-const NARROW: [&str; 0] = [];
-
 /// All steps; between them every variant of the catalogue has to run.
 pub(super) fn all() -> Outcome<Vec<Step>> {
     let mut tests = kernel_tests()?;
-    let narrow = tests
-        .iter()
-        .filter(|(_, file)| NARROW.contains(&file.as_str()))
-        .cloned()
-        .collect();
     tests.extend(FUSED.map(|file| (TENSOR, file.to_owned())));
     let step = |name, profile, what| Step {
         name,
@@ -66,7 +58,6 @@ pub(super) fn all() -> Outcome<Vec<Step>> {
     let mut steps = vec![
         step("conformance", "webgpu-default", vectors),
         step("tests", "nvidia", What::Tests(tests)),
-        step("narrow", "webgpu-default", What::Tests(narrow)),
     ];
     for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
         let name = words.first().copied().unwrap_or_default();

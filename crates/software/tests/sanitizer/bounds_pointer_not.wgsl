@@ -2,21 +2,18 @@
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 var<private> mine: array<u32, 8>;
-var<workgroup> tile: array<u32, 64>;
 
-fn pick(from: ptr<function, array<u32, 4>>, i: u32) -> u32 {
-    return (*from)[i];
+fn pick(source: ptr<function, array<u32, 4>>, i: u32) -> u32 {
+    return (*source)[i];
 }
 
-fn put(to: ptr<workgroup, array<u32, 64>>, i: u32, value: u32) {
+fn put(to: ptr<private, array<u32, 8>>, i: u32, value: u32) {
     (*to)[i] = value;
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
     var local = array<u32, 4>(1u, 2u, 3u, 4u);
-    put(&tile, i, pick(&local, data[i] % 4u));
-    workgroupBarrier();
-    mine[i % 8u] = tile[i];
-    out[i] = mine[i % 8u];
+    put(&mine, data[i] % 8u, pick(&local, data[i] % 4u));
+    out[i] = mine[out[i] + i % 8u];
 }

@@ -1,5 +1,4 @@
 // A barrier of the subgroup orders nothing between subgroups.
-enable subgroups;
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 var<workgroup> tile: array<u32, 64>;

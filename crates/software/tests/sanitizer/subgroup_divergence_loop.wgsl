@@ -1,5 +1,4 @@
 // In a loop that some leave earlier, and behind a return.
-enable subgroups;
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 

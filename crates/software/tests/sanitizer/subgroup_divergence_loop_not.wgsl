@@ -1,5 +1,4 @@
 // In a loop that all leave together, and behind a return of a whole subgroup.
-enable subgroups;
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 
