@@ -12,6 +12,7 @@ use std::f64::consts::PI;
 
 use edges::{INF, NAN, exactly, run_unary, same};
 use operands::{Expected, check, worst};
+use ziggurat_kernels::device::block_on;
 use ziggurat_kernels::{DType, Unary};
 
 #[test]
@@ -600,4 +601,18 @@ fn the_comparison_of_results_catches_what_it_should() {
         ) > 1.0
     );
     assert!(!same(0.0, -0.0) && same(NAN, NAN) && !same(NAN, 0.0));
+}
+
+#[test]
+fn the_probe_of_numerics_gets_an_answer() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let ask = || block_on(exec.numerics()).unwrap();
+    let numerics = ask();
+    assert_eq!(numerics, ask());
+    // What the software device does is known; of drivers only that they answer.
+    if exec.device().adapter().is_software_device() {
+        assert!(numerics.nan_compares && numerics.infinity && numerics.integer_division);
+    }
 }

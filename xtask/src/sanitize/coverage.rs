@@ -16,7 +16,7 @@ use crate::failure::{Failure, Outcome};
 const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 13] = [
+const SIZES: [(&str, &str); 14] = [
     (
         "WG",
         "invocations of a workgroup, by the device and the row",
@@ -35,6 +35,10 @@ const SIZES: [(&str, &str); 13] = [
     ("BATCH_AXES", "likewise"),
     ("KEPT", "likewise"),
     ("REDUCED", "likewise"),
+    (
+        "DENSE_ROWS",
+        "whether filters lie as rows, by a call's strides",
+    ),
     (
         "COMPONENTS",
         "indices that name an element, by the shape of the call",

@@ -123,11 +123,13 @@ pub(super) enum What {
         signed: bool,
         bits: u32,
     },
-    /// Float results and operands; two words each if `wide`.
+    /// Float results and operands; two words each if `wide`. The operands are those of the whole
+    /// subgroup if it computes `together`.
     Result {
         d: Vec<Reg>,
         a: Vec<Reg>,
         wide: bool,
+        together: bool,
     },
 }
 

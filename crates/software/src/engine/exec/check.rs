@@ -108,7 +108,12 @@ impl Looking<'_, '_> {
             What::Divide { a, b, signed, bits } => self.divide(a, b, *signed, *bits),
             What::Shift { b, bits } => self.shift(*b, *bits),
             What::Convert { a, signed, bits } => self.convert(a, *signed, *bits),
-            What::Result { d, a, wide } => self.result(d, a, *wide),
+            What::Result {
+                d,
+                a,
+                wide,
+                together,
+            } => self.result(d, a, *wide, *together),
         }
     }
 

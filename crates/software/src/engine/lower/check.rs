@@ -343,6 +343,7 @@ impl Lower<'_> {
                 d: d.to_vec(),
                 a,
                 wide: words == 2,
+                together: false,
             };
             return self.check(name, Shown::Float, what);
         }
@@ -358,10 +359,30 @@ impl Lower<'_> {
                 d: part.to_vec(),
                 a,
                 wide: words == 2,
+                together: false,
             };
             self.check(name.clone(), Shown::Float, what)?;
         }
         Ok(())
+    }
+
+    /// A subgroup has computed floats of its invocations' values.
+    pub(super) fn check_together(
+        &mut self,
+        name: &str,
+        (d, a): (&[Reg], &[Reg]),
+        wide: bool,
+    ) -> Result<()> {
+        if !self.checks().non_finite {
+            return Ok(());
+        }
+        let what = What::Result {
+            d: d.to_vec(),
+            a: a.to_vec(),
+            wide,
+            together: true,
+        };
+        self.check(name.to_owned(), Shown::Float, what)
     }
 
     /// The scalar of a float, or of a vector or matrix of them.

@@ -152,7 +152,16 @@ impl Lower<'_> {
             if matches!(sub, Sub::Exclusive(_)) {
                 a.extend(self.identity(op, scalar));
             }
-            out.extend(self.subgroup(sub, a, words)?);
+            let d = self.subgroup(sub, a, words)?;
+            let makes = match op {
+                SubgroupOperation::Add => Some("subgroup sum"),
+                SubgroupOperation::Mul => Some("subgroup product"),
+                _ => None,
+            };
+            if let (Kind::Float, Some(name)) = (scalar.kind, makes) {
+                self.check_together(name, (&d, part), words == 2)?;
+            }
+            out.extend(d);
         }
         self.set(result, out);
         Ok(())
@@ -278,6 +287,7 @@ impl Lower<'_> {
         let half = self.scalar(self.inner(c))? == Scalar::F16;
         let (a, b, c) = (self.value(a)?, self.value(b)?, self.value(c)?);
         let d: Vec<Reg> = c.iter().map(|_| self.register()).collect();
+        let operands = [&a[..], &b, &c].concat();
         self.check_subgroup("coopMultiplyAdd")?;
         let op = Matrix::MultiplyAdd {
             d: d.clone(),
@@ -288,6 +298,7 @@ impl Lower<'_> {
             half,
         };
         self.emit(Op::Matrix(Box::new(op)))?;
+        self.check_together("coopMultiplyAdd", (&d, &operands), false)?;
         Ok(d)
     }
 }

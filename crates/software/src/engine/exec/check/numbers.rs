@@ -80,7 +80,8 @@ impl Looking<'_, '_> {
         }
     }
 
-    pub(super) fn result(&self, d: &[Reg], a: &[Reg], wide: bool) {
+    pub(super) fn result(&self, d: &[Reg], a: &[Reg], wide: bool, together: bool) {
+        let size = self.machine.code.subgroup as usize;
         let words = if wide { 2 } else { 1 };
         let finite = |regs: &[Reg], lane: usize| {
             let bits = self.long(regs, lane);
@@ -90,8 +91,15 @@ impl Looking<'_, '_> {
                 f32::from_bits(bits as u32).is_finite()
             }
         };
+        let given = |lane: usize| a.chunks(words).all(|regs| finite(regs, lane));
         for lane in self.lanes_of(&[d, a].concat()) {
-            if !a.chunks(words).all(|regs| finite(regs, lane)) {
+            let all = if together {
+                let mut lanes = self.machine.active_lanes();
+                lanes.all(|other| other / size != lane / size || given(other))
+            } else {
+                given(lane)
+            };
+            if !all {
                 continue;
             }
             let Some(born) = d.chunks(words).find(|regs| !finite(regs, lane)) else {
@@ -99,7 +107,10 @@ impl Looking<'_, '_> {
             };
             let operands: Vec<String> =
                 a.chunks(words).map(|regs| self.shown(regs, lane)).collect();
-            let (name, operands) = (&self.site.name, operands.join(", "));
+            let (name, mut operands) = (&self.site.name, operands.join(", "));
+            if together {
+                operands.push_str(", and what the rest of the subgroup holds");
+            }
             let message = format!("{name}({operands}) = {}", self.shown(born, lane));
             let party = self.party(lane, "computes".to_owned());
             self.report(Kind::NonFinite, party, None, message);
