@@ -29,6 +29,9 @@ pub(crate) struct Choice {
     /// Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
     #[arg(long)]
     gl: bool,
+    /// Also run every kernel under the software device's sanitizer
+    #[arg(long)]
+    sanitize: bool,
     /// Also compile for the web (fetches a toolchain the first time)
     #[arg(long)]
     wasm: bool,
@@ -57,6 +60,9 @@ impl Choice {
         all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
             .filter(|stage| !self.skip.contains(stage))
             .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
+            .filter(|stage| {
+                *stage != Stage::Sanitize || self.sanitize || self.only.contains(stage)
+            })
             .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
     }
@@ -305,6 +311,7 @@ mod tests {
             only: vec![Stage::Check, Stage::Tests],
             skip: vec![Stage::Tests],
             gl: false,
+            sanitize: false,
             wasm: true,
         };
         assert_eq!(some.stages(), [Stage::Check]);
@@ -313,6 +320,12 @@ mod tests {
             ..Choice::default()
         };
         assert!(web.stages().contains(&Stage::Wasm));
+        assert!(!all.contains(&Stage::Sanitize));
+        let sanitized = Choice {
+            sanitize: true,
+            ..Choice::default()
+        };
+        assert!(sanitized.stages().contains(&Stage::Sanitize));
     }
 
     #[test]
