@@ -60,9 +60,7 @@ impl Choice {
         all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
             .filter(|stage| !self.skip.contains(stage))
             .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
-            .filter(|stage| {
-                *stage != Stage::Sanitize || self.sanitize || self.only.contains(stage)
-            })
+            .filter(|stage| *stage != Stage::Sanitize || self.sanitize || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
     }

@@ -402,7 +402,11 @@ fn every_dtype_moves_by_words_and_by_quads_and_in_chunks() {
             other => other,
         };
         let outputs = [dtype, sums];
-        for &to in if dtype == sums { &outputs[..1] } else { &outputs } {
+        for &to in if dtype == sums {
+            &outputs[..1]
+        } else {
+            &outputs
+        } {
             for (k, n) in [(20, 20), (19, 20), (20, 19), (19, 19)] {
                 // A sliced b has no four columns side by side.
                 for right in [Arrangement::Contiguous, Arrangement::Sliced] {
