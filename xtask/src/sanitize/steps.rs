@@ -29,7 +29,7 @@ const KERNELS: &str = "ziggurat-kernels";
 const TENSOR: &str = "ziggurat-tensor";
 
 /// Test files of the kernels that are left out, with the reason.
-const LEFT_OUT: [(&str, &str); 4] = [
+const LEFT_OUT: [(&str, &str); 3] = [
     (
         "large",
         "tensors of more than 128 MiB take minutes when each word is checked",
@@ -38,7 +38,6 @@ const LEFT_OUT: [(&str, &str); 4] = [
         "allocations",
         "counts allocations of the host; a sanitizer makes more",
     ),
-    ("discriminates", "runs no kernel"),
     ("fused_structure", "runs no kernel"),
 ];
 
