@@ -16,7 +16,10 @@ use ziggurat_kernels::{
     Binary, Compare, Executor, Layout, Predicate, Shape, Tolerance, Unary, View,
 };
 use ziggurat_tensor::{
-    Closeness, CrossEntropyOptions, DType, Device, Error, GateHalf, Reduction, Tensor,
+    Attention, AxisRange, Closeness, Conv1dOptions, Conv2dOptions, Conv3dOptions,
+    ConvTranspose2dOptions, CrossEntropyOptions, DType, DepthOrder, Device, Error, GateHalf,
+    Generator, InterpolateMode, InterpolateOptions, Pad, Pool1dOptions, Pool2dOptions, Reduction,
+    ScanOptions, Scatter, Tensor,
 };
 
 /// Nothing but the rounding to the dtype.
@@ -356,6 +359,87 @@ calls! {
     "too many axes": |a, _b, p| Tensor::zeros(a.device(), vec![1; p.count * 9], p.dtype);
     "arange": |a, _b, p| Tensor::arange(a.device(), 0.0, p.number, 0.25, p.dtype);
     "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other as i64, p.dtype);
+    "conv1d": |a, b, p| a.conv1d(b, None, &Conv1dOptions { stride: [p.count], groups: p.count, same: p.flag, ..Conv1dOptions::default() });
+    "conv2d": |a, b, p| a.conv2d(b, Some(b), &Conv2dOptions { dilation: [p.count, 1], padding_begin: [p.count, 2], ..Conv2dOptions::default() });
+    "conv3d": |a, b, p| a.conv3d(b, None, &Conv3dOptions { padding_end: [1, p.count, 1 << 40], ..Conv3dOptions::default() });
+    "conv_transpose2d": |a, b, p| a.conv_transpose2d(b, None, &ConvTranspose2dOptions { stride: [p.count, 2], output_padding: [p.count, 0], ..ConvTranspose2dOptions::default() });
+    "max_pool1d": |a, _b, p| a.max_pool1d(&Pool1dOptions { stride: [p.count], padding_begin: [p.count], ..Pool1dOptions::new([2]) });
+    "max_pool2d with indices": |a, _b, p| Ok(a.max_pool2d_with_indices(&Pool2dOptions { ceil_mode: p.flag, dilation: [p.count, 1], ..Pool2dOptions::new([p.count, 2]) })?.1);
+    "avg_pool2d": |a, _b, p| a.avg_pool2d(&Pool2dOptions { divisor_override: Some(p.count as u32), ceil_mode: p.flag, ..Pool2dOptions::new([2, p.count]) });
+    "lp_pool2d": |a, _b, p| a.lp_pool2d(p.number as f32, &Pool2dOptions::new([2, 1]));
+    "adaptive_avg_pool2d": |a, _b, p| a.adaptive_avg_pool2d([p.count, 2]);
+    "global_avg_pool": |a, _b, _p| a.global_avg_pool();
+    "interpolate": |a, _b, p| a.interpolate(&[p.count, 3], &InterpolateOptions { mode: InterpolateMode::Linear, align_corners: p.flag, ..InterpolateOptions::default() });
+    "layer_norm": |a, b, p| a.layer_norm(b.dims(), p.flag.then_some(b), None, p.number as f32);
+    "rms_norm": |a, b, p| a.rms_norm([p.count], Some(b), p.number as f32);
+    "group_norm": |a, b, p| a.group_norm(p.count, p.flag.then_some(b), None, 1e-5);
+    "instance_norm": |a, b, p| a.instance_norm(p.flag.then_some(b), None, 1e-5);
+    "batch_norm": |a, b, p| a.batch_norm(p.axis, (b, b), None, Some(b), 1e-5);
+    "batch_norm_train": |a, b, p| Ok(a.batch_norm_train(p.axis, Some(b), None, 1e-5)?.output);
+    "normalize": |a, _b, p| a.normalize(p.number, [p.axis], 1e-12);
+    "attention": |a, b, p| a.scaled_dot_product_attention(b, b, &Attention { causal: p.flag, left_window: Some(p.count as u32), softcap: p.number as f32, ..Attention::default() });
+    "attention with a mask": |a, b, p| a.scaled_dot_product_attention(a, a, &Attention { mask: Some(b), scale: Some(p.number as f32), ..Attention::default() });
+    "gather": |a, b, p| a.gather(p.axis, b);
+    "index_select": |a, b, p| a.index_select(p.axis, b);
+    "take": |a, b, _p| a.take(b);
+    "embedding": |a, b, _p| a.embedding(b);
+    "gather_nd": |a, b, p| a.gather_nd(b, p.count);
+    "index": |a, b, _p| a.index(&[b, b]);
+    "index_put": |a, b, p| a.index_put(&[b], a, p.flag);
+    "scatter": |a, b, p| a.scatter(p.axis, b, a);
+    "scatter_add": |a, b, p| a.scatter_add(p.axis, b, b);
+    "scatter_nd": |a, b, _p| a.scatter_nd(b, a, Scatter::Max);
+    "index_copy": |a, b, p| a.index_copy(p.axis, b, a);
+    "index_fill": |a, b, p| a.index_fill(p.axis, b, p.number);
+    "one_hot": |a, _b, p| a.one_hot(p.count, p.axis, 1, 0, p.dtype);
+    "slice_assign": |a, b, p| a.slice_assign(&[AxisRange::from(p.other..3)], b);
+    "cumsum": |a, _b, p| a.cumsum_with(p.axis, ScanOptions { exclusive: p.flag, reverse: !p.flag });
+    "cumprod": |a, _b, p| a.cumprod(p.axis);
+    "cummax": |a, _b, p| Ok(a.cummax(p.axis)?.1);
+    "logcumsumexp": |a, _b, p| a.logcumsumexp(p.axis);
+    "sort": |a, _b, p| Ok(a.sort(p.axis, p.flag)?.0);
+    "topk": |a, _b, p| Ok(a.topk(p.count, p.axis, p.flag)?.0);
+    "kthvalue": |a, _b, p| Ok(a.kthvalue(p.count, p.axis, p.flag)?.0);
+    "median": |a, _b, p| Ok(a.median(p.axis, p.flag)?.1);
+    "searchsorted": |a, b, p| a.searchsorted(b, p.flag);
+    "var": |a, _b, p| a.var([p.axis], p.number, p.flag);
+    "norm": |a, _b, p| a.norm(p.number, [p.axis, p.other], p.flag);
+    "sum_to": |a, _b, p| a.sum_to([p.axis], p.flag, p.dtype);
+    "histogram": |a, _b, p| Ok(a.histogram(p.count, -1.0, p.number as f32)?.0);
+    "bincount": |a, b, p| a.bincount_blocking(p.flag.then_some(b), p.count);
+    "unique": |a, _b, _p| Ok(a.unique_blocking()?.values);
+    "nonzero": |a, _b, _p| a.nonzero_blocking();
+    "masked_select": |a, b, _p| a.masked_select_blocking(b);
+    "pad": |a, _b, p| a.pad([[p.axis, p.other]], [Pad::Constant, Pad::Reflect, Pad::Circular, Pad::Replicate][p.count % 4], 1);
+    "roll": |a, _b, p| a.roll([p.other], [p.axis]);
+    "triu": |a, _b, p| a.triu(p.other as i64);
+    "diag": |a, _b, p| a.diag(p.other);
+    "diag_embed": |a, _b, p| a.diag_embed(p.axis);
+    "diagonal": |a, _b, p| a.diagonal(p.other, p.axis, 1);
+    "unfold": |a, _b, p| a.unfold(p.axis, p.count, 1 + p.count);
+    "split": |a, _b, p| a.split(p.count, p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
+    "chunk": |a, _b, p| a.chunk(p.count, p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
+    "unflatten": |a, _b, p| a.unflatten(p.axis, [p.other, -1]);
+    "movedim": |a, _b, p| a.movedim([p.axis], [p.other]);
+    "im2col": |a, _b, p| a.im2col([2, p.count], &Conv2dOptions::default());
+    "col2im": |a, _b, p| a.col2im([3, p.count], [2, 1], &Conv2dOptions::default());
+    "space_to_depth": |a, _b, p| a.space_to_depth(p.count, DepthOrder::default());
+    "depth_to_space": |a, _b, p| a.depth_to_space(p.count, DepthOrder::default());
+    "cholesky": |a, _b, _p| a.cholesky();
+    "solve": |a, b, _p| a.solve(b);
+    "inverse": |a, _b, _p| a.inverse();
+    "det": |a, _b, _p| a.det();
+    "mv": |a, b, _p| a.mv(b);
+    "dot": |a, b, _p| a.dot(b);
+    "addmm": |a, b, p| a.addmm(b, a, p.number, 0.5);
+    "linear": |a, b, p| a.linear(b, p.flag.then_some(a));
+    "tensordot": |a, b, p| a.tensordot(b, [p.axis], [p.other]);
+    "nll_loss": |a, b, _p| a.nll_loss(b, &CrossEntropyOptions::default());
+    "huber_loss": |a, b, p| a.huber_loss(b, p.number, Reduction::Sum);
+    "randint": |a, _b, p| Tensor::randint(a.device(), p.axis as i32, p.other as i32, a.dims(), &mut Generator::new(1));
+    "bernoulli": |a, _b, _p| a.bernoulli(&mut Generator::new(2));
+    "dropout": |a, _b, p| a.dropout(p.number as f32, &mut Generator::new(3));
+    "multinomial": |a, _b, p| a.multinomial(p.count, p.flag, &mut Generator::new(4));
     "add_": |a, b, _p| { let mut x = a.clone(); x.add_(b)?; Ok(x) };
     "sqrt_": |a, _b, _p| { let mut x = a.clone(); x.sqrt_()?; Ok(x) };
 }
