@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use half::f16;
 
 use super::Looking;
-use crate::engine::check::Usage;
+use crate::engine::check::{Shown, Usage};
 use crate::engine::ir::{Addr, MatrixShape, Reg, Rmw, Scaled, Space};
 use crate::engine::scalar::float::half_from_f32;
 use crate::engine::shadow::{Conflict, Touch};
@@ -275,14 +275,16 @@ impl Looking<'_, '_> {
     fn race(&self, conflict: &Conflict, place: &Place, usage: Usage, old: u32) {
         let (site, name) = (self.site, &self.site.name);
         let shown = |word: u32| {
-            if place.half {
+            if place.half && site.shown == Shown::Float {
                 format!("{:?}", f16::from_bits(word as u16))
+            } else if place.half && site.shown == Shown::Signed {
+                (word as i16).to_string()
             } else {
                 site.shown.text(word)
             }
         };
         let value = place.value.map(|value| {
-            if place.half {
+            if place.half && site.shown == Shown::Float {
                 half_from_f32(value)
             } else {
                 value
