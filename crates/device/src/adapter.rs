@@ -169,6 +169,18 @@ fn new_instance(reach: Reach, validation: bool, labels: bool) -> wgpu::Instance 
     })
 }
 
+/// The adapters that drivers have.
+///
+/// One list at a time: NVIDIA's driver (580.159) now and then ends in a segmentation fault where two threads ask it for
+/// its physical devices at once. The drivers are asked in the call, not when the future is polled.
+fn list(instance: &wgpu::Instance) -> impl Future<Output = Vec<wgpu::Adapter>> {
+    #[cfg(not(target_arch = "wasm32"))]
+    static ASKING: Mutex<()> = Mutex::new(());
+    #[cfg(not(target_arch = "wasm32"))]
+    let _one = ASKING.lock();
+    instance.enumerate_adapters(wgpu::Backends::all())
+}
+
 /// Every adapter of `instance` with its summary. A browser names one at most, by power preference.
 async fn enumerate(
     instance: &wgpu::Instance,
@@ -189,7 +201,7 @@ async fn enumerate(
             .into_iter()
             .collect()
     } else {
-        instance.enumerate_adapters(wgpu::Backends::all()).await
+        list(instance).await
     };
     adapters
         .into_iter()

@@ -39,6 +39,10 @@ struct Inner {
     commands: Arc<CommandQueue>,
     profiler: Arc<Profiler>,
     /// Where the driver's device goes afterwards, if it is kept.
+    #[cfg_attr(
+        target_arch = "wasm32",
+        allow(dead_code, reason = "a browser's device is never kept")
+    )]
     key: Option<ParkKey>,
     reused: bool,
     views: crate::view::Views,

@@ -304,7 +304,7 @@ fn the_source_is_the_snippets_in_order_and_glue() {
         "// ---- elementwise/binary/add.wgsl",
         "// ---- elementwise/unary/sqrt.wgsl",
         "let v_0 = keep(op_mul_f32(x_0, x_1));",
-        "let v_1 = op_add_f32(v_0, x_2);",
+        "let v_1 = keep(op_add_f32(v_0, x_2));",
         "let v_2 = op_sqrt_f32(v_1);",
     ]
     .iter()

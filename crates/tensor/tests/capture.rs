@@ -17,6 +17,12 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
     tensor.to_vec_blocking::<f32>().unwrap()
 }
 
+/// A device whose counters no other test moves.
+fn own_device() -> Option<Device> {
+    common::device()?;
+    Some(Device::open_blocking(DeviceOptions::default()).unwrap())
+}
+
 fn dispatches(device: &Device) -> u64 {
     device.executor().device().queue_stats().dispatches
 }
@@ -96,7 +102,7 @@ fn outputs_of_one_replay_stay_when_the_next_one_runs() {
 
 #[test]
 fn nothing_runs_while_capturing_and_a_replay_runs_the_fused_kernels() {
-    let Some(device) = common::device() else {
+    let Some(device) = own_device() else {
         return;
     };
     let x = range(&device, 1000, 0.0);
@@ -118,7 +124,7 @@ fn nothing_runs_while_capturing_and_a_replay_runs_the_fused_kernels() {
 
 #[test]
 fn values_from_before_are_computed_once_and_never_overwritten() {
-    let Some(device) = common::device() else {
+    let Some(device) = own_device() else {
         return;
     };
     // Pending, and nobody else holds it: a plan would like to write over it.

@@ -51,7 +51,8 @@ pub(crate) enum Settle {
     Nothing,
     /// Rounded or wrapped to the dtype.
     Round,
-    /// A product must not become part of a fused multiply-add.
+    /// A compiler must see no further than this result: a product must not become part of a fused multiply-add, and of
+    /// `(x + 1) - (x + b)` nobody may make `1 - b` (NVIDIA's does; Vulkan lets it rearrange sums as if they were exact).
     Keep,
 }
 
@@ -67,15 +68,18 @@ pub(crate) fn settle(step: &Step) -> Settle {
         ),
         FusedOp::Cast(_) => false,
     };
-    let product = match step.op {
+    let rounds = match step.op {
         FusedOp::Unary(op) => op == Unary::Square || op.spec().tolerance != Tolerance::EXACT,
-        FusedOp::Binary(op) => op == Binary::Mul || op.spec().tolerance != Tolerance::EXACT,
+        FusedOp::Binary(op) => {
+            matches!(op, Binary::Add | Binary::Sub | Binary::Mul)
+                || op.spec().tolerance != Tolerance::EXACT
+        }
         _ => false,
     };
     match step.dtype {
         _ if !step.consumed || exact_choice => Settle::Nothing,
         dtype if is_packed(dtype) => Settle::Round,
-        DType::F32 if product => Settle::Keep,
+        DType::F32 if rounds => Settle::Keep,
         _ => Settle::Nothing,
     }
 }

@@ -260,11 +260,15 @@ impl Expected {
         Self { value, bound: 0.0 }
     }
 
-    /// A sum of `len` terms of this magnitude in f32, rounded to `dtype`.
+    /// A sum of `len` terms of this magnitude in f32, rounded to `dtype`; 0 where it is a subnormal number.
     pub(crate) fn sum(value: f64, magnitude: f64, len: usize, dtype: DType) -> Self {
         let bound =
             (len as f64 + 2.0) * f64::from(f32::EPSILON) * magnitude + epsilon(dtype) * value.abs();
-        Self { value, bound }.rounded(dtype)
+        Self {
+            value,
+            bound: bound + f64::from(f32::MIN_POSITIVE),
+        }
+        .rounded(dtype)
     }
 
     /// The value as the dtype holds it.
