@@ -3,7 +3,8 @@
 // Bindings: params, a (any strides; declared by the value part), out (contiguous rows), those of the affine part.
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the kept axes.
 // Requires: load_value (value part), factor_of (factor part), affine (affine part).
-// Accuracy: (20 + 2 √n) ε (|out| + 4) for rows of n elements with weights and biases up to 2, then one rounding to the dtype.
+// Accuracy: (20 + 2 √n) ε (|out| + 4), with CENTER = 1 also 2 (4 + √n) ε (1 + |y|) max|row| / deviation, y being the normalized element:
+//           for rows of n elements with weights and biases up to 2, then one rounding to the dtype.
 
 override CENTER: u32 = 1u;
 

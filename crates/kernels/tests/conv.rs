@@ -401,6 +401,38 @@ fn planes_and_volumes_of_every_dtype_take_every_kernel() {
     }
 }
 
+/// A depth of 1 all over is a plane's only while nothing is padded in front of it.
+#[test]
+fn a_single_output_plane_may_stand_in_the_padding() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(12);
+    for dtype in FLOATS {
+        // Filters for the tiles and for the direct kernel.
+        for filters in [16, 2] {
+            let mut of =
+                |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
+            let (x, bias) = (of(&[1, 4, 1, 5, 6]), of(&[filters]));
+            let options = ConvOptions {
+                strides: [2, 1, 1],
+                pads_begin: [1, 0, 0],
+                ..ConvOptions::default()
+            };
+            let w = of(&[filters, 4, 1, 2, 2]);
+            run_forward(&exec, (&x, &w, Some(&bias)), &options, [1, 4, 5], 0);
+            let options = ConvTransposeOptions {
+                strides: [2, 1, 1],
+                pads_begin: [1, 0, 0],
+                output_padding: [1, 0, 0],
+                ..ConvTransposeOptions::default()
+            };
+            let w = of(&[4, filters, 1, 2, 2]);
+            run_transposed(&exec, (&x, &w, Some(&bias)), &options, [1, 6, 7], 0);
+        }
+    }
+}
+
 #[test]
 fn one_to_three_axes_agree_with_the_references_in_both_directions() {
     let Some(exec) = common::executor() else {

@@ -277,7 +277,8 @@ impl Geometry {
 
     /// Whether anything happens along the depth.
     pub(crate) fn is_volume(&self) -> bool {
-        [self.input[0], self.kernel[0], self.output[0]] != [1; 3]
+        // With padding in front, a single output may stand wholly in the padding.
+        [self.input[0], self.kernel[0], self.output[0]] != [1; 3] || self.pads[0] != 0
     }
 
     /// Whether an output is the products of one input element per channel, at its own position.
