@@ -168,7 +168,9 @@ fn smoke(
     more: &[&str],
     arguments: &[&str],
 ) -> Outcome<String> {
-    let mut words = vec!["test", "-p", "ziggurat-kernels", "-p", "ziggurat-tensor"];
+    // Of the whole workspace, as the stage of all tests: another choice of packages has other features of dependencies, and
+    // would build all of them once more.
+    let mut words = vec!["test", "--workspace"];
     for test in SMOKE {
         words.extend(["--test", test]);
     }
@@ -190,7 +192,8 @@ fn doctests(tally: &mut Tally) -> Outcome<String> {
 
 /// The spans of the feature `tracing`, which no other stage switches on.
 fn tracing(tally: &mut Tally) -> Outcome<String> {
-    let words = ["test", "-p", "ziggurat-device", "--features", "tracing"];
+    let feature = "ziggurat-device/tracing";
+    let words = ["test", "--workspace", "--features", feature];
     let mut command = cargo(&words);
     process::stream_lines(command.args(["--test", "tracing"]), |line| {
         count(line, tally);

@@ -253,6 +253,18 @@ fn rotation_keeps_scores_a_function_of_distance() {
             0.0,
         );
     }
+    // Positions beyond the last row, however large, take it.
+    let rows = [70u32, u32::MAX, 63, 1 << 31, 64];
+    let beyond = Tensor::from_slice(&device, &rows, [1, 5]).unwrap();
+    let last = Tensor::full(&device, [1, 5], 63, DType::I32).unwrap();
+    let [far, near_by] = [&beyond, &last].map(|ids| {
+        let form = RopeForm {
+            positions: Some(ids),
+            ..RopeForm::default()
+        };
+        x.rope(&table, form).unwrap()
+    });
+    near("rows beyond the last", &far, &near_by, 0.0);
     let late = RopeForm {
         start: 60,
         ..RopeForm::default()

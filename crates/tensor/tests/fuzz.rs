@@ -1,15 +1,17 @@
 //! Random calls: elementwise ops against the f64 references, and every family of the public interface with good and bad
 //! arguments, which must give a value or a typed error and never panic.
 //!
-//! Each test runs for a third of a minute, or for `ZIGGURAT_FUZZ_SECONDS`.
+//! Each test runs the same cases everywhere; `ZIGGURAT_FUZZ_SECONDS` says for how long to go on, `ZIGGURAT_FUZZ_SEED` takes
+//! others.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::reference::{binary, compare, predicate, round_to, unary};
 use ziggurat_kernels::{
@@ -29,29 +31,40 @@ const EXACT: Tolerance = Tolerance {
     absolute: 0.0,
 };
 
-fn seconds() -> Duration {
-    let given = std::env::var("ZIGGURAT_FUZZ_SECONDS").ok();
-    Duration::from_secs(given.and_then(|text| text.parse().ok()).unwrap_or(20))
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Runs new cases until the time is over; a failure is shrunk and printed.
-fn fuzz<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+/// Runs so many cases, or new ones until `ZIGGURAT_FUZZ_SECONDS` are over; a failure is shrunk and printed.
+fn fuzz<S: Strategy>(
+    strategy: &S,
+    wanted: u32,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    const AT_ONCE: u32 = 16;
     let start = Instant::now();
-    let mut cases = 0;
-    let config = Config {
-        cases: 16,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let mut runner = TestRunner::new(config);
-    while start.elapsed() < seconds() {
-        runner
-            .run(strategy, &test)
-            .unwrap_or_else(|error| panic!("{error}"));
-        cases += 16;
+    let time = variable("ZIGGURAT_FUZZ_SECONDS").map(Duration::from_secs);
+    let seed = variable("ZIGGURAT_FUZZ_SEED").unwrap_or(1);
+    let run = Cell::new(0);
+    let mut runs = 0;
+    while time.map_or(run.get() < wanted, |time| start.elapsed() < time) {
+        // A runner counts its cases over all of its runs: each of these needs its own.
+        let config = Config {
+            cases: AT_ONCE,
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(seed.wrapping_add(runs)),
+            ..Config::default()
+        };
+        TestRunner::new(config)
+            .run(strategy, |value| {
+                run.set(run.get() + 1);
+                test(value)
+            })
+            .unwrap_or_else(|error| panic!("from seed {}: {error}", seed.wrapping_add(runs)));
+        runs += 1;
     }
-    assert!(cases > 0);
-    eprintln!("{cases} cases");
+    assert!(time.is_some() || run.get() >= wanted);
+    eprintln!("{} cases", run.get());
 }
 
 /// A small deterministic generator (SplitMix64), giving numbers in [0, 1).
@@ -186,7 +199,7 @@ fn elementwise_ops_meet_the_reference_over_any_views() {
         any_steps(),
         any::<u64>(),
     );
-    fuzz(&strategy, |(op, dtype, dims, steps, seed)| {
+    fuzz(&strategy, 1600, |(op, dtype, dims, steps, seed)| {
         let mut unit = Unit(seed);
         let layout = walked(Layout::contiguous(Shape::new(dims).unwrap()), &steps);
         let (dtypes, samples, tolerance) = match op {
@@ -524,6 +537,7 @@ fn any_call_gives_a_value_or_a_typed_error() {
     );
     fuzz(
         &strategy,
+        3200,
         |(call, (from, dims, other, more, alike), steps, args, seed)| {
             let (name, call) = CALLS[call];
             let mut a = random(&device, from, &dims, seed);

@@ -162,6 +162,22 @@ fn sizes_that_keep_the_ratio_and_crops() {
 }
 
 #[test]
+fn a_crop_leaves_the_other_axes_alone() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let values: Vec<f32> = (0..2 * 3 * 2 * 4).map(|i| i as f32).collect();
+    let x = Tensor::from_slice(&device, &values, [2, 3, 2, 4]).unwrap();
+    let options = ResizeOptions::default();
+    let cropped = x
+        .crop_and_resize(&[-1, 1], &[2, 3], &[[0.0, 1.0], [0.0, 1.0]], &options)
+        .unwrap();
+    assert_eq!(cropped.dims(), [2, 3, 2, 2]);
+    let ends = x.slice_step(-1, .., 3).unwrap();
+    assert_eq!(f64s(&cropped), f64s(&ends));
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let Some(device) = common::device() else {
         return;

@@ -115,7 +115,8 @@ impl Axis {
     pub(crate) fn is_identity(&self, options: &ResizeOptions) -> bool {
         self.input == self.output
             && self.odd_scale().is_none()
-            && options.coordinates != Coordinates::TfCropAndResize
+            && (options.coordinates != Coordinates::TfCropAndResize
+                || self.axis.region == [0.0, 1.0])
     }
 
     /// Everything that the taps depend on, as numbers.

@@ -8,8 +8,9 @@ use ziggurat_kernels::reference::matmul::{Extents, matmul, matmul_wrapping};
 use ziggurat_kernels::reference::reduce::Term;
 use ziggurat_kernels::reference::{self, round_to, wrap};
 use ziggurat_kernels::{
-    AttentionOptions, Channels, DType, Layout, Norm, Pool, PoolOptions, ResizeAxis, ResizeMode,
-    ResizeOptions, Scan, ScanOptions, Scatter, Tolerance,
+    AttentionOptions, Channels, DType, GridMode, GridSampleOptions, Layout, Norm, Pool,
+    PoolOptions, Random as Draw, RandomState, ResizeAxis, ResizeMode, ResizeOptions, Scan,
+    ScanOptions, Scatter, Tolerance,
 };
 
 use crate::operands::{Expected, epsilon, shape};
@@ -245,9 +246,11 @@ pub(crate) fn pool<const N: usize>(
 ) -> Vec<Expected> {
     let terms = options.kernel.iter().product();
     let values = reference::pool::pool(op, x, from, options, to);
-    values
-        .into_iter()
-        .map(|y| average(op, y, 2.0, terms, dtype))
+    // The mean of the sizes: with a divisor of its own it may be greater than any of them.
+    let sizes: Vec<f64> = x.iter().map(|x| x.abs()).collect();
+    let sizes = reference::pool::pool(op, &sizes, from, options, to);
+    (values.into_iter().zip(sizes))
+        .map(|(y, size)| average(op, y, size, terms, dtype))
         .collect()
 }
 
@@ -268,10 +271,11 @@ pub(crate) fn adaptive_pool<const N: usize>(
     dtype: DType,
 ) -> (Vec<Expected>, Vec<Expected>) {
     let (values, places) = reference::pool::adaptive_pool(op, x, from, to);
+    let sizes: Vec<f64> = x.iter().map(|x| x.abs()).collect();
+    let (sizes, _) = reference::pool::adaptive_pool(op, &sizes, from, to);
     let terms = from.iter().product();
-    let values = values
-        .into_iter()
-        .map(|y| average(op, y, 4.0, terms, dtype))
+    let values = (values.into_iter().zip(sizes))
+        .map(|(y, size)| average(op, y, size, terms, dtype))
         .collect();
     (values, exact(&places))
 }
@@ -307,7 +311,53 @@ pub(crate) fn resize(
             .map(|t| Expected::exact(t.value).rounded(dtype));
         return copied.collect();
     }
-    sums(&terms, 80, dtype)
+    // Along each axis a product and a sum per tap, and the rounding of the weight: see the kernel's accuracy.
+    let reach = if options.mode == ResizeMode::Linear {
+        2.0
+    } else {
+        4.0
+    };
+    let taps = |((&from, &to), axis): ((&usize, &usize), &ResizeAxis)| {
+        let scale = axis.scale.unwrap_or(to as f64 / from as f64);
+        let stretch = if options.antialias { 1.0 / scale } else { 1.0 };
+        (reach * stretch.max(1.0)).min(from as f64).ceil() as usize + 2
+    };
+    let changed = |((from, to), axis): &((&usize, &usize), &ResizeAxis)| {
+        from != to || **axis != ResizeAxis::default()
+    };
+    let pairs = || from.iter().zip(to).zip(axes);
+    sums(
+        &terms,
+        8 + pairs().filter(changed).map(taps).sum::<usize>(),
+        dtype,
+    )
+}
+
+/// Samples of images `[batch, channels, ..]` of values up to 2 at the places of a grid, coordinates up to 3.
+pub(crate) fn grid_sample(
+    x: (&[f64], &[usize]),
+    grid: &[f64],
+    options: &GridSampleOptions,
+    dtype: DType,
+) -> Vec<Expected> {
+    let (batch, channels, spatial) = (x.1[0], x.1[1], &x.1[2..]);
+    let image: usize = spatial.iter().product();
+    let greatest = spatial.iter().copied().max().unwrap_or(1) as f64;
+    let mut all = Vec::new();
+    for (n, c) in (0..batch).flat_map(|n| (0..channels).map(move |c| (n, c))) {
+        let places = grid.len() / batch;
+        let places = &grid[n * places..][..places];
+        let values = &x.0[(n * channels + c) * image..][..image];
+        for term in reference::grid_sample::grid_sample(values, spatial, places, options) {
+            all.push(if options.mode == GridMode::Nearest {
+                Expected::exact(term.value).rounded(dtype)
+            } else {
+                // 264 ε n max|x|: see the kernels' accuracy.
+                Expected::sum(term.value, 4.0 * greatest * 2.0, 64, dtype)
+            });
+        }
+    }
+    all
 }
 
 /// A head of values up to 2, rotated.
@@ -324,6 +374,74 @@ pub(crate) fn rotated(
         bound: 16.0 * F32 + epsilon(dtype) * value.abs(),
     });
     expected.map(|e| e.rounded(dtype)).collect()
+}
+
+/// Lines of `width` elements rotated, each by the row of the tables that `row` names.
+pub(crate) fn rope(
+    (x, width): (&[f64], usize),
+    (cos, sin, half): (&[f64], &[f64], usize),
+    row: impl Fn(usize) -> usize,
+    interleaved: bool,
+    dtype: DType,
+) -> Vec<Expected> {
+    let lines = x.chunks(width.max(1)).enumerate();
+    let rotated = lines.flat_map(|(line, head)| {
+        let at = row(line) * half;
+        let (cos, sin) = (&cos[at..at + half], &sin[at..at + half]);
+        rotated(head, cos, sin, interleaved, dtype)
+    });
+    rotated.collect()
+}
+
+/// A triangle of a matrix of `n` rows, with its diagonal or with ones.
+pub(crate) fn triangle(a: &[f64], n: usize, upper: bool, unit: bool) -> Vec<f64> {
+    let entry = |e: usize| {
+        let (row, col) = (e / n, e % n);
+        let inside = if upper { col > row } else { col < row };
+        match (row == col, unit) {
+            (true, true) => 1.0,
+            (true, false) => a[e],
+            _ if inside => a[e],
+            _ => 0.0,
+        }
+    };
+    (0..n * n).map(entry).collect()
+}
+
+/// The numbers that a state gives.
+pub(crate) fn drawn(kind: Draw, state: RandomState, len: usize, dtype: DType) -> Vec<Expected> {
+    use reference::random::{integers, normal, uniform, words};
+    match kind {
+        Draw::Bits => {
+            let words = words(state, len).into_iter();
+            words.map(|w| Expected::exact(f64::from(w))).collect()
+        }
+        Draw::Uniform => {
+            let digits = match dtype {
+                DType::F16 => 11,
+                DType::BF16 => 8,
+                _ => 24,
+            };
+            exact(&uniform(&words(state, len), digits))
+        }
+        Draw::Normal => {
+            // Two numbers come from two words each.
+            let numbers = normal(&words(state, len.next_multiple_of(2)));
+            let near = |&value: &f64| {
+                let bound = 4e-6 + epsilon(dtype) * value.abs();
+                Expected { value, bound }.rounded(dtype)
+            };
+            numbers[..len].iter().map(near).collect()
+        }
+        Draw::Integer { low, count } => {
+            let value = |x: u32| match dtype {
+                DType::I32 => f64::from(x as i32),
+                _ => f64::from(x),
+            };
+            let numbers = integers(&words(state, len), low, count).into_iter();
+            numbers.map(|x| Expected::exact(value(x))).collect()
+        }
+    }
 }
 
 /// Within so many ULP of 1, or of the value.

@@ -1,7 +1,6 @@
 //! Products, attention, the rotary embedding and small linear algebra; random numbers.
 
 use ziggurat_kernels::reference::linalg::{cholesky, solve};
-use ziggurat_kernels::reference::random::{integers, normal, uniform, words};
 use ziggurat_kernels::{
     AttentionOperands, AttentionOptions, DType, Random as Draw, RandomState, RopeOptions,
     RopePositions,
@@ -9,7 +8,7 @@ use ziggurat_kernels::{
 
 use crate::case::{Case, Fit, Given, Kind, Rule, any, fit};
 use crate::expect;
-use crate::operands::{Arrangement, Expected, Random, epsilon};
+use crate::operands::{Arrangement, Expected, Random};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 const NUMBERS: [DType; 7] = [
@@ -179,14 +178,9 @@ fn rope(interleaved: bool) -> Case {
         })
         .gives(move |g| {
             let (width, positions) = (g.dims[0][3], g.dims[0][2]);
-            let half = g.dims[1][1];
-            let heads = g.values[0].chunks(width).enumerate();
-            let rotated = heads.flat_map(|(line, head)| {
-                let at = (START + line % positions) * half;
-                let table = |i: usize| &g.values[i][at..at + half];
-                expect::rotated(head, table(1), table(2), interleaved, g.dtype)
-            });
-            rotated.collect()
+            let table = (&g.values[1][..], &g.values[2][..], g.dims[1][1]);
+            let row = |line: usize| START + line % positions;
+            expect::rope((&g.values[0], width), table, row, interleaved, g.dtype)
         })
 }
 
@@ -294,17 +288,7 @@ fn systems() -> Vec<Case> {
                 .call(move |exec, a, out| exec.solve_triangular(&a[0], &a[1], upper, unit, &out[0]))
                 .gives(move |g| {
                     per_matrix(g, |a, b, n| {
-                        let entry = |e: usize| {
-                            let (row, col) = (e / n, e % n);
-                            let inside = if upper { col > row } else { col < row };
-                            match (row == col, unit) {
-                                (true, true) => 1.0,
-                                (true, false) => a[e],
-                                _ if inside => a[e],
-                                _ => 0.0,
-                            }
-                        };
-                        let triangle: Vec<f64> = (0..n * n).map(entry).collect();
+                        let triangle = expect::triangle(a, n, upper, unit);
                         solve(&triangle, b, n, 2).0
                     })
                 });
@@ -358,38 +342,16 @@ fn draws() -> Vec<Case> {
             })
             .call(move |exec, _, out| exec.random(kind, STATE, &out[0]))
     };
-    let drawn = |g: &Given<'_>| words(STATE, g.out[0].iter().product());
-    let (low, count) = (-3_i32 as u32, 1000);
-    vec![
-        case(Draw::Bits).gives(move |g| {
-            let words = drawn(g).into_iter();
-            words.map(|w| Expected::exact(f64::from(w))).collect()
-        }),
-        case(Draw::Uniform).gives(move |g| {
-            let digits = match g.dtype {
-                DType::F16 => 11,
-                DType::BF16 => 8,
-                _ => 24,
-            };
-            expect::exact(&uniform(&drawn(g), digits))
-        }),
-        case(Draw::Normal).gives(move |g| {
-            let len: usize = g.out[0].iter().product();
-            // Two numbers come from two words each.
-            let numbers = normal(&words(STATE, len.next_multiple_of(2)));
-            let near = |&value: &f64| {
-                let bound = 4e-6 + epsilon(g.dtype) * value.abs();
-                Expected { value, bound }.rounded(g.dtype)
-            };
-            numbers[..len].iter().map(near).collect()
-        }),
-        case(Draw::Integer { low, count }).gives(move |g| {
-            let numbers = integers(&drawn(g), low, count).into_iter();
-            let value = |x: u32| match g.dtype {
-                DType::I32 => f64::from(x as i32),
-                _ => f64::from(x),
-            };
-            numbers.map(|x| Expected::exact(value(x))).collect()
-        }),
-    ]
+    let integers = Draw::Integer {
+        low: -3_i32 as u32,
+        count: 1000,
+    };
+    [Draw::Bits, Draw::Uniform, Draw::Normal, integers]
+        .map(|kind| {
+            case(kind).gives(move |g| {
+                let len = g.out[0].iter().product();
+                expect::drawn(kind, STATE, len, g.dtype)
+            })
+        })
+        .into()
 }

@@ -1,7 +1,6 @@
 //! Convolutions, pooling and resampling.
 
 use ziggurat_kernels::reference::conv;
-use ziggurat_kernels::reference::grid_sample::grid_sample;
 use ziggurat_kernels::reference::pool;
 use ziggurat_kernels::{
     ConvOptions, ConvTransposeOptions, DType, GridMode, GridPadding, GridSampleOptions,
@@ -10,7 +9,7 @@ use ziggurat_kernels::{
 
 use crate::case::{Case, Fit, Kind, Rule, any, fit};
 use crate::expect;
-use crate::operands::{Expected, shape};
+use crate::operands::shape;
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 const AXES: &str = "it has a batch, a channel and spatial axes";
@@ -362,7 +361,6 @@ fn resize((form, mode, antialias): (&'static str, ResizeMode, bool)) -> Case {
 
 /// Places of a grid, some of them outside of the image.
 fn grid_samples(options: GridSampleOptions) -> Case {
-    let nearest = options.mode == GridMode::Nearest;
     let name = match options.mode {
         GridMode::Nearest => "grid_sample_nearest",
         GridMode::Linear => "grid_sample",
@@ -397,22 +395,7 @@ fn grid_samples(options: GridSampleOptions) -> Case {
         .up_to(3000)
         .call(move |exec, a, out| exec.grid_sample(&a[0], &a[1], &options, &out[0]))
         .gives(move |g| {
-            let (batch, channels) = (g.dims[0][0], g.dims[0][1]);
-            let image: usize = g.dims[0][2..].iter().product();
-            let mut all = Vec::new();
-            for (n, c) in (0..batch).flat_map(|n| (0..channels).map(move |c| (n, c))) {
-                let places = g.values[1].len() / batch;
-                let places = &g.values[1][n * places..][..places];
-                let values = &g.values[0][(n * channels + c) * image..][..image];
-                for term in grid_sample(values, &g.dims[0][2..], places, &options) {
-                    all.push(if nearest {
-                        Expected::exact(term.value).rounded(g.dtype)
-                    } else {
-                        // A place is off by some units in the last place of the extent.
-                        Expected::sum(term.value, 8.0 * 5.0, 64, g.dtype)
-                    });
-                }
-            }
-            all
+            let images = (&g.values[0][..], &g.dims[0][..]);
+            expect::grid_sample(images, &g.values[1], &options, g.dtype)
         })
 }

@@ -298,7 +298,7 @@ impl Tensor {
             .key_lengths
             .map(|lengths| {
                 self.same_device(OP, lengths)?;
-                lengths.converted(OP, DType::I32)?.contiguous()
+                lengths.as_i32(OP)?.contiguous()
             })
             .transpose()?;
         Ok(Ready {

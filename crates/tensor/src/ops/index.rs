@@ -483,7 +483,10 @@ impl Tensor {
         let dtype = if unsigned { DType::U32 } else { DType::I32 };
         let parts = indices
             .iter()
-            .map(|&index| self.indices_of(op, index)?.converted(op, dtype))
+            .map(|&index| match dtype {
+                DType::I32 => self.indices_of(op, index)?.as_i32(op),
+                _ => self.indices_of(op, index),
+            })
             .collect::<Result<Vec<_>, Error>>()?;
         if parts.is_empty() {
             return Err(Error::argument(
@@ -508,6 +511,16 @@ impl Tensor {
                 op,
                 format!("indices must be integers: they are {other}"),
             )),
+        }
+    }
+
+    /// Integers as i32: those beyond its range are its greatest, so that none of them becomes negative.
+    pub(super) fn as_i32(&self, op: &'static str) -> Result<Self, Error> {
+        match self.dtype() {
+            DType::U32 => self
+                .minimum(i32::MAX.cast_unsigned())?
+                .converted(op, DType::I32),
+            _ => self.converted(op, DType::I32),
         }
     }
 

@@ -323,7 +323,7 @@ impl Tensor {
         }
         let count = i32::try_from(classes)
             .map_err(|_| Error::shape(op, format!("there are too many classes: {classes}")))?;
-        let target = target.converted(op, DType::I32)?;
+        let target = target.as_i32(op)?;
         let mut dims = vec![1; self.rank()];
         if let Some(dim) = dims.get_mut(position) {
             *dim = classes;

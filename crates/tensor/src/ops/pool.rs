@@ -284,7 +284,7 @@ impl Tensor {
         size: [usize; N],
     ) -> Result<Self, Error> {
         self.same_device(op, indices)?;
-        let indices = self.indices_of(op, indices)?.converted(op, DType::I32)?;
+        let indices = self.indices_of(op, indices)?.as_i32(op)?;
         if indices.shape() != self.shape() {
             return Err(self.mismatch(op, "the indices must have the input's shape", &indices));
         }

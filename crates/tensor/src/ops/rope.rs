@@ -100,7 +100,7 @@ impl Tensor {
             .positions
             .map(|ids| {
                 self.same_device(OP, ids)?;
-                ids.converted(OP, DType::I32)?.contiguous()
+                ids.as_i32(OP)?.contiguous()
             })
             .transpose()?;
         let rows = cos.dims().first().copied().unwrap_or(0);

@@ -240,7 +240,7 @@ impl Tensor {
             Some(weights) => weights.clone(),
             None => Self::ones(self.device(), [], DType::I32)?.broadcast_to(self.dims())?,
         };
-        Ok((self.converted(op, DType::I32)?, weights))
+        Ok((self.as_i32(op)?, weights))
     }
 
     /// How many elements lie in each of `bins` equal parts of `low` to `high` (i32), and the bounds of the parts (f32).
@@ -386,7 +386,7 @@ impl Tensor {
         if extent == 0 {
             return Ok(None);
         }
-        let each = repeats.converted(op, DType::I32)?.broadcast_to([extent])?;
+        let each = repeats.as_i32(op)?.broadcast_to([extent])?;
         Ok(Some((each.cumsum(0)?, each.min_all()?)))
     }
 }

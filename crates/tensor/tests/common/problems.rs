@@ -1,5 +1,6 @@
 //! Random operands for tests against references, and the loop over seeds.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use ziggurat_kernels::Unary;
@@ -14,31 +15,39 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Runs problems until the time is over.
+/// Problems of each test where nothing else is asked for: the same ones on any machine, however fast.
+const PROBLEMS: u64 = 200;
+
+/// Runs problems, one per seed from `ZIGGURAT_FUZZ_SEED` (or 1) on: so many, or `ZIGGURAT_FUZZ_PROBLEMS`, or until
+/// `ZIGGURAT_FUZZ_SECONDS` are over. Fails with the seeds of the problems that failed.
 pub(crate) fn fuzz(problem: impl Fn(&Device, &mut Random)) {
+    /// More are not worth waiting for: after a lost device every problem fails.
+    const FAILURES: usize = 8;
     let Some(device) = common::device() else {
         return;
     };
     let first = variable("ZIGGURAT_FUZZ_SEED").unwrap_or(1);
-    let time = Duration::from_secs(variable("ZIGGURAT_FUZZ_SECONDS").unwrap_or(5));
+    let most = variable("ZIGGURAT_FUZZ_PROBLEMS");
+    let time = variable("ZIGGURAT_FUZZ_SECONDS").map(Duration::from_secs);
     let start = Instant::now();
-    let mut seed = first;
-    while start.elapsed() < time {
-        let named = Seed(seed);
-        problem(&device, &mut Random(seed.wrapping_mul(0x9e37_79b9)));
-        std::mem::forget(named);
-        seed += 1;
+    let is_over = |done: u64| match (most, time) {
+        (Some(most), _) => done >= most,
+        (None, Some(time)) => start.elapsed() >= time,
+        (None, None) => done >= PROBLEMS,
+    };
+    let (mut done, mut failed) = (0, Vec::new());
+    while !is_over(done) && failed.len() < FAILURES {
+        let seed = first + done;
+        let mut rng = Random(seed.wrapping_mul(0x9e37_79b9));
+        let run = catch_unwind(AssertUnwindSafe(|| problem(&device, &mut rng)));
+        if run.is_err() {
+            eprintln!("run again with ZIGGURAT_FUZZ_SEED={seed} ZIGGURAT_FUZZ_PROBLEMS=1");
+            failed.push(seed);
+        }
+        done += 1;
     }
-    eprintln!("{} problems", seed - first);
-}
-
-/// Says which problem it was when that panics.
-struct Seed(u64);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        eprintln!("run again with ZIGGURAT_FUZZ_SEED={}", self.0);
-    }
+    eprintln!("{done} problems from seed {first}");
+    assert!(failed.is_empty(), "the problems of seeds {failed:?} failed");
 }
 
 /// A tensor and what it shows.
