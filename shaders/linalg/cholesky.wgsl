@@ -1,7 +1,7 @@
 // Computes: A = L Lᵀ, reading the lower triangle of A, in place; above the diagonal are zeros. One matrix per workgroup.
 //           A matrix that is not positive definite gives NaN from the first bad pivot on.
 // Bindings: params, out = matrices.
-// Grid: one workgroup per matrix, folded.
+// Grid: one workgroup per matrix, folded; one dispatch after the other for columns from `first` up to `end`.
 // Requires: folded.
 // Accuracy: 32 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
@@ -17,7 +17,7 @@ fn main(
     let n = params.n;
     let live = id < params.batch;
     let base = params.a_offset + id * n * n;
-    for (var k = 0u; k < n; k++) {
+    for (var k = params.first; k < params.end; k++) {
         if live && lid == 0u {
             let pivot = out[base + k * n + k];
             // Not `pivot <= 0`: NaN stays NaN either way.

@@ -1,7 +1,7 @@
 // Computes: P A = L U in place with partial pivoting, one matrix per workgroup; L has ones on its diagonal, which are not
 //           stored. c[k] is the row that was exchanged with row k. A pivot of 0 divides: infinities and NaN follow.
 // Bindings: params, out = matrices, c = pivots.
-// Grid: one workgroup per matrix, folded.
+// Grid: one workgroup per matrix, folded; one dispatch after the other for columns from `first` up to `end`.
 // Requires: folded.
 // Accuracy: 64 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
@@ -22,7 +22,7 @@ fn main(
     let n = params.n;
     let live = id < params.batch;
     let base = params.a_offset + id * n * n;
-    for (var k = 0u; k < n; k++) {
+    for (var k = params.first; k < params.end; k++) {
         // The largest pivot; NaN counts as the largest, so that it is not lost. The first of equals.
         var value = -1.0;
         var row = k;

@@ -9,6 +9,9 @@ struct Params {
     c_offset: u32,
     upper: u32,
     unit: u32,
+    // The columns (of a factorisation) or rows (of a substitution) that this dispatch works through.
+    first: u32,
+    end: u32,
 }
 
 override WG: u32 = 64u;

@@ -1,7 +1,7 @@
 // Computes: X with T X = B in place of B, T the upper or lower triangle of A, its diagonal taken as ones if `unit`.
 //           One column of one matrix per invocation.
 // Bindings: params, a, out = b.
-// Grid: one invocation per batch * columns, folded.
+// Grid: one invocation per batch * columns, folded; one dispatch after the other for steps from `first` up to `end`.
 // Requires: folded.
 // Accuracy: 64 n ε (1 + |out|) for well-conditioned matrices of n rows.
 
@@ -19,7 +19,7 @@ fn main(
         let n = params.n;
         let matrix = params.a_offset + (id / params.columns) * n * n;
         let column = params.b_offset + (id / params.columns) * n * params.columns + id % params.columns;
-        for (var step = 0u; step < n; step++) {
+        for (var step = params.first; step < params.end; step++) {
             let i = select(step, n - 1u - step, params.upper == 1u);
             let first = select(0u, i + 1u, params.upper == 1u);
             var sum = out[column + i * params.columns];

@@ -20,6 +20,10 @@ use crate::view::View;
 /// Most rows of a matrix: one workgroup works through n³ / 3 products.
 const MAX_SIDE: usize = 1024;
 
+/// Most turns of its loops that an invocation takes in one dispatch. Mesa's software drivers end an invocation after 65,535
+/// turns, without a word, and others have a watchdog.
+const MAX_TURNS: u64 = 1 << 15;
+
 params! {
     /// Parameters of the linear algebra kernels.
     pub(crate) struct LinalgParams {
@@ -31,6 +35,8 @@ params! {
         c_offset: u32,
         upper: u32,
         unit: u32,
+        first: u32,
+        end: u32,
     }
 }
 
@@ -331,7 +337,15 @@ impl Executor {
         };
         let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
         let args = [read.arg, write.arg];
-        self.launch(&Kernel::Triangular.choice(), &args, &params, grid)
+        for [first, end] in pieces(s.n, |step| step + 1) {
+            let params = LinalgParams {
+                first,
+                end,
+                ..params
+            };
+            self.launch(&Kernel::Triangular.choice(), &args, &params, grid)?;
+        }
+        Ok(())
     }
 
     fn per_matrix(
@@ -341,14 +355,41 @@ impl Executor {
         args: &[Arg<'_>],
         params: &LinalgParams,
     ) -> Result<(), KernelError> {
-        let invocations = s.batch as u64 * u64::from(self.device().caps().workgroup_size);
-        self.launch(
-            &kernel.choice(),
-            args,
-            params,
-            Grid::elements(invocations, 1),
-        )
+        let lanes = u64::from(self.device().caps().workgroup_size);
+        let grid = Grid::elements(s.batch as u64 * lanes, 1);
+        for [first, end] in pieces(s.n, |column| column_turns(s.n as u64 - column, lanes)) {
+            let params = LinalgParams {
+                first,
+                end,
+                ..*params
+            };
+            self.launch(&kernel.choice(), args, &params, grid)?;
+        }
+        Ok(())
     }
+}
+
+/// Turns of the loops of one invocation of so many lanes for a column with so many rows from its diagonal on, at most: the
+/// search for the pivot, the exchange of rows, the division, and what is left of the matrix.
+fn column_turns(rows: u64, lanes: u64) -> u64 {
+    let searched = 64 + MAX_SIDE as u64 / lanes;
+    searched + 2 * rows.div_ceil(lanes) + (rows * rows).div_ceil(lanes)
+}
+
+/// The steps from 0 to `n`, in pieces of at most [`MAX_TURNS`].
+fn pieces(n: usize, turns: impl Fn(u64) -> u64) -> Vec<[u32; 2]> {
+    let mut pieces = Vec::new();
+    let (mut first, mut sum) = (0, 0);
+    for step in 0..n as u64 {
+        let own = turns(step);
+        if step > first && sum + own > MAX_TURNS {
+            pieces.push([narrow(first), narrow(step)]);
+            (first, sum) = (step, 0);
+        }
+        sum += own;
+    }
+    pieces.push([narrow(first), narrow(n as u64)]);
+    pieces
 }
 
 fn numbers(s: Systems) -> LinalgParams {
@@ -357,5 +398,28 @@ fn numbers(s: Systems) -> LinalgParams {
         n: narrow(s.n as u64),
         columns: narrow(s.columns as u64),
         ..LinalgParams::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_eliminations_are_cut_into_dispatches() {
+        assert_eq!(pieces(3, |_| 1), [[0, 3]]);
+        for lanes in [1, 64, 256] {
+            let turns = |column| column_turns(MAX_SIDE as u64 - column, lanes);
+            let pieces = pieces(MAX_SIDE, turns);
+            assert!(pieces.len() > 1);
+            let mut next = 0;
+            for &[first, end] in &pieces {
+                assert!(first == next && end > first);
+                next = end;
+                let sum: u64 = (u64::from(first)..u64::from(end)).map(turns).sum();
+                assert!(sum <= MAX_TURNS || end == first + 1);
+            }
+            assert_eq!(next, MAX_SIDE as u32);
+        }
     }
 }

@@ -62,7 +62,7 @@ fn one_per_width(case: &Case) -> Vec<DType> {
 }
 
 /// Every dtype, arrangement, edge shape, and size around a vector and a workgroup. On a second kind of device, chosen by
-/// the environment, there is one dtype for each width of storage.
+/// the environment, there is one dtype for each width of storage, and fewer sizes.
 fn everything(cases: &[Case]) {
     let is_second = std::env::var_os("ZIGGURAT_LIMITS").is_some()
         || std::env::var_os("ZIGGURAT_BACKEND").is_some();
@@ -73,7 +73,12 @@ fn everything(cases: &[Case]) {
         let workgroup = exec.device().caps().workgroup_size as usize;
         let mut kinds = vec![Kind::Views];
         kinds.extend(Kind::EDGES);
-        kinds.extend(sizes_around(workgroup).into_iter().map(Kind::Size));
+        let mut sizes = sizes_around(workgroup);
+        if is_second {
+            // Another number of elements along an axis is often another pipeline, and those take the time.
+            sizes = vec![5, workgroup, workgroup + 1, 4 * workgroup + 1];
+        }
+        kinds.extend(sizes.into_iter().map(Kind::Size));
         let dtypes = |case: &Case| {
             if is_second {
                 one_per_width(case)

@@ -168,6 +168,9 @@ macro_rules! dimensions {
             #[doc = concat!("As [`Tensor::", stringify!($adaptive_avg), "`]; the dtype may be any number.")]
             pub fn $adaptive_max(&self, size: [usize; $n]) -> Result<Self, Error> {
                 const OP: &str = stringify!($adaptive_max);
+                if size == [1; $n] && !self.is_empty() && !self.dtype().is_bool() {
+                    return self.with_batch(OP, $n, Self::global_max_pool);
+                }
                 self.adaptive(OP, size, self.dtype(), |executor, x, out| {
                     executor.adaptive_pool::<$n>(Pool::Max, x, out).map(|_| ())
                 })
@@ -180,6 +183,11 @@ macro_rules! dimensions {
             pub fn $adaptive_indices(&self, size: [usize; $n]) -> Result<(Self, Self), Error> {
                 const OP: &str = stringify!($adaptive_indices);
                 let maxima = self.$adaptive_max(size)?;
+                if size == [1; $n] && !self.is_empty() && !self.dtype().is_bool() {
+                    let first = |x: &Self| x.flatten(2, -1)?.argmax(-1, false);
+                    let places = self.with_batch(OP, $n, first)?;
+                    return Ok((maxima.clone(), places.reshape_to(maxima.dims())?));
+                }
                 let places = self.adaptive(OP, size, DType::I32, |executor, x, out| {
                     executor.adaptive_max_pool_indices::<$n>(x, out).map(|_| ())
                 })?;
