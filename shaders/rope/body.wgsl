@@ -1,23 +1,18 @@
 // Computes: rotary embedding: pairs of the first `rotary` elements of each head are rotated by the angle of their position,
 //           whose cosine and sine are in tables; the other elements are copied.
-// Bindings: params, a (rank 4, any strides, positions along axis SEQUENCE), out (contiguous), b: cosines, c: sines (f32, contiguous
+// Bindings: params, a (rank 4, any strides, positions along axis SEQUENCE; declared by the value part), out (contiguous), b: cosines, c: sines (f32, contiguous
 //           rows of rotary / 2), those of the position part.
 // Grid: one invocation per element, folded.
-// Requires: table_row (position part).
+// Requires: load_value (value part), table_row (position part).
 // Accuracy: 16 ε for values up to 4, then one rounding to the dtype.
 
 override WG: u32 = 256u;
 override SEQUENCE: u32 = 2u;
 override INTERLEAVED: u32 = 0u;
 
-@group(0) @binding(1) var<storage, read> a: array<word>;
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 @group(0) @binding(3) var<storage, read> b: array<f32>;
 @group(0) @binding(4) var<storage, read> c: array<f32>;
-
-fn load_value(i: u32) -> f32 {
-    return from_word(a[word_index(i)], i);
-}
 
 @compute @workgroup_size(WG)
 fn main(

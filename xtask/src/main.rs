@@ -19,6 +19,7 @@ mod rust_text;
 mod sanitize;
 mod setup;
 mod suite;
+mod threads;
 mod tidy;
 mod wasm;
 mod wgsl;
@@ -68,6 +69,8 @@ enum Chore {
     Bench(bench::Choice),
     /// Run every kernel under the software device's sanitizer
     Sanitize(sanitize::Choice),
+    /// Run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
+    Threads,
     /// Compile all layers for the web
     Wasm(wasm::Choice),
 }
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
         Chore::Sanitize(choice) => sanitize::run(choice),
+        Chore::Threads => threads::run(),
         Chore::Wasm(choice) => wasm::run(*choice),
     };
     match outcome {

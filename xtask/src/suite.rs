@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Outcome};
 use crate::progress::{Stages, Tally};
-use crate::{check, process, sanitize, setup, wasm, workspace};
+use crate::{check, process, sanitize, setup, threads, wasm, workspace};
 
 /// Set for every child, so that a missing adapter is a failure and not a skip.
 const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
@@ -32,6 +32,9 @@ pub(crate) struct Choice {
     /// Also run every kernel under the software device's sanitizer
     #[arg(long)]
     sanitize: bool,
+    /// Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
+    #[arg(long)]
+    threads: bool,
     /// Also compile for the web (fetches a toolchain the first time)
     #[arg(long)]
     wasm: bool,
@@ -51,6 +54,7 @@ enum Stage {
     Docs,
     Examples,
     Sanitize,
+    Threads,
     Wasm,
 }
 
@@ -61,6 +65,7 @@ impl Choice {
             .filter(|stage| !self.skip.contains(stage))
             .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Sanitize || self.sanitize || self.only.contains(stage))
+            .filter(|stage| *stage != Stage::Threads || self.threads || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
     }
@@ -93,6 +98,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
             Stage::Sanitize => sanitize::run(&sanitize::Choice::default()),
+            Stage::Threads => threads::run(),
             Stage::Wasm => wasm::run(wasm::Choice::default()),
         });
     }
@@ -331,6 +337,7 @@ mod tests {
             skip: vec![Stage::Tests],
             gl: false,
             sanitize: false,
+            threads: false,
             wasm: true,
         };
         assert_eq!(some.stages(), [Stage::Check]);
@@ -339,7 +346,12 @@ mod tests {
             ..Choice::default()
         };
         assert!(web.stages().contains(&Stage::Wasm));
-        assert!(!all.contains(&Stage::Sanitize));
+        assert!(!all.contains(&Stage::Sanitize) && !all.contains(&Stage::Threads));
+        let threads = Choice {
+            threads: true,
+            ..Choice::default()
+        };
+        assert!(threads.stages().contains(&Stage::Threads));
         let sanitized = Choice {
             sanitize: true,
             ..Choice::default()

@@ -360,6 +360,12 @@ impl Device {
         self.inner.profiler.host.span(stage)
     }
 
+    /// Whether dispatches are timed.
+    #[inline]
+    pub fn is_profiling(&self) -> bool {
+        self.inner.profiler.is_on()
+    }
+
     /// Starts a [`Profile`] of host and GPU, from nothing. Dispatches are timed (in passes of their own) where the
     /// device has timestamps.
     pub fn start_profile(&self) {

@@ -108,6 +108,8 @@ pub(crate) struct Event {
     pub(crate) end: u64,
     /// The host's thread, or the submission for the GPU.
     pub(crate) lane: u64,
+    /// What a dispatch read and wrote.
+    pub(crate) bytes: Option<[u64; 2]>,
 }
 
 #[derive(Debug, Default)]
@@ -208,7 +210,7 @@ impl HostProfile {
     }
 
     /// A dispatch, in nanoseconds of the GPU's clock.
-    pub(crate) fn ran(&self, name: &str, submission: u64, begin: u64, end: u64) {
+    pub(crate) fn ran(&self, name: &str, submission: u64, [begin, end]: [u64; 2], bytes: [u64; 2]) {
         let mut state = self.state.lock();
         if state.gpu.len() >= MAX_EVENTS {
             state.dropped += 1;
@@ -219,6 +221,7 @@ impl HostProfile {
             begin,
             end,
             lane: submission,
+            bytes: Some(bytes),
         });
     }
 
@@ -260,6 +263,7 @@ impl HostProfile {
                     begin: since(begin),
                     end: since(end),
                     lane,
+                    bytes: None,
                 })
                 .collect(),
             gpu: align(state.gpu, &submits),
@@ -315,6 +319,7 @@ mod tests {
             begin,
             end,
             lane,
+            bytes: None,
         }
     }
 

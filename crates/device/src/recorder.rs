@@ -25,6 +25,8 @@ pub struct Dispatch<'a> {
     pub immediates: &'a [u8],
     /// Workgroups along x, y and z.
     pub workgroups: [u32; 3],
+    /// Bytes that it reads and that it writes, for profiles; only looked at while one is made.
+    pub bytes: [u64; 2],
 }
 
 /// The open batch, for as long as one [`Device::record`](crate::Device::record) lasts.
@@ -98,8 +100,8 @@ impl Recorder<'_> {
         batch.commands = batch.commands.saturating_add(1);
         if timed {
             batch.end_pass();
-            self.profiler
-                .reserve(device, &mut batch.timings, dispatch.label);
+            let name = (dispatch.label, dispatch.bytes);
+            self.profiler.reserve(device, &mut batch.timings, name);
         }
         let encoder = batch
             .encoder

@@ -41,10 +41,20 @@ pub struct KernelTime {
     /// Dispatches whose end was before their beginning: the driver's clock was reset in between.
     /// They count in `count` and in nothing else.
     pub unreliable: u64,
+    /// Bytes that the others read together: of each operand the elements that it has, each once.
+    pub bytes_read: u64,
+    /// Bytes that they wrote; what is changed in place counts here only.
+    pub bytes_written: u64,
 }
 
 impl KernelTime {
-    fn add(&mut self, begin: u64, end: u64, period: f64) {
+    /// Gigabytes (10⁹) per second read and written while it ran; 0 if it took no time.
+    #[must_use]
+    pub fn gigabytes_per_second(&self) -> f64 {
+        rate([self.bytes_read, self.bytes_written], self.total_ns)
+    }
+
+    fn add(&mut self, begin: u64, end: u64, bytes: [u64; 2], period: f64) {
         self.count += 1;
         let Some(ticks) = end.checked_sub(begin) else {
             self.unreliable += 1;
@@ -52,10 +62,20 @@ impl KernelTime {
         };
         let ns = (ticks as f64 * period).round() as u64;
         let first = self.count - self.unreliable == 1;
+        self.bytes_read = self.bytes_read.saturating_add(bytes[0]);
+        self.bytes_written = self.bytes_written.saturating_add(bytes[1]);
         self.total_ns = self.total_ns.saturating_add(ns);
         self.min_ns = if first { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
     }
+}
+
+/// Gigabytes per second; bytes per nanosecond are that.
+pub(crate) fn rate([read, written]: [u64; 2], ns: u64) -> f64 {
+    if ns == 0 {
+        return 0.0;
+    }
+    (read as f64 + written as f64) / ns as f64
 }
 
 /// Queries and buffers for up to [`CAPACITY`] dispatches.
@@ -64,7 +84,8 @@ pub(crate) struct Chunk {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
-    labels: Vec<String>,
+    /// The dispatches: label, bytes read and written.
+    labels: Vec<(String, [u64; 2])>,
 }
 
 impl Chunk {
@@ -162,14 +183,19 @@ impl Profiler {
     }
 
     /// Makes room for one more dispatch in the last of `chunks`.
-    pub(crate) fn reserve(&self, device: &wgpu::Device, chunks: &mut Vec<Chunk>, label: &str) {
+    pub(crate) fn reserve(
+        &self,
+        device: &wgpu::Device,
+        chunks: &mut Vec<Chunk>,
+        (label, bytes): (&str, [u64; 2]),
+    ) {
         if let Some(last) = chunks.last_mut().filter(|last| last.used() < CAPACITY) {
-            last.labels.push(label.to_owned());
+            last.labels.push((label.to_owned(), bytes));
             return;
         }
         let free = self.times.lock().free.pop();
         let mut chunk = free.unwrap_or_else(|| Chunk::new(device));
-        chunk.labels.push(label.to_owned());
+        chunk.labels.push((label.to_owned(), bytes));
         chunks.push(chunk);
     }
 
@@ -204,13 +230,14 @@ impl Profiler {
         }
         let mut times = self.times.lock();
         let traced = self.host.is_on();
-        for (label, (begin, end)) in chunk.labels.drain(..).zip(pairs) {
+        for ((label, bytes), (begin, end)) in chunk.labels.drain(..).zip(pairs) {
             if traced && end >= begin {
                 let ns = |ticks: u64| (ticks as f64 * self.period).round() as u64;
-                self.host.ran(&label, submission, ns(begin), ns(end));
+                self.host
+                    .ran(&label, submission, [ns(begin), ns(end)], bytes);
             }
             let total = times.totals.entry(label).or_default();
-            total.add(begin, end, self.period);
+            total.add(begin, end, bytes, self.period);
         }
         if mapped {
             times.free.push(chunk);
@@ -271,19 +298,23 @@ mod tests {
     #[test]
     fn sums_by_period_and_keeps_extremes() {
         let mut time = KernelTime::default();
-        time.add(100, 110, 2.5);
-        time.add(200, 204, 2.5);
+        time.add(100, 110, [30, 5], 2.5);
+        time.add(200, 204, [30, 5], 2.5);
         assert_eq!((time.count, time.total_ns), (2, 35));
         assert_eq!((time.min_ns, time.max_ns), (10, 25));
+        assert_eq!((time.bytes_read, time.bytes_written), (60, 10));
+        assert_eq!(time.gigabytes_per_second(), 2.0);
+        assert_eq!(KernelTime::default().gigabytes_per_second(), 0.0);
     }
 
     #[test]
     fn an_end_before_its_beginning_is_counted_apart() {
         let mut time = KernelTime::default();
-        time.add(100, 50, 1.0);
-        time.add(100, 107, 1.0);
+        time.add(100, 50, [8, 8], 1.0);
+        time.add(100, 107, [1, 2], 1.0);
         assert_eq!((time.count, time.unreliable), (2, 1));
         assert_eq!((time.total_ns, time.min_ns, time.max_ns), (7, 7, 7));
+        assert_eq!((time.bytes_read, time.bytes_written), (1, 2));
     }
 
     #[test]

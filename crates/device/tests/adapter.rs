@@ -110,6 +110,7 @@ impl Kernel {
                 dynamic_offsets: &[],
                 immediates: &[],
                 workgroups: [groups, 1, 1],
+                bytes: [0, self.data.size()],
             });
         })
     }
@@ -235,6 +236,14 @@ fn a_profile_has_both_tracks_and_stops() {
         assert_eq!(trace.matches("\"name\":\"during\",\"pid\":2").count(), 10);
         let labels: Vec<_> = profile.kernels.iter().map(|time| &time.label).collect();
         assert_eq!(labels, ["during"]);
+        let time = &profile.kernels[0];
+        let reliable = time.count - time.unreliable;
+        assert_eq!(
+            (time.bytes_read, time.bytes_written),
+            (0, 4096 * reliable),
+            "what the dispatches said"
+        );
+        assert!(trace.contains("\"args\":{\"bytes read\":0,\"bytes written\":4096,"));
     }
     assert!(!trace.contains("before") && !trace.contains("after"));
     let empty = block_on(device.finish_profile()).unwrap();

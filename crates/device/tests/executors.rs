@@ -158,6 +158,7 @@ fn a_profile_future_counts_dispatches_by_label() {
                 dynamic_offsets: &[],
                 immediates: &[],
                 workgroups: [1, 1, 1],
+                bytes: [0, 0],
             };
             device
                 .record(|recorder| recorder.dispatch(dispatch))

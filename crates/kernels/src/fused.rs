@@ -7,6 +7,7 @@
 //! between ops of a packed dtype are rounded as they would be in memory, and a product is rounded before it is
 //! added to anything, so that exact ops give the bits of the unfused path.
 
+mod between;
 mod corpus;
 mod epilogue;
 mod expression;
@@ -27,6 +28,7 @@ use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::view::View;
 
+pub use between::{FusedReader, WalkInput};
 pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;

@@ -65,7 +65,9 @@ impl Executor {
     ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
         Ok(Bound {
-            arg: Arg::read(&view.buffer).range(window.start, window.bytes),
+            arg: Arg::read(&view.buffer)
+                .range(window.start, window.bytes)
+                .elements(&view.layout, view.dtype),
             offset,
         })
     }
@@ -78,7 +80,9 @@ impl Executor {
     ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
         Ok(Bound {
-            arg: Arg::write(&view.buffer).range(window.start, window.bytes),
+            arg: Arg::write(&view.buffer)
+                .range(window.start, window.bytes)
+                .elements(&view.layout, view.dtype),
             offset,
         })
     }

@@ -78,7 +78,8 @@ pub use elementwise::unary::Unary;
 pub use error::KernelError;
 pub use executor::Executor;
 pub use fused::{
-    Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, PreparedFused,
+    Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, FusedReader,
+    PreparedFused, WalkInput,
 };
 pub use grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use index::Scatter;
@@ -91,6 +92,7 @@ pub use pool::{Pool, Pool2dOptions, PoolOptions};
 pub use random::{Random, RandomState};
 pub use reduce::Reduce;
 pub use resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
-pub use rope::{RopeOptions, RopePositions};
+pub use rope::{ROPE_READS, RopeOptions, RopePositions};
 pub use scan::{Scan, ScanOptions};
+pub use softmax::SOFTMAX_READS;
 pub use view::View;

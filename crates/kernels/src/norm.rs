@@ -12,7 +12,7 @@ use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
-use crate::fused::{FusedInput, Operand};
+use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::{pack, wrap};
@@ -46,8 +46,9 @@ impl Norm {
         }
     }
 
-    /// How often the kernel reads each element.
-    const fn reads(self) -> usize {
+    /// How often its kernel reads each element.
+    #[must_use]
+    pub const fn reads(self) -> usize {
         match self {
             Self::Layer => 3,
             Self::Rms | Self::Length => 2,
@@ -177,6 +178,19 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Norms of a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
+    some(Reads::Fused)
+}
+
+/// Norms with an epilogue for the corpus, their bindings, and whether they read a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
+    let with = |reads: Reads| {
+        (some(reads).into_iter())
+            .map(move |(dtype, choice, own)| (dtype, choice, own, reads == Reads::Fused))
+    };
+    with(Reads::Memory).chain(with(Reads::Fused)).collect()
+}
+
+fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let mut all = Vec::new();
@@ -186,7 +200,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
             (Norm::Rms, WEIGHT, 3),
             (Norm::Length, PLAIN, 2),
         ] {
-            let choice = choice(op, Reads::Fused, dtype, affine, &walk, &lanes);
+            let choice = choice(op, reads, dtype, affine, &walk, &lanes);
             all.push((dtype, choice, bindings));
         }
     }
@@ -210,7 +224,7 @@ impl Executor {
         affine: &Affine<'_>,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        self.normalize_of(op, Operand::Memory(a), axes, eps, affine, out)
+        self.normalize_of(op, Operand::Memory(a), axes, eps, affine, out, None)
     }
 
     /// [`Executor::normalize`] of a value of an expression, which is never in memory.
@@ -229,9 +243,37 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let given = [affine.weight, affine.bias].into_iter().flatten().count();
         let prologue = self.prologue(a, 2 + given, op.reads())?;
-        self.normalize_of(op, Operand::Fused(&prologue), axes, eps, affine, out)
+        self.normalize_of(op, Operand::Fused(&prologue), axes, eps, affine, out, None)
     }
 
+    /// [`Executor::normalize`] of either sort of input, which writes a value of an expression over the result if one is
+    /// given.
+    ///
+    /// # Errors
+    /// As [`Executor::normalize_fused`]; [`KernelError::Dtype`] if `out` has not the value's dtype.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "those of normalize, and the value"
+    )]
+    pub fn normalize_between(
+        &self,
+        op: Norm,
+        a: WalkInput<'_>,
+        axes: usize,
+        eps: f32,
+        affine: &Affine<'_>,
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let given = [affine.weight, affine.bias].into_iter().flatten().count();
+        let epilogue = self.epilogue_behind(a, given, value, out)?;
+        self.normalize_of(op, a.operand(), axes, eps, affine, out, epilogue.as_ref())
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "those of normalize, and the epilogue"
+    )]
     fn normalize_of(
         &self,
         op: Norm,
@@ -240,10 +282,11 @@ impl Executor {
         eps: f32,
         affine: &Affine<'_>,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         let name = op.name();
         let (dtype, layout) = (a.dtype(), a.layout());
-        check_dtypes(name, dtype, affine, out)?;
+        check_dtypes(name, dtype, affine, made(out, epilogue))?;
         if out.shape() != layout.shape() {
             return Err(KernelError::Output {
                 op: name,
@@ -265,6 +308,7 @@ impl Executor {
         let mut inputs = a.views();
         inputs.extend(affine.weight);
         inputs.extend(affine.bias);
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
         self.with_dense_out(name, out, &inputs, |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
@@ -297,7 +341,7 @@ impl Executor {
             };
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
             let choice = choice(op, a.reads(), dtype, part, &walk, &lanes);
-            self.launch_reading(&choice, &read, &others, &params, grid)
+            self.launch_between(&choice, &read, &others, &params, grid, epilogue)
         })?;
         Ok(self.completion())
     }
@@ -307,7 +351,7 @@ fn check_dtypes(
     op: &'static str,
     dtype: DType,
     affine: &Affine<'_>,
-    out: &View,
+    out: DType,
 ) -> Result<(), KernelError> {
     if !dtype.is_float() {
         return Err(KernelError::Dtype {
@@ -318,17 +362,17 @@ fn check_dtypes(
         });
     }
     let others = [
-        ("weight", affine.weight),
-        ("bias", affine.bias),
+        ("weight", affine.weight.map(|view| view.dtype)),
+        ("bias", affine.bias.map(|view| view.dtype)),
         ("out", Some(out)),
     ];
-    for (operand, view) in others {
-        if let Some(view) = view.filter(|view| view.dtype != dtype) {
+    for (operand, given) in others {
+        if let Some(got) = given.filter(|given| *given != dtype) {
             return Err(KernelError::Dtype {
                 op,
                 operand,
                 rule: "it must have the input's dtype",
-                got: view.dtype,
+                got,
             });
         }
     }

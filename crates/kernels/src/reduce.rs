@@ -13,7 +13,7 @@ use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
-use crate::fused::{Epilogue, FusedInput, Operand, made};
+use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
 use crate::params::Params;
 use crate::prelude;
 use crate::view::View;
@@ -178,6 +178,26 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     all
 }
 
+/// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
+    let jobs = Reduce::ALL.into_iter().flat_map(|op| {
+        DType::ALL.into_iter().filter_map(move |input| {
+            let output = DType::ALL.into_iter().find(|to| op.accepts(input, *to))?;
+            Some(Job::new(op, input, output))
+        })
+    });
+    jobs.zip(both)
+        .map(|(job, reads)| {
+            let job = Job { reads, ..job };
+            let choice = job.choice(Pass::Whole, &walk, &lanes);
+            (job.input, job.output, choice, reads == Reads::Fused)
+        })
+        .collect()
+}
+
 impl Executor {
     /// Reduces `axes` (distinct, in any order; none reduces nothing) of `a` into `out`.
     ///
@@ -210,7 +230,7 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
-        self.reduce_of(op, argument, Operand::Memory(a), axes, out)
+        self.reduce_of(op, argument, Operand::Memory(a), axes, out, None)
     }
 
     /// [`Executor::reduce`] of a value of an expression, which is never in memory.
@@ -240,7 +260,25 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         let prologue = self.prologue(a, 2, 1)?;
-        self.reduce_of(op, argument, Operand::Fused(&prologue), axes, out)
+        self.reduce_of(op, argument, Operand::Fused(&prologue), axes, out, None)
+    }
+
+    /// [`Executor::reduce_with`] of either sort of input, which writes a value of an expression over the result if one is
+    /// given. The result itself has the dtype of [`Expression::made`](crate::Expression::made) then.
+    ///
+    /// # Errors
+    /// As [`Executor::reduce_fused`]; [`KernelError::Dtype`] if `out` has not the value's dtype.
+    pub fn reduce_between(
+        &self,
+        op: Reduce,
+        argument: f32,
+        a: WalkInput<'_>,
+        axes: &[usize],
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let epilogue = self.epilogue_behind(a, 0, value, out)?;
+        self.reduce_of(op, argument, a.operand(), axes, out, epilogue.as_ref())
     }
 
     fn reduce_of(
@@ -250,16 +288,17 @@ impl Executor {
         a: Operand<'_>,
         axes: &[usize],
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         let job = Job {
             argument,
             reads: a.reads(),
-            ..Job::new(op, a.dtype(), out.dtype)
+            ..Job::new(op, a.dtype(), made(out, epilogue))
         };
         check_dtypes(op.name(), &job)?;
         let walk = Walk::new(op.name(), a.layout(), axes, Order::Free)?;
         check_len(op.name(), a.layout(), axes, out)?;
-        self.reduce_job(&job, a, &walk, out)
+        self.reduce_job(&job, a, &walk, out, epilogue)
     }
 
     /// The variance and the mean over `axes` in one kernel: `out` has twice the elements of a reduction's output, all
@@ -317,7 +356,7 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        self.reduce_job(&job, a, &walk, out)
+        self.reduce_job(&job, a, &walk, out, None)
     }
 
     fn reduce_job(
@@ -326,10 +365,13 @@ impl Executor {
         a: Operand<'_>,
         walk: &Walk,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         if walk.outputs > 0 {
-            self.with_dense_out(job.op.name(), out, &a.views(), |out| {
-                self.reduce_walk(job, a, walk, out)
+            let mut inputs = a.views();
+            inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
+            self.with_dense_out(job.op.name(), out, &inputs, |out| {
+                self.reduce_walk(job, a, walk, out, epilogue)
             })?;
         }
         Ok(self.completion())
@@ -341,6 +383,7 @@ impl Executor {
         a: Operand<'_>,
         walk: &Walk,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<(), KernelError> {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
@@ -351,7 +394,7 @@ impl Executor {
         if lanes.chunks == 1 {
             let choice = job.choice(Pass::Whole, walk, &lanes);
             let params = walk.params(&lanes, read.offset(), write.offset, identity, walk.len);
-            return self.launch_reading(&choice, &read, &[write.arg], &params, grid);
+            return self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue);
         }
         let words = lanes.chunks.saturating_mul(job.op.words());
         let partial = self.partials(DType::U32, walk.outputs, words)?;
@@ -359,7 +402,7 @@ impl Executor {
         let first = job.choice(Pass::First, walk, &lanes);
         let params = walk.params(&lanes, read.offset(), scratch.offset, identity, walk.len);
         self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        self.second_pass(job, &partial, walk.len, out, None)
+        self.second_pass(job, &partial, walk.len, out, epilogue)
     }
 
     /// Scratch for `chunks` words per output.

@@ -3,14 +3,15 @@
 //! Cosines and sines come from tables in f32 that the caller made once; a position out of a table's range takes its nearest
 //! row, so nothing outside of the table is read.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
-use crate::choice::KernelChoice;
+use crate::choice::{KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{Epilogue, FusedOutput, Operand, WalkInput, made};
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::wrap;
@@ -58,16 +59,27 @@ params! {
     }
 }
 
-fn choice(dtype: DType, options: RopeOptions, given: bool) -> KernelChoice {
-    KernelChoice::new(OP)
-        .name(dtype.name())
-        .name(if given { "given" } else { "counted" })
-        .parts(&[
+/// How often the kernel of the rotary embedding reads each element.
+pub const ROPE_READS: usize = 2;
+
+fn choice(dtype: DType, reads: Reads, options: RopeOptions, given: bool) -> KernelChoice {
+    let choice =
+        KernelChoice::new(OP)
+            .name(dtype.name())
+            .name(if given { "given" } else { "counted" });
+    let choice = match reads {
+        Reads::Memory => choice.parts(&[
             prelude::FLOAT,
             prelude::load(dtype),
+            "rope/params.wgsl",
+            "reduce/value.wgsl",
+        ]),
+        Reads::Fused => choice.name("fused"),
+    };
+    choice
+        .parts(&[
             prelude::store(dtype),
             prelude::cell(dtype),
-            "rope/params.wgsl",
             if given {
                 "rope/given.wgsl"
             } else {
@@ -92,7 +104,23 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     interleaved: given,
                     positions_before_heads: given,
                 };
-                Candidate::new(choice(dtype, options, given), RopeParams::FIELDS)
+                let choice = choice(dtype, Reads::Memory, options, given);
+                Candidate::new(choice, RopeParams::FIELDS)
+            })
+        })
+        .collect()
+}
+
+/// The embedding with an epilogue for the corpus, its bindings, and whether it reads a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
+    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
+    let kinds = [(Reads::Memory, true), (Reads::Fused, false)];
+    floats
+        .flat_map(|dtype| {
+            kinds.map(|(reads, given)| {
+                let choice = choice(dtype, reads, RopeOptions::default(), given);
+                let bindings = 4 + usize::from(given);
+                (dtype, choice, bindings, reads == Reads::Fused)
             })
         })
         .collect()
@@ -115,9 +143,43 @@ impl Executor {
         options: RopeOptions,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let half = check(a, cos, sin, out)?;
-        let &[batch, d1, d2, width] = a.dims() else {
-            return Err(wrong("a", "must have rank 4", a));
+        let operands = (Operand::Memory(a), cos, sin);
+        self.rope_of(operands, positions, options, out, None)
+    }
+
+    /// [`Executor::rope`] of a view or of a value of an expression, which writes a value of an expression over the result
+    /// if one is given.
+    ///
+    /// # Errors
+    /// As [`Executor::rope`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it; [`KernelError::Dtype`] if `out`
+    /// has not the value's dtype.
+    pub fn rope_between(
+        &self,
+        a: WalkInput<'_>,
+        (cos, sin): (&View, &View),
+        positions: RopePositions<'_>,
+        options: RopeOptions,
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let given = usize::from(matches!(positions, RopePositions::Given(_)));
+        let epilogue = self.epilogue_behind(a, 2 + given, value, out)?;
+        let operands = (a.operand(), cos, sin);
+        self.rope_of(operands, positions, options, out, epilogue.as_ref())
+    }
+
+    fn rope_of(
+        &self,
+        (a, cos, sin): (Operand<'_>, &View, &View),
+        positions: RopePositions<'_>,
+        options: RopeOptions,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Completion, KernelError> {
+        let layout = a.layout();
+        let half = check(&a, cos, sin, (out.shape(), made(out, epilogue)))?;
+        let &[batch, d1, d2, width] = layout.dims() else {
+            return Err(wrong("a", "must have rank 4", layout.shape()));
         };
         let length = if options.positions_before_heads {
             d1
@@ -128,14 +190,14 @@ impl Executor {
             return Err(wrong(
                 "cos",
                 "must have at most half as many columns as a head has elements",
-                cos,
+                cos.shape(),
             ));
         }
-        if a.is_empty() {
+        if layout.is_empty() {
             return Ok(self.completion());
         }
         if half == 0 {
-            return Err(wrong("cos", "must have a column", cos));
+            return Err(wrong("cos", "must have a column", cos.shape()));
         }
         let rows = cos.len() / half;
         let (start, batch_step, ids) = match positions {
@@ -144,110 +206,114 @@ impl Executor {
             RopePositions::Given(ids) => (0, length, Some(ids)),
         };
         if rows == 0 {
-            return Err(wrong("cos", "must have a row", cos));
+            return Err(wrong("cos", "must have a row", cos.shape()));
         }
         if let RopePositions::PerBatch = positions
             && rows != batch.saturating_mul(length)
         {
-            return Err(wrong("cos", "must have a row per batch and position", cos));
+            let rule = "must have a row per batch and position";
+            return Err(wrong("cos", rule, cos.shape()));
         }
-        let mut inputs = vec![a, cos, sin];
+        let mut tables = vec![cos, sin];
         if let Some(ids) = ids {
             if ids.dtype != DType::I32 {
-                return Err(dtype_error("positions", "positions are i32", ids));
+                return Err(dtype_error("positions", "positions are i32", ids.dtype));
             }
             if ids.dims() != [batch, length] || !ids.layout.is_contiguous() {
                 return Err(wrong(
                     "positions",
                     "must be [batch, position] and contiguous",
-                    ids,
+                    ids.shape(),
                 ));
             }
-            inputs.push(ids);
+            tables.push(ids);
         }
+        let mut inputs = a.views();
+        inputs.extend(&tables);
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
         self.with_dense_out(OP, out, &inputs, |out| {
-            let bound = inputs
-                .iter()
-                .map(|view| self.bind_read(OP, view))
-                .collect::<Result<Vec<_>, _>>()?;
-            let write = self.bind_write(OP, out)?;
-            let offset = |i: usize| bound.get(i).map_or(0, |bound| bound.offset);
+            let (read, write) = (self.bind_operand(OP, &a)?, self.bind_write(OP, out)?);
+            let mut others = vec![write.arg];
+            let mut offsets = [0; 3];
+            for (offset, view) in offsets.iter_mut().zip(&tables) {
+                let bound = self.bind_read(OP, view)?;
+                *offset = bound.offset;
+                others.push(bound.arg);
+            }
+            let [cos_offset, sin_offset, ids_offset] = offsets;
             let params = RopeParams {
-                elements: count(a.len()),
+                elements: count(layout.len()),
                 rotary: count(2 * half),
                 table_rows: count(rows),
                 start: count(start),
                 batch_step: count(batch_step),
-                offset: offset(0),
+                offset: read.offset(),
                 out_offset: write.offset,
-                cos_offset: offset(1),
-                sin_offset: offset(2),
-                ids_offset: offset(3),
+                cos_offset,
+                sin_offset,
+                ids_offset,
                 dims: [batch, d1, d2, width].map(count),
-                strides: four(a.layout.strides()),
+                strides: four(layout.strides()),
                 ..RopeParams::default()
             };
-            let mut args = vec![write.arg];
-            args.extend(bound.into_iter().map(|bound| bound.arg));
-            // Bindings: the input, the output, the tables, the positions.
-            args.swap(0, 1);
-            let grid = Grid::elements(a.len() as u64, 1);
-            self.launch(
-                &choice(a.dtype, options, ids.is_some()),
-                &args,
-                &params,
-                grid,
-            )
+            let grid = Grid::elements(layout.len() as u64, 1);
+            let choice = choice(a.dtype(), a.reads(), options, ids.is_some());
+            self.launch_between(&choice, &read, &others, &params, grid, epilogue)
         })?;
         Ok(self.completion())
     }
 }
 
 /// Checks what the operands are by themselves; the tables' columns.
-fn check(a: &View, cos: &View, sin: &View, out: &View) -> Result<usize, KernelError> {
-    if !a.dtype.is_float() {
-        return Err(dtype_error("a", "it must be a float", a));
+fn check(
+    a: &Operand<'_>,
+    cos: &View,
+    sin: &View,
+    (out, made): (&Shape, DType),
+) -> Result<usize, KernelError> {
+    if !a.dtype().is_float() {
+        return Err(dtype_error("a", "it must be a float", a.dtype()));
     }
-    if out.dtype != a.dtype {
-        return Err(dtype_error("out", "it must have the input's dtype", out));
+    if made != a.dtype() {
+        return Err(dtype_error("out", "it must have the input's dtype", made));
     }
     for (operand, table) in [("cos", cos), ("sin", sin)] {
         if table.dtype != DType::F32 {
-            return Err(dtype_error(operand, "tables are f32", table));
+            return Err(dtype_error(operand, "tables are f32", table.dtype));
         }
         if !table.layout.is_contiguous() || table.rank() == 0 || table.shape() != cos.shape() {
             return Err(wrong(
                 operand,
                 "must be contiguous rows, the same for cos and sin",
-                table,
+                table.shape(),
             ));
         }
     }
-    if out.shape() != a.shape() {
+    if out != a.layout().shape() {
         return Err(KernelError::Output {
             op: OP,
-            expected: Box::new(*a.shape()),
-            got: Box::new(*out.shape()),
+            expected: Box::new(*a.layout().shape()),
+            got: Box::new(*out),
         });
     }
     Ok(cos.dims().last().copied().unwrap_or(0))
 }
 
-fn wrong(operand: &'static str, rule: &'static str, view: &View) -> KernelError {
+fn wrong(operand: &'static str, rule: &'static str, shape: &Shape) -> KernelError {
     KernelError::Operand {
         op: OP,
         operand,
         rule,
-        got: Box::new(*view.shape()),
+        got: Box::new(*shape),
     }
 }
 
-fn dtype_error(operand: &'static str, rule: &'static str, view: &View) -> KernelError {
+fn dtype_error(operand: &'static str, rule: &'static str, got: DType) -> KernelError {
     KernelError::Dtype {
         op: OP,
         operand,
         rule,
-        got: view.dtype,
+        got,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
-use crate::fused::{FusedInput, Operand};
+use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
 use crate::params::Params;
 use crate::prelude;
 use crate::reduce::lanes::{self, Lanes};
@@ -48,8 +48,8 @@ impl Wanted {
     }
 }
 
-/// How often the kernel reads each element.
-const READS: usize = 3;
+/// How often the kernels of softmax read each element.
+pub const SOFTMAX_READS: usize = 3;
 
 fn choice(wanted: Wanted, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
     let choice = KernelChoice::new(wanted.name())
@@ -89,10 +89,28 @@ pub(crate) fn variants() -> Vec<Candidate> {
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    variants_of(Reads::Fused, &walk, &lanes)
+}
+
+/// Softmax with an epilogue for the corpus, and whether it reads a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let memory = variants_of(Reads::Memory, &walk, &lanes);
+    let fused = variants_of(Reads::Fused, &walk, &lanes);
+    let with = |reads| move |(dtype, choice)| (dtype, choice, reads);
+    memory
+        .into_iter()
+        .map(with(false))
+        .chain(fused.into_iter().map(with(true)))
+        .collect()
+}
+
+fn variants_of(reads: Reads, walk: &Walk, lanes: &Lanes) -> Vec<(DType, KernelChoice)> {
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
         .flat_map(|dtype| Wanted::ALL.map(|wanted| (wanted, dtype)))
-        .map(|(wanted, dtype)| (dtype, choice(wanted, Reads::Fused, dtype, &walk, &lanes)))
+        .map(|(wanted, dtype)| (dtype, choice(wanted, reads, dtype, walk, lanes)))
         .collect()
 }
 
@@ -104,7 +122,7 @@ impl Executor {
     /// [`KernelError::Dtype`] unless both are the same float dtype; [`KernelError::Shape`] for an axis that `a` does
     /// not have; [`KernelError::Output`] for another shape.
     pub fn softmax(&self, a: &View, axis: usize, out: &View) -> Result<Completion, KernelError> {
-        self.softmax_of(Wanted::Share, Operand::Memory(a), axis, out)
+        self.softmax_of(Wanted::Share, Operand::Memory(a), axis, out, None)
     }
 
     /// The logarithm of [`Executor::softmax`], found without it: `a − max − ln Σ exp(a − max)`. It is −inf where `a` is.
@@ -117,7 +135,7 @@ impl Executor {
         axis: usize,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        self.softmax_of(Wanted::Logarithm, Operand::Memory(a), axis, out)
+        self.softmax_of(Wanted::Logarithm, Operand::Memory(a), axis, out, None)
     }
 
     /// [`Executor::softmax`] of a value of an expression, which is never in memory.
@@ -131,8 +149,8 @@ impl Executor {
         axis: usize,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 2, READS)?;
-        self.softmax_of(Wanted::Share, Operand::Fused(&prologue), axis, out)
+        let prologue = self.prologue(a, 2, SOFTMAX_READS)?;
+        self.softmax_of(Wanted::Share, Operand::Fused(&prologue), axis, out, None)
     }
 
     /// [`Executor::log_softmax`] of a value of an expression, which is never in memory.
@@ -145,8 +163,46 @@ impl Executor {
         axis: usize,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 2, READS)?;
-        self.softmax_of(Wanted::Logarithm, Operand::Fused(&prologue), axis, out)
+        let prologue = self.prologue(a, 2, SOFTMAX_READS)?;
+        self.softmax_of(
+            Wanted::Logarithm,
+            Operand::Fused(&prologue),
+            axis,
+            out,
+            None,
+        )
+    }
+
+    /// [`Executor::softmax`] of either sort of input, which writes a value of an expression over the result if one is
+    /// given.
+    ///
+    /// # Errors
+    /// As [`Executor::softmax_fused`]; [`KernelError::Dtype`] if `out` has not the value's dtype.
+    pub fn softmax_between(
+        &self,
+        a: WalkInput<'_>,
+        axis: usize,
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let epilogue = self.epilogue_behind(a, 0, value, out)?;
+        self.softmax_of(Wanted::Share, a.operand(), axis, out, epilogue.as_ref())
+    }
+
+    /// [`Executor::log_softmax`] of either sort of input, which writes a value of an expression over the result if one is
+    /// given.
+    ///
+    /// # Errors
+    /// As [`Executor::softmax_between`].
+    pub fn log_softmax_between(
+        &self,
+        a: WalkInput<'_>,
+        axis: usize,
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let epilogue = self.epilogue_behind(a, 0, value, out)?;
+        self.softmax_of(Wanted::Logarithm, a.operand(), axis, out, epilogue.as_ref())
     }
 
     fn softmax_of(
@@ -155,6 +211,7 @@ impl Executor {
         a: Operand<'_>,
         axis: usize,
         out: &View,
+        epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         let op = wanted.name();
         let (dtype, layout) = (a.dtype(), a.layout());
@@ -166,12 +223,12 @@ impl Executor {
                 got: dtype,
             });
         }
-        if out.dtype != dtype {
+        if made(out, epilogue) != dtype {
             return Err(KernelError::Dtype {
                 op,
                 operand: "out",
                 rule: "it must have the input's dtype",
-                got: out.dtype,
+                got: made(out, epilogue),
             });
         }
         if axis >= layout.rank().max(1) {
@@ -196,7 +253,9 @@ impl Executor {
             return Ok(self.completion());
         }
         let inner: usize = layout.dims().iter().skip(axis + 1).product();
-        self.with_dense_out(op, out, &a.views(), |out| {
+        let mut inputs = a.views();
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
+        self.with_dense_out(op, out, &inputs, |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
             let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
@@ -204,7 +263,7 @@ impl Executor {
             let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
             let choice = choice(wanted, a.reads(), dtype, &walk, &lanes);
-            self.launch_reading(&choice, &read, &[write.arg], &params, grid)
+            self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue)
         })?;
         Ok(self.completion())
     }

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/layer.rs"]
+mod layer;
 #[path = "common/operands.rs"]
 mod operands;
 
+use layer::{Both, Host, layer, op};
 use operands::{Arrangement, Operand, Random, output, random, shape};
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
@@ -27,76 +30,6 @@ fn extents(a: &[usize], b: &[usize]) -> Vec<usize> {
     let mut out = a[..a.len() - 1].to_vec();
     out.push(b[b.len() - 1]);
     out
-}
-
-fn op(e: &mut Expression, op: FusedOp, of: &[Id]) -> Id {
-    e.op(op, of).unwrap()
-}
-
-/// A kernel with an epilogue, and without.
-struct Host<'a> {
-    dtype: DType,
-    dims: &'a [usize],
-    fused: &'a dyn Fn(&FusedOutput<'_>, &View) -> Result<Completion, KernelError>,
-    plain: &'a dyn Fn(&View) -> Result<Completion, KernelError>,
-}
-
-/// The bytes of values that were stored beside others, by one kernel and through memory.
-type Both = [Vec<u8>; 2];
-
-/// `max(made + bias · 2, residual)` in the kernel's dtype, then cast; computed op by op through memory too. With `beside`,
-/// what is made and the maximum are stored as well.
-fn layer(
-    exec: &Executor,
-    host: &Host<'_>,
-    (bias, residual): (&View, &View),
-    to: DType,
-    beside: bool,
-) -> Vec<Both> {
-    let (add, most) = (
-        FusedOp::Binary(Binary::Add),
-        FusedOp::Binary(Binary::Maximum),
-    );
-    let twice = FusedOp::Binary(Binary::Mul);
-    let (dtype, dims) = (host.dtype, host.dims);
-    let mut e = Expression::new();
-    let made = e.made(dtype);
-    let (bias_id, residual_id) = (e.input(bias.clone()), e.input(residual.clone()));
-    let two = e.scalar(dtype, 2.0);
-    let scaled = op(&mut e, twice, &[bias_id, two]);
-    let sum = op(&mut e, add, &[made, scaled]);
-    let max = op(&mut e, most, &[sum, residual_id]);
-    let value = op(&mut e, FusedOp::Cast(to), &[max]);
-    let fused = output(exec, to, dims, 3);
-    let others = [made, max].map(|id| (id, exec.alloc(&shape(dims), dtype).unwrap()));
-    let written = FusedOutput {
-        expression: &e,
-        value,
-        shape: shape(dims),
-        beside: if beside { &others } else { &[] },
-    };
-    let _done = (host.fused)(&written, &fused.view).unwrap();
-    let fused_values = fused.read(exec);
-    assert_eq!(fused_values.len(), shape(dims).len());
-
-    let alloc = |dtype| exec.alloc(&shape(dims), dtype).unwrap();
-    let [product, scaled, sum, max] = [0; 4].map(|_| alloc(dtype));
-    let cast = alloc(to);
-    let two = exec.scalar(dtype, 2.0).unwrap();
-    let _done = (host.plain)(&product).unwrap();
-    let _done = exec.binary(Binary::Mul, bias, &two, &scaled).unwrap();
-    let _done = exec.binary(Binary::Add, &product, &scaled, &sum).unwrap();
-    let _done = exec.binary(Binary::Maximum, &sum, residual, &max).unwrap();
-    let _done = exec.cast(&max, &cast).unwrap();
-    let bytes = |view: &View| exec.download(view).unwrap().wait().unwrap();
-    let fused_bytes = ziggurat_kernels::core::encode(to, &fused_values);
-    let mut all = vec![[fused_bytes, bytes(&cast)]];
-    if beside {
-        let [made, most] = others;
-        all.push([bytes(&made.1), bytes(&product)]);
-        all.push([bytes(&most.1), bytes(&max)]);
-    }
-    all
 }
 
 /// [`layer`] over a product: the value.

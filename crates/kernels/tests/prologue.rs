@@ -103,6 +103,11 @@ fn float_value(case: &Case) -> Option<usize> {
 }
 
 /// Whether values are the same but for what a compiler may do differently in two kernels, signs of zeros among it.
+///
+/// Sums and extremes have the same bits on both paths, and are compared so. A norm multiplies and adds: squares of
+/// distances, the factor, weight and bias. Compilers may contract such a pair to one rounding, and what stands around it
+/// decides whether they do: inlining another `load_value` is enough. Each of the sum of squares, the root, the factor and
+/// the affine part may then differ by a rounding or two, which the root and the mean over the row keep below 8 ε.
 fn all_near(dtype: DType, fused: &[f64], stored: &[f64]) -> bool {
     let relative = 8.0 * f64::from(f32::EPSILON) + operands::epsilon(dtype);
     let near = |a: f64, b: f64| {

@@ -4,7 +4,7 @@
 //! the binding. Here each is an error value that names kernel, binding and WGSL line, raised before anything is
 //! recorded, and the device stays usable.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Layout};
 use ziggurat_device::Caps;
 use ziggurat_memory::Buffer;
 
@@ -19,6 +19,7 @@ pub struct Arg<'a> {
     access: Access,
     range: Option<(u64, u64)>,
     element: Option<DType>,
+    elements: Option<(&'a Layout, DType)>,
 }
 
 impl<'a> Arg<'a> {
@@ -38,6 +39,7 @@ impl<'a> Arg<'a> {
             access,
             range: None,
             element: None,
+            elements: None,
         }
     }
 
@@ -56,6 +58,27 @@ impl<'a> Arg<'a> {
         self
     }
 
+    /// Says which elements of the buffer are meant, so that profiles count their bytes instead of the range's.
+    #[must_use]
+    pub fn elements(mut self, layout: &'a Layout, dtype: DType) -> Self {
+        self.elements = Some((layout, dtype));
+        self
+    }
+
+    /// Bytes that a kernel reads or writes of it, each once.
+    fn touched(&self) -> u64 {
+        let (_, bound) = self.span();
+        // What is bound may be padding beyond the buffer's own end.
+        let bound = bound.min(self.buffer.bytes());
+        let Some((layout, dtype)) = self.elements else {
+            return bound;
+        };
+        let axes = layout.dims().iter().zip(layout.strides());
+        let distinct = axes.map(|(&dim, &stride)| if stride == 0 { dim.min(1) } else { dim });
+        let elements = distinct.fold(1, |all: u64, dim| all.saturating_mul(dim as u64));
+        elements.saturating_mul(dtype.bytes() as u64).min(bound)
+    }
+
     /// The buffer.
     pub fn buffer(&self) -> &'a Buffer {
         self.buffer
@@ -69,6 +92,17 @@ impl<'a> Arg<'a> {
             (0, padded.min(self.buffer.capacity()))
         })
     }
+}
+
+/// Bytes that a dispatch reads, and that it writes; what is changed in place counts as written.
+pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
+    args.iter().fold([0, 0], |[read, written], arg| {
+        let bytes = arg.touched();
+        match arg.access {
+            Access::Read => [read + bytes, written],
+            Access::ReadWrite => [read, written + bytes],
+        }
+    })
 }
 
 /// What can be said without looking at sizes: checked even if there is no work.

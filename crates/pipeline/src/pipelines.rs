@@ -12,7 +12,7 @@ use crate::compile::compile;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
-use crate::dispatch::{Arg, check_kinds, check_ranges};
+use crate::dispatch::{self, Arg, check_kinds, check_ranges};
 use crate::error::PipelineError;
 use crate::feature::{ShaderFeature, ShaderFeatures};
 use crate::grid::Grid;
@@ -214,7 +214,12 @@ impl Pipelines {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
         drop(span);
-        inner.record(kernel, entries, params, workgroups)?;
+        let bytes = if inner.device.is_profiling() {
+            dispatch::bytes(args)
+        } else {
+            [0, 0]
+        };
+        inner.record(kernel, entries, params, (workgroups, bytes))?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -381,7 +386,7 @@ impl Inner {
         kernel: &Kernel,
         entries: Entries<'_>,
         params: &[u8],
-        workgroups: [u32; 3],
+        (workgroups, bytes): ([u32; 3], [u64; 2]),
     ) -> Result<(), PipelineError> {
         let dispatch = |recorder: &mut Recorder<'_>,
                         group: Option<&wgpu::BindGroup>,
@@ -394,6 +399,7 @@ impl Inner {
                 dynamic_offsets,
                 immediates,
                 workgroups,
+                bytes,
             });
         };
         if let Some(binding) = kernel.uniform() {

@@ -20,11 +20,11 @@ use ziggurat_memory::Buffer;
 
 use crate::bind::{Entries, Entry};
 use crate::descriptor::KernelDescriptor;
-use crate::dispatch::Arg;
+use crate::dispatch::{self, Arg};
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
 use crate::pipelines::Pipelines;
-use crate::reflect::{Access, ParamSpace};
+use crate::reflect::ParamSpace;
 
 /// One dispatch on a tape.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ struct Step {
     uniform: Option<u32>,
     params: Range<usize>,
     workgroups: [u32; 3],
+    /// Bytes that are read, and that are written.
+    bytes: [u64; 2],
     bound: Box<[Bound]>,
 }
 
@@ -106,6 +108,7 @@ impl Taping {
             uniform,
             params: start..all.params.len(),
             workgroups,
+            bytes: dispatch::bytes(args),
             bound: bound.collect(),
         });
         Ok(())
@@ -176,6 +179,7 @@ impl Tape {
                 dynamic_offsets,
                 immediates,
                 workgroups: step.workgroups,
+                bytes: step.bytes,
             });
         };
         let Some(binding) = step.uniform else {
@@ -227,20 +231,11 @@ impl<'a> TapedDispatch<'a> {
         self.0.kernel.descriptor()
     }
 
-    /// Bytes of the buffers that it binds to read only, and of those that it may write.
+    /// Bytes that it reads, and that it writes: of each operand the elements that it has, each once. What is changed in
+    /// place counts as written.
     #[must_use]
-    pub fn bound_bytes(&self) -> (u64, u64) {
-        let bindings = &self.0.kernel.reflection().bindings;
-        let mut bytes = (0, 0);
-        for (declared, bound) in bindings.iter().zip(&self.0.bound) {
-            // What is bound may be padding beyond the buffer's own end.
-            let held = bound.bytes.min(bound.buffer.bytes());
-            match declared.access {
-                Access::Read => bytes.0 += held,
-                Access::ReadWrite => bytes.1 += held,
-            }
-        }
-        bytes
+    pub fn bytes(&self) -> [u64; 2] {
+        self.0.bytes
     }
 }
 

@@ -99,12 +99,12 @@ impl CapturedKernel {
         &self.wgsl
     }
 
-    /// Bytes of the buffers that it only reads.
+    /// Bytes that it reads: of each operand the elements that it has, each once.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
 
-    /// Bytes of the buffers that it writes, or writes over.
+    /// Bytes that it writes, or writes over.
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written
     }
@@ -267,8 +267,8 @@ impl Captured {
         self.tape.len()
     }
 
-    /// The kernels of a replay in order, without those that copy the inputs: also those of reductions and norms, which run
-    /// when they are called, so that [`Tensor::explain`] does not see them.
+    /// The kernels of a replay in order, without those that copy the inputs: also those of operations that run when they are
+    /// called, so that [`Tensor::explain`] does not see them.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, DType, Tensor};
@@ -285,7 +285,7 @@ impl Captured {
     pub fn kernels(&self) -> impl Iterator<Item = CapturedKernel> {
         self.tape.dispatches().map(|dispatch| {
             let source = &dispatch.descriptor().source;
-            let (bytes_read, bytes_written) = dispatch.bound_bytes();
+            let [bytes_read, bytes_written] = dispatch.bytes();
             CapturedKernel {
                 name: source.name().to_owned(),
                 wgsl: source.listing(),

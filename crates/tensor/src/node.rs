@@ -55,10 +55,12 @@ pub(crate) enum Work {
     },
 }
 
-/// A recorded call of such a kernel: matmul, convolution.
+/// A recorded call of such a kernel: matmul, convolution, a reduction, softmax, a norm.
 pub(crate) struct Deferred {
     /// The public operation.
     pub(crate) name: &'static str,
+    /// The operations that it computes where it reads its input.
+    pub(crate) before: Vec<&'static str>,
     /// The memory it reads.
     pub(crate) inputs: Vec<View>,
     pub(crate) record: Box<Recorder>,

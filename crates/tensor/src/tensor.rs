@@ -1,7 +1,8 @@
 //! [`Tensor`]: values of one dtype in a shape, on a device.
 //!
 //! A tensor is a handle: cloning it copies no values, and every operation makes a new tensor. Operations return as soon
-//! as they are recorded, elementwise ones and matrix products without running anything; only reading waits. Whatever a caller gets wrong is an [`Error`].
+//! as they are recorded, elementwise ones, matrix products and reductions without running anything; only reading waits. Whatever a caller
+//! gets wrong is an [`Error`].
 //!
 //! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::view`] to get at memory
 //! and [`Tensor::produce`] or, if they are elementwise, [`Tensor::record`] to make new tensors.
@@ -16,7 +17,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
-use ziggurat_kernels::{Executor, FusedInput, FusedOp, KernelError, View};
+use ziggurat_kernels::{
+    Completion, Executor, FusedInput, FusedOp, FusedOutput, KernelError, View, WalkInput,
+};
 
 use crate::lazy;
 use crate::node::{Deferred, Input, Inputs, Node, Recorder};
@@ -27,6 +30,20 @@ pub(crate) use construct::new_shape;
 pub use read::read_many_blocking;
 pub use read::{Nested, read_many};
 pub(crate) use views::diagonal;
+
+/// What a kernel that waits to be run may keep alive, whatever it makes: one more kernel behind it costs as much as reading
+/// about this much.
+const HELD_BYTES: u64 = 4 << 20;
+/// Bytes that it may keep alive for each byte that it makes.
+const HELD_FOR_EACH: u64 = 4;
+
+/// What a walking kernel reads and writes, see [`Tensor::produce_walking`].
+pub(crate) struct Walked<'a> {
+    pub(crate) input: WalkInput<'a>,
+    pub(crate) others: &'a [View],
+    /// What it writes in place of its result.
+    pub(crate) value: Option<&'a FusedOutput<'a>>,
+}
 
 /// Values of one [`DType`] in a shape of rank 0 to 8, on a device.
 ///
@@ -170,6 +187,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let kernel = Deferred {
             name,
+            before: Vec::new(),
             inputs,
             record,
         };
@@ -203,6 +221,77 @@ impl Tensor {
         let view = self.view()?;
         Self::produce(&self.device, op, shape, dtype, |executor, out| {
             plain(executor, view, out)
+        })
+    }
+
+    /// As [`Tensor::produce_later`], by a kernel that walks this tensor's values, each `reads` times: the pending expression
+    /// that computes them is part of the kernel where that can read it. It reads `others` too, which are given to `record`.
+    ///
+    /// A kernel that makes something small of something large runs at once: it would keep the large thing alive.
+    pub(crate) fn produce_walking(
+        &self,
+        name: &'static str,
+        (shape, dtype): (Shape, DType),
+        reads: usize,
+        others: Vec<View>,
+        record: impl Fn(&Executor, &Walked<'_>, &View) -> Result<Completion, KernelError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<Self, Error> {
+        let (device, executor) = (&self.device, self.device.executor());
+        let mut reader = None;
+        let (mut before, mut inputs) = (Vec::new(), Vec::new());
+        if let Some(prologue) = lazy::Prologue::of(device, &self.node) {
+            match executor.fused_reader(&prologue.input(), reads, others.len() + 1) {
+                Ok(ready) => {
+                    before.extend(prologue.names());
+                    inputs.extend_from_slice(prologue.views());
+                    reader = Some(ready);
+                    prologue.recorded();
+                }
+                Err(KernelError::FusedTooLarge { .. }) => {}
+                Err(error) => return Err(Error::from_kernel(name, error)),
+            }
+        }
+        if reader.is_none() {
+            inputs.push(self.view()?.clone());
+        }
+        let own = inputs.len();
+        inputs.extend(others);
+        let record = move |executor: &Executor,
+                           inputs: &[View],
+                           value: Option<&FusedOutput<'_>>,
+                           out: &View| {
+            let (read, others) = inputs.split_at_checked(own).unwrap_or_default();
+            let input = match (&reader, read) {
+                (Some(reader), _) => WalkInput::Fused(reader),
+                (None, [view]) => WalkInput::View(view),
+                (None, _) => return Ok(()),
+            };
+            let walked = Walked {
+                input,
+                others,
+                value,
+            };
+            record(executor, &walked, out).map(drop)
+        };
+        let held: u64 = inputs.iter().map(|view| view.buffer.bytes()).sum();
+        let made = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        if held > HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH)) {
+            return Self::produce(device, name, shape, dtype, |executor, out| {
+                record(executor, &inputs, None, out)
+            });
+        }
+        let kernel = Deferred {
+            name,
+            before,
+            inputs,
+            record: Box::new(record),
+        };
+        Ok(Self {
+            device: device.clone(),
+            node: lazy::defer(device, shape, dtype, kernel)?,
         })
     }
 

@@ -23,6 +23,15 @@ fn counted<R>(device: &Device, f: impl FnOnce() -> R) -> (R, u64, u64) {
     (result, after.0 - before.0, after.1 - before.1)
 }
 
+/// As [`counted`], with the value computed.
+fn ran(device: &Device, f: impl FnOnce() -> Result<Tensor, Error>) -> (Tensor, u64, u64) {
+    counted(device, || {
+        let value = f().unwrap();
+        value.eval_blocking().unwrap();
+        value
+    })
+}
+
 fn matrix(device: &Device, rows: usize, columns: usize) -> Tensor {
     let values: Vec<f32> = (0..rows * columns)
         .map(|i| ((i * 7 + 3) % 19) as f32 * 0.25 - 2.0)
@@ -87,7 +96,7 @@ fn a_reduction_of_an_expression_is_one_kernel_without_a_temporary() {
     };
     let x = matrix(&device, 9, 33);
     for (what, formula) in ONE_KERNEL {
-        let (fused, kernels, allocations) = counted(&device, || formula(&x).unwrap());
+        let (fused, kernels, allocations) = ran(&device, || formula(&x));
         // Weights that are strided in memory are copied before.
         let copies = u64::from(*what == "instance norm");
         assert_eq!((kernels, allocations), (1 + copies, 1 + copies), "{what}");
@@ -135,11 +144,7 @@ fn norms_softmax_and_gates_are_one_kernel_each() {
     };
     let x = matrix(&device, 8, 6).reshape([2, 4, 6]).unwrap();
     for (what, of_expression, formula) in EACH_ONE_KERNEL {
-        let (_y, kernels, _) = counted(&device, || {
-            let y = formula(&x).unwrap();
-            y.eval_blocking().unwrap();
-            y
-        });
+        let (_y, kernels, _) = ran(&device, || formula(&x));
         assert_eq!(kernels, 1, "{what}");
         let pending = || x.mul(0.5)?.add(&x);
         let sum = pending().unwrap();
@@ -147,11 +152,7 @@ fn norms_softmax_and_gates_are_one_kernel_each() {
             // Its weights are views of the sum, which is stored for them.
             continue;
         }
-        let (y, kernels, _) = counted(&device, || {
-            let y = formula(&sum).unwrap();
-            y.eval_blocking().unwrap();
-            y
-        });
+        let (y, kernels, _) = ran(&device, || formula(&sum));
         assert_eq!(kernels, *of_expression, "{what} of an expression");
         let plain = FusionPolicy::Unfused
             .scope(|| formula(&pending()?))
@@ -174,18 +175,39 @@ fn norms_softmax_and_gates_are_one_kernel_each() {
 }
 
 #[test]
-fn rope_is_one_kernel_of_what_is_in_memory() {
+fn rope_is_one_kernel_with_what_is_around_it() {
     let Some(device) = own_device() else {
         return;
     };
     let table = ziggurat_tensor::RopeTable::new(&device, 4, 6, 10_000.0).unwrap();
     let x = matrix(&device, 8, 6).reshape([1, 2, 4, 6]).unwrap();
-    let form = ziggurat_tensor::RopeForm::default();
-    let (_y, kernels, _) = counted(&device, || x.rope(&table, form).unwrap());
-    assert_eq!(kernels, 1);
-    let scaled = x.mul(0.5).unwrap();
-    let (_y, kernels, _) = counted(&device, || scaled.rope(&table, form).unwrap());
-    assert_eq!(kernels, 2, "its input is stored once");
+    let ids = Tensor::from_slice(&device, &[3i32, 0, 2, 1], [1, 4]).unwrap();
+    for positions in [None, Some(&ids)] {
+        let form = ziggurat_tensor::RopeForm {
+            positions,
+            ..ziggurat_tensor::RopeForm::default()
+        };
+        let formulas: [&dyn Fn() -> Result<Tensor, Error>; 4] = [
+            &|| x.rope(&table, form),
+            &|| x.mul(0.5)?.rope(&table, form),
+            &|| x.to_dtype(DType::F16)?.rope(&table, form),
+            // Heads and positions exchanged, as projections give them.
+            &|| {
+                let y = x.neg()?.reshape([1, 4, 2, 6])?.transpose(1, 2)?;
+                y.rope(&table, form)?.mul(2.0)?.add(&x)
+            },
+        ];
+        for (i, formula) in formulas.into_iter().enumerate() {
+            let (fused, kernels, allocations) = ran(&device, formula);
+            assert_eq!((kernels, allocations), (1, 1), "formula {i}");
+            let plain = FusionPolicy::Unfused.scope(formula).unwrap();
+            let [a, b] = [fused, plain].map(|t| floats(&t.to_dtype(DType::F32).unwrap()));
+            assert_eq!(a.len(), b.len());
+            for (a, b) in a.iter().zip(&b) {
+                assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "formula {i}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -213,10 +235,9 @@ fn the_variance_of_rows_takes_two_kernels() {
         return;
     };
     let x = matrix(&device, 5, 40);
-    let (variance, kernels, allocations) = counted(&device, || {
-        let mean = x.mean([-1], true).unwrap();
-        let deviation = x.sub(&mean).unwrap();
-        deviation.square().unwrap().mean([-1], false).unwrap()
+    let (variance, kernels, allocations) = ran(&device, || {
+        let mean = x.mean([-1], true)?;
+        x.sub(&mean)?.square()?.mean([-1], false)
     });
     assert_eq!((kernels, allocations), (2, 2));
     let values = floats(&x);
@@ -235,11 +256,11 @@ fn a_value_that_is_asked_for_again_is_stored_the_second_time() {
     };
     let x = matrix(&device, 4, 6);
     let e = x.mul(0.5).unwrap().exp().unwrap();
-    let (_sum, kernels, _) = counted(&device, || e.sum_all().unwrap());
+    let (_sum, kernels, _) = ran(&device, || e.sum_all());
     assert_eq!(kernels, 1, "computed on the way");
-    let (_max, kernels, _) = counted(&device, || e.max_all().unwrap());
+    let (_max, kernels, _) = ran(&device, || e.max_all());
     assert_eq!(kernels, 2, "stored, then read");
-    let (_min, kernels, _) = counted(&device, || e.min_all().unwrap());
+    let (_min, kernels, _) = ran(&device, || e.min_all());
     assert_eq!(kernels, 1, "read");
 }
 
@@ -251,7 +272,7 @@ fn a_value_that_something_pending_needs_is_stored_at_once() {
     let x = matrix(&device, 4, 6);
     let e = x.mul(0.5).unwrap().exp().unwrap();
     let waiting = e.add(1.0).unwrap();
-    let (_sum, kernels, _) = counted(&device, || e.sum_all().unwrap());
+    let (_sum, kernels, _) = ran(&device, || e.sum_all());
     assert_eq!(kernels, 2);
     assert_eq!(waiting.explain().unwrap().kernels()[0].ops(), ["add"]);
     // Also where it is below what is reduced.
@@ -259,7 +280,7 @@ fn a_value_that_something_pending_needs_is_stored_at_once() {
     let waiting = e.add(1.0).unwrap();
     let above = e.square().unwrap();
     drop(e);
-    let (_sum, kernels, _) = counted(&device, || above.sum_all().unwrap());
+    let (_sum, kernels, _) = ran(&device, || above.sum_all());
     assert_eq!(kernels, 2);
     assert_eq!(waiting.explain().unwrap().kernels()[0].ops(), ["add"]);
 }
@@ -271,9 +292,9 @@ fn too_much_work_for_softmax_goes_through_memory() {
     };
     let x = matrix(&device, 4, 6);
     let dear = (0..8).fold(x, |x, _| x.tanh().unwrap());
-    let (_y, kernels, _) = counted(&device, || dear.softmax(-1).unwrap());
+    let (_y, kernels, _) = ran(&device, || dear.softmax(-1));
     assert_eq!(kernels, 2);
-    let (_y, kernels, _) = counted(&device, || dear.softmax(-1).unwrap());
+    let (_y, kernels, _) = ran(&device, || dear.softmax(-1));
     assert_eq!(kernels, 1, "it is in memory");
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::{Event, Stage, StageTime};
-use crate::timestamps::KernelTime;
+use crate::timestamps::{KernelTime, rate};
 
 /// What host and GPU did while a profile was made. `Display` is a table.
 #[derive(Clone, Debug, Default)]
@@ -58,12 +58,20 @@ fn complete(out: &mut String, event: &Event, process: u32, thread: u64) {
     // Microseconds; writing to a string cannot fail.
     let _ = write!(
         out,
-        "\",\"pid\":{process},\"tid\":{thread},\"ts\":{}.{:03},\"dur\":{}.{:03}}}",
+        "\",\"pid\":{process},\"tid\":{thread},\"ts\":{}.{:03},\"dur\":{}.{:03}",
         begin / 1000,
         begin % 1000,
         length / 1000,
         length % 1000
     );
+    if let Some([read, written]) = event.bytes {
+        let _ = write!(
+            out,
+            ",\"args\":{{\"bytes read\":{read},\"bytes written\":{written},\"GB/s\":{:.3}}}",
+            rate([read, written], length)
+        );
+    }
+    out.push('}');
 }
 
 fn escape(out: &mut String, text: &str) {
@@ -84,8 +92,8 @@ impl fmt::Display for Profile {
         let mean = |ns: u64, count: u64| ns as f64 / 1e3 / count.max(1) as f64;
         writeln!(
             f,
-            "{:<40} {:>9} {:>12} {:>11} {:>11}",
-            "", "count", "total ms", "mean µs", "max µs"
+            "{:<40} {:>9} {:>12} {:>11} {:>11} {:>12} {:>12} {:>9}",
+            "", "count", "total ms", "mean µs", "max µs", "MB read", "MB written", "GB/s"
         )?;
         for (stage, time) in &self.stages {
             writeln!(
@@ -98,15 +106,19 @@ impl fmt::Display for Profile {
                 mean(time.max_ns, 1)
             )?;
         }
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
         for kernel in &self.kernels {
             writeln!(
                 f,
-                "{:<40} {:>9} {:>12.3} {:>11.2} {:>11.2}",
+                "{:<40} {:>9} {:>12.3} {:>11.2} {:>11.2} {:>12.3} {:>12.3} {:>9.1}",
                 kernel.label,
                 kernel.count,
                 ms(kernel.total_ns),
                 mean(kernel.total_ns, kernel.count),
-                mean(kernel.max_ns, 1)
+                mean(kernel.max_ns, 1),
+                megabytes(kernel.bytes_read),
+                megabytes(kernel.bytes_written),
+                kernel.gigabytes_per_second()
             )?;
         }
         writeln!(f, "{:<40} {:>9} {:>12.3}", "wall", "", ms(self.wall_ns))?;
@@ -132,10 +144,14 @@ mod tests {
             begin,
             end,
             lane: 3,
+            bytes: None,
         };
         let profile = Profile {
             host: vec![event("record", 1_500, 2_750)],
-            gpu: vec![event("a\"b\\c\n", 5_000, 5_040)],
+            gpu: vec![Event {
+                bytes: Some([60, 20]),
+                ..event("a\"b\\c\n", 5_000, 5_040)
+            }],
             ..Profile::default()
         };
         let trace = profile.chrome_trace();
@@ -143,7 +159,7 @@ mod tests {
             trace.contains(r#"{"ph":"X","name":"record","pid":1,"tid":3,"ts":1.500,"dur":1.250}"#)
         );
         assert!(trace.contains(
-            r#"{"ph":"X","name":"a\"b\\c\u000a","pid":2,"tid":0,"ts":5.000,"dur":0.040}"#
+            r#"{"ph":"X","name":"a\"b\\c\u000a","pid":2,"tid":0,"ts":5.000,"dur":0.040,"args":{"bytes read":60,"bytes written":20,"GB/s":2.000}}"#
         ));
         assert!(trace.trim_end().ends_with("]}"));
         assert_eq!(trace.matches('{').count(), trace.matches('}').count());
@@ -159,6 +175,8 @@ mod tests {
                 label: "matmul/f32".to_owned(),
                 count: 2,
                 total_ns: 3_000_000,
+                bytes_read: 9_000_000,
+                bytes_written: 4_500_000,
                 ..KernelTime::default()
             }],
             counters: vec![("pool hits", 17)],
@@ -170,6 +188,9 @@ mod tests {
             "host wait",
             "matmul/f32",
             "3.000",
+            "9.000",
+            "4.500",
+            "4.5",
             "pool hits",
             "17",
         ] {

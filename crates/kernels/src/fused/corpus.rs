@@ -17,11 +17,12 @@ use crate::error::KernelError;
 use crate::fused::generate::{self, Host};
 use crate::fused::graph::{Access, Form, Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
-use crate::fused::{epilogue, params, prologue};
+use crate::fused::{between, epilogue, params, prologue};
 use crate::matmul::{self, MatmulParams};
 use crate::norm::{self, NormParams};
 use crate::params::{ParamField, Params};
 use crate::reduce::walk::WalkParams;
+use crate::rope::{self, RopeParams};
 use crate::{arg_reduce, reduce, softmax};
 
 /// A graph that is built without an expression, and so without memory.
@@ -137,6 +138,28 @@ fn writing(
         name: format!("{} result {access:?} {to} uniform", choice.label()),
         descriptor: epilogue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
         params: params::fields(host.fields, rows).into(),
+    })
+}
+
+/// A walking kernel that reads a value and writes another.
+fn between(
+    (read, made): (DType, DType),
+    choice: &KernelChoice,
+    host: Host,
+    (access, rank): (Access, usize),
+    to: DType,
+) -> Result<Variant, KernelError> {
+    let (value, result) = (value(read, access)?, result(made, access, to)?);
+    let form = |inputs| Form { inputs, rank };
+    let (value_form, result_form) = (form(value.inputs), form(result.inputs));
+    let mut graph = value.graph;
+    graph.consume_outputs();
+    let ends = [(&graph, &value_form), (&result.graph, &result_form)];
+    let rows = ends.map(|(graph, form)| Slots::of(graph, form).rows);
+    Ok(Variant {
+        name: format!("{} between {access:?} {to} uniform", choice.label()),
+        descriptor: between::descriptor(choice, ends, host, UNIFORM_PART, CATALOGUE_WG)?,
+        params: params::fields(host.fields, rows.iter().sum()).into(),
     })
 }
 
@@ -259,6 +282,34 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         all.push(writing(dtype, &choice, host, (Access::Quad, 0), to)?);
         let strided = (Access::Strided, 2);
         all.push(writing(dtype, &choice, host, strided, DType::F32)?);
+    }
+    let walking = (reduce::writing_fused().into_iter())
+        .map(|(read, made, choice, fused)| (read, made, choice, fused, host(WalkParams::FIELDS, 2)))
+        .chain(
+            (softmax::writing_fused().into_iter()).map(|(dtype, choice, fused)| {
+                (dtype, dtype, choice, fused, host(WalkParams::FIELDS, 2))
+            }),
+        )
+        .chain(
+            (norm::writing_fused().into_iter()).map(|(dtype, choice, own, fused)| {
+                (dtype, dtype, choice, fused, host(NormParams::FIELDS, own))
+            }),
+        )
+        .chain(
+            (rope::writing_fused().into_iter()).map(|(dtype, choice, own, fused)| {
+                (dtype, dtype, choice, fused, host(RopeParams::FIELDS, own))
+            }),
+        );
+    let targets = DType::ALL.into_iter().cycle();
+    let accesses = [(Access::Quad, 0), (Access::Strided, 2)]
+        .into_iter()
+        .cycle();
+    for (((read, made, choice, fused, host), to), access) in walking.zip(targets).zip(accesses) {
+        all.push(if fused {
+            between((read, made), &choice, host, access, to)?
+        } else {
+            writing(made, &choice, host, access, to)?
+        });
     }
     for dtype in DType::ALL {
         let flat = every_op(dtype, Access::Quad)?;

@@ -38,9 +38,9 @@ pub struct FusedOutput<'a> {
 /// A [`FusedOutput`] as a kernel writes it.
 #[derive(Debug)]
 pub(crate) struct Epilogue {
-    graph: Graph,
-    form: Form,
-    walk: Option<Coalesced>,
+    pub(super) graph: Graph,
+    pub(super) form: Form,
+    pub(super) walk: Option<Coalesced>,
     /// The inputs that have a binding.
     inputs: Vec<View>,
     /// Where further values go.
@@ -171,6 +171,35 @@ impl Executor {
         Ok(epilogue)
     }
 
+    /// The bindings of an epilogue, which follow those of its kernel, and the offsets in its slots.
+    pub(super) fn bind_epilogue<'a>(
+        &self,
+        epilogue: &'a Epilogue,
+    ) -> Result<(Vec<u32>, Vec<Arg<'a>>), KernelError> {
+        // The first output's offset is the kernel's own.
+        let mut offsets = vec![0];
+        let mut targets = Vec::with_capacity(epilogue.beside.len());
+        for view in &epilogue.beside {
+            let bound = self.bind_write(OP, view)?;
+            offsets.push(bound.offset);
+            targets.push(bound.arg);
+        }
+        let mut args = Vec::with_capacity(epilogue.inputs.len() + targets.len());
+        let mut views = epilogue.inputs.iter();
+        for access in &epilogue.form.inputs {
+            let view = if *access == Access::Given {
+                None
+            } else {
+                views.next()
+            };
+            let bound = view.map(|view| self.bind_read(OP, view)).transpose()?;
+            offsets.push(bound.as_ref().map_or(0, |bound| bound.offset));
+            args.extend(bound.map(|bound| bound.arg));
+        }
+        args.extend(targets);
+        Ok((offsets, args))
+    }
+
     /// Like [`Self::launch`], for a kernel that writes its output through an epilogue if there is one.
     pub(crate) fn launch_writing<P: Params>(
         &self,
@@ -190,27 +219,8 @@ impl Executor {
             fields: P::FIELDS,
             bindings: args.len(),
         };
-        let mut all = args.to_vec();
-        // The first output's offset is the kernel's own.
-        let mut offsets = vec![0];
-        let mut targets = Vec::with_capacity(epilogue.beside.len());
-        for view in &epilogue.beside {
-            let bound = self.bind_write(OP, view)?;
-            offsets.push(bound.offset);
-            targets.push(bound.arg);
-        }
-        let mut views = epilogue.inputs.iter();
-        for access in &form.inputs {
-            let view = if *access == Access::Given {
-                None
-            } else {
-                views.next()
-            };
-            let bound = view.map(|view| self.bind_read(OP, view)).transpose()?;
-            offsets.push(bound.as_ref().map_or(0, |bound| bound.offset));
-            all.extend(bound.map(|bound| bound.arg));
-        }
-        all.extend(targets);
+        let (offsets, bound) = self.bind_epilogue(epilogue)?;
+        let all = [args, bound.as_slice()].concat();
         let words = params::within(own, P::FIELDS, graph, form, &offsets, walk.as_ref());
         let caps = self.device().caps();
         let part = params_part(caps, size_of_val(words.as_slice()));

@@ -17,6 +17,9 @@ use crate::params::ParamField;
 /// The name that errors give for the generated part.
 const FILE: &str = "fused/generated.wgsl";
 
+/// The same for the part that reads, where another part writes.
+const VALUE_FILE: &str = "fused/generated_value.wgsl";
+
 const MEMBERS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// What the generated part is in its kernel.
@@ -70,6 +73,32 @@ pub(crate) fn append(
     Ok(source.part(FILE, Glue::new(graph, form, role).text()))
 }
 
+/// Appends two generated parts: `value`, which the kernel around them reads, and `result`, which it writes one by one. The
+/// slots of the second follow those of the first, and so do its bindings.
+pub(crate) fn append_both(
+    source: ShaderSource,
+    (value, value_form): (&Graph, &Form),
+    (result, result_form): (&Graph, &Form),
+    host: Host,
+    names_elem: bool,
+) -> Result<ShaderSource, KernelError> {
+    let written = (result, parts::Writes::Cells { quads: false });
+    let source = parts::append_all(source, &[(value, parts::Writes::Nothing), written])?;
+    let mut first = Glue::new(value, value_form, Role::Value(host, names_elem));
+    let mut second = {
+        let bindings = (host.bindings + value_form.bindings()).saturating_sub(1);
+        let host = Host { bindings, ..host };
+        Glue::new(result, result_form, Role::Result(host, false))
+    };
+    second.base = first.slots.rows;
+    first.rows = first.slots.rows + second.slots.rows;
+    second.rows = 0;
+    first.prefix = "value_";
+    Ok(source
+        .part(VALUE_FILE, first.text())
+        .part(FILE, second.text()))
+}
+
 /// A binding.
 struct Declared {
     name: String,
@@ -82,6 +111,12 @@ struct Glue<'a> {
     form: &'a Form,
     role: Role,
     slots: Slots,
+    /// Its first row of slots.
+    base: usize,
+    /// Rows of slots of all parts; 0 where another part declares the parameters.
+    rows: usize,
+    /// What its names begin with.
+    prefix: &'static str,
     out: String,
 }
 
@@ -92,20 +127,24 @@ macro_rules! line {
     }};
 }
 
-fn slot(index: usize) -> String {
-    let member = MEMBERS.get(index % 4).copied().unwrap_or_default();
-    format!("params.slots[{}].{member}", index / 4)
-}
-
 impl<'a> Glue<'a> {
     fn new(graph: &'a Graph, form: &'a Form, role: Role) -> Self {
+        let slots = Slots::of(graph, form);
         Self {
             graph,
             form,
             role,
-            slots: Slots::of(graph, form),
+            base: 0,
+            rows: slots.rows,
+            prefix: "",
+            slots,
             out: String::with_capacity(4096),
         }
+    }
+
+    fn slot(&self, index: usize) -> String {
+        let member = MEMBERS.get(index % 4).copied().unwrap_or_default();
+        format!("params.slots[{}].{member}", self.base + index / 4)
     }
 
     fn text(mut self) -> String {
@@ -220,7 +259,7 @@ impl<'a> Glue<'a> {
             // The first output's offset is in the kernel's own parameters.
             let (number, place) = match i {
                 0 => (String::new(), "i".to_owned()),
-                _ => (format!("_{i}"), format!("{} + at", slot(i))),
+                _ => (format!("_{i}"), format!("{} + at", self.slot(i))),
             };
             if quads {
                 let four = self.four(i, dtype);
@@ -270,7 +309,7 @@ impl<'a> Glue<'a> {
                 Access::Quad | Access::Scalar => "words",
             };
             declared.push(Declared {
-                name: format!("in_{i}"),
+                name: format!("{}in_{i}", self.prefix),
                 access: "read",
                 element: format!("{element}_{dtype}"),
             });
@@ -302,12 +341,15 @@ impl<'a> Glue<'a> {
 
     /// The kernel's parameters, then a zero and the slots.
     fn params(&mut self, head: &[ParamField]) {
+        if self.rows == 0 {
+            return;
+        }
         line!(
             self,
             "// slots: offsets of outputs and inputs, bits of scalars, extents and strides of each axis."
         );
         line!(self, "struct Params {{");
-        for field in params::fields(head, self.slots.rows) {
+        for field in params::fields(head, self.rows) {
             let ty = field.ty.name();
             match field.count {
                 None => line!(self, "    {}: {ty},", field.name),
@@ -320,7 +362,7 @@ impl<'a> Glue<'a> {
     /// One function per input: four of its elements.
     fn loads(&mut self) {
         for (i, dtype, access) in self.inputs() {
-            let (elem, offset) = (compute(dtype), slot(self.slots.inputs + i));
+            let (elem, offset) = (compute(dtype), self.slot(self.slots.inputs + i));
             match access {
                 Access::Quad | Access::InPlace(_) => {
                     let name = match access {
@@ -357,25 +399,31 @@ impl<'a> Glue<'a> {
     }
 
     fn single_load(&mut self, i: usize, dtype: DType) {
-        line!(self, "\nfn load_{i}(at: u32) -> {} {{", compute(dtype));
+        let prefix = self.prefix;
         line!(
             self,
-            "    return from_word_{dtype}(in_{i}[word_index_{dtype}(at)], at);\n}}"
+            "\nfn {prefix}load_{i}(at: u32) -> {} {{",
+            compute(dtype)
+        );
+        line!(
+            self,
+            "    return from_word_{dtype}({prefix}in_{i}[word_index_{dtype}(at)], at);\n}}"
         );
     }
 
     /// The inputs at linear index `i`.
     fn single_inputs(&mut self) {
+        let prefix = self.prefix;
         if self.form.rank > 0 {
-            line!(self, "    let at = address(i);");
+            line!(self, "    let at = {prefix}address(i);");
         }
         for (k, dtype, access) in self.inputs() {
-            let offset = slot(self.slots.inputs + k);
+            let offset = self.slot(self.slots.inputs + k);
             match access {
-                Access::Strided => line!(self, "    let x_{k} = load_{k}(at.in_{k});"),
-                Access::Scalar => line!(self, "    let x_{k} = load_{k}({offset});"),
+                Access::Strided => line!(self, "    let x_{k} = {prefix}load_{k}(at.in_{k});"),
+                Access::Scalar => line!(self, "    let x_{k} = {prefix}load_{k}({offset});"),
                 Access::Quad | Access::InPlace(_) => {
-                    line!(self, "    let x_{k} = load_{k}({offset} + i);");
+                    line!(self, "    let x_{k} = {prefix}load_{k}({offset} + i);");
                 }
                 // What memory would hold of it.
                 Access::Given if parts::is_packed(dtype) => {
@@ -401,20 +449,25 @@ impl<'a> Glue<'a> {
             rows_per_axis,
             ..
         } = self.slots;
-        line!(self, "\nconst RANK: u32 = {}u;", self.form.rank);
-        line!(self, "\nstruct Address {{");
+        let (axes, prefix) = (self.base + axes, self.prefix);
+        line!(self, "\nconst {prefix}RANK: u32 = {}u;", self.form.rank);
+        line!(self, "\nstruct {prefix}Address {{");
         strided.iter().for_each(|i| line!(self, "    in_{i}: u32,"));
         line!(
             self,
             "}}\n\n// Element indices at linear index `i`, which must be less than the number of elements."
         );
-        line!(self, "fn address(i: u32) -> Address {{");
+        line!(self, "fn {prefix}address(i: u32) -> {prefix}Address {{");
         line!(self, "    var rest = i;");
         let offsets: Vec<_> = strided
             .iter()
-            .map(|i| slot(self.slots.inputs + i))
+            .map(|i| self.slot(self.slots.inputs + i))
             .collect();
-        line!(self, "    var at = Address({});", offsets.join(", "));
+        line!(
+            self,
+            "    var at = {prefix}Address({});",
+            offsets.join(", ")
+        );
         // The stride of the k-th strided input, in the rows that start at `row`.
         let stride = |row: &str, k: usize| {
             let member = MEMBERS.get((k + 1) % 4).copied().unwrap_or_default();
@@ -423,7 +476,7 @@ impl<'a> Glue<'a> {
                 further => format!("params.slots[{row} + {further}u].{member}"),
             }
         };
-        line!(self, "    for (var d = RANK - 1u; d > 0u; d--) {{");
+        line!(self, "    for (var d = {prefix}RANK - 1u; d > 0u; d--) {{");
         line!(self, "        let row = {axes}u + d * {rows_per_axis}u;");
         line!(self, "        let outer = rest / params.slots[row].x;");
         line!(
@@ -452,7 +505,7 @@ impl<'a> Glue<'a> {
                 "\nfn store_{i}(quad: u32, v: vec4<{}>) {{",
                 compute(dtype)
             );
-            line!(self, "    let at = {} + quad;", slot(i));
+            line!(self, "    let at = {} + quad;", self.slot(i));
             line!(self, "    let left = params.len - quad * 4u;");
             line!(self, "    if left >= 4u {{");
             line!(self, "        out_{i}[at] = pack_{dtype}(v);");
@@ -477,7 +530,7 @@ impl<'a> Glue<'a> {
     fn steps(&mut self) {
         let graph = self.graph;
         for (i, scalar) in graph.scalars.iter().enumerate() {
-            let bits = slot(self.slots.scalars + i);
+            let bits = self.slot(self.slots.scalars + i);
             let value = match scalar.dtype.compute() {
                 DType::Bool => format!("{bits} != 0u"),
                 DType::U32 => bits,

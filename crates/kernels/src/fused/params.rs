@@ -140,10 +140,38 @@ pub(crate) fn within<P: bytemuck::Pod>(
     offsets: &[u32],
     walk: Option<&Coalesced>,
 ) -> Vec<u32> {
+    let mut words = with_own(own, head, Slots::of(graph, form).rows);
+    slots(&mut words, graph, form, offsets, walk);
+    words
+}
+
+/// A graph in a form with its offsets, for [`slots`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) form: &'a Form,
+    pub(crate) offsets: &'a [u32],
+    pub(crate) walk: Option<&'a Coalesced>,
+}
+
+/// As [`within`], with the slots of several generated parts one behind the other.
+pub(crate) fn within_all<P: bytemuck::Pod>(
+    own: &P,
+    head: &[ParamField],
+    all: &[Placed<'_>],
+) -> Vec<u32> {
+    let rows = all.iter().map(|part| Slots::of(part.graph, part.form).rows);
+    let mut words = with_own(own, head, rows.sum());
+    for part in all {
+        slots(&mut words, part.graph, part.form, part.offsets, part.walk);
+    }
+    words
+}
+
+fn with_own<P: bytemuck::Pod>(own: &P, head: &[ParamField], rows: usize) -> Vec<u32> {
     let first = head_bytes(head) / 4;
-    let mut words: Vec<u32> = Vec::with_capacity(first + 4 * Slots::of(graph, form).rows);
+    let mut words: Vec<u32> = Vec::with_capacity(first + 4 * rows);
     words.extend(bytemuck::cast_slice::<P, u32>(std::slice::from_ref(own)));
     words.resize(first, 0);
-    slots(&mut words, graph, form, offsets, walk);
     words
 }

@@ -220,37 +220,54 @@ pub(crate) fn append(
     graph: &Graph,
     writes: Writes,
 ) -> Result<ShaderSource, KernelError> {
+    append_all(source, &[(graph, writes)])
+}
+
+/// Appends every file that these graphs need, each once.
+pub(crate) fn append_all(
+    source: ShaderSource,
+    graphs: &[(&Graph, Writes)],
+) -> Result<ShaderSource, KernelError> {
     let mut parts = Parts {
         source,
         seen: Vec::new(),
     };
     parts.plain(prelude::FLOAT)?;
-    for input in &graph.inputs {
-        if input.index != MADE {
-            parts.prelude(prelude::load(input.dtype), input.dtype)?;
-        } else if is_packed(input.dtype) {
-            parts.rounding(input.dtype)?;
-        }
-    }
-    let written = graph.outputs.iter().enumerate();
-    for (number, output) in written.filter(|_| writes != Writes::Nothing) {
-        let dtype = graph.dtype(*output);
-        parts.prelude(prelude::store(dtype), dtype)?;
-        if let Writes::Cells { quads } = writes {
-            parts.cell(number, dtype, quads)?;
-        }
-    }
-    for step in &graph.steps {
-        match settle(step) {
-            Settle::Nothing => {}
-            Settle::Keep => parts.plain(KEEP)?,
-            Settle::Round => parts.rounding(step.dtype)?,
-        }
-        if let FusedOp::Compare(_) = step.op {
-            let dtype = graph.operand_dtype(step, 0);
-            parts.prelude(prelude::load(dtype), dtype)?;
-        }
-        parts.snippet(graph, step)?;
+    for (graph, writes) in graphs {
+        parts.graph(graph, *writes)?;
     }
     Ok(parts.source)
+}
+
+impl Parts {
+    fn graph(&mut self, graph: &Graph, writes: Writes) -> Result<(), KernelError> {
+        for input in &graph.inputs {
+            if input.index != MADE {
+                self.prelude(prelude::load(input.dtype), input.dtype)?;
+            } else if is_packed(input.dtype) {
+                self.rounding(input.dtype)?;
+            }
+        }
+        let written = graph.outputs.iter().enumerate();
+        for (number, output) in written.filter(|_| writes != Writes::Nothing) {
+            let dtype = graph.dtype(*output);
+            self.prelude(prelude::store(dtype), dtype)?;
+            if let Writes::Cells { quads } = writes {
+                self.cell(number, dtype, quads)?;
+            }
+        }
+        for step in &graph.steps {
+            match settle(step) {
+                Settle::Nothing => {}
+                Settle::Keep => self.plain(KEEP)?,
+                Settle::Round => self.rounding(step.dtype)?,
+            }
+            if let FusedOp::Compare(_) = step.op {
+                let dtype = graph.operand_dtype(step, 0);
+                self.prelude(prelude::load(dtype), dtype)?;
+            }
+            self.snippet(graph, step)?;
+        }
+        Ok(())
+    }
 }

@@ -40,9 +40,9 @@ pub struct FusedInput<'a> {
 /// A [`FusedInput`] as a kernel reads it.
 #[derive(Debug)]
 pub(crate) struct Prologue {
-    graph: Graph,
-    form: Form,
-    walk: Option<Coalesced>,
+    pub(super) graph: Graph,
+    pub(super) form: Form,
+    pub(super) walk: Option<Coalesced>,
     inputs: Vec<View>,
     layout: Layout,
     dtype: DType,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::Stage;
-use ziggurat_kernels::{FusedOp, FusedOutput, KernelError, View};
+use ziggurat_kernels::{Completion, Executor, FusedOp, FusedOutput, KernelError, View};
 
 use super::memo;
 use super::plan::{Plan, Source, Stop};
@@ -377,25 +377,44 @@ fn compute(
     sources: &[Source],
 ) -> Result<View, Error> {
     let out = device.alloc(name, shape, dtype)?;
-    let executor = device.executor();
-    let fail = |error| Error::from_kernel(name, error);
-    let mut views = Vec::with_capacity(sources.len());
-    for source in sources {
-        views.push(match source {
-            Source::View(view) => view.clone(),
-            Source::Scalar(dtype, value) => executor.scalar(*dtype, *value).map_err(fail)?,
-        });
-    }
-    let recorded = match (op, views.as_slice()) {
-        (FusedOp::Unary(op), [a]) => executor.unary(op, a, &out),
-        (FusedOp::Binary(op), [a, b]) => executor.binary(op, a, b, &out),
-        (FusedOp::Compare(op), [a, b]) => executor.compare(op, a, b, &out),
-        (FusedOp::Predicate(op), [a]) => executor.predicate(op, a, &out),
-        (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, &out),
-        (FusedOp::Cast(_), [a]) => executor.cast(a, &out),
-        _ => return Err(Error::argument(name, "the op has no kernel of its own")),
-    };
+    let views = operands(device, name, sources)?;
+    let recorded = record_alone(device.executor(), op, &views, &out);
     // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
-    let _completion = recorded.map_err(fail)?;
+    match recorded {
+        Some(recorded) => drop(recorded.map_err(|error| Error::from_kernel(name, error))?),
+        None => return Err(Error::argument(name, "the op has no kernel of its own")),
+    }
     Ok(out)
+}
+
+/// The memory of an op's operands: numbers get some.
+pub(super) fn operands(
+    device: &Device,
+    name: &'static str,
+    sources: &[Source],
+) -> Result<Vec<View>, Error> {
+    let fail = |error| Error::from_kernel(name, error);
+    let view = |source: &Source| match source {
+        Source::View(view) => Ok(view.clone()),
+        Source::Scalar(dtype, value) => device.executor().scalar(*dtype, *value).map_err(fail),
+    };
+    sources.iter().map(view).collect()
+}
+
+/// Records the op's own kernel, if it has one for so many operands.
+pub(super) fn record_alone(
+    executor: &Executor,
+    op: FusedOp,
+    operands: &[View],
+    out: &View,
+) -> Option<Result<Completion, KernelError>> {
+    Some(match (op, operands) {
+        (FusedOp::Unary(op), [a]) => executor.unary(op, a, out),
+        (FusedOp::Binary(op), [a, b]) => executor.binary(op, a, b, out),
+        (FusedOp::Compare(op), [a, b]) => executor.compare(op, a, b, out),
+        (FusedOp::Predicate(op), [a]) => executor.predicate(op, a, out),
+        (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, out),
+        (FusedOp::Cast(_), [a]) => executor.cast(a, out),
+        _ => return None,
+    })
 }

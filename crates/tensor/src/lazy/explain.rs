@@ -10,7 +10,7 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{Expression, FusedOutput, KernelError, View};
 
-use super::evaluate::{run, views, waits_for_itself};
+use super::evaluate::{self, run, views, waits_for_itself};
 use super::plan::{Plan, Stop};
 use crate::node::{Deferred, Node};
 use crate::{Device, Error};
@@ -78,8 +78,8 @@ impl ExplainedKernel {
         self.bytes_written
     }
 
-    /// The WGSL of a fused expression, or of the kernels of a matrix product or convolution with what they do while they
-    /// write. A single operation runs its own kernel, and has none; nor has a product within a capture.
+    /// The WGSL of a fused expression, of a single operation's own kernel, or of the kernels of a product, convolution,
+    /// reduction, softmax or norm with what they do while they read and write. Within a capture only the first has any.
     pub fn wgsl(&self) -> Option<&str> {
         self.wgsl.as_deref()
     }
@@ -119,7 +119,7 @@ impl fmt::Display for ExplainedKernel {
                 }
                 Ok(())
             }
-            None => writeln!(f, "  the operation's own kernel"),
+            None => writeln!(f, "  not shown within a capture, or nothing to do"),
         }
     }
 }
@@ -218,7 +218,8 @@ fn kernel(
     }
     let single = plan.single().is_some() && targets.len() == 1;
     let wgsl = match kernel {
-        _ if single || plan.shape.is_empty() => None,
+        _ if plan.shape.is_empty() => None,
+        None if single => of_single(device, plan, &targets)?,
         Some((_, kernel)) => of_kernel(device, plan, kernel, &expression, &targets)?,
         None => {
             let source = device.executor().fused_source(&expression, &targets);
@@ -226,9 +227,10 @@ fn kernel(
         }
     };
     let own = kernel.map_or(&[][..], |(_, kernel)| &kernel.inputs);
+    let before = kernel.map_or(&[][..], |(_, kernel)| &kernel.before);
     let inputs: Vec<&View> = own.iter().chain(expression.inputs()).collect();
     Ok(ExplainedKernel {
-        ops: plan.names(),
+        ops: [before, &plan.names()].concat(),
         shape: plan.shape,
         inputs: inputs
             .iter()
@@ -243,6 +245,32 @@ fn kernel(
         in_place: if single { 0 } else { in_place },
         wgsl,
     })
+}
+
+/// The WGSL of the kernel of an op, which is recorded to nowhere.
+fn of_single(
+    device: &Device,
+    plan: &Plan,
+    targets: &[(Id, View)],
+) -> Result<Option<String>, Error> {
+    const OP: &str = "explain";
+    let executor = device.executor();
+    let (Some((op, sources)), [(_, out)]) = (plan.single(), targets) else {
+        return Ok(None);
+    };
+    if executor.is_capturing() {
+        return Ok(None);
+    }
+    let operands = evaluate::operands(device, OP, &sources)?;
+    let captured =
+        executor.capture(
+            |executor| match evaluate::record_alone(executor, op, &operands, out) {
+                Some(recorded) => recorded.map(drop),
+                None => Ok(()),
+            },
+        );
+    let captured = captured.map_err(|error| Error::from_kernel(OP, error))?;
+    Ok(Some(captured.listing()))
 }
 
 /// The WGSL of the kernels that a plan is about, which are recorded to nowhere.

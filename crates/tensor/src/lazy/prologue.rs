@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ziggurat_core::Shape;
 use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::{Expression, FusedInput};
+use ziggurat_kernels::{Expression, FusedInput, View};
 
 use super::evaluate;
 use super::plan::{Plan, Stop};
@@ -24,6 +24,7 @@ pub(crate) struct Prologue {
     expression: Expression,
     value: Id,
     shape: Shape,
+    names: Vec<&'static str>,
     /// Values that tensors hold and that are computed without being stored.
     passed: Vec<Arc<Node>>,
 }
@@ -57,9 +58,11 @@ impl Prologue {
         let value = ids.get(*root).copied().flatten()?;
         let held = plan.passed.iter().filter_map(|&at| plan.steps.get(at));
         let passed = held.map(|step| Arc::clone(&step.node));
+        let names = plan.names();
         // A view of memory needs no expression.
-        (!plan.names().is_empty()).then(|| Self {
+        (!names.is_empty()).then(|| Self {
             expression,
+            names,
             value,
             shape: plan.shape,
             passed: passed.chain([Arc::clone(node)]).collect(),
@@ -72,6 +75,16 @@ impl Prologue {
             value: self.value,
             shape: self.shape,
         }
+    }
+
+    /// The memory that is read.
+    pub(crate) fn views(&self) -> &[View] {
+        self.expression.inputs()
+    }
+
+    /// The public operations, operands first.
+    pub(crate) fn names(&self) -> &[&'static str] {
+        &self.names
     }
 
     /// To be called when a kernel that computes the value is recorded.

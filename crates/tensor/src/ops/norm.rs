@@ -7,7 +7,7 @@
 use ziggurat_core::DType;
 use ziggurat_kernels::{Affine, Channels, Norm, View};
 
-use crate::tensor::new_shape;
+use crate::tensor::{Walked, new_shape};
 use crate::{Error, Tensor};
 
 /// What [`Tensor::batch_norm_train`] gives.
@@ -287,21 +287,23 @@ impl Tensor {
         };
         let (weight, bias) = (weight.map(ready).transpose()?, bias.map(ready).transpose()?);
         let input = self.converted(op, dtype)?;
-        let view_of = |t: &Option<Self>| -> Result<Option<View>, Error> {
-            t.as_ref().map(|t| t.view().cloned()).transpose()
-        };
-        let (weight, bias) = (view_of(&weight)?, view_of(&bias)?);
-        let affine = Affine {
-            weight: weight.as_ref(),
-            bias: bias.as_ref(),
-            channels,
-        };
-        let out = input.produce_from(
+        let given = weight.iter().chain(&bias);
+        let views = given.map(|t| t.view().cloned());
+        let views: Vec<View> = views.collect::<Result<_, _>>()?;
+        let out = input.produce_walking(
             op,
-            *self.shape(),
-            dtype,
-            |executor, input, out| executor.normalize_fused(kernel, input, axes, eps, &affine, out),
-            |executor, input, out| executor.normalize(kernel, input, axes, eps, &affine, out),
+            (*self.shape(), dtype),
+            kernel.reads(),
+            views,
+            move |executor, walked, out| {
+                let affine = Affine {
+                    weight: walked.others.first(),
+                    bias: walked.others.get(1),
+                    channels,
+                };
+                let Walked { input, value, .. } = *walked;
+                executor.normalize_between(kernel, input, axes, eps, &affine, value, out)
+            },
         )?;
         out.converted(op, self.dtype())
     }

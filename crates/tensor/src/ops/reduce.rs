@@ -7,6 +7,7 @@
 use ziggurat_core::{DType, Shape, normalize_axes};
 use ziggurat_kernels::Reduce;
 
+use crate::tensor::Walked;
 use crate::{Error, Scalar, Tensor};
 
 impl Tensor {
@@ -291,12 +292,15 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let axes = self.axes(op, axes)?;
         let shape = self.shape().reduced(&axes, keepdim);
-        self.produce_from(
+        self.produce_walking(
             op,
-            shape,
-            dtype,
-            |executor, input, out| executor.reduce_fused_with(kernel, argument, input, &axes, out),
-            |executor, input, out| executor.reduce_with(kernel, argument, input, &axes, out),
+            (shape, dtype),
+            1,
+            Vec::new(),
+            move |executor, walked, out| {
+                let Walked { input, value, .. } = *walked;
+                executor.reduce_between(kernel, argument, input, &axes, value, out)
+            },
         )
     }
 

@@ -1,9 +1,19 @@
 //! Rotary position embedding.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{RopeOptions, RopePositions};
+use ziggurat_kernels::{KernelError, ROPE_READS, RopeOptions, RopePositions};
 
+use crate::tensor::Walked;
 use crate::{Device, Error, Tensor};
+
+fn tables_missing() -> KernelError {
+    KernelError::Option {
+        op: "rope",
+        option: "the tables",
+        rule: "must be two",
+        got: 0,
+    }
+}
 
 /// Cosines and sines for [`Tensor::rope`]: f32 rows of half the number of rotated elements, one per position.
 #[derive(Clone, Debug)]
@@ -113,23 +123,33 @@ impl Tensor {
                 ),
             ));
         }
-        let ids = ids.as_ref().map(|ids| ids.view()).transpose()?;
-        let positions = match ids {
-            Some(ids) => RopePositions::Given(ids),
-            None if cos.rank() == 3 => RopePositions::PerBatch,
-            None => RopePositions::From(form.start),
-        };
         let options = RopeOptions {
             interleaved: form.interleaved,
             positions_before_heads: form.positions_before_heads,
         };
-        let (view, cos, sin) = (self.view()?, cos.view()?, sin.view()?);
-        Self::produce(
-            self.device(),
+        let per_batch = cos.rank() == 3;
+        let start = form.start;
+        let tables = [&cos, &sin].into_iter().chain(&ids);
+        let tables = tables.map(|t| t.view().cloned());
+        self.produce_walking(
             OP,
-            *self.shape(),
-            self.dtype(),
-            |executor, out| executor.rope(view, cos, sin, positions, options, out),
+            (*self.shape(), self.dtype()),
+            ROPE_READS,
+            tables.collect::<Result<_, _>>()?,
+            move |executor, walked, out| {
+                let (cos, sin, ids) = match walked.others {
+                    [cos, sin] => (cos, sin, None),
+                    [cos, sin, ids, ..] => (cos, sin, Some(ids)),
+                    _ => return Err(tables_missing()),
+                };
+                let positions = match ids {
+                    Some(ids) => RopePositions::Given(ids),
+                    None if per_batch => RopePositions::PerBatch,
+                    None => RopePositions::From(start),
+                };
+                let Walked { input, value, .. } = *walked;
+                executor.rope_between(input, (cos, sin), positions, options, value, out)
+            },
         )
     }
 }

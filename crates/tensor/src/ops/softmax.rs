@@ -1,8 +1,19 @@
 //! Softmax along one axis, and its logarithm.
 
-use ziggurat_kernels::{Completion, Executor, FusedInput, KernelError, View};
+use ziggurat_kernels::{
+    Completion, Executor, FusedOutput, KernelError, SOFTMAX_READS, View, WalkInput,
+};
 
 use crate::{Error, Tensor};
+
+/// Softmax or its logarithm along an axis.
+type Kernel = fn(
+    &Executor,
+    WalkInput<'_>,
+    usize,
+    Option<&FusedOutput<'_>>,
+    &View,
+) -> Result<Completion, KernelError>;
 
 impl Tensor {
     /// `exp(x) / sum(exp(x))` along `axis`, with the maximum subtracted first; integers and bool give f32.
@@ -18,12 +29,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn softmax(&self, axis: isize) -> Result<Self, Error> {
-        self.along(
-            "softmax",
-            axis,
-            |executor, input, axis, out| executor.softmax_fused(input, axis, out),
-            |executor, input, axis, out| executor.softmax(input, axis, out),
-        )
+        self.along("softmax", axis, Executor::softmax_between)
     }
 
     /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`, without the loss of taking it afterwards.
@@ -39,21 +45,10 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn log_softmax(&self, axis: isize) -> Result<Self, Error> {
-        self.along(
-            "log_softmax",
-            axis,
-            |executor, input, axis, out| executor.log_softmax_fused(input, axis, out),
-            |executor, input, axis, out| executor.log_softmax(input, axis, out),
-        )
+        self.along("log_softmax", axis, Executor::log_softmax_between)
     }
 
-    fn along(
-        &self,
-        op: &'static str,
-        axis: isize,
-        fused: impl FnOnce(&Executor, &FusedInput<'_>, usize, &View) -> Result<Completion, KernelError>,
-        plain: impl FnOnce(&Executor, &View, usize, &View) -> Result<Completion, KernelError>,
-    ) -> Result<Self, Error> {
+    fn along(&self, op: &'static str, axis: isize, kernel: Kernel) -> Result<Self, Error> {
         let axis = self
             .shape()
             .axis(axis)
@@ -65,12 +60,12 @@ impl Tensor {
         } else {
             input
         };
-        let out = input.produce_from(
+        let out = input.produce_walking(
             op,
-            *input.shape(),
-            input.dtype(),
-            |executor, input, out| fused(executor, input, axis, out),
-            |executor, input, out| plain(executor, input, axis, out),
+            (*input.shape(), input.dtype()),
+            SOFTMAX_READS,
+            Vec::new(),
+            move |executor, walked, out| kernel(executor, walked.input, axis, walked.value, out),
         )?;
         if self.rank() == 0 {
             out.select(0, 0)
