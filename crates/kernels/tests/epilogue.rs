@@ -9,12 +9,11 @@ mod layer;
 mod operands;
 
 use layer::{Both, Host, layer, op};
-use operands::{Arrangement, Operand, Random, output, random, shape};
+use operands::{Arrangement, Operand, Random, random, shape};
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
-    Binary, Compare, Completion, Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor,
-    Expression, FusedOp, FusedOutput, KernelError, Layout, Unary, View,
+    Binary, Compare, Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor, Expression,
+    FusedOp, FusedOutput, KernelError, Layout, Unary, View,
 };
 
 /// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.

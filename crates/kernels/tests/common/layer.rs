@@ -6,24 +6,24 @@ use ziggurat_kernels::{
     Binary, Completion, DType, Executor, Expression, FusedOp, FusedOutput, KernelError, View,
 };
 
-pub fn op(e: &mut Expression, op: FusedOp, of: &[Id]) -> Id {
+pub(crate) fn op(e: &mut Expression, op: FusedOp, of: &[Id]) -> Id {
     e.op(op, of).unwrap()
 }
 
 /// A kernel with an epilogue, and without.
-pub struct Host<'a> {
-    pub dtype: DType,
-    pub dims: &'a [usize],
-    pub fused: &'a dyn Fn(&FusedOutput<'_>, &View) -> Result<Completion, KernelError>,
-    pub plain: &'a dyn Fn(&View) -> Result<Completion, KernelError>,
+pub(crate) struct Host<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) dims: &'a [usize],
+    pub(crate) fused: &'a dyn Fn(&FusedOutput<'_>, &View) -> Result<Completion, KernelError>,
+    pub(crate) plain: &'a dyn Fn(&View) -> Result<Completion, KernelError>,
 }
 
 /// The bytes of values that were stored beside others, by one kernel and through memory.
-pub type Both = [Vec<u8>; 2];
+pub(crate) type Both = [Vec<u8>; 2];
 
 /// `max(made + bias · 2, residual)` in the kernel's dtype, then cast; computed op by op through memory too. With `beside`,
 /// what is made and the maximum are stored as well.
-pub fn layer(
+pub(crate) fn layer(
     exec: &Executor,
     host: &Host<'_>,
     (bias, residual): (&View, &View),
