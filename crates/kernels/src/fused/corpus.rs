@@ -70,12 +70,16 @@ impl Sketch {
     }
 }
 
-/// `x` and `y` of a dtype combined by a few ops, for a kernel that reads the value.
-fn value(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+/// `x` and `y` of a dtype combined by a few ops, for a kernel that reads the value; with `few` nothing else is read.
+fn value(dtype: DType, access: Access, few: bool) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     let x = sketch.input(dtype, Access::Quad);
     let y = sketch.input(dtype, access);
-    let z = sketch.input(DType::F32, Access::Scalar);
+    let z = if few {
+        sketch.graph.scalar(DType::F32, 2.0)
+    } else {
+        sketch.input(DType::F32, Access::Scalar)
+    };
     let s = sketch.graph.scalar(DType::F32, 0.5);
     let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
     let wide = sketch.op(FusedOp::Cast(DType::F32), &[most])?;
@@ -92,7 +96,7 @@ fn reading(
     host: Host,
     (access, rank): (Access, usize),
 ) -> Result<Variant, KernelError> {
-    let Sketch { mut graph, inputs } = value(dtype, access)?;
+    let Sketch { mut graph, inputs } = value(dtype, access, false)?;
     graph.consume_outputs();
     let form = Form { inputs, rank };
     let rows = Slots::of(&graph, &form).rows;
@@ -104,13 +108,17 @@ fn reading(
 }
 
 /// `max(made, y) · z + s`, cast to another dtype, for a kernel that writes it in place of what it made; if there is room,
-/// it stores that too.
-fn result(made: DType, access: Access, to: DType) -> Result<Sketch, KernelError> {
+/// it stores that too. With `few` z is no input.
+fn result(made: DType, access: Access, to: DType, few: bool) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     sketch.inputs.push(Access::Given);
     let x = sketch.graph.input(made, MADE);
     let y = sketch.input(made, access);
-    let z = sketch.input(DType::F32, Access::Scalar);
+    let z = if few {
+        sketch.graph.scalar(DType::F32, 2.0)
+    } else {
+        sketch.input(DType::F32, Access::Scalar)
+    };
     let s = sketch.graph.scalar(DType::F32, 0.5);
     let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
     let wide = sketch.op(FusedOp::Cast(DType::F32), &[most])?;
@@ -131,7 +139,7 @@ fn writing(
     (access, rank): (Access, usize),
     to: DType,
 ) -> Result<Variant, KernelError> {
-    let Sketch { graph, inputs } = result(made, access, to)?;
+    let Sketch { graph, inputs } = result(made, access, to, false)?;
     let form = Form { inputs, rank };
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {
@@ -149,7 +157,7 @@ fn between(
     (access, rank): (Access, usize),
     to: DType,
 ) -> Result<Variant, KernelError> {
-    let (value, result) = (value(read, access)?, result(made, access, to)?);
+    let (value, result) = (value(read, access, true)?, result(made, access, to, true)?);
     let form = |inputs| Form { inputs, rank };
     let (value_form, result_form) = (form(value.inputs), form(result.inputs));
     let mut graph = value.graph;

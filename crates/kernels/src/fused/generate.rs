@@ -9,6 +9,7 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 
 use crate::error::KernelError;
+use crate::fused::MAX_BINDINGS;
 use crate::fused::graph::{Access, Form, Graph, Slots, Source};
 use crate::fused::params::{self, HEAD};
 use crate::fused::parts::{self, Settle, compute, function, settle};
@@ -93,10 +94,39 @@ pub(crate) fn append_both(
     second.base = first.slots.rows;
     first.rows = first.slots.rows + second.slots.rows;
     second.rows = 0;
-    first.prefix = "value_";
+    first.names = Names::VALUE;
     Ok(source
         .part(VALUE_FILE, first.text())
         .part(FILE, second.text()))
+}
+
+/// What a part calls its own things, so that two of them can stand in one kernel.
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    /// The number of its first input.
+    first: usize,
+    load: &'static str,
+    address: &'static str,
+    address_type: &'static str,
+    rank: &'static str,
+}
+
+impl Names {
+    const ALONE: Self = Self {
+        first: 0,
+        load: "load",
+        address: "address",
+        address_type: "Address",
+        rank: "RANK",
+    };
+    /// Those of the part that reads, where another one writes.
+    const VALUE: Self = Self {
+        first: MAX_BINDINGS,
+        load: "load_value",
+        address: "value_address",
+        address_type: "ValueAddress",
+        rank: "VALUE_RANK",
+    };
 }
 
 /// A binding.
@@ -115,8 +145,7 @@ struct Glue<'a> {
     base: usize,
     /// Rows of slots of all parts; 0 where another part declares the parameters.
     rows: usize,
-    /// What its names begin with.
-    prefix: &'static str,
+    names: Names,
     out: String,
 }
 
@@ -136,7 +165,7 @@ impl<'a> Glue<'a> {
             role,
             base: 0,
             rows: slots.rows,
-            prefix: "",
+            names: Names::ALONE,
             slots,
             out: String::with_capacity(4096),
         }
@@ -309,7 +338,7 @@ impl<'a> Glue<'a> {
                 Access::Quad | Access::Scalar => "words",
             };
             declared.push(Declared {
-                name: format!("{}in_{i}", self.prefix),
+                name: format!("in_{}", self.names.first + i),
                 access: "read",
                 element: format!("{element}_{dtype}"),
             });
@@ -399,31 +428,28 @@ impl<'a> Glue<'a> {
     }
 
     fn single_load(&mut self, i: usize, dtype: DType) {
-        let prefix = self.prefix;
+        let Names { first, load, .. } = self.names;
+        line!(self, "\nfn {load}_{i}(at: u32) -> {} {{", compute(dtype));
         line!(
             self,
-            "\nfn {prefix}load_{i}(at: u32) -> {} {{",
-            compute(dtype)
-        );
-        line!(
-            self,
-            "    return from_word_{dtype}({prefix}in_{i}[word_index_{dtype}(at)], at);\n}}"
+            "    return from_word_{dtype}(in_{}[word_index_{dtype}(at)], at);\n}}",
+            first + i
         );
     }
 
     /// The inputs at linear index `i`.
     fn single_inputs(&mut self) {
-        let prefix = self.prefix;
+        let Names { load, address, .. } = self.names;
         if self.form.rank > 0 {
-            line!(self, "    let at = {prefix}address(i);");
+            line!(self, "    let at = {address}(i);");
         }
         for (k, dtype, access) in self.inputs() {
             let offset = self.slot(self.slots.inputs + k);
             match access {
-                Access::Strided => line!(self, "    let x_{k} = {prefix}load_{k}(at.in_{k});"),
-                Access::Scalar => line!(self, "    let x_{k} = {prefix}load_{k}({offset});"),
+                Access::Strided => line!(self, "    let x_{k} = {load}_{k}(at.in_{k});"),
+                Access::Scalar => line!(self, "    let x_{k} = {load}_{k}({offset});"),
                 Access::Quad | Access::InPlace(_) => {
-                    line!(self, "    let x_{k} = {prefix}load_{k}({offset} + i);");
+                    line!(self, "    let x_{k} = {load}_{k}({offset} + i);");
                 }
                 // What memory would hold of it.
                 Access::Given if parts::is_packed(dtype) => {
@@ -449,25 +475,27 @@ impl<'a> Glue<'a> {
             rows_per_axis,
             ..
         } = self.slots;
-        let (axes, prefix) = (self.base + axes, self.prefix);
-        line!(self, "\nconst {prefix}RANK: u32 = {}u;", self.form.rank);
-        line!(self, "\nstruct {prefix}Address {{");
+        let axes = self.base + axes;
+        let Names {
+            address,
+            address_type,
+            rank,
+            ..
+        } = self.names;
+        line!(self, "\nconst {rank}: u32 = {}u;", self.form.rank);
+        line!(self, "\nstruct {address_type} {{");
         strided.iter().for_each(|i| line!(self, "    in_{i}: u32,"));
         line!(
             self,
             "}}\n\n// Element indices at linear index `i`, which must be less than the number of elements."
         );
-        line!(self, "fn {prefix}address(i: u32) -> {prefix}Address {{");
+        line!(self, "fn {address}(i: u32) -> {address_type} {{");
         line!(self, "    var rest = i;");
         let offsets: Vec<_> = strided
             .iter()
             .map(|i| self.slot(self.slots.inputs + i))
             .collect();
-        line!(
-            self,
-            "    var at = {prefix}Address({});",
-            offsets.join(", ")
-        );
+        line!(self, "    var at = {address_type}({});", offsets.join(", "));
         // The stride of the k-th strided input, in the rows that start at `row`.
         let stride = |row: &str, k: usize| {
             let member = MEMBERS.get((k + 1) % 4).copied().unwrap_or_default();
@@ -476,7 +504,7 @@ impl<'a> Glue<'a> {
                 further => format!("params.slots[{row} + {further}u].{member}"),
             }
         };
-        line!(self, "    for (var d = {prefix}RANK - 1u; d > 0u; d--) {{");
+        line!(self, "    for (var d = {rank} - 1u; d > 0u; d--) {{");
         line!(self, "        let row = {axes}u + d * {rows_per_axis}u;");
         line!(self, "        let outer = rest / params.slots[row].x;");
         line!(
