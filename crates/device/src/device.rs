@@ -12,7 +12,7 @@ use crate::completion::{CallbackGuard, Completion, Failure, Submission};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::park::Key as ParkKey;
 use crate::profile::{Profile, Stage, StageSpan};
-use crate::queue::{Aftermath, CommandQueue, QueueStats, Submitter};
+use crate::queue::{Aftermath, CommandQueue, Locked, QueueStats, Submitter};
 use crate::recorder::Recorder;
 use crate::state::Shared;
 use crate::timestamps::{KernelTime, Profiler};
@@ -214,9 +214,10 @@ impl Device {
         let result = f(&mut recorder);
         drop(span);
         let mut locked = recorder.locked;
-        let full = inner.is_full(locked.batch().commands);
+        let compiling = !locked.batch().late.is_empty() && inner.is_compiling(&mut locked);
+        let full = inner.is_full(locked.batch().commands, compiling);
         let mut aftermath = None;
-        if full && inner.has_room() {
+        if full && !compiling && inner.has_room() {
             aftermath = Some(locked.submit(&inner.submitter()));
         }
         drop(locked);
@@ -232,7 +233,7 @@ impl Device {
     }
 
     /// Submits what has been recorded and returns the number of the last submission. On native
-    /// this waits like [`record`](Self::record).
+    /// this waits like [`record`](Self::record), and for pipelines that are still being made.
     ///
     /// # Errors
     /// The device's failure; [`DeviceError::Reentrant`].
@@ -244,9 +245,11 @@ impl Device {
         Ok(Submission(self.submitted()))
     }
 
-    /// Submits what has been recorded without waiting for anything: for use in futures.
+    /// Submits what has been recorded without waiting for the GPU: for use in futures. Pipelines that are still being
+    /// made are waited for, as the compiling itself would be if it were done here.
     pub(crate) fn submit_now(&self) -> Result<Submission, DeviceError> {
         self.status()?;
+        self.inner.wait_for_pipelines()?;
         let mut locked = self.inner.commands.lock()?;
         let aftermath = locked.submit(&self.inner.submitter());
         drop(locked);
@@ -279,7 +282,8 @@ impl Device {
         Completion::new(self.clone(), submission)
     }
 
-    /// Submits what has been recorded and returns a future for all work so far. Never blocks.
+    /// Submits what has been recorded and returns a future for all work so far. Never waits for the GPU, only for
+    /// pipelines that other threads are making for this work.
     pub fn synchronize(&self) -> Completion {
         // A failure is kept by the device and is what the future resolves with.
         let submission = self.submit_now().unwrap_or_else(|_| self.pending());
@@ -407,9 +411,39 @@ impl Inner {
         }
     }
 
-    /// Whether a batch of so many commands should go.
-    fn is_full(&self, commands: u32) -> bool {
-        crate::queue::is_full(commands, self.options.submit_after, self.shared.in_flight())
+    /// Whether a batch of so many commands should go. One that waits for pipelines may grow like that of a busy device.
+    fn is_full(&self, commands: u32, compiling: bool) -> bool {
+        let in_flight = if compiling {
+            usize::MAX
+        } else {
+            self.shared.in_flight()
+        };
+        crate::queue::is_full(commands, self.options.submit_after, in_flight)
+    }
+
+    /// Encodes what was kept, as far as pipelines are there; whether some of it has to wait on.
+    #[cold]
+    fn is_compiling(&self, locked: &mut Locked<'_>) -> bool {
+        locked.encode_late(&self.submitter(), false) && !locked.batch().late.is_empty()
+    }
+
+    /// Waits for the pipelines of what is recorded now, without holding the queue's lock.
+    fn wait_for_pipelines(&self) -> Result<(), DeviceError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let mut locked = self.commands.lock()?;
+            if locked.batch().late.is_empty() {
+                return Ok(());
+            }
+            let pipelines = crate::late::unsettled(&locked.batch().late);
+            drop(locked);
+            let _span = self.profiler.host.span(Stage::Lookup);
+            for pipeline in pipelines {
+                // The submission meets the same error.
+                let _ = pipeline.wait();
+            }
+        }
+        Ok(())
     }
 
     fn max_in_flight(&self) -> usize {
@@ -434,12 +468,13 @@ impl Inner {
     /// queue's lock only while submitting: the completion thread may need it to make room.
     fn submit_when_there_is_room(&self, only_full: bool) -> Result<(), DeviceError> {
         loop {
+            self.wait_for_pipelines()?;
             self.wait_for_room();
             self.shared.status()?;
             let mut locked = self.commands.lock()?;
             let batch = locked.batch();
             let wanted = if only_full {
-                self.is_full(batch.commands)
+                self.is_full(batch.commands, !batch.late.is_empty())
             } else {
                 !batch.is_empty()
             };

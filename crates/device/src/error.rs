@@ -93,6 +93,17 @@ pub enum DeviceError {
         /// The first uncaught error.
         message: String,
     },
+    /// A kernel that was compiled while work with it was already recorded could not be compiled: that work and what
+    /// follows it was not done, so results on this device cannot be trusted any more.
+    #[error(
+        "kernel `{kernel}` could not be compiled, and work recorded with it is lost: {message}"
+    )]
+    Kernel {
+        /// The kernel's name, which is the label of its dispatches.
+        kernel: String,
+        /// The driver's or wgpu's words.
+        message: String,
+    },
     /// `record` or `flush` was called from within `record` or a `before_submit` hook.
     #[error("the command queue was used again from within a recording on the same thread")]
     Reentrant,

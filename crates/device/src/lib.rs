@@ -43,8 +43,10 @@ mod completion;
 mod device;
 #[cfg(not(target_arch = "wasm32"))]
 mod drive;
+mod encode;
 pub mod env;
 mod error;
+mod late;
 mod limit;
 mod open;
 mod options;
@@ -70,6 +72,7 @@ pub use caps::{Caps, CooperativeShape};
 pub use completion::{CallbackGuard, Completion, Failure, Submission};
 pub use device::Device;
 pub use error::{DeviceError, LostReason};
+pub use late::LatePipeline;
 pub use limit::LimitName;
 pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, SoftwareWish};
 pub use profile::{Profile, Stage, StageSpan, StageTime};

@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::completion::Submission;
+use crate::encode::Encoding;
+use crate::late::{self, Commands};
 use crate::profile::Stage;
 use crate::state::Shared;
 use crate::timestamps::{Chunk, Profiler};
@@ -97,6 +99,8 @@ pub(crate) struct Batch {
     pub(crate) bind_group: Option<wgpu::BindGroup>,
     pub(crate) immediates: Immediates,
     pub(crate) commands: u32,
+    /// What comes after all that is encoded.
+    pub(crate) late: Commands,
     pub(crate) before: Vec<BeforeSubmit>,
     pub(crate) after: Vec<AfterSubmit>,
     pub(crate) timings: Vec<Chunk>,
@@ -104,7 +108,10 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn is_empty(&self) -> bool {
-        self.encoder.is_none() && self.before.is_empty() && self.after.is_empty()
+        self.encoder.is_none()
+            && self.late.is_empty()
+            && self.before.is_empty()
+            && self.after.is_empty()
     }
 
     pub(crate) fn end_pass(&mut self) {
@@ -227,9 +234,25 @@ impl Locked<'_> {
         self.queue
     }
 
-    /// Submits the open batch, if there is anything in it.
+    /// Encodes what was kept and can be encoded now, with `wait` all; false if it cannot be, and the device has failed.
+    #[cold]
+    pub(crate) fn encode_late(&mut self, with: &Submitter<'_>, wait: bool) -> bool {
+        let encoding = Encoding {
+            device: with.device,
+            profiler: with.profiler,
+            labels: with.options.labels,
+        };
+        let encoded = late::encode(&mut self.batch, &encoding, wait);
+        encoded.map_err(|error| with.shared.fail(error)).is_ok()
+    }
+
+    /// Submits the open batch, if there is anything in it. Waits for pipelines that are still being made; a batch with
+    /// one that cannot be made stays where it is, to be discarded.
     pub(crate) fn submit(&mut self, with: &Submitter<'_>) -> Aftermath {
         if self.batch.is_empty() {
+            return Aftermath::default();
+        }
+        if !self.batch.late.is_empty() && !self.encode_late(with, true) {
             return Aftermath::default();
         }
         let submission = self.number();

@@ -7,16 +7,18 @@
 use std::sync::atomic::Ordering;
 
 use crate::Submission;
-use crate::queue::{Immediates, Locked};
+use crate::encode::Encoding;
+use crate::late::{Command, LatePipeline, Launch};
+use crate::queue::Locked;
 use crate::timestamps::Profiler;
 
 /// One kernel launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Dispatch<'a> {
+pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
     /// Name in profiles and in the driver's tools.
     pub label: &'a str,
     /// The kernel.
-    pub pipeline: &'a wgpu::ComputePipeline,
+    pub pipeline: &'a P,
     /// What it works on, bound as group 0.
     pub bind_group: Option<&'a wgpu::BindGroup>,
     /// Offsets of the group's dynamic bindings.
@@ -45,7 +47,7 @@ impl std::fmt::Debug for Recorder<'_> {
     }
 }
 
-impl Recorder<'_> {
+impl<'a> Recorder<'a> {
     /// The number this work will have.
     #[must_use]
     pub fn submission(&self) -> Submission {
@@ -65,8 +67,16 @@ impl Recorder<'_> {
             return;
         }
         self.profiler.host.moved(bytes);
-        self.command()
-            .copy_buffer_to_buffer(src, src_offset, dst, dst_offset, bytes);
+        self.copy(
+            |encoder| encoder.copy_buffer_to_buffer(src, src_offset, dst, dst_offset, bytes),
+            || Command::Copy {
+                src: src.clone(),
+                src_offset,
+                dst: dst.clone(),
+                dst_offset,
+                bytes,
+            },
+        );
     }
 
     /// Fills `bytes` bytes with zeros. Offset and length are multiples of 4.
@@ -74,73 +84,81 @@ impl Recorder<'_> {
         if bytes == 0 {
             return;
         }
-        self.command().clear_buffer(buffer, offset, Some(bytes));
+        self.copy(
+            |encoder| encoder.clear_buffer(buffer, offset, Some(bytes)),
+            || Command::Clear {
+                buffer: buffer.clone(),
+                offset,
+                bytes,
+            },
+        );
     }
 
     /// Says that the first `bytes` bytes hold nothing from here on, and the rest is padding: a
     /// sanitizer then finds kernels that read them before they are written. Does nothing without
     /// one ([`Device::is_checked`](crate::Device::is_checked)).
     pub fn mark_undefined(&mut self, buffer: &wgpu::Buffer, bytes: u64) {
-        crate::software::mark_undefined(self.command(), buffer, 0..bytes);
+        self.copy(
+            |encoder| crate::software::mark_undefined(encoder, buffer, 0..bytes),
+            || Command::Undefined {
+                buffer: buffer.clone(),
+                bytes,
+            },
+        );
     }
 
     /// Launches a kernel.
     pub fn dispatch(&mut self, dispatch: Dispatch<'_>) {
-        let [x, y, z] = dispatch.workgroups;
-        if x == 0 || y == 0 || z == 0 {
+        let timed = self.profiler.is_on();
+        if !self.counts(dispatch.workgroups) {
             return;
+        }
+        let encoding = self.encoding();
+        let batch = self.locked.batch();
+        if batch.late.is_empty() {
+            encoding.dispatch(batch, dispatch, timed);
+        } else {
+            let pipeline = LatePipeline::ready(dispatch.pipeline.clone());
+            let launch = Launch::new(&dispatch, pipeline, timed);
+            batch.late.push_back(Command::Dispatch(Box::new(launch)));
+        }
+    }
+
+    /// Launches a kernel whose pipeline another thread may still be making: this and what is recorded after it is
+    /// kept and encoded when the pipeline is there. The submission waits for it; if it cannot be made, the device
+    /// fails with [`DeviceError::Kernel`](crate::DeviceError::Kernel).
+    pub fn dispatch_late(&mut self, dispatch: Dispatch<'_, LatePipeline>) {
+        if let Some(pipeline) = dispatch.pipeline.get() {
+            return self.dispatch(Dispatch {
+                label: dispatch.label,
+                pipeline,
+                bind_group: dispatch.bind_group,
+                dynamic_offsets: dispatch.dynamic_offsets,
+                immediates: dispatch.immediates,
+                workgroups: dispatch.workgroups,
+                bytes: dispatch.bytes,
+            });
+        }
+        if self.counts(dispatch.workgroups) {
+            let timed = self.profiler.is_on();
+            let launch = Launch::new(&dispatch, dispatch.pipeline.clone(), timed);
+            let late = &mut self.locked.batch().late;
+            late.push_back(Command::Dispatch(Box::new(launch)));
+        }
+    }
+
+    /// Counts a dispatch; false if it has no work.
+    fn counts(&mut self, [x, y, z]: [u32; 3]) -> bool {
+        if x == 0 || y == 0 || z == 0 {
+            return false;
         }
         self.locked
             .counters()
             .dispatches
             .fetch_add(1, Ordering::Relaxed);
-        let (device, labels) = (self.device, self.labels);
-        let timed = self.profiler.is_on();
         let batch = self.locked.batch();
         batch.commands = batch.commands.saturating_add(1);
-        if timed {
-            batch.end_pass();
-            let name = (dispatch.label, dispatch.bytes);
-            self.profiler.reserve(device, &mut batch.timings, name);
-        }
-        let encoder = batch
-            .encoder
-            .get_or_insert_with(|| device.create_command_encoder(&Default::default()));
-        let timings = &batch.timings;
-        let pass = batch.pass.get_or_insert_with(|| {
-            let descriptor = wgpu::ComputePassDescriptor {
-                label: (timed && labels).then_some(dispatch.label),
-                timestamp_writes: timings
-                    .last()
-                    .filter(|_| timed)
-                    .map(crate::timestamps::Chunk::writes),
-            };
-            encoder.begin_compute_pass(&descriptor).forget_lifetime()
-        });
-        let same_pipeline = batch.pipeline.as_ref() == Some(dispatch.pipeline);
-        if !same_pipeline {
-            pass.set_pipeline(dispatch.pipeline);
-            batch.pipeline = Some(dispatch.pipeline.clone());
-            batch.immediates = Immediates::default();
-        }
-        let same_group = same_pipeline
-            && dispatch.dynamic_offsets.is_empty()
-            && batch.bind_group.as_ref() == dispatch.bind_group;
-        if !same_group && dispatch.bind_group.is_some() {
-            pass.set_bind_group(0, dispatch.bind_group, dispatch.dynamic_offsets);
-            let keep = dispatch.dynamic_offsets.is_empty();
-            batch.bind_group = dispatch.bind_group.filter(|_| keep).cloned();
-        }
-        if !dispatch.immediates.is_empty() && !batch.immediates.is_repeated(dispatch.immediates) {
-            pass.set_immediates(0, dispatch.immediates);
-        }
-        if labels && !timed {
-            pass.insert_debug_marker(dispatch.label);
-        }
-        pass.dispatch_workgroups(x, y, z);
-        if timed {
-            batch.end_pass();
-        }
+        true
     }
 
     /// Runs `hook` just before this batch is submitted, in the order of registration: the place
@@ -159,18 +177,31 @@ impl Recorder<'_> {
         self.locked.batch().after.push(Box::new(hook));
     }
 
-    /// Ends the pass, counts a copy and returns the encoder.
-    fn command(&mut self) -> &mut wgpu::CommandEncoder {
+    /// Counts a copy and encodes it with `now`, or keeps it where commands before it are kept.
+    fn copy(
+        &mut self,
+        now: impl FnOnce(&mut wgpu::CommandEncoder),
+        late: impl FnOnce() -> Command,
+    ) {
         self.locked
             .counters()
             .copies
             .fetch_add(1, Ordering::Relaxed);
-        let device = self.device;
+        let encoding = self.encoding();
         let batch = self.locked.batch();
-        batch.end_pass();
         batch.commands = batch.commands.saturating_add(1);
-        batch
-            .encoder
-            .get_or_insert_with(|| device.create_command_encoder(&Default::default()))
+        if batch.late.is_empty() {
+            now(encoding.command(batch));
+        } else {
+            batch.late.push_back(late());
+        }
+    }
+
+    fn encoding(&self) -> Encoding<'a> {
+        Encoding {
+            device: self.device,
+            profiler: self.profiler,
+            labels: self.labels,
+        }
     }
 }

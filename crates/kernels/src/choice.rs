@@ -54,6 +54,7 @@ impl KernelChoice {
     }
 
     /// Appends a name; the label is all names joined by `/`: `add/f32/flat`.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn name(mut self, name: &'static str) -> Self {
         self.names.push(name);
@@ -61,6 +62,7 @@ impl KernelChoice {
     }
 
     /// Appends the shader part at this path below `shaders/`.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn part(mut self, path: &'static str) -> Self {
         self.parts.push(path);
@@ -68,6 +70,7 @@ impl KernelChoice {
     }
 
     /// Appends several shader parts.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn parts(mut self, paths: &[&'static str]) -> Self {
         self.parts.extend(paths.iter().copied());
@@ -75,6 +78,7 @@ impl KernelChoice {
     }
 
     /// Appends the parts of a list.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn more_parts<'a>(mut self, paths: impl Iterator<Item = &'a &'static str>) -> Self {
         self.parts.extend(paths.copied());
@@ -96,6 +100,7 @@ impl KernelChoice {
     }
 
     /// Sets an override. Without a constant `WG`, the device's preferred workgroup size is used.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn constant(mut self, name: &'static str, value: impl Into<f64>) -> Self {
         self.constants.push((name, value.into()));
@@ -103,6 +108,7 @@ impl KernelChoice {
     }
 
     /// Says that the kernel writes workgroup memory before it reads it.
+    #[inline(always)]
     #[must_use]
     pub(crate) fn without_zeroed_memory(mut self) -> Self {
         self.zero_workgroup_memory = false;
@@ -140,19 +146,15 @@ impl KernelChoice {
     pub(crate) fn key(&self, params_part: &'static str, wg: u32) -> KernelKey {
         let mut names = self.names.iter();
         let mut key = KernelKey::new(names.next().copied().unwrap_or_default());
-        for name in names {
-            key = key.tag(name);
-        }
-        key = key
-            .tag(params_part)
-            .number(u64::from(wg))
-            .flag(self.zero_workgroup_memory);
-        for part in self.parts.iter() {
-            key = key.tag(part);
-        }
-        for (name, value) in self.constants.iter() {
-            key = key.tag(name).float(*value);
-        }
+        names.for_each(|name| key.push_tag(name));
+        key.push_tag(params_part);
+        key.push_number(u64::from(wg));
+        key.push_number(u64::from(self.zero_workgroup_memory));
+        self.parts.iter().for_each(|part| key.push_tag(part));
+        self.constants.iter().for_each(|(name, value)| {
+            key.push_tag(name);
+            key.push_number(value.to_bits());
+        });
         key
     }
 

@@ -88,7 +88,7 @@ impl Executor {
     }
 
     fn window(&self, op: &'static str, view: &View) -> Result<(Window, u32), KernelError> {
-        view.check()?;
+        let span = view.check_span()?;
         let caps = self.device().caps();
         let element = view.dtype.bytes() as u64;
         let window = window(
@@ -99,10 +99,7 @@ impl Executor {
             u64::from(caps.storage_alignment),
         );
         let elements = window.bytes / element;
-        let reach = view
-            .layout
-            .span()
-            .map_or(0, |(_, high)| high as u64 - window.start / element);
+        let reach = span.map_or(0, |(_, high)| high as u64 - window.start / element);
         if reach > MAX_INDEX {
             return Err(KernelError::IndexTooLarge {
                 op,
@@ -146,14 +143,14 @@ impl Executor {
         let caps = self.device().caps();
         let part = params_part(caps, size_of::<P>());
         let key = choice.key(part.0, caps.workgroup_size);
-        self.launch_as(key, part, || choice, args, params, grid)
+        self.launch_as(&key, part, || choice, args, params, grid)
     }
 
     /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
     /// each time, to be compared). The key must tell apart everything that `choose` depends on.
     pub(crate) fn launch_keyed<P: Params>(
         &self,
-        key: KernelKey,
+        mut key: KernelKey,
         choose: impl FnOnce() -> KernelChoice,
         args: &[Arg<'_>],
         params: &P,
@@ -161,13 +158,14 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let caps = self.device().caps();
         let part = params_part(caps, size_of::<P>());
-        let key = key.tag(part.0).number(u64::from(caps.workgroup_size));
-        self.launch_as(key, part, choose, args, params, grid)
+        key.push_tag(part.0);
+        key.push_number(u64::from(caps.workgroup_size));
+        self.launch_as(&key, part, choose, args, params, grid)
     }
 
     fn launch_as<P: Params, C: std::borrow::Borrow<KernelChoice>>(
         &self,
-        key: KernelKey,
+        key: &KernelKey,
         part: (&'static str, &'static str),
         choose: impl FnOnce() -> C,
         args: &[Arg<'_>],

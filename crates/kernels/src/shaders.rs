@@ -22,9 +22,35 @@ pub(crate) fn text(path: &'static str) -> Result<&'static str, KernelError> {
         .ok_or(KernelError::MissingPart { path })
 }
 
-/// Whether there is a part of that path.
-pub(crate) fn exists(path: &str) -> bool {
-    TABLE.contains_key(path)
+/// Whether there is a part of that path. For constants: a table row looks for its snippets when it is compiled.
+const fn exists(path: &str) -> bool {
+    let (mut low, mut high) = (0, PARTS.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match order(PARTS[middle].0.as_bytes(), path.as_bytes()) {
+            0 => return true,
+            1.. => high = middle,
+            _ => low = middle + 1,
+        }
+    }
+    false
+}
+
+/// Below, equal or above 0 as `a` is before, equal to or behind `b`.
+const fn order(a: &[u8], b: &[u8]) -> i32 {
+    let mut at = 0;
+    while at < a.len() && at < b.len() {
+        if a[at] != b[at] {
+            return a[at] as i32 - b[at] as i32;
+        }
+        at += 1;
+    }
+    (at < a.len()) as i32 - (at < b.len()) as i32
+}
+
+/// The first path if there is such a part, else the other.
+pub(crate) const fn first_of(path: &'static str, other: &'static str) -> &'static str {
+    if exists(path) { path } else { other }
 }
 
 #[cfg(test)]
@@ -72,6 +98,15 @@ mod tests {
                 .all(|(path, held)| exists(path) && text(path).unwrap() == *held)
         );
         assert!(text("no/such.wgsl").is_err());
+        for wrong in [
+            "",
+            "no/such.wgsl",
+            "elementwise",
+            "zzz",
+            "elementwise/emit.wgslx",
+        ] {
+            assert!(!exists(wrong) && first_of(wrong, "other") == "other");
+        }
     }
 
     #[test]

@@ -39,8 +39,14 @@ impl View {
 
     /// Checks that the layout lies inside the buffer.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
-        let Some((_, high)) = self.layout.span() else {
-            return Ok(());
+        self.check_span().map(|_| ())
+    }
+
+    /// [`check`](Self::check), with the lowest and the highest element that are touched.
+    pub(crate) fn check_span(&self) -> Result<Option<(usize, usize)>, KernelError> {
+        let span = self.layout.span();
+        let Some((_, high)) = span else {
+            return Ok(None);
         };
         let end = (high as u64)
             .saturating_add(1)
@@ -52,7 +58,7 @@ impl View {
                 bytes: self.buffer.bytes(),
             });
         }
-        Ok(())
+        Ok(span)
     }
 
     /// The same memory and dtype through another layout.

@@ -20,19 +20,28 @@ use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Reflection, Text};
 
-/// Creates the pipeline; `layout` is called where its errors are caught as well.
+/// Creates the bind group layout by `create`, and catches what wgpu says against it.
+pub(crate) fn lay_out(
+    owner: &Device,
+    reflection: &Reflection,
+    create: impl FnOnce() -> Option<Layout>,
+) -> Result<Option<Layout>, PipelineError> {
+    let (layout, error) = captured(owner.wgpu(), create);
+    error.map_or(Ok(layout), |message| Err(refused(reflection, message)))
+}
+
+/// Creates the pipeline.
 pub(crate) fn compile(
     owner: &Device,
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
     read: &Text,
-    layout: impl FnOnce() -> Option<Layout>,
+    bind_layout: Option<&Layout>,
     cache: Option<&wgpu::PipelineCache>,
-) -> Result<(wgpu::ComputePipeline, Option<Layout>), PipelineError> {
+) -> Result<wgpu::ComputePipeline, PipelineError> {
     let name = descriptor.source.name();
     let device = owner.wgpu();
     let (created, error) = captured(device, || {
-        let bind_layout = layout();
         let module = read.module.get().cloned();
         let module = module.unwrap_or_else(|| create_module(owner, descriptor));
         let immediate_size = match &reflection.params {
@@ -64,21 +73,25 @@ pub(crate) fn compile(
             },
             cache,
         });
-        (pipeline, bind_layout, module)
+        (pipeline, module)
     });
-    let (pipeline, bind_layout, module) = created;
+    let (pipeline, module) = created;
     match error {
         None => {
             // Another thread may have been faster with the same module.
             let _module = read.module.get_or_init(|| module);
-            Ok((pipeline, bind_layout))
+            Ok(pipeline)
         }
-        Some(message) => Err(PipelineError::Compile {
-            kernel: name.to_owned(),
-            file: reflection.file.clone(),
-            line: reflection.line,
-            message,
-        }),
+        Some(message) => Err(refused(reflection, message)),
+    }
+}
+
+fn refused(reflection: &Reflection, message: String) -> PipelineError {
+    PipelineError::Compile {
+        kernel: reflection.kernel.clone(),
+        file: reflection.file.clone(),
+        line: reflection.line,
+        message,
     }
 }
 

@@ -150,7 +150,7 @@ impl Pipelines {
         let key = KernelKey::new("copy")
             .tag(body.0)
             .number(workgroup_size.into());
-        let kernel = self.kernel_for(key, || {
+        let kernel = self.kernel_for(&key, || {
             let params = params_part(self.caps(), 4 * COPY_PARAMS.len());
             descriptor(params, body, workgroup_size)
         })?;

@@ -90,14 +90,50 @@ impl Hash for KernelDescriptor {
 }
 
 /// One word of a [`KernelKey`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 enum Word {
     Tag(&'static str),
     Number(u64),
 }
 
+impl Word {
+    /// Equal words have equal hashes; that others share one costs a comparison at worst. Tags are told apart by their
+    /// ends, where paths differ.
+    #[inline]
+    fn hash(&self) -> u64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Tag(tag) => {
+                let bytes = tag.as_bytes();
+                let end = bytes.last_chunk().map_or_else(
+                    || {
+                        let fold = |word: u64, byte: &u8| word << 8 | u64::from(*byte);
+                        bytes.iter().fold(0, fold)
+                    },
+                    |last| u64::from_le_bytes(*last),
+                );
+                end ^ (bytes.len() as u64) << 56
+            }
+        }
+    }
+}
+
+impl PartialEq for Word {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a == b,
+            // Nearly always the same literal.
+            (Self::Tag(a), Self::Tag(b)) => std::ptr::eq(*a, *b) || a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Word {}
+
 /// How many words a key holds without allocating.
-const INLINE: usize = 20;
+const INLINE: usize = 44;
 
 /// A short structural name of a kernel variant: a family and the choices made within it, in a fixed order.
 ///
@@ -157,6 +193,24 @@ impl KernelKey {
 
     #[inline]
     fn word(mut self, word: Word) -> Self {
+        self.push(word);
+        self
+    }
+
+    /// [`tag`](Self::tag) in place: a long key is not moved once for each of its words.
+    #[inline]
+    pub fn push_tag(&mut self, tag: &'static str) {
+        self.push(Word::Tag(tag));
+    }
+
+    /// [`number`](Self::number) in place.
+    #[inline]
+    pub fn push_number(&mut self, number: u64) {
+        self.push(Word::Number(number));
+    }
+
+    #[inline]
+    fn push(&mut self, word: Word) {
         match self.words.get_mut(self.len) {
             Some(slot) => {
                 *slot = word;
@@ -164,7 +218,6 @@ impl KernelKey {
             }
             None => self.more.push(word),
         }
-        self
     }
 
     fn inline(&self) -> &[Word] {
@@ -178,7 +231,9 @@ impl KernelKey {
 
 impl PartialEq for KernelKey {
     fn eq(&self, other: &Self) -> bool {
-        self.family == other.family && self.inline() == other.inline() && self.more == other.more
+        Word::Tag(self.family) == Word::Tag(other.family)
+            && self.inline() == other.inline()
+            && self.more == other.more
     }
 }
 
@@ -186,15 +241,14 @@ impl Eq for KernelKey {}
 
 impl Hash for KernelKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.family.hash(state);
+        state.write_u64(Word::Tag(self.family).hash());
         state.write_usize(self.len + self.more.len());
-        // Equal words have equal bytes; that a tag and a number may share theirs costs a comparison at worst.
-        let mut write = |word: &Word| match word {
-            Word::Tag(tag) => state.write(tag.as_bytes()),
-            Word::Number(number) => state.write_u64(*number),
-        };
-        self.inline().iter().for_each(&mut write);
-        self.more.iter().for_each(write);
+        for word in self.inline() {
+            state.write_u64(word.hash());
+        }
+        for word in &self.more {
+            state.write_u64(word.hash());
+        }
     }
 }
 
@@ -256,9 +310,30 @@ mod tests {
     }
 
     #[test]
+    fn words_in_place_are_the_same_words() {
+        let mut key = KernelKey::new("f");
+        key.push_tag("prelude/load/f16.wgsl");
+        key.push_number(3);
+        let same = KernelKey::new("f").tag("prelude/load/f16.wgsl").number(3);
+        assert_eq!(key, same);
+        assert!(HashSet::from([key]).contains(&same));
+    }
+
+    #[test]
+    fn tags_with_equal_ends_are_told_apart() {
+        let key = |tag: &'static str| KernelKey::new("f").tag(tag);
+        let tags = ["unary/relu.wgsl", "unary/gelu.wgsl", "u", ""];
+        let keys: HashSet<_> = tags.into_iter().map(key).collect();
+        assert_eq!(keys.len(), tags.len());
+        // The same text at another place.
+        let copied: &'static str = String::from("unary/relu.wgsl").leak();
+        assert!(keys.contains(&key(copied)));
+    }
+
+    #[test]
     fn long_keys_keep_all_their_words() {
         let long = |last| {
-            (0..30)
+            (0..2 * INLINE as u64)
                 .fold(KernelKey::new("f"), KernelKey::number)
                 .number(last)
         };

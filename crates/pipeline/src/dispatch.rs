@@ -162,13 +162,13 @@ pub(crate) fn check_kinds(
     Ok(())
 }
 
-/// The ranges to bind, each legal by itself and none in conflict with another.
+/// Adds the ranges to bind, each legal by itself and none in conflict with another.
 pub(crate) fn check_ranges<'a>(
     reflection: &Reflection,
     args: &[Arg<'a>],
     caps: &Caps,
-) -> Result<Entries<'a>, PipelineError> {
-    let mut entries = Entries::default();
+    entries: &mut Entries<'a>,
+) -> Result<(), PipelineError> {
     for (binding, arg) in reflection.bindings.iter().zip(args) {
         let (offset, bytes) = arg.span();
         check_range(&reflection.kernel, binding, arg.buffer, offset, bytes, caps)?;
@@ -180,8 +180,7 @@ pub(crate) fn check_ranges<'a>(
             bytes,
         });
     }
-    check_aliases(reflection, args)?;
-    Ok(entries)
+    check_aliases(reflection, args)
 }
 
 fn check_range(

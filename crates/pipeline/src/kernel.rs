@@ -1,9 +1,14 @@
-//! A compiled kernel: a pipeline, its layout, and what reflection found.
+//! A kernel: a pipeline, its layout, and what reflection found.
+//!
+//! The pipeline may still be being compiled by another thread; everything else is known from the beginning.
 
 use std::sync::Arc;
 
+use ziggurat_device::{DeviceError, LatePipeline};
+
 use crate::bind::Layout;
 use crate::descriptor::KernelDescriptor;
+use crate::error::PipelineError;
 use crate::reflect::Reflection;
 
 /// A kernel ready for dispatch. Cheap to clone.
@@ -17,7 +22,7 @@ struct Inner {
     owner: u64,
     descriptor: KernelDescriptor,
     reflection: Reflection,
-    pipeline: wgpu::ComputePipeline,
+    pipeline: LatePipeline,
     layout: Option<Layout>,
 }
 
@@ -26,7 +31,7 @@ impl Kernel {
         owner: u64,
         descriptor: KernelDescriptor,
         reflection: Reflection,
-        pipeline: wgpu::ComputePipeline,
+        pipeline: LatePipeline,
         layout: Option<Layout>,
     ) -> Self {
         Self {
@@ -69,8 +74,46 @@ impl Kernel {
         self.inner.owner
     }
 
-    pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {
+    pub(crate) fn pipeline(&self) -> &LatePipeline {
         &self.inner.pipeline
+    }
+
+    /// Whether it is compiled: others are being compiled, or could not be. What is recorded with it meanwhile waits
+    /// for it.
+    pub fn is_compiled(&self) -> bool {
+        self.inner.pipeline.get().is_some()
+    }
+
+    /// Waits until it is compiled.
+    ///
+    /// # Errors
+    ///
+    /// [`PipelineError::Compile`] if the driver refuses.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(&self) -> Result<(), PipelineError> {
+        match self.inner.pipeline.wait() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.refused(error)),
+        }
+    }
+
+    /// The error of a kernel of which it is known that it cannot be compiled.
+    pub(crate) fn failure(&self) -> Option<PipelineError> {
+        let error = self.inner.pipeline.failure()?.clone();
+        Some(self.refused(error))
+    }
+
+    fn refused(&self, error: DeviceError) -> PipelineError {
+        let message = match error {
+            DeviceError::Kernel { message, .. } => message,
+            other => other.to_string(),
+        };
+        PipelineError::Compile {
+            kernel: self.name().to_owned(),
+            file: self.inner.reflection.file.clone(),
+            line: self.inner.reflection.line,
+            message,
+        }
     }
 
     pub(crate) fn layout(&self) -> Option<&Layout> {

@@ -62,6 +62,8 @@ mod source;
 mod stats;
 mod tape;
 mod trace;
+#[cfg(not(target_arch = "wasm32"))]
+mod workers;
 
 pub use ziggurat_core::DType;
 pub use ziggurat_device as device;

@@ -88,6 +88,11 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
         Arc::clone(slot)
     }
 
+    /// Forgets a value, so that a later caller creates it again.
+    pub(crate) fn remove(&self, key: &K) {
+        self.slots.write().remove(key);
+    }
+
     fn forget(&self, key: &K, slot: &Arc<Slot<V, E>>) {
         let mut slots = self.slots.write();
         if slots

@@ -8,7 +8,6 @@ use ziggurat_device::{Caps, Device, Dispatch, Recorder, Stage};
 use ziggurat_memory::Memory;
 
 use crate::bind::{BindCache, Entries, Entry};
-use crate::compile::compile;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
@@ -19,10 +18,11 @@ use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
-use crate::reflect::{Texts, check_limits};
+use crate::reflect::Texts;
 use crate::stats::PipelineStats;
 use crate::tape::Taping;
 
+mod creation;
 mod prewarm;
 
 pub use prewarm::{Prewarm, PrewarmStep, Prewarmed};
@@ -48,11 +48,15 @@ struct Inner {
     binds: Arc<BindCache>,
     hits: AtomicU64,
     misses: AtomicU64,
-    compile_time_ns: AtomicU64,
+    compile_time_ns: Arc<AtomicU64>,
     dispatches: AtomicU64,
     empty_dispatches: AtomicU64,
     #[cfg(not(target_arch = "wasm32"))]
-    disk: Option<DiskCache>,
+    disk: Option<Arc<DiskCache>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    workers: crate::workers::Workers,
+    #[cfg(all(test, not(target_arch = "wasm32")))]
+    before_compile: parking_lot::Mutex<Option<creation::Hook>>,
 }
 
 impl Pipelines {
@@ -72,7 +76,11 @@ impl Pipelines {
                 id: NEXT.fetch_add(1, Ordering::Relaxed),
                 features: features(&device),
                 #[cfg(not(target_arch = "wasm32"))]
-                disk: DiskCache::open(&device),
+                disk: DiskCache::open(&device).map(Arc::new),
+                #[cfg(not(target_arch = "wasm32"))]
+                workers: crate::workers::Workers::default(),
+                #[cfg(all(test, not(target_arch = "wasm32")))]
+                before_compile: parking_lot::Mutex::default(),
                 device,
                 memory: memory.clone(),
                 texts: Texts::default(),
@@ -82,7 +90,7 @@ impl Pipelines {
                 binds,
                 hits: AtomicU64::new(0),
                 misses: AtomicU64::new(0),
-                compile_time_ns: AtomicU64::new(0),
+                compile_time_ns: Arc::default(),
                 dispatches: AtomicU64::new(0),
                 empty_dispatches: AtomicU64::new(0),
             }),
@@ -121,9 +129,7 @@ impl Pipelines {
     /// the device's error if it is lost.
     pub fn kernel(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
         let inner = &*self.inner;
-        let (kernel, origin) = inner
-            .kernels
-            .get_or_create(descriptor, || inner.create(descriptor))?;
+        let (kernel, origin) = inner.kernel_now(descriptor)?;
         if origin == Origin::Found {
             inner.hits.fetch_add(1, Ordering::Relaxed);
         }
@@ -131,6 +137,13 @@ impl Pipelines {
     }
 
     /// The kernel of a structural key; `make` runs only when the key is new.
+    ///
+    /// A new kernel is read and checked here, and compiled by another thread (in a browser: here too). It can be
+    /// dispatched at once: what is recorded meanwhile is submitted when it is compiled, so several new kernels in a row
+    /// are compiled side by side. If the driver refuses one, dispatches of it are errors from then on; if work with it
+    /// was recorded before, that work is lost, and the device fails with
+    /// [`DeviceError::Kernel`](ziggurat_device::DeviceError::Kernel), which names it, at the next submission, read or
+    /// wait. Shaders that were not tried before are better made by [`Self::kernel`], which waits for the driver.
     ///
     /// The key must tell apart everything that `make` depends on. Debug builds run `make` each time and compare,
     /// unless [`Self::set_key_checks`] says otherwise.
@@ -140,12 +153,12 @@ impl Pipelines {
     /// Those of [`Self::kernel`]; with key checks [`PipelineError::KeyMismatch`].
     pub fn kernel_for(
         &self,
-        key: KernelKey,
+        key: &KernelKey,
         make: impl FnOnce() -> KernelDescriptor,
     ) -> Result<Kernel, PipelineError> {
         let inner = &*self.inner;
         let _span = inner.device.span(Stage::Lookup);
-        let found = inner.by_key.read().get(&key).cloned();
+        let found = inner.by_key.read().get(key).cloned();
         if let Some(kernel) = found {
             if self.key_checks() && *kernel.descriptor() != make() {
                 return Err(PipelineError::KeyMismatch {
@@ -156,8 +169,11 @@ impl Pipelines {
             inner.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(kernel);
         }
-        let kernel = self.kernel(&make())?;
-        inner.by_key.write().insert(key, kernel.clone());
+        let (kernel, origin) = inner.kernel_soon(&make())?;
+        if origin == Origin::Found {
+            inner.hits.fetch_add(1, Ordering::Relaxed);
+        }
+        inner.by_key.write().insert(key.clone(), kernel.clone());
         Ok(kernel)
     }
 
@@ -196,6 +212,10 @@ impl Pipelines {
                 kernel: kernel.name().to_owned(),
             });
         }
+        let pipeline = kernel.pipeline().get();
+        if pipeline.is_none() {
+            inner.refuse_failed(kernel)?;
+        }
         check_kinds(reflection, args, params)?;
         let caps = inner.device.caps();
         let planned = grid
@@ -209,7 +229,8 @@ impl Pipelines {
             inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         };
-        let entries = check_ranges(reflection, args, caps)?;
+        let mut entries = Entries::default();
+        check_ranges(reflection, args, caps, &mut entries)?;
         if let Some(tape) = self.taping_now() {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
@@ -219,7 +240,7 @@ impl Pipelines {
         } else {
             [0, 0]
         };
-        inner.record(kernel, entries, params, (workgroups, bytes))?;
+        inner.record(kernel, pipeline, &mut entries, params, (workgroups, bytes))?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -299,7 +320,9 @@ impl Pipelines {
     /// [`PipelineError::CacheFile`] if the file cannot be written.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn save_cache(&self) -> Result<Option<std::path::PathBuf>, PipelineError> {
-        self.inner.disk.as_ref().map_or(Ok(None), DiskCache::save)
+        self.inner.workers.wait();
+        let disk = self.inner.disk.as_ref();
+        disk.map_or(Ok(None), |disk| disk.save())
     }
 }
 
@@ -324,51 +347,6 @@ fn features(device: &Device) -> ShaderFeatures {
 }
 
 impl Inner {
-    fn create(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
-        self.device.status()?;
-        self.misses.fetch_add(1, Ordering::Relaxed);
-        #[cfg(not(target_arch = "wasm32"))]
-        let start = std::time::Instant::now();
-        let created = self.create_now(descriptor);
-        #[cfg(not(target_arch = "wasm32"))]
-        if let (Ok(_), Some(disk)) = (&created, &self.disk) {
-            disk.created();
-        }
-        #[cfg(not(target_arch = "wasm32"))]
-        self.compile_time_ns.fetch_add(
-            u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
-        created
-    }
-
-    fn create_now(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
-        let (reflection, text) = self.texts.reflect(descriptor, self.features)?;
-        check_limits(&reflection, &self.device.caps().limits)?;
-        let device = self.device.wgpu();
-        let layout = || self.binds.layout(device, &reflection);
-        let cache = self.wgpu_cache();
-        let (pipeline, layout) =
-            compile(&self.device, descriptor, &reflection, &text, layout, cache)?;
-        Ok(Kernel::new(
-            self.id,
-            descriptor.clone(),
-            reflection,
-            pipeline,
-            layout,
-        ))
-    }
-
-    #[cfg(not(target_arch = "wasm32"))]
-    fn wgpu_cache(&self) -> Option<&wgpu::PipelineCache> {
-        self.disk.as_ref().map(|disk| &disk.wgpu)
-    }
-
-    #[cfg(target_arch = "wasm32")]
-    fn wgpu_cache(&self) -> Option<&wgpu::PipelineCache> {
-        None
-    }
-
     #[cfg(not(target_arch = "wasm32"))]
     fn disk_state(&self) -> (u64, bool) {
         self.disk
@@ -384,7 +362,8 @@ impl Inner {
     fn record(
         &self,
         kernel: &Kernel,
-        entries: Entries<'_>,
+        pipeline: Option<&wgpu::ComputePipeline>,
+        entries: &mut Entries<'_>,
         params: &[u8],
         (workgroups, bytes): ([u32; 3], [u64; 2]),
     ) -> Result<(), PipelineError> {
@@ -392,22 +371,34 @@ impl Inner {
                         group: Option<&wgpu::BindGroup>,
                         dynamic_offsets: &[u32],
                         immediates: &[u8]| {
-            recorder.dispatch(Dispatch {
-                label: kernel.name(),
-                pipeline: kernel.pipeline(),
-                bind_group: group,
-                dynamic_offsets,
-                immediates,
-                workgroups,
-                bytes,
-            });
+            let label = kernel.name();
+            match pipeline {
+                Some(pipeline) => recorder.dispatch(Dispatch {
+                    label,
+                    pipeline,
+                    bind_group: group,
+                    dynamic_offsets,
+                    immediates,
+                    workgroups,
+                    bytes,
+                }),
+                None => recorder.dispatch_late(Dispatch {
+                    label,
+                    pipeline: kernel.pipeline(),
+                    bind_group: group,
+                    dynamic_offsets,
+                    immediates,
+                    workgroups,
+                    bytes,
+                }),
+            }
         };
         if let Some(binding) = kernel.uniform() {
             // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
             self.device
                 .record(|recorder| -> Result<(), PipelineError> {
                     let slice = self.memory.write_uniform(recorder, params)?;
-                    let mut entries = entries;
+                    let mut entries = entries.clone();
                     entries.push(Entry {
                         binding,
                         buffer: &slice.buffer,
@@ -420,7 +411,7 @@ impl Inner {
                     Ok(())
                 })?
         } else {
-            let group = self.group(kernel, &entries);
+            let group = self.group(kernel, entries);
             self.device
                 .record(|recorder| dispatch(recorder, group.as_ref(), &[], params))?;
             Ok(())
@@ -436,6 +427,7 @@ impl Inner {
 #[cfg(not(target_arch = "wasm32"))]
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.workers.finish();
         let compiled = self.misses.load(Ordering::Relaxed) > 0;
         if compiled
             && self.device.status().is_ok()

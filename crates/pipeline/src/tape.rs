@@ -172,7 +172,7 @@ impl Tape {
                         dynamic_offsets: &[u32],
                         immediates: &[u8],
                         recorder: &mut Recorder<'_>| {
-            recorder.dispatch(Dispatch {
+            recorder.dispatch_late(Dispatch {
                 label: step.kernel.name(),
                 pipeline: step.kernel.pipeline(),
                 bind_group: group,

@@ -226,11 +226,11 @@ impl Layout {
     ///
     /// [`ShapeError::Expand`] unless every dimension is 1 or that of `shape`, aligned at the last.
     pub fn expand(&self, shape: Shape) -> Result<Self, ShapeError> {
-        if !expands(&self.shape, &shape) {
-            return Err(expand_error(&self.shape, &shape));
-        }
         if self.shape == shape {
             return Ok(*self);
+        }
+        if !expands(&self.shape, &shape) {
+            return Err(expand_error(&self.shape, &shape));
         }
         let added = shape.rank() - self.rank();
         let axes = shape.dims().iter().enumerate().map(|(axis, &dim)| {

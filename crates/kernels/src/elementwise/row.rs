@@ -9,7 +9,6 @@ use ziggurat_core::DType;
 use crate::elementwise::walk::Recipe;
 use crate::list::List;
 use crate::prelude;
-use crate::shaders;
 
 /// The floating-point dtypes.
 pub(crate) const FLOAT: &[DType] = &[DType::F32, DType::F16, DType::BF16];
@@ -204,17 +203,12 @@ pub(crate) struct Snippets {
 impl Snippets {
     /// The snippet for `dtype`.
     pub(crate) fn of(&self, dtype: DType) -> &'static str {
-        let special = if dtype.is_bool() {
+        if dtype.is_bool() {
             self.bool
         } else if dtype.is_float() {
             self.general
         } else {
             self.int
-        };
-        if shaders::exists(special) {
-            special
-        } else {
-            self.general
         }
     }
 }
@@ -224,8 +218,14 @@ macro_rules! snippets {
     ($table:literal, $name:literal) => {
         $crate::elementwise::row::Snippets {
             general: concat!("elementwise/", $table, "/", $name, ".wgsl"),
-            int: concat!("elementwise/", $table, "/int/", $name, ".wgsl"),
-            bool: concat!("elementwise/", $table, "/bool/", $name, ".wgsl"),
+            int: $crate::shaders::first_of(
+                concat!("elementwise/", $table, "/int/", $name, ".wgsl"),
+                concat!("elementwise/", $table, "/", $name, ".wgsl"),
+            ),
+            bool: $crate::shaders::first_of(
+                concat!("elementwise/", $table, "/bool/", $name, ".wgsl"),
+                concat!("elementwise/", $table, "/", $name, ".wgsl"),
+            ),
         }
     };
 }

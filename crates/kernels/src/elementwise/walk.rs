@@ -81,11 +81,14 @@ impl Recipe {
     /// What tells this recipe's variants from all others: op, dtypes, then which body and how it is specialised.
     /// Parts and constants follow from these, so that a recorded op need not list them.
     fn key(&self, body: &'static str, variant: u64) -> KernelKey {
-        let key = KernelKey::new(self.op).tag("walk").tag(body);
-        self.names
-            .iter()
-            .fold(key, |key, name| key.tag(name))
-            .number(variant)
+        let mut key = KernelKey::new(self.op);
+        key.push_tag("walk");
+        key.push_tag(body);
+        for name in self.names.iter() {
+            key.push_tag(name);
+        }
+        key.push_number(variant);
+        key
     }
 
     /// The variant for dense operands, those marked being scalars.

@@ -10,6 +10,9 @@ use crate::error::KernelError;
 use crate::fused::op::FusedOp;
 use crate::view::View;
 
+/// So many nodes are searched one by one, without a map.
+const FEW: usize = 16;
+
 /// A value of one [`Expression`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(u32);
@@ -38,6 +41,7 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, Default)]
 pub struct Expression {
     nodes: Vec<(Node, DType)>,
+    /// The nodes, once there are [`FEW`].
     known: QuickMap<(Node, DType), Id>,
     inputs: Vec<View>,
 }
@@ -103,6 +107,21 @@ impl Expression {
 
     fn node(&mut self, node: Node, dtype: DType) -> Id {
         let next = Id(self.nodes.len() as u32);
+        if self.nodes.len() < FEW {
+            let known = self.nodes.iter().position(|known| *known == (node, dtype));
+            return match known {
+                Some(index) => Id(index as u32),
+                None => {
+                    self.nodes.push((node, dtype));
+                    next
+                }
+            };
+        }
+        if self.known.is_empty() {
+            let known = self.nodes.iter().zip(0..);
+            self.known
+                .extend(known.map(|(known, index)| (*known, Id(index))));
+        }
         let id = *self.known.entry((node, dtype)).or_insert(next);
         if id == next {
             self.nodes.push((node, dtype));

@@ -100,7 +100,15 @@ impl Graph {
                 }
             }
         }
-        let mut graph = Self::default();
+        let count = |wanted: fn(&Node) -> bool| {
+            let live = live.iter().zip(nodes).filter(|(live, _)| **live);
+            live.filter(|(_, (node, _))| wanted(node)).count()
+        };
+        let mut graph = Self {
+            inputs: Vec::with_capacity(count(|node| matches!(node, Node::Input(_) | Node::Made))),
+            steps: Vec::with_capacity(count(|node| matches!(node, Node::Op(..)))),
+            ..Self::default()
+        };
         let mut places: Vec<Option<Source>> = vec![None; nodes.len()];
         for (index, &(node, dtype)) in nodes.iter().enumerate() {
             if live.get(index) != Some(&true) {
@@ -242,49 +250,38 @@ impl Graph {
 
     /// The key of the kernel that computes the graph in this form.
     pub(crate) fn key(&self, form: &Form, params_part: &'static str, wg: u32) -> KernelKey {
-        let key = KernelKey::new("fused")
-            .tag(params_part)
-            .number(u64::from(wg));
-        self.add_to(key, form)
+        let mut key = KernelKey::new("fused");
+        key.push_tag(params_part);
+        key.push_number(u64::from(wg));
+        self.add_to(&mut key, form);
+        key
     }
 
-    /// A key to which the structure of the graph in this form is added.
-    pub(crate) fn add_to(&self, key: KernelKey, form: &Form) -> KernelKey {
+    /// Adds the structure of the graph in this form to a key.
+    pub(crate) fn add_to(&self, key: &mut KernelKey, form: &Form) {
         let counts = [
             self.inputs.len(),
             self.scalars.len(),
             self.steps.len(),
             self.outputs.len(),
         ];
-        let mut key = key.number(form.rank as u64).number(
-            counts
-                .iter()
-                .fold(0, |word, &count| word << 16 | count as u64),
-        );
+        key.push_number(form.rank as u64);
+        let fold = |word: u64, count: &usize| word << 16 | *count as u64;
+        key.push_number(counts.iter().fold(0, fold));
         for (input, access) in self.inputs.iter().zip(&form.inputs) {
-            key = key.number((input.dtype as u64) << 32 | access.code());
+            key.push_number((input.dtype as u64) << 32 | access.code());
         }
         for scalars in self.scalars.chunks(16) {
-            key = key.number(
-                scalars
-                    .iter()
-                    .fold(0, |word, scalar| word << 4 | scalar.dtype as u64),
-            );
+            let fold = |word: u64, scalar: &Scalar| word << 4 | scalar.dtype as u64;
+            key.push_number(scalars.iter().fold(0, fold));
         }
+        let fold = |word: u64, source: Source| word << 16 | source.code();
         for step in &self.steps {
-            key = key.number(
-                step.operands()
-                    .fold(step.op.code(), |word, source| word << 16 | source.code()),
-            );
+            key.push_number(step.operands().fold(step.op.code(), fold));
         }
         for outputs in self.outputs.chunks(4) {
-            key = key.number(
-                outputs
-                    .iter()
-                    .fold(0, |word, source| word << 16 | source.code()),
-            );
+            key.push_number(outputs.iter().copied().fold(0, fold));
         }
-        key
     }
 }
 

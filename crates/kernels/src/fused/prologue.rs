@@ -327,9 +327,11 @@ impl Executor {
         let caps = self.device().caps();
         let part = params_part(caps, size_of_val(words.as_slice()));
         let wg = caps.workgroup_size;
-        let key = graph.add_to(choice.key(part.0, wg).tag("value"), form);
+        let mut key = choice.key(part.0, wg);
+        key.push_tag("value");
+        graph.add_to(&mut key, form);
         let mut missing = None;
-        let kernel = self.pipelines().kernel_for(key, || {
+        let kernel = self.pipelines().kernel_for(&key, || {
             descriptor(choice, graph, form, host, part, wg).unwrap_or_else(|error| {
                 missing = Some(error);
                 KernelDescriptor::new(ShaderSource::new(choice.label()))

@@ -246,7 +246,7 @@ impl Executor {
         let mut missing = None;
         let kernel = self
             .pipelines()
-            .kernel_for(graph.key(form, part.0, wg), || {
+            .kernel_for(&graph.key(form, part.0, wg), || {
                 generate::descriptor(graph, form, part, wg).unwrap_or_else(|error| {
                     missing = Some(error);
                     KernelDescriptor::new(ShaderSource::new(graph.label()))

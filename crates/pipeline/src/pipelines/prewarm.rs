@@ -20,10 +20,6 @@ use crate::error::PipelineError;
 use crate::once_map::Origin;
 use crate::trace::Trace;
 
-/// More worker threads than this gain nothing: drivers serialise part of the work.
-#[cfg(not(target_arch = "wasm32"))]
-const MAX_WORKERS: usize = 8;
-
 /// What one step of a [`Prewarm`] did.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -87,10 +83,7 @@ impl Job {
         let Some(descriptor) = next else {
             return false;
         };
-        let inner = &*self.pipelines.inner;
-        let made = inner
-            .kernels
-            .get_or_create(&descriptor, || inner.create(&descriptor));
+        let made = self.pipelines.inner.kernel_now(&descriptor);
         let name = descriptor.source.name();
         // Held over the count and the call, so that steps are told in order.
         let mut progress = self.progress.lock();
@@ -203,7 +196,7 @@ fn spawn(job: &Arc<Job>) {
     use std::thread;
 
     let available = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let wanted = available.min(MAX_WORKERS).min(job.total);
+    let wanted = available.min(crate::workers::MAX_WORKERS).min(job.total);
     job.state.lock().workers = wanted;
     for _ in 0..wanted {
         // Counted out by the drop, also if the thread cannot be had; what is left is done by whoever polls.

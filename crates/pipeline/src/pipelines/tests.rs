@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arguments;
+mod late;
 mod prewarm;
 
 use std::sync::Barrier;
@@ -228,7 +229,7 @@ fn racing_threads_compile_one_pipeline() {
 fn a_structural_key_finds_its_kernel_again() {
     let pipelines = open();
     let get = |wg: u64| {
-        pipelines.kernel_for(KernelKey::new("add").number(wg), || {
+        pipelines.kernel_for(&KernelKey::new("add").number(wg), || {
             add().constant("WG", f64::from(u32::try_from(wg).unwrap()))
         })
     };
@@ -244,9 +245,9 @@ fn a_structural_key_finds_its_kernel_again() {
 fn a_key_for_two_descriptors_is_an_error() {
     let pipelines = open();
     let key = || KernelKey::new("add").tag("f32");
-    pipelines.kernel_for(key(), add).unwrap();
+    pipelines.kernel_for(&key(), add).unwrap();
     let error = pipelines
-        .kernel_for(key(), || add().constant("WG", 32.0))
+        .kernel_for(&key(), || add().constant("WG", 32.0))
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -359,7 +360,7 @@ fn a_profile_counts_the_hits_of_its_time_only() {
     for _ in 0..3 {
         setup.run(&setup.args()).unwrap();
         let key = KernelKey::new("add");
-        setup.pipelines.kernel_for(key, add).unwrap();
+        setup.pipelines.kernel_for(&key, add).unwrap();
     }
     let more = buffer(&setup.pipelines, 64);
     let profile = ziggurat_device::block_on(profiling.finish()).unwrap();

@@ -22,6 +22,9 @@ use crate::node::{Deferred, Input, Node, Work};
 /// Ops that may be computed again for every place that a broadcast value is seen from.
 const CHEAP: u32 = 4;
 
+/// Steps that there is room for from the beginning.
+const USUAL: usize = 8;
+
 /// Nodes that have a value already in an explanation.
 pub(super) type Assumed = [(Arc<Node>, View)];
 
@@ -126,8 +129,8 @@ impl Plan {
         let shape = roots.first().map_or(Shape::scalar(), |root| *root.shape());
         let mut plan = Self {
             shape,
-            steps: Vec::new(),
-            order: Vec::new(),
+            steps: Vec::with_capacity(USUAL),
+            order: Vec::with_capacity(USUAL),
             outputs: Vec::new(),
             passed: Vec::new(),
             maps: vec![Layout::contiguous(shape)],
@@ -149,7 +152,8 @@ impl Plan {
             // Reached from an earlier root already, and ordered with it.
             return Ok(());
         }
-        let mut path = vec![(first, 0)];
+        let mut path = Vec::with_capacity(USUAL);
+        path.push((first, 0));
         while let Some((step, next)) = path.last_mut() {
             let (step, place) = (*step, *next);
             *next += 1;

@@ -104,10 +104,11 @@ impl Plan {
 
     /// The kernel that runs, if there is one, and the steps that depend on it.
     fn over_kernel(&self) -> Vec<usize> {
-        let mut over: Vec<usize> = self.kernel().map(|(at, _)| at).into_iter().collect();
-        if over.is_empty() {
-            return over;
-        }
+        let Some((kernel, _)) = self.kernel() else {
+            return Vec::new();
+        };
+        let mut over = Vec::with_capacity(self.order.len());
+        over.push(kernel);
         for &at in &self.order {
             let operands = self.steps.get(at).into_iter().flat_map(Step::operands);
             let mut below = operands.filter_map(Operand::step);
@@ -155,7 +156,7 @@ impl Plan {
 
     /// The number of leaves, each as often as it is seen through another map.
     fn inputs(&self) -> usize {
-        let mut seen: Vec<(usize, usize)> = Vec::new();
+        let mut seen: Vec<(usize, usize)> = Vec::with_capacity(self.steps.len());
         for operand in self.steps.iter().flat_map(Step::operands) {
             if let Operand::Leaf { step, map } = operand
                 && !seen.contains(&(*step, *map))

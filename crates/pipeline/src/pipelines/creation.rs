@@ -1,0 +1,200 @@
+//! New kernels: what is done at once, and what another thread does.
+//!
+//! Reading and checking a shader and making its bind group layout tell everything that a dispatch must know, and find
+//! nearly every mistake. What is left, wgpu's and the driver's compiling, is most of the time and the same whoever does
+//! it. Invariants: a kernel that was handed to a worker is settled whatever happens; workers hold no `Inner`, so that
+//! its drop, which waits for them, never runs on one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ziggurat_device::{Device, DeviceError, LatePipeline};
+
+use super::Inner;
+use crate::compile::{compile, lay_out};
+use crate::descriptor::KernelDescriptor;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::disk_cache::DiskCache;
+use crate::error::PipelineError;
+use crate::kernel::Kernel;
+use crate::once_map::Origin;
+use crate::reflect::{Text, check_limits};
+
+/// What tests have called before a kernel is compiled: it may wait, or refuse.
+#[cfg(all(test, not(target_arch = "wasm32")))]
+#[derive(Clone)]
+pub(super) struct Hook(
+    pub(super) Arc<dyn Fn(&KernelDescriptor) -> Result<(), String> + Send + Sync>,
+);
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
+/// A kernel without its pipeline, and all that is needed to make that.
+struct Compiling {
+    kernel: Kernel,
+    text: Arc<Text>,
+    device: Device,
+    time_ns: Arc<AtomicU64>,
+    #[cfg(not(target_arch = "wasm32"))]
+    disk: Option<Arc<DiskCache>>,
+    #[cfg(all(test, not(target_arch = "wasm32")))]
+    hook: Option<Hook>,
+}
+
+impl Compiling {
+    fn run(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        let start = std::time::Instant::now();
+        let made = self.compile();
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            if let (Ok(_), Some(disk)) = (&made, &self.disk) {
+                disk.created();
+            }
+            self.time_ns
+                .fetch_add(nanoseconds(start), Ordering::Relaxed);
+        }
+        let settled = made.map_err(|error| {
+            self.refused(match error {
+                PipelineError::Compile { message, .. } => message,
+                other => other.to_string(),
+            })
+        });
+        self.kernel.pipeline().settle(settled);
+    }
+
+    fn compile(&self) -> Result<wgpu::ComputePipeline, PipelineError> {
+        let kernel = &self.kernel;
+        let (descriptor, reflection) = (kernel.descriptor(), kernel.reflection());
+        #[cfg(all(test, not(target_arch = "wasm32")))]
+        if let Some(Err(message)) = self.hook.as_ref().map(|hook| (hook.0)(descriptor)) {
+            return Err(PipelineError::Compile {
+                kernel: kernel.name().to_owned(),
+                file: String::new(),
+                line: 0,
+                message,
+            });
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        let cache = self.disk.as_ref().map(|disk| &disk.wgpu);
+        #[cfg(target_arch = "wasm32")]
+        let cache = None;
+        let layout = kernel.layout();
+        compile(
+            &self.device,
+            descriptor,
+            reflection,
+            &self.text,
+            layout,
+            cache,
+        )
+    }
+
+    fn refused(&self, message: String) -> DeviceError {
+        DeviceError::Kernel {
+            kernel: self.kernel.name().to_owned(),
+            message,
+        }
+    }
+}
+
+/// Also when compiling panics, or is never begun: submissions wait for the kernel.
+impl Drop for Compiling {
+    fn drop(&mut self) {
+        let pipeline = self.kernel.pipeline();
+        if !pipeline.is_settled() {
+            pipeline.settle(Err(self.refused("compiling it was broken off".to_owned())));
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn nanoseconds(since: std::time::Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Inner {
+    /// The kernel of a descriptor, compiled: on this thread if it is new.
+    pub(super) fn kernel_now(
+        &self,
+        descriptor: &KernelDescriptor,
+    ) -> Result<(Kernel, Origin), PipelineError> {
+        let (kernel, origin) = self.kernels.get_or_create(descriptor, || {
+            let compiling = self.begin(descriptor)?;
+            compiling.run();
+            let kernel = compiling.kernel.clone();
+            kernel.failure().map_or(Ok(kernel), Err)
+        })?;
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Err(error) = kernel.wait() {
+            self.forget(&kernel);
+            return Err(error);
+        }
+        Ok((kernel, origin))
+    }
+
+    /// The kernel of a descriptor: a new one is compiled by a worker, where there are threads.
+    pub(super) fn kernel_soon(
+        &self,
+        descriptor: &KernelDescriptor,
+    ) -> Result<(Kernel, Origin), PipelineError> {
+        #[cfg(target_arch = "wasm32")]
+        return self.kernel_now(descriptor);
+        #[cfg(not(target_arch = "wasm32"))]
+        self.kernels.get_or_create(descriptor, || {
+            let compiling = self.begin(descriptor)?;
+            let kernel = compiling.kernel.clone();
+            self.workers.run(move || compiling.run());
+            Ok(kernel)
+        })
+    }
+
+    /// All but the pipeline.
+    fn begin(&self, descriptor: &KernelDescriptor) -> Result<Compiling, PipelineError> {
+        self.device.status()?;
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        #[cfg(not(target_arch = "wasm32"))]
+        let start = std::time::Instant::now();
+        let (reflection, text) = self.texts.reflect(descriptor, self.features)?;
+        check_limits(&reflection, &self.device.caps().limits)?;
+        let layout = || self.binds.layout(self.device.wgpu(), &reflection);
+        let layout = lay_out(&self.device, &reflection, layout)?;
+        #[cfg(not(target_arch = "wasm32"))]
+        self.compile_time_ns
+            .fetch_add(nanoseconds(start), Ordering::Relaxed);
+        let pipeline = LatePipeline::new();
+        Ok(Compiling {
+            kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, layout),
+            text,
+            device: self.device.clone(),
+            time_ns: Arc::clone(&self.compile_time_ns),
+            #[cfg(not(target_arch = "wasm32"))]
+            disk: self.disk.clone(),
+            #[cfg(all(test, not(target_arch = "wasm32")))]
+            hook: self.before_compile.lock().clone(),
+        })
+    }
+
+    /// The error of a kernel that could not be compiled, which the next caller may try again; none while it is being
+    /// compiled.
+    #[cold]
+    pub(super) fn refuse_failed(&self, kernel: &Kernel) -> Result<(), PipelineError> {
+        match kernel.failure() {
+            None => Ok(()),
+            Some(error) => {
+                self.forget(kernel);
+                Err(error)
+            }
+        }
+    }
+
+    fn forget(&self, kernel: &Kernel) {
+        self.by_key.write().retain(|_, held| !held.same(kernel));
+        self.kernels.remove(kernel.descriptor());
+    }
+}
