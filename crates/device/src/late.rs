@@ -166,6 +166,7 @@ impl Launch {
 pub(crate) type Commands = VecDeque<Command>;
 
 /// The pipelines that commands still wait for.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn unsettled(commands: &Commands) -> Vec<LatePipeline> {
     let pipelines = commands.iter().filter_map(|command| match command {
         Command::Dispatch(launch) if !launch.pipeline.is_settled() => Some(launch.pipeline.clone()),

@@ -290,6 +290,11 @@ impl Node {
         self.value.get().is_none().then_some(&self.cost)
     }
 
+    /// What its value costs, or cost while there was none.
+    pub(crate) const fn pending_cost(&self) -> &Cost {
+        &self.cost
+    }
+
     /// Looks at how the value will be computed; `None` if there is a value.
     pub(crate) fn peek<R>(&self, look: impl FnOnce(&Work) -> R) -> Option<R> {
         if self.value.get().is_some() {

@@ -6,7 +6,9 @@
 //! its drop, which waits for them, never runs on one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use ziggurat_device::{Device, DeviceError, LatePipeline};
 
@@ -39,6 +41,7 @@ struct Compiling {
     kernel: Kernel,
     text: Arc<Text>,
     device: Device,
+    #[cfg(not(target_arch = "wasm32"))]
     time_ns: Arc<AtomicU64>,
     #[cfg(not(target_arch = "wasm32"))]
     disk: Option<Arc<DiskCache>>,
@@ -172,6 +175,7 @@ impl Inner {
             kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, layout),
             text,
             device: self.device.clone(),
+            #[cfg(not(target_arch = "wasm32"))]
             time_ns: Arc::clone(&self.compile_time_ns),
             #[cfg(not(target_arch = "wasm32"))]
             disk: self.disk.clone(),

@@ -25,7 +25,8 @@ pub(crate) fn record(
 ) -> Result<Arc<Node>, Error> {
     let mut dtypes = [DType::Bool; 3];
     let mut count = 0;
-    for (slot, input) in dtypes.iter_mut().zip(inputs.iter().flatten()) {
+    for (slot, input) in dtypes.iter_mut().zip(&inputs) {
+        let Some(input) = input else { break };
         *slot = input.dtype();
         count += 1;
     }
@@ -33,11 +34,7 @@ pub(crate) fn record(
         .dtype(dtypes.get(..count).unwrap_or(&dtypes))
         .map_err(|error| Error::from_kernel(name, error))?;
     device.check_len(name, &shape, dtype)?;
-    for input in inputs.iter().flatten() {
-        if let Some(Err(error)) = input.node().and_then(|node| node.value()) {
-            return Err(error.clone());
-        }
-    }
+    let mut cost = over(&inputs)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
         for node in inputs.iter().flatten().filter_map(Input::node) {
             evaluate(device, &[node])?;
@@ -46,7 +43,6 @@ pub(crate) fn record(
         return Ok(Arc::new(Node::materialised(out)));
     }
     let limits = device.lazy().limits;
-    let mut cost = over(&inputs);
     if cost.rough && !limits.allow(&cost) {
         // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
         let _gate = device.lazy().gate.lock();
@@ -56,7 +52,7 @@ pub(crate) fn record(
         for node in inputs.iter().flatten().filter_map(Input::node) {
             evaluate(device, &[node])?;
         }
-        cost = over(&inputs);
+        cost = over(&inputs)?;
     }
     let work = Work::Op { op, name, inputs };
     Ok(Node::pending(shape, dtype, work, cost))
@@ -122,17 +118,24 @@ impl Input {
 }
 
 /// The cost of one op over these inputs.
-fn over(inputs: &Inputs) -> Cost {
+///
+/// # Errors
+/// That of an input which failed.
+fn over(inputs: &Inputs) -> Result<Cost, Error> {
     let mut cost = Cost::default();
-    for node in inputs.iter().flatten().filter_map(Input::node) {
-        match node.cost() {
-            None => cost.add_leaf(node, || bytes(node)),
-            Some(below) if cost.depth == 0 && cost.leaves == 0 => cost = *below,
-            Some(below) => cost = cost.beside(below),
+    for input in inputs {
+        let Some(Input::Node(node)) = input else {
+            continue;
+        };
+        match node.value() {
+            Some(Ok(view)) => cost.add_leaf(node, || view.buffer.bytes()),
+            Some(Err(error)) => return Err(error.clone()),
+            None if cost.depth == 0 && cost.leaves == 0 => cost = *node.pending_cost(),
+            None => cost = cost.beside(node.pending_cost()),
         }
     }
     on_top(&mut cost);
-    cost
+    Ok(cost)
 }
 
 fn on_top(cost: &mut Cost) {
