@@ -135,7 +135,8 @@ fn a_full_batch_waits_for_its_pipelines_and_goes_then() {
 
 #[test]
 fn a_pipeline_that_cannot_be_made_fails_the_device_and_everything_that_waits() {
-    let waits: [fn(&Device) -> Result<(), DeviceError>; 4] = [
+    type Wait = fn(&Device) -> Result<(), DeviceError>;
+    let waits: [Wait; 4] = [
         |device| device.flush().map(|_| ()),
         |device| device.synchronize().wait(),
         |device| device.completion(device.pending()).wait(),

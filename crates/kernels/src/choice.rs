@@ -77,6 +77,18 @@ impl KernelChoice {
         self
     }
 
+    /// Appends names, parts and overrides in place: a choice is large, and methods that return it may move it.
+    pub(crate) fn append(
+        &mut self,
+        names: &[&'static str],
+        parts: &[&'static str],
+        constants: &[(&'static str, f64)],
+    ) {
+        self.names.extend(names.iter().copied());
+        self.parts.extend(parts.iter().copied());
+        self.constants.extend(constants.iter().copied());
+    }
+
     /// Appends the parts of a list.
     #[inline(always)]
     #[must_use]

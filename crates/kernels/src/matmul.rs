@@ -99,18 +99,20 @@ fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelC
 /// The tiled kernel.
 fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelChoice {
     let pick = |quads, quad, word| if quads { quad } else { word };
-    let choice = base(input, output)
-        .name("tile")
-        .name(pick(tile.a_quads, "a_quads", "a_words"))
-        .name(pick(tile.b_quads, "b_quads", "b_words"))
-        .name(pick(tile.out_quads, "out_quads", "out_cells"));
-    choice
-        .part(if tile.out_quads {
-            prelude::QUAD
-        } else {
-            prelude::cell(output)
-        })
-        .parts(&[
+    let mut choice = base(input, output);
+    choice.append(
+        &[
+            "tile",
+            pick(tile.a_quads, "a_quads", "a_words"),
+            pick(tile.b_quads, "b_quads", "b_words"),
+            pick(tile.out_quads, "out_quads", "out_cells"),
+        ],
+        &[
+            if tile.out_quads {
+                prelude::QUAD
+            } else {
+                prelude::cell(output)
+            },
             "matmul/params.wgsl",
             "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
@@ -130,11 +132,15 @@ fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelCh
                 "matmul/tile_out_cell.wgsl",
             ),
             "matmul/tile.wgsl",
-        ])
-        .constant("WG", TILE_WG)
-        .constant("BATCH_AXES", batch_axes as f64)
-        .constant("A_ALONG_DEPTH", u32::from(tile.a_along_depth))
-        .constant("B_ALONG_DEPTH", u32::from(tile.b_along_depth))
+        ],
+        &[
+            ("WG", f64::from(TILE_WG)),
+            ("BATCH_AXES", batch_axes as f64),
+            ("A_ALONG_DEPTH", f64::from(u8::from(tile.a_along_depth))),
+            ("B_ALONG_DEPTH", f64::from(u8::from(tile.b_along_depth))),
+        ],
+    );
+    choice
 }
 
 /// Tiles that cover a side.

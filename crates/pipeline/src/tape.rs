@@ -172,15 +172,27 @@ impl Tape {
                         dynamic_offsets: &[u32],
                         immediates: &[u8],
                         recorder: &mut Recorder<'_>| {
-            recorder.dispatch_late(Dispatch {
-                label: step.kernel.name(),
-                pipeline: step.kernel.pipeline(),
-                bind_group: group,
-                dynamic_offsets,
-                immediates,
-                workgroups: step.workgroups,
-                bytes: step.bytes,
-            });
+            let label = step.kernel.name();
+            match step.kernel.pipeline().get() {
+                Some(pipeline) => recorder.dispatch(Dispatch {
+                    label,
+                    pipeline,
+                    bind_group: group,
+                    dynamic_offsets,
+                    immediates,
+                    workgroups: step.workgroups,
+                    bytes: step.bytes,
+                }),
+                None => recorder.dispatch_late(Dispatch {
+                    label,
+                    pipeline: step.kernel.pipeline(),
+                    bind_group: group,
+                    dynamic_offsets,
+                    immediates,
+                    workgroups: step.workgroups,
+                    bytes: step.bytes,
+                }),
+            }
         };
         let Some(binding) = step.uniform else {
             dispatch(step.group.as_ref(), &[], params, recorder);

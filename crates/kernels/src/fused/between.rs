@@ -118,11 +118,13 @@ impl Executor {
         let caps = self.device().caps();
         let part = params_part(caps, size_of_val(words.as_slice()));
         let wg = caps.workgroup_size;
-        let key = choice.key(part.0, wg).tag("value");
-        let key = value.graph.add_to(key, value.form).tag("result");
-        let key = result.graph.add_to(key, result.form);
+        let mut key = choice.key(part.0, wg);
+        key.push_tag("value");
+        value.graph.add_to(&mut key, value.form);
+        key.push_tag("result");
+        result.graph.add_to(&mut key, result.form);
         let mut missing = None;
-        let kernel = self.pipelines().kernel_for(key, || {
+        let kernel = self.pipelines().kernel_for(&key, || {
             let ends = [(value.graph, value.form), (result.graph, result.form)];
             descriptor(choice, ends, host, part, wg).unwrap_or_else(|error| {
                 missing = Some(error);

@@ -25,9 +25,10 @@ use crate::reflect::{Text, check_limits};
 /// What tests have called before a kernel is compiled: it may wait, or refuse.
 #[cfg(all(test, not(target_arch = "wasm32")))]
 #[derive(Clone)]
-pub(super) struct Hook(
-    pub(super) Arc<dyn Fn(&KernelDescriptor) -> Result<(), String> + Send + Sync>,
-);
+pub(super) struct Hook(pub(super) Arc<BeforeCompile>);
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+type BeforeCompile = dyn Fn(&KernelDescriptor) -> Result<(), String> + Send + Sync;
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
 impl std::fmt::Debug for Hook {
