@@ -29,9 +29,6 @@ pub(crate) struct Choice {
     /// Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
     #[arg(long)]
     gl: bool,
-    /// Also run every kernel under the software device's sanitizer
-    #[arg(long)]
-    sanitize: bool,
     /// Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
     #[arg(long)]
     threads: bool,
@@ -64,7 +61,6 @@ impl Choice {
         all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
             .filter(|stage| !self.skip.contains(stage))
             .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
-            .filter(|stage| *stage != Stage::Sanitize || self.sanitize || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Threads || self.threads || self.only.contains(stage))
             .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
@@ -336,7 +332,6 @@ mod tests {
             only: vec![Stage::Check, Stage::Tests],
             skip: vec![Stage::Tests],
             gl: false,
-            sanitize: false,
             threads: false,
             wasm: true,
         };
@@ -346,17 +341,12 @@ mod tests {
             ..Choice::default()
         };
         assert!(web.stages().contains(&Stage::Wasm));
-        assert!(!all.contains(&Stage::Sanitize) && !all.contains(&Stage::Threads));
+        assert!(all.contains(&Stage::Sanitize) && !all.contains(&Stage::Threads));
         let threads = Choice {
             threads: true,
             ..Choice::default()
         };
         assert!(threads.stages().contains(&Stage::Threads));
-        let sanitized = Choice {
-            sanitize: true,
-            ..Choice::default()
-        };
-        assert!(sanitized.stages().contains(&Stage::Sanitize));
     }
 
     #[test]

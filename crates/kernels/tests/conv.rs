@@ -398,6 +398,18 @@ fn planes_and_volumes_of_every_dtype_take_every_kernel() {
             let operands = (&of(&[1, 16, 5, 5]), &of(&[16, 16, 2, 2]), bias);
             run_transposed(&exec, operands, &options, [6, 6], 0);
         }
+        // Too few channels for tiles.
+        let bias = of(&[2]);
+        for bias in [None, Some(&bias)] {
+            let operands = (&of(&[1, 3, 4, 3, 4]), &of(&[2, 3, 2, 2, 2]), bias);
+            run_forward(&exec, operands, &ConvOptions::default(), [3, 2, 3], 0);
+            let options = ConvTransposeOptions::default();
+            let operands = (&of(&[1, 3, 2, 3, 2]), &of(&[3, 2, 2, 2, 2]), bias);
+            run_transposed(&exec, operands, &options, [3, 4, 3], 0);
+            let options = ConvTransposeOptions::default();
+            let operands = (&of(&[1, 3, 5, 4]), &of(&[3, 2, 2, 2]), bias);
+            run_transposed(&exec, operands, &options, [6, 5], 0);
+        }
     }
 }
 

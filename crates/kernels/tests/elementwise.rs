@@ -12,7 +12,9 @@ mod samples;
 
 use operands::{Arrangement, Expected, check, given, operand, output};
 use ziggurat_kernels::reference::{binary, cast, compare, predicate, unary};
-use ziggurat_kernels::{Binary, Compare, DType, Executor, Predicate, Unary, View};
+use ziggurat_kernels::{
+    Binary, Compare, Completion, DType, Executor, KernelError, Predicate, Unary, View,
+};
 
 /// Extents whose axes do not merge when transposed or sliced.
 const DIMS: [usize; 3] = [5, 3, 7];
@@ -159,6 +161,97 @@ fn where_takes_the_chosen_side_only() {
                 &expected,
             );
         }
+    }
+}
+
+/// Values that lie side by side, aligned as kernels that read four at a time want it.
+fn dense(exec: &Executor, dtype: DType, start: usize) -> View {
+    let values: Vec<f64> = (0..37).map(|i| ((i + start) % 4) as f64).collect();
+    let bytes = ziggurat_kernels::core::encode(dtype, &values);
+    exec.upload_bytes(dtype, &bytes, &operands::shape(&[37]))
+        .unwrap()
+}
+
+/// The first element of a view, 37 times.
+fn first_of(view: &View) -> View {
+    let layout = view.layout.narrow(0, 0, 1).unwrap();
+    let layout = layout.expand(operands::shape(&[37])).unwrap();
+    view.with_layout(layout).unwrap()
+}
+
+/// Ops of all operands dense and of all operands one element: the same values at the first place.
+fn dense_and_repeated(
+    exec: &Executor,
+    what: &str,
+    (operands, to): (&[&View], DType),
+    call: &dyn Fn(&[&View], &View) -> Result<Completion, KernelError>,
+) {
+    let run = |operands: &[&View]| {
+        let out = exec.alloc(&operands::shape(&[37]), to).unwrap();
+        let _done = call(operands, &out).unwrap();
+        let bytes = exec.download(&out).unwrap().wait().unwrap();
+        ziggurat_kernels::core::decode(to, &bytes)
+    };
+    let ones: Vec<View> = operands.iter().map(|view| first_of(view)).collect();
+    let ones: Vec<&View> = ones.iter().collect();
+    let (many, repeated) = (run(operands), run(&ones));
+    let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+    let wrong = repeated.iter().position(|&value| !same(value, many[0]));
+    assert_eq!(wrong, None, "{what}: {repeated:?}, not {}", many[0]);
+}
+
+/// Every op of the tables, with every dtype under the sanitizer (drivers' compilers take their time for so many kernels):
+/// the sweep has the values, and this the kernels for aligned operands and for those of one element.
+#[test]
+fn operands_of_one_element_give_what_dense_ones_give() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let all = std::env::var_os("ZIGGURAT_SANITIZE").is_some();
+    for dtype in DType::ALL {
+        if !all && ![DType::F32, DType::U8].contains(&dtype) {
+            continue;
+        }
+        let (a, b) = (dense(&exec, dtype, 1), dense(&exec, dtype, 2));
+        for op in Unary::ALL {
+            if op.spec().dtypes.contains(&dtype) {
+                let what = format!("{op:?} of {dtype}");
+                dense_and_repeated(&exec, &what, (&[&a], dtype), &|of, out| {
+                    exec.unary(*op, of[0], out)
+                });
+            }
+        }
+        for op in Binary::ALL {
+            if op.spec().dtypes.contains(&dtype) {
+                let what = format!("{op:?} of {dtype}");
+                dense_and_repeated(&exec, &what, (&[&a, &b], dtype), &|of, out| {
+                    exec.binary(*op, of[0], of[1], out)
+                });
+            }
+        }
+        for op in Compare::ALL {
+            let what = format!("{op:?} of {dtype}");
+            dense_and_repeated(&exec, &what, (&[&a, &b], DType::Bool), &|of, out| {
+                exec.compare(*op, of[0], of[1], out)
+            });
+        }
+        for op in Predicate::ALL {
+            if op.spec().dtypes.contains(&dtype) {
+                let what = format!("{op:?} of {dtype}");
+                dense_and_repeated(&exec, &what, (&[&a], DType::Bool), &|of, out| {
+                    exec.predicate(*op, of[0], out)
+                });
+            }
+        }
+        for to in DType::ALL {
+            let what = format!("{dtype} as {to}");
+            dense_and_repeated(&exec, &what, (&[&a], to), &|of, out| exec.cast(of[0], out));
+        }
+        let condition = dense(&exec, DType::Bool, 0);
+        let operands = (&[&condition, &a, &b][..], dtype);
+        dense_and_repeated(&exec, "where", operands, &|of, out| {
+            exec.where_(of[0], of[1], of[2], out)
+        });
     }
 }
 

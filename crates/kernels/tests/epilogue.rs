@@ -19,6 +19,7 @@ use ziggurat_kernels::{
 /// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.
 const PROBLEMS: &[(&[usize], &[usize])] = &[
     (&[20, 24], &[24, 32]),
+    (&[20, 24], &[24, 30]),
     (&[17, 19], &[19, 23]),
     (&[1, 70], &[70, 9]),
     (&[1, 40_000], &[40_000, 2]),

@@ -151,14 +151,18 @@ impl Program {
         if watch.checks.aliasing {
             self.find_aliases(bindings, watch);
         }
-        exec::run(
+        let outcome = exec::run(
             &self.code,
             bindings,
             immediates,
             workgroups,
             limits,
             Some(watch),
-        )
+        );
+        for bound in bindings {
+            bound.storage.end_dispatch();
+        }
+        outcome
     }
 
     /// Reports bindings that overlap, one of which the program writes.

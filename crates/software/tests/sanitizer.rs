@@ -171,6 +171,38 @@ race: kernel swap, swap:9: no barrier for this memory lies between
     assert_eq!(text, wanted);
 }
 
+/// What a race on 16 bits says: the odd numbers of words are not shown with their neighbours.
+#[test]
+fn a_race_on_16_bits_shows_numbers_of_16_bits() {
+    for (name, line, code, [now, before]) in [
+        ("race_half", 9, "out[i / 2u] = f16(i);", ["3.0", "2.0"]),
+        (
+            "race_int16",
+            9,
+            "out[i / 2u] = i16(i) - i16(70);",
+            ["-67", "-68"],
+        ),
+    ] {
+        // Only the second element, whose bits are the upper ones of the first word.
+        let source = source(name).replace(
+            "    out[i / 2u]",
+            "    if i / 2u != 1u { return; } out[i / 2u]",
+        );
+        let text = report(name, &source).to_string();
+        let code = format!("if i / 2u != 1u {{ return; }} {code} // FINDS race");
+        let wanted = format!(
+            "\
+race: kernel {name}, {name}:{line}: no barrier for this memory lies between
+    {code}
+    workgroup [0, 0, 0] invocation [3, 0, 0] writes byte 2 of out = {now}
+    workgroup [0, 0, 0] invocation [2, 0, 0] wrote {before} at {name}:{line}: {code}
+1 findings in 1 kernels
+"
+        );
+        assert_eq!(text, wanted);
+    }
+}
+
 #[test]
 fn lines_are_those_of_the_parts_of_a_module() {
     let source = source("shift");

@@ -18,45 +18,70 @@ pub(super) struct Step {
 }
 
 #[derive(Debug)]
+enum Names {
+    With(&'static [&'static str]),
+    Without(&'static [&'static str]),
+}
+
+#[derive(Debug)]
 enum What {
-    /// Test files: package and file.
-    Tests(Vec<(&'static str, String)>),
+    /// Test files, of the kernels and of tensors, and what the names of their tests contain, or must not contain.
+    Tests(&'static [&'static str], Names),
     /// An example with its arguments.
     Example(&'static [&'static str]),
 }
 
-const KERNELS: &str = "ziggurat-kernels";
-const TENSOR: &str = "ziggurat-tensor";
-
-/// Test files of the kernels that are left out, with the reason.
-const LEFT_OUT: [(&str, &str); 3] = [
-    (
-        "large",
-        "tensors of more than 128 MiB take minutes when each word is checked",
-    ),
-    (
-        "allocations",
-        "counts allocations of the host; a sanitizer makes more",
-    ),
-    ("fused_structure", "runs no kernel"),
+/// Each op with each dtype over each arrangement of memory, fused kernels of each form, and graphs that fuse, at random and
+/// by hand.
+const WHOLE: &[&str] = &[
+    "sweep",
+    "fused_forms",
+    "fused",
+    "prologue",
+    "epilogue",
+    "fusion",
 ];
 
-/// Tests whose names contain this are left out: grids of hundreds of thousands of workgroups and operands beyond a binding
+/// Tests of these whose names contain this are left out: hundreds of thousands of workgroups and operands beyond a binding
 /// take minutes when each word is checked, and other tests run the same kernels.
-const TOO_LARGE: [&str; 4] = [
-    "fold_the_grid",
-    "more_elements_than_a_row_of_workgroups",
-    "over_the_binding_limit",
-    "beyond_a_plane_of_workgroups",
+const TOO_LARGE: &[&str] = &["beyond_a_plane_of_workgroups", "over_the_binding_limit"];
+
+/// Files with tests that run what an op has several kernels for: [`FORMS`].
+const OTHERS: &[&str] = &[
+    "attention",
+    "conv",
+    "edges",
+    "elementwise",
+    "index",
+    "matmul",
+    "reduce",
+    "reduce_statistics",
+    "rope",
+    "scan",
 ];
 
-/// Test files of tensors: graphs that fuse, at random and by hand.
-const FUSED: [&str; 3] = ["fusion", "epilogue", "prologue"];
+/// Those tests. The others of their files run the same kernels again, with more sizes.
+const FORMS: &[&str] = &[
+    "every_dtype_has_every_mask",
+    "volumes_of_every_dtype_take_every_kernel",
+    "kernels_of_one_element_agree",
+    "the_probe_of_numerics",
+    "operands_of_one_element",
+    "scatters_write",
+    "scatters_in_any_order",
+    "every_dtype_moves_by_words",
+    "vectors_of_every_dtype",
+    "written_wider",
+    "every_reduction_of_every_dtype_takes_two_passes",
+    "extremes_come_with_their_positions",
+    "in_one_pass_and_in_two",
+    "variances_and_means_come_from_one_kernel",
+    "every_pairing_position_and_arrangement",
+    "every_scan_of_every_dtype_takes_one_pass_and_three",
+];
 
 /// All steps; between them every variant of the catalogue has to run.
-pub(super) fn all() -> Outcome<Vec<Step>> {
-    let mut tests = kernel_tests()?;
-    tests.extend(FUSED.map(|file| (TENSOR, file.to_owned())));
+pub(super) fn all() -> Vec<Step> {
     let step = |name, profile, what| Step {
         name,
         profile,
@@ -65,37 +90,18 @@ pub(super) fn all() -> Outcome<Vec<Step>> {
     let vectors = What::Example(&["conformance", "crates/tensor/conformance"]);
     let mut steps = vec![
         step("conformance", "webgpu-default", vectors),
-        step("tests", "nvidia", What::Tests(tests)),
+        step(
+            "ops",
+            "nvidia",
+            What::Tests(WHOLE, Names::Without(TOO_LARGE)),
+        ),
+        step("forms", "nvidia", What::Tests(OTHERS, Names::With(FORMS))),
     ];
     for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
         let name = words.first().copied().unwrap_or_default();
         steps.push(step(name, "nvidia", What::Example(words)));
     }
-    Ok(steps)
-}
-
-/// The kernels' test files but those left out.
-fn kernel_tests() -> Outcome<Vec<(&'static str, String)>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(workspace::root().join("crates/kernels/tests"))? {
-        let path = entry?.path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let is_test = path.extension() == Some("rs".as_ref()) || path.join("main.rs").exists();
-        if let (Some(stem), true) = (stem, is_test) {
-            files.push((KERNELS, stem.to_owned()));
-        }
-    }
-    files.sort();
-    for (name, _) in LEFT_OUT {
-        let before = files.len();
-        files.retain(|(_, file)| file != name);
-        if files.len() == before {
-            return Err(Failure::new(format!(
-                "{name}.rs is left out, but is not there"
-            )));
-        }
-    }
-    Ok(files)
+    steps
 }
 
 /// Builds what the steps run.
@@ -107,7 +113,7 @@ pub(super) fn build() -> Outcome {
 impl Step {
     pub(super) fn run(&self, folder: &Path) -> Outcome {
         let mut command = match &self.what {
-            What::Tests(files) => tests(files),
+            What::Tests(files, names) => tests(files, names),
             What::Example(words) => example(words)?,
         };
         command
@@ -119,27 +125,22 @@ impl Step {
     }
 }
 
-/// Runs test files with nextest, or else with cargo, which takes files of one name in other packages along.
-fn tests(files: &[(&str, String)]) -> Command {
+/// Runs tests of these files with nextest, or else with cargo.
+fn tests(files: &[&str], names: &Names) -> Command {
     let mut command = workspace::cargo();
     if process::succeeds(workspace::cargo().args(["nextest", "--version"])) {
-        let files: Vec<String> = files
-            .iter()
-            .map(|(package, file)| format!("binary_id({package}::{file})"))
-            .collect();
-        command.args(["nextest", "run", "--workspace", "--profile", "ci", "-E"]);
-        let large = TOO_LARGE.map(|name| format!(" - test(~{name})"));
-        command.arg(format!("({}){}", files.join(" | "), large.concat()));
+        command.args(["nextest", "run", "--workspace", "--profile", "ci"]);
     } else {
         command.args(["test", "-q", "--workspace", "--no-fail-fast"]);
-        for (_, file) in files {
-            command.args(["--test", file]);
-        }
-        command.arg("--");
-        for name in TOO_LARGE {
-            command.args(["--skip", name]);
-        }
     }
+    for file in files {
+        command.args(["--test", file]);
+    }
+    command.arg("--");
+    match names {
+        Names::With(names) => command.args(*names),
+        Names::Without(names) => command.args(names.iter().flat_map(|name| ["--skip", name])),
+    };
     command
 }
 

@@ -62,7 +62,8 @@ fn one_per_width(case: &Case) -> Vec<DType> {
 }
 
 /// Every dtype, arrangement, edge shape, and size around a vector and a workgroup. On a second kind of device, chosen by
-/// the environment, there is one dtype for each width of storage, and fewer sizes.
+/// the environment, there is one dtype for each width of storage, and fewer sizes; under the sanitizer, which looks at how
+/// memory is used and not at values, there are few sizes.
 fn everything(cases: &[Case]) {
     let is_second = std::env::var_os("ZIGGURAT_LIMITS").is_some()
         || std::env::var_os("ZIGGURAT_BACKEND").is_some();
@@ -72,13 +73,17 @@ fn everything(cases: &[Case]) {
         };
         let workgroup = exec.device().caps().workgroup_size as usize;
         let mut kinds = vec![Kind::Views];
-        kinds.extend(Kind::EDGES);
-        let mut sizes = sizes_around(workgroup);
-        if is_second {
-            // Another number of elements along an axis is often another pipeline, and those take the time.
-            sizes = vec![5, workgroup, workgroup + 1, 4 * workgroup + 1];
+        if std::env::var_os("ZIGGURAT_SANITIZE").is_some() {
+            kinds.extend([5, workgroup + 1, 5000].map(Kind::Size));
+        } else {
+            kinds.extend(Kind::EDGES);
+            let mut sizes = sizes_around(workgroup);
+            if is_second {
+                // Another number of elements along an axis is often another pipeline, and those take the time.
+                sizes = vec![5, workgroup, workgroup + 1, 4 * workgroup + 1];
+            }
+            kinds.extend(sizes.into_iter().map(Kind::Size));
         }
-        kinds.extend(sizes.into_iter().map(Kind::Size));
         let dtypes = |case: &Case| {
             if is_second {
                 one_per_width(case)

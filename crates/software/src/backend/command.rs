@@ -234,8 +234,7 @@ impl Dispatch {
         else {
             return program.run(bound, &self.immediates, workgroups, limits);
         };
-        let number = u32::try_from(state.next_id() % u64::from(u32::MAX)).unwrap_or(0);
-        let watch = Watch::new(sanitizer.checks(), number + 1);
+        let watch = Watch::new(sanitizer.checks(), workgroups);
         let outcome = program.run_checked(bound, &self.immediates, workgroups, limits, &watch);
         let text = module.text(label);
         let ran = Program {

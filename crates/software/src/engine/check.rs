@@ -3,6 +3,8 @@
 //! They exist only in programs compiled for a sanitizer, so that other programs pay nothing. Each
 //! belongs to a [`Site`], a place in the WGSL text.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use parking_lot::Mutex;
 
 use super::ir::{Addr, MatrixShape, Reg, Rmw, Scaled};
@@ -159,18 +161,29 @@ pub(crate) struct Raw {
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) checks: Checks,
-    /// A number that no other dispatch on the same memory has; not 0.
+    /// A number that no other dispatch or workgroup of the process has; not 0.
     pub(crate) dispatch: u32,
     found: Mutex<Vec<Raw>>,
 }
 
 impl Watch {
-    pub(crate) fn new(checks: Checks, dispatch: u32) -> Self {
+    /// For a dispatch of so many workgroups.
+    pub(crate) fn new(checks: Checks, workgroups: [u32; 3]) -> Self {
+        // Room for 4 thousand million workgroups of a process before a number comes again.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let workgroups = workgroups.iter().fold(1u32, |all, n| all.wrapping_mul(*n));
+        let numbers = workgroups.wrapping_add(1);
         Self {
             checks,
-            dispatch,
+            dispatch: NEXT.fetch_add(numbers, Ordering::Relaxed).max(1),
             found: Mutex::default(),
         }
+    }
+
+    /// A number that no other workgroup or dispatch has, for memory that each workgroup has to itself.
+    pub(super) fn workgroup(&self, group: u64) -> u32 {
+        let number = self.dispatch.wrapping_add(group as u32).wrapping_add(1);
+        number.max(1)
     }
 
     /// Adds a finding, or counts it if there is one of its kind at its line; `make` gives the rest.

@@ -3,7 +3,9 @@
 //!
 //! One [`Cell`] per word of a buffer (or per two bytes, for programs that use such), in pages that
 //! exist once they are used. An entry of an
-//! earlier dispatch means nothing, so nothing is ever cleared.
+//! earlier dispatch means nothing, so a page that one dispatch leaves serves the next as it is.
+
+use parking_lot::Mutex;
 
 /// One use of a place by an invocation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +99,10 @@ impl Cell {
 
 /// Cells of a page.
 const PAGE: usize = 256;
+/// Pages kept for other buffers, of 28 KiB each.
+const KEPT: usize = 4096;
+/// Pages that nobody uses: memory that is given back and taken again costs more than all checks.
+static FREE: Mutex<Vec<Box<[Cell]>>> = Mutex::new(Vec::new());
 
 /// The cells of a buffer.
 #[derive(Debug, Default)]
@@ -111,8 +117,28 @@ impl Cells {
             self.pages.resize_with(number + 1, || None);
         }
         let page = self.pages.get_mut(number)?;
-        page.get_or_insert_with(|| vec![Cell::default(); PAGE].into())
-            .get_mut(index % PAGE)
+        page.get_or_insert_with(|| {
+            let kept = FREE.lock().pop();
+            kept.unwrap_or_else(|| vec![Cell::default(); PAGE].into())
+        })
+        .get_mut(index % PAGE)
+    }
+}
+
+impl Cells {
+    /// Forgets all uses.
+    fn clear(&mut self) {
+        if !self.pages.is_empty() {
+            let mut free = FREE.lock();
+            let room = KEPT.saturating_sub(free.len());
+            free.extend(self.pages.drain(..).flatten().take(room));
+        }
+    }
+}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -125,6 +151,11 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
+    /// A dispatch is over: its uses order nothing in the next one.
+    pub(super) fn end_dispatch(&mut self) {
+        self.cells.clear();
+    }
+
     /// The bits of a word that nobody has written.
     pub(super) fn undefined(&self, word: usize) -> u32 {
         self.undefined.get(word).copied().unwrap_or(0)
@@ -182,6 +213,7 @@ impl Shadow {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn touch(group: u32, lane: u32, epoch: u32) -> Touch {
@@ -212,6 +244,24 @@ mod tests {
             cell.note(touch(0, 1, 0), true, 4).is_some(),
             "the other reader"
         );
+    }
+
+    #[test]
+    fn a_page_that_another_buffer_has_left_means_nothing() {
+        let mut cells = Cells::default();
+        let old = touch(0, 0, 0);
+        assert!(cells.at(5).unwrap().note(old, true, 4).is_none());
+        drop(cells);
+        let mut cells = Cells::default();
+        let now = Touch {
+            dispatch: 2,
+            ..touch(1, 3, 0)
+        };
+        for write in [false, true] {
+            assert!(cells.at(5).unwrap().note(now, write, 4).is_none());
+        }
+        let other = Touch { group: 7, ..now };
+        assert!(cells.at(5).unwrap().note(other, true, 4).is_some());
     }
 
     #[test]

@@ -41,6 +41,13 @@ impl Storage {
         self.shadow.get_or_init(Mutex::default)
     }
 
+    /// What a sanitizer remembers of one dispatch is no longer needed.
+    pub(super) fn end_dispatch(&self) {
+        if let Some(shadow) = self.shadow.get() {
+            shadow.lock().end_dispatch();
+        }
+    }
+
     /// Marks bytes as written by nobody, and those behind them, up to `end`, as written.
     pub(crate) fn mark_undefined(&self, offset: u64, bytes: u64, end: u64) {
         let mut shadow = self.shadow().lock();

@@ -370,17 +370,18 @@ impl Writer<'_> {
 
     fn integer(&mut self, ty: Type, d: usize) -> String {
         let (a, b) = (self.expression(ty, d), self.expression(ty, d));
-        let (name, other) = if ty == Int {
-            ("i32", Uint)
+        let (name, other, nothing) = if ty == Int {
+            ("i32", Uint, "zero")
         } else {
-            ("u32", Int)
+            ("u32", Int, "none")
         };
         match self.random.below(26) {
             0..3 => format!("({a} + {b})"),
             3 | 4 => format!("({a} - {b})"),
             5 | 6 => format!("({a} * {b})"),
-            7 => format!("({a} / {b})"),
-            8 => format!("({a} % {b})"),
+            // A constant divisor that is zero is an error of the text; a sum with a variable is no constant.
+            7 => format!("({a} / ({b} + {nothing}))"),
+            8 => format!("({a} % ({b} + {nothing}))"),
             9 => format!("({a} & {b})"),
             10 => format!("({a} | {b})"),
             11 => format!("({a} ^ {b})"),

@@ -241,7 +241,7 @@ impl Looking<'_, '_> {
         let now = self.checker.group + 1;
         // The next workgroup has memory of its own: for it these uses are of the past.
         let touch = Touch {
-            dispatch: now as u32,
+            dispatch: self.checker.watch.workgroup(self.checker.group),
             ..self.touch(place.lane, 0, usage.atomic)
         };
         if checks.races {
