@@ -15,7 +15,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     coopStoreT(sum, &out[0], 16u);
     workgroupBarrier();
     // Not born here: it is given.
-    tile[i] = bitcast<vec2<f16>>(0x7c007c00u).x;
+    tile[i] = f16(bitcast<f32>(0x7f800000u | (i & 0u)));
     workgroupBarrier();
     let given = coopLoadT<coop_mat16x16<f16, A>>(&tile[0], 16u);
     sum = coopMultiplyAdd(given, right, sum);

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use half::f16;
 
+use super::super::memory::Found;
 use super::Looking;
 use crate::engine::check::{Shown, Usage};
 use crate::engine::ir::{Addr, MatrixShape, Reg, Rmw, Scaled, Space};
@@ -16,13 +17,15 @@ use crate::sanitize::Kind;
 const BEYOND: u32 = 1 << 31;
 
 /// A place that one invocation uses.
-struct Place {
+struct Place<'f> {
     lane: usize,
     /// Byte address in its space.
     address: u32,
     half: bool,
     /// What it writes, if it does.
     value: Option<u32>,
+    /// Where all invocations write with this operation, how far behind that, and what.
+    all: Option<(&'f Found, u32, Reg)>,
 }
 
 fn verb(usage: Usage) -> &'static str {
@@ -57,12 +60,13 @@ impl Looking<'_, '_> {
                 continue;
             }
             for i in 0..words.max(1) {
-                let value = v.get(i as usize).map(|reg| self.word(*reg, lane));
+                let reg = v.get(i as usize);
                 let place = Place {
                     lane,
                     address: address + i * 4,
                     half,
-                    value,
+                    value: reg.map(|reg| self.word(*reg, lane)),
+                    all: reg.map(|reg| (&found, i * 4, *reg)),
                 };
                 self.one(at.space, &place, usage);
             }
@@ -103,6 +107,7 @@ impl Looking<'_, '_> {
                     address,
                     half: shape.half,
                     value: None,
+                    all: None,
                 };
                 self.one(at.space, &place, usage);
             }
@@ -163,7 +168,7 @@ impl Looking<'_, '_> {
     }
 
     /// One place within bounds.
-    fn one(&mut self, space: Space, place: &Place, usage: Usage) {
+    fn one(&mut self, space: Space, place: &Place<'_>, usage: Usage) {
         match space {
             Space::Binding(binding) => self.in_buffer(binding, place, usage),
             Space::Workgroup => self.in_workgroup(place, usage),
@@ -185,7 +190,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    fn in_buffer(&mut self, binding: u32, place: &Place, usage: Usage) {
+    fn in_buffer(&mut self, binding: u32, place: &Place<'_>, usage: Usage) {
         let machine = self.machine;
         let Some(buffer) = machine.shared.buffers.get(binding as usize) else {
             return;
@@ -234,7 +239,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    fn in_workgroup(&mut self, place: &Place, usage: Usage) {
+    fn in_workgroup(&mut self, place: &Place<'_>, usage: Usage) {
         let checks = self.checker.watch.checks;
         let word = place.address as usize / 4;
         let old = self.machine.workgroup.get(word).copied().unwrap_or(0);
@@ -264,7 +269,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    fn unwritten(&self, place: &Place, old: u32, since: &str) {
+    fn unwritten(&self, place: &Place<'_>, old: u32, since: &str) {
         let name = &self.site.name;
         let does = format!("reads byte {} of {name}", place.address);
         let party = self.party(place.lane, does);
@@ -272,7 +277,7 @@ impl Looking<'_, '_> {
         self.report(Kind::Uninitialized, party, None, message);
     }
 
-    fn race(&self, conflict: &Conflict, place: &Place, usage: Usage, old: u32) {
+    fn race(&self, conflict: &Conflict, place: &Place<'_>, usage: Usage, old: u32) {
         let (site, name) = (self.site, &self.site.name);
         let shown = |word: u32| {
             if place.half && site.shown == Shown::Float {
@@ -283,13 +288,14 @@ impl Looking<'_, '_> {
                 site.shown.text(word)
             }
         };
-        let value = place.value.map(|value| {
+        let stored = |value: u32| {
             if place.half && site.shown == Shown::Float {
                 half_from_f32(value)
             } else {
                 value
             }
-        });
+        };
+        let value = place.value.map(stored);
         let before = match (place.half, place.address & 2) {
             (false, _) => old,
             (true, 0) => old & 0xffff,
@@ -316,7 +322,10 @@ impl Looking<'_, '_> {
         } else {
             ""
         };
-        let other = self.earlier(&conflict.with, format!("{kind_of}{verb} {}", shown(before)));
+        // All invocations write at once, so memory does not hold yet what one before this one writes.
+        let theirs = self.also_writes(conflict, place).map(stored);
+        let does = format!("{kind_of}{verb} {}", shown(theirs.unwrap_or(before)));
+        let other = self.earlier(&conflict.with, does);
         let apart = conflict.with.group != self.checker.group as u32;
         let (kind, message) = if apart {
             let message = "nothing orders two workgroups of a dispatch";
@@ -325,6 +334,20 @@ impl Looking<'_, '_> {
             (Kind::Race, "no barrier for this memory lies between")
         };
         self.report(kind, party, Some(other), message.to_owned());
+    }
+
+    /// What the other party of a race writes with this very operation, if it does.
+    fn also_writes(&self, conflict: &Conflict, place: &Place<'_>) -> Option<u32> {
+        let (found, behind, reg) = place.all?;
+        let (with, machine) = (&conflict.with, &self.machine);
+        let lane = with.lane as usize;
+        let same = conflict.wrote
+            && with.site == self.number
+            && with.group == self.checker.group as u32
+            && lane < place.lane
+            && machine.is_active(lane)
+            && machine.address(found, lane) + behind == place.address;
+        same.then(|| self.word(reg, lane))
     }
 
     pub(super) fn index(&self, index: Reg, len: u32) {
