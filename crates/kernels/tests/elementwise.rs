@@ -179,12 +179,14 @@ fn first_of(view: &View) -> View {
     view.with_layout(layout).unwrap()
 }
 
+type Call<'a> = dyn Fn(&[&View], &View) -> Result<Completion, KernelError> + 'a;
+
 /// Ops of all operands dense and of all operands one element: the same values at the first place.
 fn dense_and_repeated(
     exec: &Executor,
     what: &str,
     (operands, to): (&[&View], DType),
-    call: &dyn Fn(&[&View], &View) -> Result<Completion, KernelError>,
+    call: &Call<'_>,
 ) {
     let run = |operands: &[&View]| {
         let out = exec.alloc(&operands::shape(&[37]), to).unwrap();

@@ -1,7 +1,7 @@
 //! Runs conformance vectors of a folder and reports per op: passed, failed (with the worst element), unsupported.
 //!
 //! ```text
-//! cargo run -p ziggurat-tensor --example conformance -- DIR [--json FILE] [--filter TEXT] [--unbuilt FILE] [--negative-control]
+//! cargo run -p ziggurat-tensor --example conformance -- DIR [--json FILE] [--filter [!]TEXT] [--unbuilt FILE] [--negative-control]
 //! ```
 //!
 //! `--unbuilt` names a list of ops not yet built, with which the outcome must agree. `--negative-control` instead
@@ -21,7 +21,7 @@ use suite::report::read_list;
 use ziggurat_tensor::{Device, DeviceOptions};
 
 const USAGE: &str =
-    "usage: conformance DIR [--json FILE] [--filter TEXT] [--unbuilt FILE] [--negative-control]";
+    "usage: conformance DIR [--json FILE] [--filter [!]TEXT] [--unbuilt FILE] [--negative-control]";
 
 struct Args {
     folder: PathBuf,
@@ -71,8 +71,7 @@ fn run() -> Result<bool, String> {
     let begin = Instant::now();
     if args.negative_control {
         let filter = args.filter.as_deref().unwrap_or("");
-        let wanted =
-            |case: &suite::case::Case| case.name.contains(filter) || case.op.contains(filter);
+        let wanted = |case: &suite::case::Case| suite::is_named(case, filter);
         let noticed = suite::negative_control(&device, &args.folder, wanted)?;
         println!("corrupted expected values, all noticed: {noticed:?}");
         return Ok(true);

@@ -42,6 +42,15 @@ impl From<ziggurat_tensor::Error> for Trouble {
     }
 }
 
+/// Whether a case's name or op contains the text; with `!` in front of it, whether neither does.
+pub(crate) fn is_named(case: &Case, filter: &str) -> bool {
+    let contains = |text: &str| case.name.contains(text) || case.op.contains(text);
+    match filter.strip_prefix('!') {
+        Some(text) => !contains(text),
+        None => contains(filter),
+    }
+}
+
 /// Runs all cases of a folder whose name or op contains `filter`, telling `progress` each op's result as it is known.
 pub(crate) fn run_folder(
     device: &Device,
@@ -51,7 +60,7 @@ pub(crate) fn run_folder(
 ) -> Result<Report, String> {
     let mut by_op: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     for case in case::read(folder)? {
-        if filter.is_none_or(|filter| case.name.contains(filter) || case.op.contains(filter)) {
+        if filter.is_none_or(|filter| is_named(&case, filter)) {
             by_op.entry(case.op.clone()).or_default().push(case);
         }
     }
