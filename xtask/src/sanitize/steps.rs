@@ -39,7 +39,9 @@ const WHOLE: &[&str] = &[
     "fused",
     "prologue",
     "epilogue",
+    "between",
     "fusion",
+    "walking",
 ];
 
 /// Tests of these whose names contain this are left out: what is larger than a binding takes minutes and gigabytes when
