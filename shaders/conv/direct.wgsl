@@ -2,7 +2,7 @@
 //           For few filters per group (depthwise among them); otherwise the tiled kernel is better.
 // Bindings: params, a = x, b = w, out, [c = bias].
 // Grid: one invocation per batch * groups * ceil(filters / 4) * positions, positions innermost, folded.
-// Requires: image, filter_tap, first and source (walk part), emit (output part).
+// Requires: image, filter_tap, first and source (walk part), tap_steps and first_taps, emit (output part).
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 @compute @workgroup_size(WG)
@@ -26,20 +26,22 @@ fn main(
             params.stride,
             params.pad,
         );
+        let step = tap_steps();
+        let tap0 = first_taps(start, step);
         var sum = vec4<acc>();
         for (var channel = 0u; channel < params.channels; channel++) {
             let x_at = params.x_offset + n * params.x_batch + (group_index * params.channels + channel) * params.x_channel;
             let w_at = params.w_offset + group_index * params.w_group + f0 * params.w_filter + channel * params.w_channel;
             var part = vec4<acc>();
-            for (var kd = 0u; kd < params.kernel.x; kd++) {
+            for (var kd = tap0.x; kd < params.kernel.x; kd += step.x) {
                 let z = source(start.x, kd * params.dilation.x, params.stride.x);
                 if VOLUME == 1u && z >= params.extent.x {
                     continue;
                 }
-                for (var kh = 0u; kh < params.kernel.y; kh++) {
+                for (var kh = tap0.y; kh < params.kernel.y; kh += step.y) {
                     let y = source(start.y, kh * params.dilation.y, params.stride.y);
                     if y < params.extent.y {
-                        for (var kw = 0u; kw < params.kernel.z; kw++) {
+                        for (var kw = tap0.z; kw < params.kernel.z; kw += step.z) {
                             let x = source(start.z, kw * params.dilation.z, params.stride.z);
                             if x < params.extent.z {
                                 let v = image(x_at + z * params.x_steps.x + y * params.x_steps.y + x * params.x_steps.z);

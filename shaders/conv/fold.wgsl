@@ -2,7 +2,7 @@
 //           up what the windows that cover it hold for it.
 // Bindings: params, a, out.
 // Grid: one invocation per output, folded.
-// Requires: image, first and source (transposed walk part), emit (output part).
+// Requires: image, first and source (transposed walk part), tap_steps and first_taps, emit (output part).
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 @compute @workgroup_size(WG)
@@ -23,18 +23,21 @@ fn main(
         );
         let taps = params.kernel.x * params.kernel.y * params.kernel.z;
         let channel = plane % params.channels;
-        var i = params.x_offset + (plane / params.channels) * params.x_batch + channel * taps * params.x_channel;
+        let base = params.x_offset + (plane / params.channels) * params.x_batch + channel * taps * params.x_channel;
+        let step = tap_steps();
+        let tap0 = first_taps(start, step);
         var sum = acc();
-        for (var kd = 0u; kd < params.kernel.x; kd++) {
+        for (var kd = tap0.x; kd < params.kernel.x; kd += step.x) {
             let z = source(start.x, kd * params.dilation.x, params.stride.x);
-            for (var kh = 0u; kh < params.kernel.y; kh++) {
+            for (var kh = tap0.y; kh < params.kernel.y; kh += step.y) {
                 let y = source(start.y, kh * params.dilation.y, params.stride.y);
-                for (var kw = 0u; kw < params.kernel.z; kw++) {
+                for (var kw = tap0.z; kw < params.kernel.z; kw += step.z) {
                     let x = source(start.z, kw * params.dilation.z, params.stride.z);
                     if z < params.extent.x && y < params.extent.y && x < params.extent.z {
-                        sum += image(i + ((z * params.extent.y + y) * params.extent.z + x) * params.x_steps.z);
+                        let tap = (kd * params.kernel.y + kh) * params.kernel.z + kw;
+                        let window = (z * params.extent.y + y) * params.extent.z + x;
+                        sum += image(base + tap * params.x_channel + window * params.x_steps.z);
                     }
-                    i += params.x_channel;
                 }
             }
         }

@@ -8,3 +8,12 @@ fn first(o: vec4<u32>, stride: vec4<u32>, pad: vec4<u32>) -> vec4<u32> {
 fn source(start: u32, tap: u32, stride: u32) -> u32 {
     return start + tap;
 }
+
+// Every tap of an output may read something.
+fn tap_step(stride: u32, dilation: u32) -> u32 {
+    return 1u;
+}
+
+fn first_tap(start: u32, stride: u32, dilation: u32, step: u32) -> u32 {
+    return 0u;
+}

@@ -12,3 +12,25 @@ fn source(start: u32, tap: u32, stride: u32) -> u32 {
     // Numbers from 2^31 are negative ones.
     return select(NOWHERE, at / stride, at < 0x80000000u && at % stride == 0u);
 }
+
+// How far apart the taps of one output are that read something: those between fall between two inputs.
+fn tap_step(stride: u32, dilation: u32) -> u32 {
+    var divisor = stride;
+    var rest = dilation % stride;
+    while rest > 0u {
+        let next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return stride / divisor;
+}
+
+// The first such tap, or none.
+fn first_tap(start: u32, stride: u32, dilation: u32, step: u32) -> u32 {
+    for (var tap = 0u; tap < step; tap++) {
+        if (tap * dilation) % stride == start % stride {
+            return tap;
+        }
+    }
+    return NOWHERE;
+}

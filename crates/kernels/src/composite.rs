@@ -20,8 +20,9 @@ use crate::reference::special;
 use crate::view::View;
 
 mod formula;
+pub mod formulas;
 
-use formula::Formula;
+pub(crate) use formula::Formula;
 
 /// What a formula is built in: an [`Expression`], a lazy graph.
 pub trait Composer {
@@ -344,7 +345,7 @@ impl Executor {
     }
 
     /// A reduction of a composed function over `axes` of `shape`, to which the operands are broadcast: a loss. One pass, and
-    /// the function's values are never in memory. Floats are reduced in f32, so `out` is f32.
+    /// the function's values are not in memory unless an operand exceeds a binding. Floats are reduced in f32, so `out` is f32.
     ///
     /// # Errors
     /// Those of [`Executor::composite`] and [`Executor::reduce_fused`].
@@ -363,7 +364,7 @@ impl Executor {
             value,
             shape: *shape,
         };
-        self.reduce_fused(reduce, &input, axes, out)
+        self.reduce_values(reduce, &input, axes, out)
     }
 }
 

@@ -164,7 +164,11 @@ fn choice(
         .constant("VOLUME", u32::from(volume))
         .without_zeroed_memory();
     let (name, parts): (_, &[_]) = match method {
-        Method::Direct => return choice.name("direct").part("conv/direct.wgsl"),
+        Method::Direct => {
+            return choice
+                .name("direct")
+                .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
+        }
         Method::Tiled => ("tiled", &["conv/gather.wgsl"]),
         Method::Pointwise { quads: true } => (
             "pointwise_quads",

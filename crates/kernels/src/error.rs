@@ -109,6 +109,19 @@ pub enum KernelError {
         /// The most that one kernel can index.
         limit: u64,
     },
+    /// What a kernel must see of an operand at once exceeds one binding of the device: a table that is indexed along its own
+    /// axis, a single row that is scanned or sorted.
+    #[error(
+        "{op}: an operand spans {bytes} bytes that one kernel must see at once, but the device binds at most {limit}"
+    )]
+    BindingTooLarge {
+        /// The op that was called.
+        op: &'static str,
+        /// Bytes from the first to the last that the kernel may touch.
+        bytes: u64,
+        /// The most that the device binds.
+        limit: u64,
+    },
     /// A view reaches beyond its buffer.
     #[error("a view of {dtype} reaches byte {end}, but its buffer has {bytes}")]
     OutOfBuffer {

@@ -98,6 +98,13 @@ impl Executor {
             caps.max_binding_bytes,
             u64::from(caps.storage_alignment),
         );
+        if window.bytes > caps.max_binding_bytes {
+            return Err(KernelError::BindingTooLarge {
+                op,
+                bytes: window.bytes,
+                limit: caps.max_binding_bytes,
+            });
+        }
         let elements = window.bytes / element;
         let reach = span.map_or(0, |(_, high)| high as u64 - window.start / element);
         if reach > MAX_INDEX {

@@ -6,6 +6,11 @@
 //! Invariants: this is the only crate with WGSL and op names; kernels are chosen by pure functions; nothing blocks
 //! except what says so (`*_blocking`, `wait`), and that does not exist on the web.
 //!
+//! What only looks at memory differently has no method: make a [`View`] with another [`Layout`] (`permute`, `slice`, `select`,
+//! `flip`, `expand`, `reshape`, …) or dtype (a bitcast), and [`Executor::copy`] it where dense memory is wanted; copying *into*
+//! such a view assigns a slice, appends to a cache, repeats or rolls. A number stands wherever a view does, as
+//! [`Executor::scalar`] (`where_` with one is a masked fill). Results whose size the values decide are [`Counted`].
+//!
 //! ```no_run
 //! # async fn example() -> Result<(), ziggurat_kernels::KernelError> {
 //! use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
@@ -20,6 +25,8 @@
 //! ```
 
 mod arg_reduce;
+mod assemble;
+mod assembled;
 mod attention;
 mod capture;
 mod catalogue;
@@ -37,11 +44,13 @@ mod index;
 mod launch;
 mod linalg;
 mod list;
+mod loss;
 mod matmul;
 mod norm;
 mod numerics;
 mod pad;
 mod params;
+mod pattern;
 mod pool;
 mod prelude;
 mod random;
@@ -52,6 +61,7 @@ mod rope;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 mod scan;
+mod select;
 mod shaders;
 mod softmax;
 mod sort;
@@ -64,11 +74,12 @@ pub use ziggurat_pipeline::{device, memory};
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
 pub use arg_reduce::ArgReduce;
+pub use assembled::{ASSEMBLED, Assembled};
 pub use attention::{AttentionOperands, AttentionOptions};
 pub use capture::Captured;
 pub use catalogue::{Variant, catalogue};
-pub use completion::{Completion, Download, DownloadMany};
-pub use composite::{BrokenRule, Composer, Composite, CompositeKind, CompositeSpec};
+pub use completion::{Completion, Counted, Download, DownloadMany};
+pub use composite::{BrokenRule, Composer, Composite, CompositeKind, CompositeSpec, formulas};
 pub use conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
 pub use elementwise::binary::Binary;
 pub use elementwise::compare::Compare;
@@ -83,8 +94,9 @@ pub use fused::{
 };
 pub use grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use index::Scatter;
+pub use loss::{CrossEntropyOptions, Reduction};
 pub use matmul::GemmOptions;
-pub use norm::{Affine, Channels, Norm};
+pub use norm::{Affine, ChannelAffine, Channels, Norm};
 pub use numerics::Numerics;
 pub use pad::Pad;
 pub use params::{ParamField, ParamType, Params};
@@ -94,5 +106,6 @@ pub use reduce::Reduce;
 pub use resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
 pub use rope::{ROPE_READS, RopeOptions, RopePositions};
 pub use scan::{Scan, ScanOptions};
+pub use select::Unique;
 pub use softmax::SOFTMAX_READS;
 pub use view::View;

@@ -21,6 +21,10 @@ use crate::reduce::walk::{Order, Walk, narrow};
 use crate::reduce::with_constants;
 use crate::view::View;
 
+mod batch;
+
+pub use batch::ChannelAffine;
+
 /// What a row is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Norm {

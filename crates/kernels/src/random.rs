@@ -22,6 +22,8 @@ use crate::params::{Params, params};
 use crate::prelude;
 use crate::view::View;
 
+mod weighted;
+
 params! {
     /// Parameters of random numbers.
     pub(crate) struct RandomParams {

@@ -21,6 +21,8 @@ use crate::prelude;
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
+mod ranked;
+
 const OP: &str = "argsort";
 const SEARCH: &str = "searchsorted";
 /// Values of a digit.

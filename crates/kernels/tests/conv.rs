@@ -308,6 +308,20 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
 
 type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
 
+/// Sums of `depth` terms, given as value and sum of magnitudes.
+fn check_sums(
+    what: &str,
+    actual: &[f64],
+    terms: impl Iterator<Item = (f64, f64)>,
+    depth: usize,
+    dtype: DType,
+) {
+    let expected: Vec<Expected> = terms
+        .map(|(value, magnitude)| Expected::sum(value, magnitude, depth, dtype))
+        .collect();
+    check(what, actual, &expected);
+}
+
 /// A convolution whose outputs have the extents `out`.
 fn run_forward<const N: usize>(
     exec: &Executor,
@@ -332,12 +346,9 @@ fn run_forward<const N: usize>(
         out,
     );
     let depth = channels * kernel.iter().product::<usize>() + 1;
-    let expected: Vec<Expected> = terms
-        .iter()
-        .map(|t| Expected::sum(t.value, t.magnitude, depth, dtype))
-        .collect();
     let what = format!("{dtype} {options:?} {:?}", x.view.layout);
-    check(&what, &y.read(exec), &expected);
+    let terms = terms.iter().map(|t| (t.value, t.magnitude));
+    check_sums(&what, &y.read(exec), terms, depth, dtype);
 }
 
 /// The other direction.
@@ -364,12 +375,9 @@ fn run_transposed<const N: usize>(
         out,
     );
     let depth = channels / options.groups * kernel.iter().product::<usize>() + 1;
-    let expected: Vec<Expected> = terms
-        .iter()
-        .map(|t| Expected::sum(t.value, t.magnitude, depth, dtype))
-        .collect();
     let what = format!("{dtype} {options:?} {:?}", x.view.layout);
-    check(&what, &y.read(exec), &expected);
+    let terms = terms.iter().map(|t| (t.value, t.magnitude));
+    check_sums(&what, &y.read(exec), terms, depth, dtype);
 }
 
 #[test]
@@ -441,6 +449,45 @@ fn a_single_output_plane_may_stand_in_the_padding() {
             };
             let w = of(&[4, filters, 1, 2, 2]);
             run_transposed(&exec, (&x, &w, Some(&bias)), &options, [1, 6, 7], 0);
+        }
+    }
+}
+
+/// Strides and dilations whose taps meet an input always, never or every few, in the kernel for few filters and in the
+/// tiled one, and in folding.
+#[test]
+fn transposed_taps_between_inputs_are_left_out() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(10);
+    for (stride, dilation, kernel) in [
+        (4, 6, 5),
+        (3, 3, 3),
+        (5, 1, 2),
+        (2, 4, 3),
+        (6, 4, 4),
+        (1, 7, 2),
+    ] {
+        for filters in [1, 3, 17] {
+            let x = random(
+                &exec,
+                DType::F32,
+                &[2, 3, 4, 5],
+                Arrangement::Flipped,
+                &mut rng,
+            );
+            let dims = [3, filters, 2, kernel];
+            let w = random(&exec, DType::F32, &dims, Arrangement::Transposed, &mut rng);
+            let options = ConvTransposeOptions {
+                strides: [2, stride],
+                dilations: [3, dilation],
+                pads_begin: [1, 2],
+                pads_end: [0, 1],
+                ..ConvTransposeOptions::default()
+            };
+            let out = [3 * 2 + 3, 4 * stride + (kernel - 1) * dilation + 1 - 3];
+            run_transposed(&exec, (&x, &w, None), &options, out, 1);
         }
     }
 }

@@ -611,6 +611,8 @@ fn the_probe_of_numerics_gets_an_answer() {
     let ask = || block_on(exec.numerics()).unwrap();
     let numerics = ask();
     assert_eq!(numerics, ask());
+    // Own code on every adapter.
+    assert!(numerics.f16);
     // What the software device does is known; of drivers only that they answer.
     if exec.device().adapter().is_software_device() {
         assert!(numerics.nan_compares && numerics.infinity && numerics.integer_division);

@@ -5,7 +5,7 @@
 mod common;
 
 use ziggurat_kernels::{
-    DType, Executor, Pad, Random, RandomState, Scan, ScanOptions, Scatter, Shape, View,
+    DType, Executor, KernelError, Pad, Random, RandomState, Scan, ScanOptions, Scatter, Shape, View,
 };
 
 fn alloc(exec: &Executor, dims: &[usize]) -> View {
@@ -205,4 +205,40 @@ fn rows_of_more_than_a_binding_are_scanned_and_sorted() {
             .collect();
         assert_eq!(places, expected, "sort, row {row}");
     }
+}
+
+#[test]
+fn what_must_be_seen_at_once_is_told_to_be_too_large() {
+    let Some(exec) = common::plain_executor() else {
+        return;
+    };
+    let limit = exec.device().caps().max_binding_bytes;
+    let long = alloc(&exec, &[usize::try_from(limit).unwrap() + 4096]);
+    let out = exec.alloc(&Shape::new([1]).unwrap(), DType::I32).unwrap();
+    let index = exec.upload(&[5_i32], &Shape::new([1]).unwrap()).unwrap();
+    let byte = alloc(&exec, &[1]);
+    // A table, a row of a sorted search, a row that is scanned.
+    for (op, error) in [
+        (
+            "index_select",
+            exec.index_select(&long, 0, &index, &byte).err(),
+        ),
+        (
+            "searchsorted",
+            exec.search_sorted(&long, &byte, false, &out).err(),
+        ),
+        (
+            "cumsum",
+            exec.scan(Scan::Sum, &long, 0, ScanOptions::default(), &long)
+                .err(),
+        ),
+    ] {
+        let error = error.unwrap();
+        assert!(
+            matches!(error, KernelError::BindingTooLarge { op: told, bytes, limit: most } if told == op && bytes > limit && most == limit),
+            "{error}"
+        );
+    }
+    // It was told, not tried.
+    exec.synchronize().wait().unwrap();
 }

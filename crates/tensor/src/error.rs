@@ -201,7 +201,7 @@ impl Error {
         match &*self.kind {
             Kind::TooLarge { .. }
             | Kind::Kernel {
-                source: KernelError::IndexTooLarge { .. },
+                source: KernelError::IndexTooLarge { .. } | KernelError::BindingTooLarge { .. },
                 ..
             } => true,
             Kind::Kernel { source, .. } => {

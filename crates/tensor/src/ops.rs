@@ -44,7 +44,7 @@ pub use conv::{
     Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
     ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
-pub use loss::{CrossEntropyOptions, Reduction};
+pub use loss::CrossEntropyOptions;
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;
 pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
@@ -52,3 +52,4 @@ pub use random::Generator;
 pub use resize::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use rope::{RopeForm, RopeTable};
 pub use select::Unique;
+pub use ziggurat_kernels::Reduction;

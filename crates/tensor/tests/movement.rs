@@ -110,6 +110,10 @@ fn tensors_are_repeated_rolled_and_padded() {
     assert_eq!(values(&a.tile([2]).unwrap()), [0, 1, 0, 1, 2, 3, 2, 3]);
     assert_eq!(a.tile([3, 1, 2]).unwrap().dims(), [3, 2, 4]);
     assert_eq!(a.tile([0, 2]).unwrap().dims(), [0, 4]);
+    assert_eq!(
+        values(&a.repeat([1, 2]).unwrap()),
+        values(&a.tile([2]).unwrap())
+    );
     // As many axes as there may be, all repeated.
     let deep = counted(&device, &[2, 1, 1, 2, 1, 1, 1, 2]);
     let tiled = deep.tile([2, 2, 1, 2, 1, 1, 2, 2]).unwrap();
@@ -315,6 +319,11 @@ fn misuse_is_an_error_that_says_what_was_given() {
             "stack: all shapes must be equal: [[2, 3], [3, 2]] given",
         ),
         (a.tile([usize::MAX, 2]), Error::is_shape, "tile: "),
+        (
+            a.repeat([2]),
+            Error::is_shape,
+            "repeat: there must be a number of repeats for every axis: [2] given for [2, 3]",
+        ),
         (
             a.repeat_interleave(usize::MAX, 0),
             Error::is_shape,

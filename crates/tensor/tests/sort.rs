@@ -260,7 +260,7 @@ fn values_are_grouped_and_counted() {
     let error = negative.bincount_blocking(None, 0).unwrap_err().to_string();
     assert_eq!(
         error,
-        "bincount: the elements must not be negative: one is -4"
+        "bincount: an element must not be negative, but it is -4"
     );
     assert!(a.bincount_blocking(None, 0).unwrap_err().is_argument());
 
@@ -352,7 +352,7 @@ fn positions_repeat_as_a_tensor_says() {
         a.repeat_interleave_by_blocking(&negative, 1)
             .unwrap_err()
             .to_string(),
-        "repeat_interleave_by: the repeats must not be negative: one is -1"
+        "repeat_interleave_by: repeats must not be negative, but it is -1"
     );
     assert!(
         a.repeat_interleave_by_blocking(&times, 0)

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ziggurat_kernels::{
-    Binary, Compare, Composite, DType, ParamField, Predicate, Tolerance, Unary,
+    ASSEMBLED, Binary, Compare, Composite, DType, ParamField, Predicate, Tolerance, Unary,
 };
 use ziggurat_pipeline::{
     COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
 };
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::wgsl::header::Header;
 use crate::wgsl::limits;
 use crate::wgsl::variant::{Field, Part, Tier, Variant};
@@ -165,6 +165,28 @@ pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
             tolerance: tolerance(s.tolerance),
             rule: s.rule.trim().into(),
             files: vec!["crates/kernels/src/composite/formula.rs".into()],
+        })
+    }));
+    rows.extend(ASSEMBLED.iter().map(|op| {
+        let file = format!("crates/kernels/src/{}", op.file);
+        let text = std::fs::read_to_string(workspace::root().join(&file))?;
+        if !text.contains(&format!("pub fn {}(", op.name)) {
+            let name = op.name;
+            return Err(Failure::new(format!(
+                "{file} has no method {name}, which the table of assembled ops names"
+            )));
+        }
+        Ok(OpRow {
+            family: "Assembled".into(),
+            name: op.name.into(),
+            dtypes: op
+                .dtypes
+                .iter()
+                .map(|dtype| dtype.name().to_owned())
+                .collect(),
+            tolerance: op.tolerance.into(),
+            rule: op.rule.into(),
+            files: vec![file],
         })
     }));
     rows.into_iter().collect()

@@ -15,59 +15,63 @@ pub(super) const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 pub(super) const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 
 /// A composer with short names for what formulas are made of.
-pub(super) struct Formula<'c, C>(pub(super) &'c mut C);
+pub(crate) struct Formula<'c, C>(pub(crate) &'c mut C);
 
-type Made<C> = Result<<C as Composer>::Value, <C as Composer>::Error>;
+pub(crate) type Made<C> = Result<<C as Composer>::Value, <C as Composer>::Error>;
 
 impl<C: Composer> Formula<'_, C> {
-    fn one(&mut self, op: Unary, x: &C::Value) -> Made<C> {
+    pub(crate) fn one(&mut self, op: Unary, x: &C::Value) -> Made<C> {
         self.0.apply(FusedOp::Unary(op), &[x])
     }
 
-    fn two(&mut self, op: Binary, a: &C::Value, b: &C::Value) -> Made<C> {
+    pub(crate) fn two(&mut self, op: Binary, a: &C::Value, b: &C::Value) -> Made<C> {
         self.0.apply(FusedOp::Binary(op), &[a, b])
     }
 
     /// An op with a number on its right.
-    fn with(&mut self, op: Binary, a: &C::Value, number: f64) -> Made<C> {
+    pub(crate) fn with(&mut self, op: Binary, a: &C::Value, number: f64) -> Made<C> {
         let number = self.beside(a, number);
         self.two(op, a, &number)
     }
 
     /// `number - x`.
-    fn less(&mut self, number: f64, x: &C::Value) -> Made<C> {
+    pub(crate) fn less(&mut self, number: f64, x: &C::Value) -> Made<C> {
         let number = self.beside(x, number);
         self.two(Binary::Sub, &number, x)
     }
 
-    fn is(&mut self, op: Compare, a: &C::Value, number: f64) -> Made<C> {
+    pub(crate) fn is(&mut self, op: Compare, a: &C::Value, number: f64) -> Made<C> {
         let number = self.beside(a, number);
         self.0.apply(FusedOp::Compare(op), &[a, &number])
     }
 
-    fn choose(&mut self, condition: &C::Value, a: &C::Value, b: &C::Value) -> Made<C> {
+    pub(crate) fn choose(&mut self, condition: &C::Value, a: &C::Value, b: &C::Value) -> Made<C> {
         self.0.apply(FusedOp::Where, &[condition, a, b])
     }
 
     /// `number` where the condition holds, else `x`.
-    fn replace(&mut self, condition: &C::Value, number: f64, x: &C::Value) -> Made<C> {
+    pub(crate) fn replace(&mut self, condition: &C::Value, number: f64, x: &C::Value) -> Made<C> {
         let number = self.beside(x, number);
         self.choose(condition, &number, x)
     }
 
     /// `x` where it is positive, else `below`.
-    fn positive_or(&mut self, x: &C::Value, below: &C::Value) -> Made<C> {
+    pub(crate) fn positive_or(&mut self, x: &C::Value, below: &C::Value) -> Made<C> {
         let positive = self.is(Compare::Gt, x, 0.0)?;
         self.choose(&positive, x, below)
     }
 
     /// A number in the dtype of a value.
-    fn beside(&mut self, value: &C::Value, number: f64) -> C::Value {
+    pub(crate) fn beside(&mut self, value: &C::Value, number: f64) -> C::Value {
         let dtype = self.0.dtype(value);
         self.0.number(dtype, number)
     }
 
-    fn distance(&mut self, a: &C::Value, b: &C::Value) -> Made<C> {
+    pub(crate) fn cast(&mut self, x: &C::Value, dtype: DType) -> Made<C> {
+        self.0.apply(FusedOp::Cast(dtype), &[x])
+    }
+
+    pub(crate) fn distance(&mut self, a: &C::Value, b: &C::Value) -> Made<C> {
         let difference = self.two(Binary::Sub, a, b)?;
         self.one(Unary::Abs, &difference)
     }

@@ -29,6 +29,7 @@ pub(super) fn choice(dtype: DType) -> KernelChoice {
         "conv/out_cell.wgsl",
         "conv/image.wgsl",
         walk(Direction::Transposed),
+        "conv/taps.wgsl",
         "conv/fold.wgsl",
     ])
 }

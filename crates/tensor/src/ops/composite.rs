@@ -8,19 +8,18 @@ use ziggurat_kernels::{BrokenRule, Composer, Composite, FusedOp};
 use super::arithmetic::broadcast;
 use crate::node::{Input, Inputs};
 use crate::operand::Side;
-use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
 /// A value of a formula.
 #[derive(Clone)]
-enum Value {
+pub(super) enum Value {
     Tensor(Tensor),
     Number(DType, f64),
 }
 
 /// A formula on behalf of an operation.
-struct Recording {
-    op: &'static str,
+pub(super) struct Recording {
+    pub(super) op: &'static str,
 }
 
 impl Composer for Recording {
@@ -78,6 +77,12 @@ impl Composer for Recording {
     }
 }
 
+impl From<&Tensor> for Value {
+    fn from(tensor: &Tensor) -> Self {
+        Self::Tensor(tensor.clone())
+    }
+}
+
 /// An error if the numbers break the row's rule.
 pub(super) fn check_numbers(
     op: &'static str,
@@ -93,6 +98,18 @@ pub(super) fn check_numbers(
 }
 
 impl Tensor {
+    /// What a formula gives, of which one operand at least is on this tensor's device.
+    pub(super) fn formula(
+        &self,
+        op: &'static str,
+        build: impl FnOnce(&mut Recording) -> Result<Value, Error>,
+    ) -> Result<Self, Error> {
+        match build(&mut Recording { op })? {
+            Value::Tensor(made) => Ok(made),
+            Value::Number(dtype, number) => Self::full(self.device(), [], number, dtype),
+        }
+    }
+
     /// A composed function of operands that are taken to `dtype`, the first of them a tensor: floats are computed, and left,
     /// in f32.
     pub(super) fn composed(
@@ -125,12 +142,7 @@ impl Tensor {
             });
         }
         let values: Vec<&Value> = values.iter().collect();
-        match row.compose(&mut Recording { op }, &values, numbers)? {
-            Value::Tensor(made) => Ok(made),
-            Value::Number(dtype, number) => {
-                Self::full(first.device(), new_shape(op, &[])?.dims(), number, dtype)
-            }
-        }
+        first.formula(op, |recording| row.compose(recording, &values, numbers))
     }
 
     /// A composed function of `self` and perhaps others, rounded to the dtype of `self`; integers and bool become f32.

@@ -4,22 +4,13 @@
 //! mistake.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Composite;
+use ziggurat_kernels::{
+    self as kernels, Completion, Composite, Executor, KernelError, Reduction, View,
+};
 
 use crate::operand::Side;
+use crate::tensor::new_shape;
 use crate::{Error, Tensor};
-
-/// What becomes of the losses of the elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reduction {
-    /// They stay.
-    None,
-    /// Their mean, over what is not ignored; NaN of nothing.
-    #[default]
-    Mean,
-    /// Their sum.
-    Sum,
-}
 
 /// Options of [`Tensor::cross_entropy`] and [`Tensor::nll_loss`].
 ///
@@ -243,31 +234,20 @@ impl Tensor {
             let rule = format!("label_smoothing must be from 0 to 1: it is {smoothing}");
             return Err(Error::argument(OP, rule));
         }
-        let axis = isize::from(self.rank() != 1);
-        let (_, classes) = self.axis_and_extent(OP, axis)?;
-        let x = self.as_float(OP)?;
-        let dtype = x.dtype();
-        let x = x.converted(OP, DType::F32)?;
-        let shifted = x.sub(x.amax([axis], true)?)?;
-        let log_sum = shifted.exp()?.sum([axis], true)?.log()?;
-        let logs = shifted.sub(&log_sum)?;
-        if !target.dtype().is_float() {
-            return logs.picked(OP, target, axis, options, dtype);
+        if target.dtype().is_float() {
+            self.same_device(OP, target)?;
+            if self.shape() != target.shape() {
+                let rule = "input and target must have one shape";
+                let given = format!("they are {:?} and {:?}", self.dims(), target.dims());
+                return Err(Error::shape(OP, format!("{rule}: {given}")));
+            }
         }
-        let (logs, target, _) = logs.loss_operands(OP, target)?;
-        let spread = smoothing / classes as f64;
-        let target = if smoothing == 0.0 {
-            target
-        } else {
-            target.mul(1.0 - smoothing)?.add(spread)?
-        };
-        // A class without probability does not count, however unlikely the logits make it.
-        let mut each = target.eq(0.0)?.where_(0.0, target.mul(&logs)?)?;
-        if let Some(weight) = self.class_weights(OP, options, axis)? {
-            each = each.mul(&weight)?;
-        }
-        let losses = each.sum([axis], false)?.neg()?;
-        reduced(OP, &losses, options.reduction, dtype)
+        self.classified(
+            OP,
+            target,
+            options,
+            |executor, [x, target], options, out| executor.cross_entropy(x, target, options, out),
+        )
     }
 
     /// The negative log-likelihood: minus the log-probability, along axis 1 (axis 0 for rank 1), that the class index of
@@ -286,90 +266,77 @@ impl Tensor {
             let rule = format!("label_smoothing must be 0: it is {given}");
             return Err(Error::argument(OP, rule));
         }
-        let x = self.as_float(OP)?;
-        let (axis, dtype) = (isize::from(self.rank() != 1), x.dtype());
-        x.converted(OP, DType::F32)?
-            .picked(OP, target, axis, options, dtype)
+        if target.dtype().is_float() {
+            return Err(not_indices(OP, target));
+        }
+        self.classified(
+            OP,
+            target,
+            options,
+            |executor, [x, target], options, out| executor.nll_loss(x, target, options, out),
+        )
     }
 
-    /// The loss of log-probabilities, the classes along `axis`, and class indices.
-    fn picked(
+    /// A loss of classes along axis 1 (axis 0 for rank 1).
+    fn classified(
         &self,
         op: &'static str,
         target: &Self,
-        axis: isize,
         options: &CrossEntropyOptions<'_>,
-        dtype: DType,
+        record: impl FnOnce(
+            &Executor,
+            [&View; 2],
+            &kernels::CrossEntropyOptions<'_>,
+            &View,
+        ) -> Result<Completion, KernelError>,
     ) -> Result<Self, Error> {
         self.same_device(op, target)?;
-        if !target.dtype().is_int() {
-            let rule = format!(
-                "class indices must be integers: they are {}",
-                target.dtype()
-            );
-            return Err(Error::dtype(op, rule));
-        }
-        let (position, classes) = self.axis_and_extent(op, axis)?;
-        let mut expected = self.dims().to_vec();
-        expected.remove(position);
-        if target.dims() != expected {
-            let rule = "class indices must have the input's shape without its class axis";
-            let given = format!(
-                "the input is {:?}, they are {:?}",
-                self.dims(),
-                target.dims()
-            );
+        let (axis, classes) = self.axis_and_extent(op, isize::from(self.rank() != 1))?;
+        if classes == 0 {
+            let rule = "there must be classes";
+            let given = format!("along axis {axis} of {} are none", self.shape());
             return Err(Error::shape(op, format!("{rule}: {given}")));
         }
-        let count = i32::try_from(classes)
-            .map_err(|_| Error::shape(op, format!("there are too many classes: {classes}")))?;
-        let target = target.as_i32(op)?;
-        let mut dims = vec![1; self.rank()];
-        if let Some(dim) = dims.get_mut(position) {
-            *dim = classes;
+        let mut each = self.dims().to_vec();
+        each.remove(axis);
+        if !target.dtype().is_float() {
+            if !target.dtype().is_int() {
+                return Err(not_indices(op, target));
+            }
+            if target.dims() != each {
+                let rule = "class indices must have the input's shape without its class axis";
+                let given = format!(
+                    "the input is {:?}, they are {:?}",
+                    self.dims(),
+                    target.dims()
+                );
+                return Err(Error::shape(op, format!("{rule}: {given}")));
+            }
         }
-        let all = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
-        let chosen = all.eq(&target.unsqueeze(axis)?)?;
-        let weight = self.class_weights(op, options, axis)?;
-        let logs = match &weight {
-            Some(weight) => self.mul(weight)?,
-            None => self.clone(),
+        if let Some(weight) = options.weight {
+            self.check_weights(op, weight, classes)?;
+        }
+        let x = self.as_float(op)?;
+        let weight = options.weight.map(Self::view).transpose()?;
+        let options = kernels::CrossEntropyOptions {
+            weight,
+            reduction: options.reduction,
+            ignore_index: options.ignore_index,
+            label_smoothing: options.label_smoothing,
         };
-        // Not a product: 0 · -inf is NaN.
-        let mut losses = chosen.where_(&logs, 0.0)?.sum([axis], false)?.neg()?;
-        if options.label_smoothing != 0.0 {
-            let smoothing = options.label_smoothing;
-            let mean = logs.mean([axis], false)?;
-            losses = losses.mul(1.0 - smoothing)?.sub(mean.mul(smoothing)?)?;
-        }
-        let known = target.ge(0)?.logical_and(&target.lt(count)?)?;
-        let counted = target.ne(options.ignore_index)?;
-        let losses = counted.where_(known.where_(&losses, f64::NAN)?, 0.0)?;
-        if options.reduction != Reduction::Mean {
-            return reduced(op, &losses, options.reduction, dtype);
-        }
-        let mut share = counted.converted(op, DType::F32)?;
-        if let Some(weight) = &weight {
-            share = share.mul(chosen.where_(weight, 0.0)?.sum([axis], false)?)?;
-        }
-        losses
-            .sum_all()?
-            .div(share.sum_all()?)?
-            .converted(op, dtype)
+        let shape = match options.reduction {
+            Reduction::None => new_shape(op, &each)?,
+            Reduction::Mean | Reduction::Sum => new_shape(op, &[])?,
+        };
+        let operands = [x.view()?, target.view()?];
+        Self::produce(self.device(), op, shape, x.dtype(), |executor, out| {
+            record(executor, operands, &options, out)
+        })
     }
 
-    /// The factors of the classes along `axis`, in f32, to be broadcast to the input.
-    fn class_weights(
-        &self,
-        op: &'static str,
-        options: &CrossEntropyOptions<'_>,
-        axis: isize,
-    ) -> Result<Option<Self>, Error> {
-        let Some(weight) = options.weight else {
-            return Ok(None);
-        };
+    /// Factors of classes must be a float vector.
+    fn check_weights(&self, op: &'static str, weight: &Self, classes: usize) -> Result<(), Error> {
         self.same_device(op, weight)?;
-        let (position, classes) = self.axis_and_extent(op, axis)?;
         if weight.dims() != [classes] {
             let rule = "there must be a weight per class";
             let given = format!("{classes} classes, the weights are {}", weight.shape());
@@ -379,10 +346,11 @@ impl Tensor {
             let rule = format!("class weights must be floats: they are {}", weight.dtype());
             return Err(Error::dtype(op, rule));
         }
-        let mut dims = vec![1; self.rank()];
-        if let Some(dim) = dims.get_mut(position) {
-            *dim = classes;
-        }
-        Ok(Some(weight.converted(op, DType::F32)?.reshape_to(dims)?))
+        Ok(())
     }
+}
+
+fn not_indices(op: &'static str, target: &Tensor) -> Error {
+    let rule = "class indices must be integers: they are";
+    Error::dtype(op, format!("{rule} {}", target.dtype()))
 }

@@ -167,6 +167,28 @@ impl Tensor {
         Ok(tiled)
     }
 
+    /// [`Tensor::tile`] with a number for every axis, and perhaps more in front (PyTorch's `repeat`).
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
+    /// assert_eq!(a.repeat([2, 1])?.to_vec2_blocking::<i32>()?, [[1, 2], [1, 2]]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::tile`], or if there are fewer numbers than axes.
+    pub fn repeat(&self, repeats: impl AsRef<[usize]>) -> Result<Self, Error> {
+        let repeats = repeats.as_ref();
+        if repeats.len() < self.rank() {
+            let rule = "there must be a number of repeats for every axis";
+            let detail = format!("{rule}: {repeats:?} given for {}", self.shape());
+            return Err(Error::shape("repeat", detail));
+        }
+        self.tile(repeats)
+    }
+
     /// The chosen axes repeated, by one copy of a view with an axis of stride 0 in front of each.
     fn tile_once(&self, times: &[usize], chosen: &[usize]) -> Result<Self, Error> {
         let (mut apart, mut wide, mut joined) = (Vec::new(), Vec::new(), Vec::new());

@@ -5,8 +5,9 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Affine, Channels, Norm, View};
+use ziggurat_kernels::{Affine, Channels, Norm, View, formulas};
 
+use super::composite::Value;
 use crate::tensor::{Walked, new_shape};
 use crate::{Error, Tensor};
 
@@ -119,10 +120,16 @@ impl Tensor {
         const OP: &str = "batch_norm";
         self.needs_float(OP)?;
         let axis = self.channel_axis(OP, axis)?;
-        let along = |name, t: &Self| self.per_channel(OP, name, t, axis);
-        let factor = along("var", var)?.add(eps)?.rsqrt()?;
-        let centred = self.converted(OP, DType::F32)?.sub(along("mean", mean)?)?;
-        self.finished(OP, &centred.mul(factor)?, axis, weight, bias)
+        let along = |name, t: &Self| self.per_channel(OP, name, t, axis).map(Value::Tensor);
+        let (mean, var) = (along("mean", mean)?, along("var", var)?);
+        let weight = weight.map(|t| along("weight", t)).transpose()?;
+        let bias = bias.map(|t| along("bias", t)).transpose()?;
+        let affine = [weight.as_ref(), bias.as_ref()];
+        let y = self.formula(OP, |recording| {
+            let x = Value::from(self);
+            formulas::batch_norm(recording, &x, [&mean, &var], affine, f64::from(eps))
+        })?;
+        y.converted(OP, self.dtype())
     }
 
     /// [`Tensor::batch_norm`] with the statistics of this batch, which are returned too. [`BatchNormTrained::running`] moves
@@ -342,24 +349,6 @@ impl Tensor {
             *dim = channels;
         }
         t.converted(op, DType::F32)?.reshape_to(dims)
-    }
-
-    fn finished(
-        &self,
-        op: &'static str,
-        y: &Self,
-        axis: usize,
-        weight: Option<&Self>,
-        bias: Option<&Self>,
-    ) -> Result<Self, Error> {
-        let mut y = y.clone();
-        if let Some(weight) = weight {
-            y = y.mul(self.per_channel(op, "weight", weight, axis)?)?;
-        }
-        if let Some(bias) = bias {
-            y = y.add(self.per_channel(op, "bias", bias, axis)?)?;
-        }
-        y.converted(op, self.dtype())
     }
 }
 

@@ -3,7 +3,9 @@
 //! Triangles and one-hot vectors are comparisons of positions and a choice, which fuse into one kernel with what follows.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::formulas::{self, Triangle};
 
+use super::composite::Value;
 use crate::tensor::{diagonal, new_shape};
 use crate::{Error, Scalar, Tensor};
 
@@ -22,7 +24,7 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two axes.
     pub fn tril(&self, k: i64) -> Result<Self, Error> {
-        self.triangle("tril", k, |distance, k| distance.le(k))
+        self.triangle("tril", k, Triangle::Lower)
     }
 
     /// The upper triangle of the last two axes, from the `k`-th diagonal on; zeros below.
@@ -30,15 +32,10 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two axes.
     pub fn triu(&self, k: i64) -> Result<Self, Error> {
-        self.triangle("triu", k, |distance, k| distance.ge(k))
+        self.triangle("triu", k, Triangle::Upper)
     }
 
-    fn triangle(
-        &self,
-        op: &'static str,
-        k: i64,
-        keep: impl Fn(&Self, i32) -> Result<Self, Error>,
-    ) -> Result<Self, Error> {
+    fn triangle(&self, op: &'static str, k: i64, side: Triangle) -> Result<Self, Error> {
         let &[.., rows, cols] = self.dims() else {
             let detail = format!(
                 "the tensor must have two axes: its shape is {}",
@@ -50,18 +47,11 @@ impl Tensor {
             return Ok(self.clone());
         }
         let count = |len: usize| Self::arange(self.device(), 0, len as f64, 1, DType::I32);
-        let distance = count(cols)?.sub(&count(rows)?.unsqueeze(1)?)?;
-        let bound = k.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        keep(&distance, bound)?.where_(self, self.number(op, 0.0)?)
-    }
-
-    /// A rank-0 tensor of this one's dtype and device.
-    pub(crate) fn number(&self, op: &'static str, value: f64) -> Result<Self, Error> {
-        let executor = self.device().executor();
-        let view = executor
-            .scalar(self.dtype(), value)
-            .map_err(|error| Error::from_kernel(op, error))?;
-        Ok(Self::from_view(self.device(), view))
+        let (row, column) = (count(rows)?.unsqueeze(1)?, count(cols)?);
+        self.formula(op, |recording| {
+            let places = [&Value::from(&row), &Value::from(&column)];
+            formulas::triangle(recording, &Value::from(self), places, side, k)
+        })
     }
 
     /// Of a vector the matrix with it on the `k`-th diagonal, of a matrix its `k`-th diagonal (a view).
@@ -140,33 +130,24 @@ impl Tensor {
             let detail = format!("indices must be integers: they are {}", self.dtype());
             return Err(Error::dtype(op, detail));
         }
-        let count = i32::try_from(depth).map_err(|_| {
-            Error::shape(op, format!("the depth must be below 2^31: it is {depth}"))
-        })?;
-        let wide = match self.dtype() {
-            DType::U32 => self.clone(),
-            _ => self.converted(op, DType::I32)?,
+        let count = u32::try_from(depth).ok();
+        let Some(count) = count.filter(|&count| i32::try_from(count).is_ok()) else {
+            let detail = format!("the depth must be below 2^31: it is {depth}");
+            return Err(Error::shape(op, detail));
         };
-        let indices = wide.unsqueeze(axis)?;
-        let at = indices.rank().cast_signed();
+        let index = self.unsqueeze(axis)?;
+        let at = index.rank().cast_signed();
         let axis = if axis < 0 { axis + at } else { axis };
-        let mut dims = vec![1; indices.rank()];
+        let mut dims = vec![1; index.rank()];
         if let Some(slot) = dims.get_mut(axis.unsigned_abs()) {
             *slot = depth;
         }
-        let places = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
-        // A u32 index beyond i32 becomes negative and must not count from the end.
-        let near = indices.lt(count)?;
-        let signed = indices.converted(op, DType::I32)?;
-        let hit = match self.dtype().is_signed() {
-            true => signed
-                .eq(&places)?
-                .logical_or(&signed.add(count)?.eq(&places)?)?,
-            false => signed.eq(&places)?.logical_and(&near)?,
-        };
-        let (on, off) = (on.into(), off.into());
-        let constant = |value: Scalar| Self::full(self.device(), [], value, dtype);
-        hit.where_(constant(on)?, constant(off)?)
+        let place = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
+        let hot = [on.into().value(), off.into().value()];
+        self.formula(op, |recording| {
+            let operands = [&Value::from(&index), &Value::from(&place)];
+            formulas::one_hot(recording, operands, count, hot, dtype)
+        })
     }
 
     /// `n` evenly spaced f32 values from `start` to `end`, both included; one value is `start`.
@@ -188,13 +169,11 @@ impl Tensor {
         if n < 2 {
             return Self::full(device, [n], start, DType::F32);
         }
-        let step = ((f64::from(end) - f64::from(start)) / (n - 1) as f64) as f32;
-        let places = Self::arange(device, 0, n as f64, 1, DType::F32)?;
-        // From both ends, so that both are exact.
-        let left = places.mul(step)?.add(start)?;
-        let right = Self::full(device, [], end, DType::F32)?
-            .sub(&places.sub((n - 1) as f32)?.neg()?.mul(step)?)?;
-        places.lt((n / 2) as f32)?.where_(&left, &right)
+        let place = Self::arange(device, 0, n as f64, 1, DType::F32)?;
+        let bounds = [f64::from(start), f64::from(end)];
+        place.formula("linspace", |recording| {
+            formulas::linspace(recording, &Value::from(&place), bounds, n)
+        })
     }
 
     /// `n` f32 values from `base` to the power of `start` to that of `end`, both included, whose exponents are evenly spaced;

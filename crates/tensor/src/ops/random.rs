@@ -207,17 +207,11 @@ impl Tensor {
     pub fn bernoulli(&self, generator: &mut Generator) -> Result<Self, Error> {
         let op = "bernoulli";
         self.only_float(op)?;
-        let uniform = Self::drawn(
-            op,
-            self.device(),
-            Random::Uniform,
-            self.dims(),
-            DType::F32,
-            generator,
-        )?;
-        uniform
-            .lt(&self.converted(op, DType::F32)?)?
-            .converted(op, self.dtype())
+        let (view, state) = (self.view()?, generator.next(self.len()));
+        let (shape, dtype) = (*self.shape(), self.dtype());
+        Self::produce(self.device(), op, shape, dtype, |executor, out| {
+            executor.bernoulli(view, state, out)
+        })
     }
 
     /// Each element 0 with probability `p`, else divided by `1 - p`.
@@ -284,28 +278,12 @@ impl Tensor {
             );
             return Err(Error::shape(op, detail));
         }
-        let own = self.converted(op, DType::F32)?;
-        let device = self.device();
-        if !replacement {
-            // The n earliest of exponential waiting times.
-            let uniform = Self::drawn(
-                op,
-                device,
-                Random::Uniform,
-                self.dims(),
-                DType::F32,
-                generator,
-            )?;
-            let times = uniform.neg()?.add(1.0)?.log()?.neg()?.div(&own)?;
-            return Ok(times.topk(n, -1, false)?.1);
-        }
-        let dims = [rows, &[n]].concat();
-        let sums = own.cumsum(-1)?;
-        let total = sums.narrow(-1, weights - 1, 1)?;
-        let uniform = Self::drawn(op, device, Random::Uniform, &dims, DType::F32, generator)?;
-        let last = i32::try_from(weights - 1).unwrap_or(i32::MAX);
-        sums.searchsorted(&uniform.mul(&total)?, true)?
-            .minimum(last)
+        let shape = new_shape(op, &[rows, &[n]].concat())?;
+        let view = self.view()?;
+        let state = generator.next(if replacement { shape.len() } else { self.len() });
+        Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
+            executor.multinomial(view, replacement, state, out)
+        })
     }
 
     fn drawn(

@@ -1,14 +1,15 @@
 //! Selections whose size depends on the values, and counts of values.
 //!
 //! How many there are is known on the device only, and read back once: these are futures, with `_blocking` forms on native
-//! targets. Places of what is selected come from a stable sort by the condition, so they are in row-major order.
+//! targets. The work is that of the kernels' `Executor`.
 
 use std::future::Future;
 
 use ziggurat_core::{DType, broadcast_shapes};
+use ziggurat_kernels::{Counted, KernelError, View};
 
 use crate::tensor::new_shape;
-use crate::{Error, Tensor};
+use crate::{Device, Error, Tensor};
 
 /// The different values of a tensor; see [`Tensor::unique`].
 #[derive(Clone, Debug)]
@@ -21,31 +22,25 @@ pub struct Unique {
     pub counts: Tensor,
 }
 
-/// Places of true elements in front, and how many there are.
-struct Chosen {
-    order: Tensor,
-    count: Tensor,
+/// What a count leads to. The operands are kept meanwhile, so that nothing is written over them.
+async fn resolved<T>(
+    op: &'static str,
+    pending: Result<Counted<T>, Error>,
+    operands: Vec<Tensor>,
+) -> Result<T, Error> {
+    let result = pending?.await;
+    drop(operands);
+    result.map_err(|error| Error::from_kernel(op, error))
 }
 
-impl Chosen {
-    fn of(op: &'static str, mask: &Tensor) -> Result<Self, Error> {
-        let flat = mask.converted(op, DType::Bool)?.reshape_to([mask.len()])?;
-        let count = if flat.is_empty() {
-            Tensor::zeros(flat.device(), [], DType::I32)?
-        } else {
-            flat.sum_all()?
-        };
-        Ok(Self {
-            order: flat.argsort(0, true)?,
-            count,
-        })
-    }
+/// A tensor of what the device counted, which must fit as every other does.
+fn held(device: &Device, op: &'static str, view: View) -> Result<Tensor, Error> {
+    device.check_len(op, view.shape(), view.dtype)?;
+    Ok(Tensor::from_view(device, view))
+}
 
-    /// Row-major places (i32).
-    async fn places(self) -> Result<Tensor, Error> {
-        let count = self.count.item::<i32>().await?;
-        self.order.narrow(0, 0, usize::try_from(count).unwrap_or(0))
-    }
+fn named(op: &'static str) -> impl Fn(KernelError) -> Error {
+    move |error| Error::from_kernel(op, error)
 }
 
 impl Tensor {
@@ -62,24 +57,11 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory, or something recorded before failed.
     pub fn nonzero(&self) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
-        let (chosen, dims) = (Chosen::of("nonzero", self), self.dims().to_vec());
-        async move {
-            let mut rest = chosen?.places().await?;
-            let count = rest.len();
-            if dims.is_empty() {
-                return Self::zeros(rest.device(), [count, 0], DType::I32);
-            }
-            let mut parts = Vec::with_capacity(dims.len());
-            for &dim in dims.iter().skip(1).rev() {
-                let step = i32::try_from(dim.max(1)).unwrap_or(i32::MAX);
-                let outer = rest.div_trunc(step)?;
-                parts.push(rest.sub(&outer.mul(step)?)?);
-                rest = outer;
-            }
-            parts.push(rest);
-            parts.reverse();
-            Self::stack(&parts.iter().collect::<Vec<_>>(), -1)
-        }
+        const OP: &str = "nonzero";
+        let device = self.device().clone();
+        let start = || device.executor().nonzero(self.view()?).map_err(named(OP));
+        let (pending, operands) = (start(), vec![self.clone()]);
+        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
     }
 
     /// The elements where `mask` (bool) is true, as a vector in row-major order; both broadcast.
@@ -90,24 +72,24 @@ impl Tensor {
         &self,
         mask: &Self,
     ) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
-        let prepared = self.masked(mask);
-        async move {
-            let (source, chosen) = prepared?;
-            source.take(&chosen.places().await?)
-        }
+        const OP: &str = "masked_select";
+        let device = self.device().clone();
+        let (pending, operands) = (self.masked(OP, mask), vec![self.clone(), mask.clone()]);
+        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
     }
 
-    fn masked(&self, mask: &Self) -> Result<(Self, Chosen), Error> {
-        let op = "masked_select";
+    fn masked(&self, op: &'static str, mask: &Self) -> Result<Counted<View>, Error> {
         self.same_device(op, mask)?;
         if !mask.dtype().is_bool() {
             let detail = format!("the mask must be bool: it is {}", mask.dtype());
             return Err(Error::dtype(op, detail));
         }
-        let shape = broadcast_shapes(&[*self.shape(), *mask.shape()])
+        broadcast_shapes(&[*self.shape(), *mask.shape()])
             .map_err(|error| Error::from_shape(op, error))?;
-        let chosen = Chosen::of(op, &mask.broadcast_to(shape.dims())?)?;
-        Ok((self.broadcast_to(shape.dims())?, chosen))
+        let executor = self.device().executor();
+        executor
+            .masked_select(self.view()?, mask.view()?)
+            .map_err(named(op))
     }
 
     /// The different values of all elements, which of them each element is, and how often each occurs.
@@ -126,48 +108,18 @@ impl Tensor {
     /// # Errors
     /// If the device has no memory, or something recorded before failed.
     pub fn unique(&self) -> impl Future<Output = Result<Unique, Error>> + Send + use<> {
-        let prepared = self.grouped();
+        const OP: &str = "unique";
+        let device = self.device().clone();
+        let start = || device.executor().unique(self.view()?).map_err(named(OP));
+        let (pending, operands) = (start(), vec![self.clone()]);
         async move {
-            let (sorted, inverse, chosen) = prepared?;
-            let starts = chosen.places().await?;
-            let device = starts.device().clone();
-            let all = Self::full(&device, [1], sorted.len() as f64, DType::I32)?;
-            let counts = if starts.is_empty() {
-                starts.clone()
-            } else {
-                let ends = Self::concat(&[&starts.slice(0, 1..)?, &all], 0)?;
-                ends.sub(&starts)?
-            };
-            let values = if starts.is_empty() {
-                sorted
-            } else {
-                sorted.take(&starts)?
-            };
+            let found = resolved(OP, pending, operands).await?;
             Ok(Unique {
-                values,
-                inverse,
-                counts,
+                values: Self::from_view(&device, found.values),
+                inverse: Self::from_view(&device, found.inverse),
+                counts: Self::from_view(&device, found.counts),
             })
         }
-    }
-
-    /// The sorted elements, which group of equals each element is in, and where groups begin.
-    fn grouped(&self) -> Result<(Self, Self, Chosen), Error> {
-        let op = "unique";
-        let flat = self.reshape_to([self.len()])?;
-        let (sorted, at) = flat.sort(0, false)?;
-        let first = Self::ones(self.device(), [self.len().min(1)], DType::Bool)?;
-        let starts = if self.len() > 1 {
-            let changes = sorted.slice(0, 1..)?.ne(&sorted.slice(0, (0, -1))?)?;
-            Self::concat(&[&first, &changes], 0)?
-        } else {
-            first
-        };
-        let groups = starts.cumsum(0)?.sub(1)?;
-        let inverse = Self::zeros(self.device(), [self.len()], DType::I32)?
-            .scatter(0, &at, &groups)?
-            .reshape_to(self.dims())?;
-        Ok((sorted, inverse, Chosen::of(op, &starts)?))
     }
 
     /// How often each of 0, 1, 2, … occurs in a vector of integers (i32), up to its greatest element but at least
@@ -188,38 +140,23 @@ impl Tensor {
         weights: Option<&Self>,
         min_length: usize,
     ) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
-        let prepared = self.counted(weights);
-        async move {
-            let op = "bincount";
-            let (places, weights) = prepared?;
-            let mut len = min_length;
-            if !places.is_empty() {
-                let bounds = Self::stack(&[&places.min_all()?, &places.max_all()?], 0)?;
-                let bounds = bounds.to_vec::<i32>().await?;
-                let (least, most) = (bounds.first().copied(), bounds.get(1).copied());
-                if least.is_some_and(|least| least < 0) {
-                    let detail = format!(
-                        "the elements must not be negative: one is {}",
-                        least.unwrap_or(0)
-                    );
-                    return Err(Error::argument(op, detail));
-                }
-                len = len.max(
-                    most.and_then(|most| usize::try_from(most).ok())
-                        .map_or(0, |most| most + 1),
-                );
-            }
-            new_shape(op, &[len])?;
-            let none = Self::zeros(places.device(), [len], weights.dtype())?;
-            if places.is_empty() {
-                return Ok(none);
-            }
-            none.scatter_add(0, &places, &weights)
-        }
+        const OP: &str = "bincount";
+        let device = self.device().clone();
+        let pending = self.counted(OP, weights, min_length);
+        let operands = [Some(self), weights]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
     }
 
-    fn counted(&self, weights: Option<&Self>) -> Result<(Self, Self), Error> {
-        let op = "bincount";
+    fn counted(
+        &self,
+        op: &'static str,
+        weights: Option<&Self>,
+        min_length: usize,
+    ) -> Result<Counted<View>, Error> {
         if self.rank() != 1 || self.dtype().is_float() || self.dtype().is_bool() {
             let detail = format!(
                 "a vector of integers is needed: {} of {} given",
@@ -228,8 +165,9 @@ impl Tensor {
             );
             return Err(Error::argument(op, detail));
         }
-        let weights = match weights {
-            Some(weights) if weights.shape() != self.shape() => {
+        if let Some(weights) = weights {
+            self.same_device(op, weights)?;
+            if weights.shape() != self.shape() {
                 let detail = format!(
                     "as many weights as elements are needed: {} for {}",
                     weights.shape(),
@@ -237,10 +175,13 @@ impl Tensor {
                 );
                 return Err(Error::shape(op, detail));
             }
-            Some(weights) => weights.clone(),
-            None => Self::ones(self.device(), [], DType::I32)?.broadcast_to(self.dims())?,
-        };
-        Ok((self.as_i32(op)?, weights))
+        }
+        new_shape(op, &[min_length])?;
+        let weights = weights.map(Self::view).transpose()?;
+        let executor = self.device().executor();
+        executor
+            .bincount(self.view()?, weights, min_length)
+            .map_err(named(op))
     }
 
     /// How many elements lie in each of `bins` equal parts of `low` to `high` (i32), and the bounds of the parts (f32).
@@ -260,15 +201,20 @@ impl Tensor {
     /// If there are no bins, or the bounds are not finite and in order.
     pub fn histogram(&self, bins: usize, low: f32, high: f32) -> Result<(Self, Self), Error> {
         let op = "histogram";
-        let count = i32::try_from(bins).ok().filter(|&count| count > 0);
-        let (Some(count), true) = (count, low.is_finite() && high.is_finite() && low < high) else {
+        let fits = bins > 0 && i32::try_from(bins).is_ok();
+        if !(fits && low.is_finite() && high.is_finite() && low < high) {
             let detail = format!(
                 "at least one bin and low < high, both finite, are needed: {bins} from {low} to {high} given"
             );
             return Err(Error::argument(op, detail));
-        };
+        }
         let edges = Self::linspace(self.device(), low, high, bins + 1)?;
-        Ok((self.counted_between(op, &edges, count)?, edges))
+        let (values, bounds) = (self.view()?, edges.view()?);
+        let shape = new_shape(op, &[bins])?;
+        let counts = Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
+            executor.histogram(values, bounds, out)
+        })?;
+        Ok((counts, edges))
     }
 
     /// [`Tensor::histogram`] as PyTorch's `histc` has it: counts alone, in the dtype of `self`; with equal bounds
@@ -287,49 +233,17 @@ impl Tensor {
     pub fn histc(&self, bins: usize, low: f32, high: f32) -> Result<Self, Error> {
         let op = "histc";
         self.needs_float(op)?;
-        let count = i32::try_from(bins).ok().filter(|&count| count > 0);
-        let (Some(count), true) = (count, low.is_finite() && high.is_finite() && low <= high)
-        else {
+        let fits = bins > 0 && i32::try_from(bins).is_ok();
+        if !(fits && low.is_finite() && high.is_finite() && low <= high) {
             let detail = format!(
                 "at least one bin and low <= high, both finite, are needed: {bins} from {low} to {high} given"
             );
             return Err(Error::argument(op, detail));
-        };
-        let edges = if low == high {
-            let (least, most) = if !self.is_empty() {
-                let wide = self.converted(op, DType::F32)?;
-                (wide.min_all()?, wide.max_all()?)
-            } else {
-                let one = Self::full(self.device(), [], low, DType::F32)?;
-                (one.clone(), one)
-            };
-            let same = least.eq(&most)?;
-            let least = same.where_(least.sub(1.0)?, &least)?;
-            let most = same.where_(most.add(1.0)?, &most)?;
-            let shares = Self::linspace(self.device(), 0.0, 1.0, bins + 1)?;
-            least.lerp(&most, &shares)?
-        } else {
-            Self::linspace(self.device(), low, high, bins + 1)?
-        };
-        self.counted_between(op, &edges, count)?
-            .converted(op, self.dtype())
-    }
-
-    /// How many elements lie between neighbours of `edges`, f32 in order; the last one belongs to the part before it.
-    fn counted_between(&self, op: &'static str, edges: &Self, bins: i32) -> Result<Self, Error> {
-        let none = Self::zeros(self.device(), [edges.len().saturating_sub(1)], DType::I32)?;
-        if self.is_empty() {
-            return Ok(none);
         }
-        let values = self.converted(op, DType::F32)?.reshape_to([self.len()])?;
-        // By comparison with the bounds, so that no rounding of a quotient moves an element.
-        let places = edges
-            .searchsorted(&values, true)?
-            .sub(1)?
-            .minimum(bins - 1)?;
-        let (low, high) = (edges.narrow(0, 0, 1)?, edges.narrow(0, edges.len() - 1, 1)?);
-        let inside = values.ge(&low)?.logical_and(&values.le(&high)?)?;
-        none.scatter_add(0, &places.maximum(0)?, &inside.converted(op, DType::I32)?)
+        let (values, shape) = (self.view()?, new_shape(op, &[bins])?);
+        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
+            executor.histc(values, low, high, out)
+        })
     }
 
     /// Each position of an axis as often in a row as its element of `repeats` says: a vector of integers, one for all or one
@@ -351,29 +265,21 @@ impl Tensor {
         repeats: &Self,
         axis: isize,
     ) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
-        let (source, prepared) = (self.clone(), self.repeat_ends(repeats, axis));
-        async move {
-            let op = "repeat_interleave_by";
-            let Some((ends, least)) = prepared? else {
-                return source.narrow(axis, 0, 0);
-            };
-            let total = ends.narrow(0, ends.len() - 1, 1)?.reshape_to([])?;
-            let bounds = Self::stack(&[&least, &total], 0)?.to_vec::<i32>().await?;
-            let (least, total) = (bounds.first().copied(), bounds.get(1).copied());
-            if let Some(least) = least.filter(|&least| least < 0) {
-                let detail = format!("the repeats must not be negative: one is {least}");
-                return Err(Error::argument(op, detail));
-            }
-            let total = Self::arange(source.device(), 0, total.unwrap_or(0), 1, DType::I32)?;
-            source.index_select(axis, &ends.searchsorted(&total, true)?)
-        }
+        const OP: &str = "repeat_interleave_by";
+        let device = self.device().clone();
+        let pending = self.repeated(OP, repeats, axis);
+        let operands = vec![self.clone(), repeats.clone()];
+        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
     }
 
-    /// Where the repeats of each position end, and the least number of repeats; nothing without positions.
-    fn repeat_ends(&self, repeats: &Self, axis: isize) -> Result<Option<(Self, Self)>, Error> {
-        let op = "repeat_interleave_by";
+    fn repeated(
+        &self,
+        op: &'static str,
+        repeats: &Self,
+        axis: isize,
+    ) -> Result<Counted<View>, Error> {
         self.same_device(op, repeats)?;
-        let (_, extent) = self.axis_and_extent(op, axis)?;
+        let (axis, extent) = self.axis_and_extent(op, axis)?;
         let fits = matches!(repeats.dims(), [1]) || repeats.dims() == [extent];
         if !fits || !repeats.dtype().is_int() {
             let detail = format!(
@@ -383,11 +289,10 @@ impl Tensor {
             );
             return Err(Error::argument(op, detail));
         }
-        if extent == 0 {
-            return Ok(None);
-        }
-        let each = repeats.as_i32(op)?.broadcast_to([extent])?;
-        Ok(Some((each.cumsum(0)?, each.min_all()?)))
+        let executor = self.device().executor();
+        executor
+            .repeat_interleave_by(self.view()?, repeats.view()?, axis)
+            .map_err(named(op))
     }
 }
 

@@ -3,7 +3,9 @@
 //! Sorts are stable in both directions. NaN is greater than everything: last when ascending, first when descending.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::{Completion, Executor, KernelError, View};
 
+use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
 impl Tensor {
@@ -99,10 +101,9 @@ impl Tensor {
             return Err(Error::argument(op, "k counts from 1: it is 0"));
         }
         self.at_most(op, k, axis)?;
-        let at = self
-            .sorted_places(op, axis, false)?
-            .narrow(axis, k - 1, 1)?;
-        squeezed(self.gather(axis, &at)?, at, axis, keepdim)
+        self.ranked(op, axis, keepdim, |executor, axis, view, outs| {
+            executor.kthvalue(view, axis, k, outs)
+        })
     }
 
     /// The middle value along `axis`, the lower of two, and where it stands (i32). NaN if there is one.
@@ -124,22 +125,40 @@ impl Tensor {
             return self.unsqueeze(0)?.median(axis, false);
         }
         self.at_most(op, 1, axis)?;
-        let len = self
-            .dims()
-            .get(self.axis_of(op, axis)?)
-            .copied()
-            .unwrap_or(1);
-        let places = self.sorted_places(op, axis, false)?;
-        let middle = places.narrow(axis, (len - 1) / 2, 1)?;
-        let at = if self.dtype().is_float() {
-            // NaN is last in order; the first one of the row counts.
-            let greatest = self.gather(axis, &places.narrow(axis, len - 1, 1)?)?;
-            let is_nan = greatest.ne(&greatest)?;
-            is_nan.where_(&self.argmax(axis, true)?, &middle)?
-        } else {
-            middle
-        };
-        squeezed(self.gather(axis, &at)?, at, axis, keepdim)
+        self.ranked(op, axis, keepdim, |executor, axis, view, outs| {
+            executor.median(view, axis, outs)
+        })
+    }
+
+    /// One value of each row along `axis`, and where it stands.
+    fn ranked(
+        &self,
+        op: &'static str,
+        axis: isize,
+        keepdim: bool,
+        record: impl FnOnce(&Executor, usize, &View, (&View, &View)) -> Result<Completion, KernelError>,
+    ) -> Result<(Self, Self), Error> {
+        let at = self.axis_of(op, axis)?;
+        let mut dims = self.dims().to_vec();
+        if let Some(dim) = dims.get_mut(at) {
+            *dim = 1;
+        }
+        let (view, shape, device) = (self.view()?, new_shape(op, &dims)?, self.device());
+        let outs = (
+            device.alloc(op, &shape, self.dtype())?,
+            device.alloc(op, &shape, DType::I32)?,
+        );
+        // Later commands are ordered behind this one, and reads report its failure.
+        let _recorded = record(device.executor(), at, view, (&outs.0, &outs.1))
+            .map_err(|error| Error::from_kernel(op, error))?;
+        let (values, places) = (
+            Self::from_view(device, outs.0),
+            Self::from_view(device, outs.1),
+        );
+        if keepdim {
+            return Ok((values, places));
+        }
+        Ok((values.squeeze_axis(axis)?, places.squeeze_axis(axis)?))
     }
 
     /// For every value how many elements of this tensor's sorted last axis stand before it (i32): those less, with
@@ -183,16 +202,4 @@ impl Tensor {
         );
         Err(Error::shape(op, detail))
     }
-}
-
-fn squeezed(
-    values: Tensor,
-    at: Tensor,
-    axis: isize,
-    keepdim: bool,
-) -> Result<(Tensor, Tensor), Error> {
-    if keepdim {
-        return Ok((values, at));
-    }
-    Ok((values.squeeze_axis(axis)?, at.squeeze_axis(axis)?))
 }
