@@ -408,6 +408,12 @@ fn check(device: &Device, values: &[Value], together: bool) -> Result<u64, TestC
     Ok(device.executor().device().queue_stats().dispatches - before)
 }
 
+/// Graphs to try: `PROPTEST_CASES` asks for a long search.
+fn cases() -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
 #[test]
 fn random_graphs_are_the_same_fused_unfused_and_on_the_cpu() {
     let Some(device) = own_device() else {
@@ -417,7 +423,7 @@ fn random_graphs_are_the_same_fused_unfused_and_on_the_cpu() {
     // One in three handles is kept, on average.
     let kept = prop::collection::vec(0u8..3, 60);
     let config = Config {
-        cases: 40,
+        cases: cases(),
         failure_persistence: None,
         ..Config::default()
     };

@@ -222,6 +222,12 @@ fn check(values: &[Value]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Graphs to try: `PROPTEST_CASES` asks for a long search.
+fn cases() -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
 #[test]
 fn random_smooth_graphs_stay_within_their_bounds_fused_and_unfused() {
     if common::device().is_none() {
@@ -231,7 +237,7 @@ fn random_smooth_graphs_stay_within_their_bounds_fused_and_unfused() {
     let steps = prop::collection::vec(any::<Step>(), 1..=40);
     let kept = prop::collection::vec(0u8..3, 60);
     let config = Config {
-        cases: 40,
+        cases: cases(),
         failure_persistence: None,
         ..Config::default()
     };

@@ -612,3 +612,49 @@ fn a_repeated_expression_takes_one_kernel_and_one_buffer_each_time() {
         }
     }
 }
+
+#[test]
+fn a_cheap_value_that_is_seen_through_two_views_is_not_stored() {
+    let Some(device) = own_device() else {
+        return;
+    };
+    let a = Tensor::from_slice(&device, &(0..16).collect::<Vec<i32>>(), [4, 4]).unwrap();
+    let twice = |view: fn(&Tensor) -> Tensor| {
+        let value = a.mul(3).unwrap().add(1).unwrap();
+        let other = view(&value);
+        let sum = value.sub(&other).unwrap();
+        drop((value, other));
+        let before = device.executor().device().queue_stats().dispatches;
+        let got = sum.to_vec_blocking::<i32>().unwrap();
+        (
+            got,
+            device.executor().device().queue_stats().dispatches - before,
+        )
+    };
+    let value = |i: i32, j: i32| (i * 4 + j) * 3 + 1;
+    let all = |of: fn(i32, i32) -> (i32, i32)| {
+        let places = (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
+        let differences = places.map(|(i, j)| value(i, j) - value(of(i, j).0, of(i, j).1));
+        differences.collect::<Vec<i32>>()
+    };
+    let (across, kernels) = twice(|x| x.t().unwrap());
+    assert_eq!((across, kernels), (all(|i, j| (j, i)), 1));
+    let (back, kernels) = twice(|x| x.flip([0]).unwrap());
+    assert_eq!((back, kernels), (all(|i, j| (3 - i, j)), 1));
+    // What something else needs is stored all the same, once.
+    let value = a.mul(3).unwrap().add(1).unwrap();
+    let waiting = value.neg().unwrap();
+    let sum = value.add(value.t().unwrap()).unwrap();
+    drop(value);
+    sum.eval_blocking().unwrap();
+    assert_eq!(waiting.explain().unwrap().kernels()[0].ops(), ["neg"]);
+    let negated = waiting.to_vec_blocking::<i32>().unwrap();
+    assert_eq!(negated[..3], [-1, -4, -7]);
+    // Memory of which a view is read is not overwritten.
+    let x = Tensor::from_slice(&device, &[1i32, 2, 3, 4], [2, 2]).unwrap();
+    let y = x.add(1).unwrap();
+    let z = y.add(y.t().unwrap()).unwrap();
+    drop(y);
+    assert_eq!(z.to_vec_blocking::<i32>().unwrap(), [4, 7, 7, 10]);
+    assert_eq!(x.to_vec_blocking::<i32>().unwrap(), [1, 2, 3, 4]);
+}

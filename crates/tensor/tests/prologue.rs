@@ -130,9 +130,9 @@ const EACH_ONE_KERNEL: &[(&str, u64, Formula)] = &[
     ("logsumexp", 1, |x| x.logsumexp([-1], false)),
     ("argmin", 1, |x| x.argmin(1, true)),
     ("norm", 1, |x| x.norm(2.0, [1, 2], false)),
-    // Both halves are of one tensor, which is stored where it is pending.
-    ("glu", 2, |x| x.glu(-1)),
-    ("swiglu", 2, |x| {
+    // Both halves are of one tensor, which is computed where each of them is read.
+    ("glu", 1, |x| x.glu(-1)),
+    ("swiglu", 1, |x| {
         x.swiglu(-1, ziggurat_tensor::GateHalf::First)
     }),
 ];

@@ -63,6 +63,8 @@ pub(super) struct Plan {
     pub(super) passed: Vec<usize>,
     /// The first map is the index space itself.
     maps: Vec<Layout>,
+    /// Whether a node is there twice, seen through two maps.
+    twins: bool,
     /// Whether it is only explained: then handles say nothing about who needs what afterwards.
     assumed: bool,
 }
@@ -134,6 +136,7 @@ impl Plan {
             outputs: Vec::new(),
             passed: Vec::new(),
             maps: vec![Layout::contiguous(shape)],
+            twins: false,
             assumed: !assumed.is_empty(),
         };
         for root in roots {
@@ -240,7 +243,7 @@ impl Plan {
                     Ok(Operand::Leaf { step, map })
                 }
                 Some(known) if known.map == map => Ok(Operand::Step(step)),
-                _ => Err(Stop::first(&node)),
+                _ => self.twin(node, map),
             };
         }
         let broadcast = self.shape.len() > node.shape().len();
@@ -261,17 +264,7 @@ impl Plan {
                     if matches!(work, Work::Kernel(_)) && !runs {
                         return None;
                     }
-                    Some(match work {
-                        Work::Op { op, name, inputs } => Body::Op {
-                            op: *op,
-                            name,
-                            operands: inputs.clone().map(|input| input.map(Operand::from)),
-                        },
-                        Work::Kernel(kernel) => Body::Kernel(Arc::clone(kernel)),
-                        Work::Walk { base, .. } => {
-                            Body::Walk([Some(Operand::Node(Arc::clone(base))), None, None])
-                        }
-                    })
+                    Some(Body::of(work))
                 });
                 match body.flatten() {
                     Some(body) => body,
@@ -293,6 +286,31 @@ impl Plan {
         } else {
             Operand::Step(step)
         })
+    }
+
+    /// A step for a node that is there already, seen through another map: it is computed a second time if that is cheap.
+    /// The halves of a gate are such a pair.
+    fn twin(&mut self, node: Arc<Node>, map: usize) -> Result<Operand, Stop> {
+        let known = self.steps.iter().enumerate();
+        let known: Vec<_> = known.filter(|(_, s)| Arc::ptr_eq(&s.node, &node)).collect();
+        if let Some((step, _)) = known.iter().find(|(_, step)| step.map == map) {
+            return Ok(Operand::Step(*step));
+        }
+        let cost = node.cost().copied().unwrap_or_default();
+        if known.len() > 1 || cost.ops > CHEAP {
+            return Err(Stop::first(&node));
+        }
+        let Some(body) = node.peek(Body::of) else {
+            return Err(Stop::first(&node));
+        };
+        self.twins = true;
+        self.steps.push(Step {
+            node,
+            map,
+            edges: 0,
+            body,
+        });
+        Ok(Operand::Step(self.steps.len() - 1))
     }
 
     fn find(&self, node: &Arc<Node>) -> Option<usize> {
@@ -410,6 +428,22 @@ impl Plan {
 pub(super) enum Source {
     View(View),
     Scalar(DType, f64),
+}
+
+impl Body {
+    fn of(work: &Work) -> Self {
+        match work {
+            Work::Op { op, name, inputs } => Self::Op {
+                op: *op,
+                name,
+                operands: inputs.clone().map(|input| input.map(Operand::from)),
+            },
+            Work::Kernel(kernel) => Self::Kernel(Arc::clone(kernel)),
+            Work::Walk { base, .. } => {
+                Self::Walk([Some(Operand::Node(Arc::clone(base))), None, None])
+            }
+        }
+    }
 }
 
 impl Operand {

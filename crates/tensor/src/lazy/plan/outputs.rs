@@ -34,14 +34,16 @@ impl Plan {
                 continue;
             };
             if is_root(step) {
-                if !self.outputs.contains(&at) {
+                // A twin of a root is only computed.
+                if self.whole(step) && !self.outputs.contains(&at) {
                     self.outputs.push(at);
                 }
                 continue;
             }
-            let needed = step.node.uses() > step.edges;
+            let (edges, copies) = self.edges(step);
+            let needed = step.node.uses() > edges;
             // Beside those of pending nodes and of this list, only tensors have handles.
-            let held = Arc::strong_count(&step.node) > step.node.uses() + 1;
+            let held = Arc::strong_count(&step.node) > step.node.uses() + copies;
             if !needed && !held || self.outputs.contains(&at) {
                 continue;
             }
@@ -93,6 +95,27 @@ impl Plan {
             Some(step) => Err(Stop::first(&step.node)),
             None => self.split().map_or(Ok(()), Err),
         }
+    }
+
+    /// How many inputs of nodes in the plan a step's node is, and how often it is in the plan itself.
+    fn edges(&self, step: &Step) -> (usize, usize) {
+        if !self.twins {
+            return (step.edges, 1);
+        }
+        let same = |other: &&Step| Arc::ptr_eq(&other.node, &step.node);
+        let copies = self.steps.iter().filter(same).count();
+        let mut edges = 0;
+        for (at, above) in self.steps.iter().enumerate() {
+            // Of twins, which have the same inputs, one counts.
+            let mut before = self.steps.iter().take(at);
+            if before.any(|other| Arc::ptr_eq(&other.node, &above.node)) {
+                continue;
+            }
+            let below = above.operands().filter_map(Operand::step);
+            let below = below.filter_map(|below| self.steps.get(below));
+            edges += below.filter(same).count();
+        }
+        (edges, copies)
     }
 
     /// A part to be computed first, unless the plan is one op.
@@ -170,6 +193,10 @@ impl Plan {
     /// For each output, memory of an input that it may overwrite: nobody else has it, nobody will read it, and it lies
     /// as the output will. To be called while no expression holds the views.
     pub(in crate::lazy) fn in_place(&self) -> Vec<Option<View>> {
+        if self.twins {
+            // Who has a leaf is counted by its uses, which are two for one handle here.
+            return vec![None; self.outputs.len()];
+        }
         let kept = self.kept();
         let mut taken = vec![false; self.steps.len()];
         let mut places = Vec::with_capacity(self.outputs.len());
