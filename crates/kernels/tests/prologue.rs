@@ -429,7 +429,7 @@ fn an_output_may_be_memory_of_the_expression() {
 
 #[test]
 fn what_does_not_fit_is_refused_and_records_nothing() {
-    let Some(exec) = common::plain_executor() else {
+    let Some(exec) = common::fresh_plain_executor() else {
         return;
     };
     let limit = exec.fused_limits().bindings;

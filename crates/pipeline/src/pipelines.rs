@@ -125,7 +125,7 @@ impl Pipelines {
     ///
     /// # Errors
     ///
-    /// Everything that [`reflect`](crate::reflect()) and [`check_limits`] find, [`PipelineError::Compile`] if the driver refuses, or
+    /// Everything that [`reflect`](crate::reflect()) and [`check_limits`](crate::check_limits) find, [`PipelineError::Compile`] if the driver refuses, or
     /// the device's error if it is lost.
     pub fn kernel(&self, descriptor: &KernelDescriptor) -> Result<Kernel, PipelineError> {
         let inner = &*self.inner;

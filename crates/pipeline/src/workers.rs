@@ -2,7 +2,7 @@
 //!
 //! Threads exist only while there is something to do and for a moment after it. Invariants: every job that was given
 //! is run once, on the caller's thread if no other can be had; a job that panics takes no other with it; after
-//! [`Workers::finish`] no job is waiting or running, and no thread is left.
+//! [`Workers::finish`] no job is waiting or running, and no thread does anything.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,7 +59,10 @@ impl Shared {
             state.sleeping += 1;
             let slept = self.wake.wait_for(&mut state, LINGER);
             state.sleeping -= 1;
-            if slept.timed_out() && state.jobs.is_empty() {
+            if slept.timed_out() && state.jobs.is_empty() && !state.ending {
+                // Nobody may come to join it: it lets go of itself, so that its stack goes with it.
+                let own = std::thread::current().id();
+                state.handles.retain(|handle| handle.thread().id() != own);
                 break;
             }
         }
@@ -99,7 +102,6 @@ impl Workers {
             match spawned {
                 Ok(handle) => {
                     state.threads += 1;
-                    state.handles.retain(|handle| !handle.is_finished());
                     state.handles.push(handle);
                 }
                 Err(_) if state.threads == 0 => {
@@ -178,6 +180,7 @@ mod tests {
             while workers.shared.state.lock().threads > 0 {
                 std::thread::sleep(LINGER);
             }
+            assert!(workers.shared.state.lock().handles.is_empty());
         }
         workers.finish();
     }

@@ -171,7 +171,7 @@ impl Device {
         Tensor::evaluate_all(&results.iter().collect::<Vec<_>>())?;
         let outputs = results
             .iter()
-            .map(|result| result.view().cloned())
+            .map(|result| result.stored().cloned())
             .collect::<Result<Vec<_>, _>>()?;
         // Held until here: what has another handle is not written over.
         drop(given);
@@ -318,7 +318,7 @@ impl Captured {
             }
             self.device.check_same(new)?;
             // Computed here, where nothing is held: another capture's turn may be needed for it.
-            new.view()?;
+            new.stored()?;
         }
         Ok(())
     }
@@ -331,7 +331,7 @@ impl Captured {
             let _copied = self
                 .device
                 .executor()
-                .copy(new.view()?, place)
+                .copy(new.stored()?, place)
                 .map_err(fail)?;
         }
         self.tape.replay().map_err(|error| fail(error.into()))?;

@@ -218,7 +218,7 @@ impl<'a> CustomCall<'a> {
         let out = device.alloc_zeroed(OP, &shape, kernel.output)?;
         let views = dense
             .iter()
-            .map(Tensor::view)
+            .map(Tensor::stored)
             .collect::<Result<Vec<&View>, Error>>()?;
         let mut args: Vec<Arg<'_>> = views
             .iter()
@@ -250,7 +250,7 @@ fn words<'a>(view: &View, arg: Arg<'a>) -> Arg<'a> {
 impl Tensor {
     /// The values in row-major order from the beginning of a buffer, copied where they do not lie so.
     fn dense(&self, op: &'static str) -> Result<Self, Error> {
-        let view = self.view()?;
+        let view = self.stored()?;
         if view.layout.is_contiguous() && (view.layout.offset() == 0 || self.is_empty()) {
             return Ok(self.clone());
         }

@@ -64,7 +64,7 @@ pub struct TensorBuffer {
 /// # Errors
 /// If something that the tensor's value depends on failed.
 pub fn buffer(tensor: &Tensor) -> Result<TensorBuffer, Error> {
-    let view = tensor.view()?;
+    let view = tensor.stored()?;
     Ok(TensorBuffer {
         buffer: view.buffer.wgpu().clone(),
         layout: view.layout,

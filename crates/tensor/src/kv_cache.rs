@@ -100,7 +100,7 @@ impl KvCache {
         }
         for (new, all) in [(keys, &self.keys), (values, &self.values)] {
             let place = all.narrow(2, self.len, added)?;
-            let (new, place) = (new.view()?, place.view()?);
+            let (new, place) = (new.stored()?, place.stored()?);
             // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
             let _completion = all
                 .device()

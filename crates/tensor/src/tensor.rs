@@ -110,7 +110,7 @@ impl Tensor {
     }
 
     /// The memory with the values, which are computed if they are not yet. The only way for an operation to reach it.
-    pub(crate) fn view(&self) -> Result<&View, Error> {
+    pub(crate) fn stored(&self) -> Result<&View, Error> {
         if self.node.value().is_none() {
             lazy::evaluate(&self.device, &[&self.node])?;
         }
@@ -136,7 +136,9 @@ impl Tensor {
             .partition(|tensor| tensor.device.same_lazy(&first.device));
         let nodes: Vec<&Arc<Node>> = own.iter().map(|tensor| &tensor.node).collect();
         lazy::evaluate(&first.device, &nodes)?;
-        others.iter().try_for_each(|other| other.view().map(|_| ()))
+        others
+            .iter()
+            .try_for_each(|other| other.stored().map(|_| ()))
     }
 
     /// A new tensor whose values an elementwise op will give; nothing runs yet.
@@ -156,7 +158,7 @@ impl Tensor {
     /// This tensor as an operand of an op to be recorded on `device`.
     pub(crate) fn as_input(&self, device: &Device) -> Result<Input, Error> {
         if !self.device.same_lazy(device) {
-            self.view()?;
+            self.stored()?;
         }
         Ok(Input::Node(Arc::clone(&self.node)))
     }
@@ -218,7 +220,7 @@ impl Tensor {
                 Err(error) => return Err(Error::from_kernel(op, error)),
             }
         }
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(&self.device, op, shape, dtype, |executor, out| {
             plain(executor, view, out)
         })
@@ -255,7 +257,7 @@ impl Tensor {
             }
         }
         if reader.is_none() {
-            inputs.push(self.view()?.clone());
+            inputs.push(self.stored()?.clone());
         }
         let own = inputs.len();
         inputs.extend(others);

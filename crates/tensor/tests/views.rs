@@ -35,7 +35,7 @@ fn views_share_the_memory_of_their_source() {
         a.flip([0, 2]),
         a.reshape([6, -1]),
         a.flatten(0, -1),
-        a.view_as([3, 8]),
+        a.view([3, 8]),
         a.contiguous(),
     ];
     for (i, view) in views.into_iter().enumerate() {
@@ -178,8 +178,8 @@ fn misuse_is_an_error_that_says_what_was_given() {
         "flatten: start must not come after end: axes 1 to 0 of [2, 3]"
     );
     assert_eq!(
-        text(a.t().unwrap().view_as([6])),
-        "view_as: the strides must allow it without a copy: [3, 2] with strides [1, 3] to [6]"
+        text(a.t().unwrap().view([6])),
+        "view: the strides must allow it without a copy: [3, 2] with strides [1, 3] to [6]"
     );
     assert_eq!(
         text(Tensor::from_slice(&device, &[1.0f32; 5], [2, 3])),

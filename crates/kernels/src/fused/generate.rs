@@ -455,6 +455,7 @@ impl<'a> Glue<'a> {
                 Access::Given if parts::is_packed(dtype) => {
                     line!(self, "    let x_{k} = rounded_{dtype}(v);");
                 }
+                Access::Given if dtype == DType::F32 => line!(self, "    let x_{k} = keep(v);"),
                 Access::Given => line!(self, "    let x_{k} = v;"),
             }
         }

@@ -246,6 +246,9 @@ impl Parts {
                 self.prelude(prelude::load(input.dtype), input.dtype)?;
             } else if is_packed(input.dtype) {
                 self.rounding(input.dtype)?;
+            } else if input.dtype == DType::F32 {
+                // A norm's last product, say, must not become part of a fused multiply-add with a bias.
+                self.plain(KEEP)?;
             }
         }
         let written = graph.outputs.iter().enumerate();

@@ -70,10 +70,9 @@ pub(crate) fn fresh_executor() -> Option<Executor> {
     }))
 }
 
-/// An executor on a device restricted to WebGPU's default limits, without optional features.
-pub(crate) fn plain_executor() -> Option<Executor> {
-    static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
-    let options = DeviceOptions {
+/// WebGPU's default limits, without optional features.
+fn plain() -> DeviceOptions {
+    DeviceOptions {
         pipeline_cache: false,
         default_limits: true,
         immediates: false,
@@ -82,8 +81,18 @@ pub(crate) fn plain_executor() -> Option<Executor> {
         cooperative_matrix: false,
         timestamps: false,
         ..DeviceOptions::default()
-    };
-    counted(EXECUTOR.get_or_init(|| open(options)).clone())
+    }
+}
+
+/// An executor on a device restricted to WebGPU's default limits, without optional features.
+pub(crate) fn plain_executor() -> Option<Executor> {
+    static EXECUTOR: OnceLock<Option<Executor>> = OnceLock::new();
+    counted(EXECUTOR.get_or_init(|| open(plain())).clone())
+}
+
+/// As [`plain_executor`], of one test's own, whose counters nothing else moves.
+pub(crate) fn fresh_plain_executor() -> Option<Executor> {
+    counted(open(plain()))
 }
 
 /// An executor with a small workgroup size, so that grids overflow a row of workgroups with few elements.

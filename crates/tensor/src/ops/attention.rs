@@ -140,17 +140,17 @@ impl Tensor {
         let kernel = options.kernel_options(dim, queries, keys);
         let shape = crate::tensor::new_shape(OP, &[batch, heads, queries, value_dim])?;
         let (mask, lengths) = (
-            ready.mask.as_ref().map(|mask| mask.view()).transpose()?,
+            ready.mask.as_ref().map(|mask| mask.stored()).transpose()?,
             ready
                 .lengths
                 .as_ref()
-                .map(|lengths| lengths.view())
+                .map(|lengths| lengths.stored())
                 .transpose()?,
         );
         let operands = AttentionOperands {
-            q: ready.q.view()?,
-            k: ready.k.view()?,
-            v: v.view()?,
+            q: ready.q.stored()?,
+            k: ready.k.stored()?,
+            v: v.stored()?,
             mask,
             lengths,
         };

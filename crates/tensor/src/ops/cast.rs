@@ -68,7 +68,7 @@ impl Tensor {
             let rule = "the bytes of a bool must be 0 or 1: use to_dtype to convert";
             return Err(Error::dtype(OP, format!("{rule}: it is {}", self.dtype())));
         }
-        let view = self.view()?;
+        let view = self.stored()?;
         let layout = recast(&view.layout, self.dtype().bytes(), dtype.bytes()).map_err(|rule| {
             Error::shape(
                 OP,

@@ -205,7 +205,7 @@ impl Tensor {
             }
             let [height, width] = size;
             let shape = new_shape(OP, &[batch, rows / taps, height, width])?;
-            let view = columns.view()?;
+            let view = columns.stored()?;
             Self::produce(self.device(), OP, shape, self.dtype(), |executor, out| {
                 executor.fold(view, kernel, &options, out)
             })
@@ -293,9 +293,9 @@ impl Tensor {
             let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
             let shape = shape(x.shape(), weight.shape(), bias.as_ref().map(Self::shape))
                 .map_err(|error| Error::from_kernel(op, error))?;
-            let mut operands = vec![x.view()?.clone(), weight.view()?.clone()];
+            let mut operands = vec![x.stored()?.clone(), weight.stored()?.clone()];
             if let Some(bias) = &bias {
-                operands.push(bias.view()?.clone());
+                operands.push(bias.stored()?.clone());
             }
             let record = Box::new(
                 move |executor: &Executor,

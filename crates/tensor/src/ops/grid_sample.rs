@@ -38,7 +38,7 @@ impl Tensor {
             .map_err(|error| Error::from_kernel(OP, error))?;
         let grid = grid.converted(OP, DType::F32)?;
         Self::evaluate_all(&[self, &grid])?;
-        let (view, places) = (self.view()?, grid.view()?);
+        let (view, places) = (self.stored()?, grid.stored()?);
         Self::produce(self.device(), OP, shape, self.dtype(), |executor, out| {
             executor.grid_sample(view, places, options, out)
         })

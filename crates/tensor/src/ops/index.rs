@@ -33,7 +33,7 @@ impl Tensor {
         }
         let at = self.axis_of(op, axis)?;
         let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
-        let (view, index) = (self.view()?, indices.view()?);
+        let (view, index) = (self.stored()?, indices.stored()?);
         self.check_indices(op, index, &[extent])?;
         Self::produce(
             self.device(),
@@ -83,7 +83,7 @@ impl Tensor {
         let mut dims = self.dims().to_vec();
         dims.splice(at..=at, indices.dims().iter().copied());
         let shape = new_shape(op, &dims)?;
-        let (view, index) = (self.view()?, indices.view()?);
+        let (view, index) = (self.stored()?, indices.stored()?);
         self.check_indices(op, index, &[self.extent(at)])?;
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             executor.index_select(view, at, index, out)
@@ -118,7 +118,7 @@ impl Tensor {
         ]
         .concat();
         let shape = new_shape(op, &dims)?;
-        let (view, index) = (self.view()?, indices.view()?);
+        let (view, index) = (self.stored()?, indices.stored()?);
         self.check_indices(op, index, &named)?;
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             executor.gather_nd(view, index, batch, out)
@@ -404,7 +404,7 @@ impl Tensor {
                 .map_err(fail)?;
         }
         let src = src.with_layout(op, |source| source.expand(*layout.shape()))?;
-        let (view, src) = (self.view()?, src.view()?);
+        let (view, src) = (self.stored()?, src.stored()?);
         Self::produce(
             self.device(),
             op,
@@ -428,7 +428,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         self.same_device(op, src)?;
         self.same_dtype(op, src)?;
-        let (view, src, index) = (self.view()?, src.view()?, indices.view()?);
+        let (view, src, index) = (self.stored()?, src.stored()?, indices.stored()?);
         self.check_indices(op, index, extents)?;
         Self::produce(
             self.device(),

@@ -79,7 +79,7 @@ impl Tensor {
         let wide = self.converted(OP, DType::F32)?;
         let batch = self.dims().split_last_chunk::<2>();
         let shape = new_shape(OP, batch.map_or(&[][..], |(batch, _)| batch))?;
-        let view = wide.view()?;
+        let view = wide.stored()?;
         Self::produce(self.device(), OP, shape, DType::F32, |executor, out| {
             executor.determinant(view, out)
         })?
@@ -103,7 +103,7 @@ impl Tensor {
         const OP: &str = "cholesky";
         self.square_side(OP)?;
         let wide = self.converted(OP, DType::F32)?;
-        let view = wide.view()?;
+        let view = wide.stored()?;
         Self::produce(
             self.device(),
             OP,
@@ -162,7 +162,7 @@ impl Tensor {
         let b = other
             .converted(op, DType::F32)?
             .broadcast_to([all.dims(), &[n, columns]].concat())?;
-        let (left, right) = (a.view()?, b.view()?);
+        let (left, right) = (a.stored()?, b.stored()?);
         Self::produce(
             self.device(),
             op,

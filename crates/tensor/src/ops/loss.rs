@@ -317,7 +317,7 @@ impl Tensor {
             self.check_weights(op, weight, classes)?;
         }
         let x = self.as_float(op)?;
-        let weight = options.weight.map(Self::view).transpose()?;
+        let weight = options.weight.map(Self::stored).transpose()?;
         let options = kernels::CrossEntropyOptions {
             weight,
             reduction: options.reduction,
@@ -328,7 +328,7 @@ impl Tensor {
             Reduction::None => new_shape(op, &each)?,
             Reduction::Mean | Reduction::Sum => new_shape(op, &[])?,
         };
-        let operands = [x.view()?, target.view()?];
+        let operands = [x.stored()?, target.stored()?];
         Self::produce(self.device(), op, shape, x.dtype(), |executor, out| {
             record(executor, operands, &options, out)
         })

@@ -96,7 +96,7 @@ impl Tensor {
         .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
         let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
         let (left, right) = (left.converted(op, dtype)?, right.converted(op, dtype)?);
-        let operands = vec![left.view()?.clone(), right.view()?.clone()];
+        let operands = vec![left.stored()?.clone(), right.stored()?.clone()];
         let record = Box::new(multiply);
         let mut product = Self::produce_later(self.device(), op, shape, written, operands, record)?;
         if column {

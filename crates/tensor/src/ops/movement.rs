@@ -88,7 +88,7 @@ impl Tensor {
         Self::evaluate_all(&parts.iter().collect::<Vec<_>>())?;
         let views = parts
             .iter()
-            .map(Self::view)
+            .map(Self::stored)
             .collect::<Result<Vec<_>, _>>()?;
         Self::produce(first.device(), op, shape, dtype, |executor, out| {
             executor.concat(&views, at, out)
@@ -287,7 +287,7 @@ impl Tensor {
         if self.is_empty() {
             return Ok(self.clone());
         }
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(
             self.device(),
             "roll",
@@ -377,7 +377,7 @@ impl Tensor {
         if cropped.dims() == dims {
             return Ok(cropped);
         }
-        let (view, value) = (cropped.view()?, value.into().value());
+        let (view, value) = (cropped.stored()?, value.into().value());
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             executor.pad(view, &begin, mode, value, out)
         })

@@ -295,7 +295,7 @@ impl Tensor {
         let (weight, bias) = (weight.map(ready).transpose()?, bias.map(ready).transpose()?);
         let input = self.converted(op, dtype)?;
         let given = weight.iter().chain(&bias);
-        let views = given.map(|t| t.view().cloned());
+        let views = given.map(|t| t.stored().cloned());
         let views: Vec<View> = views.collect::<Result<_, _>>()?;
         let out = input.produce_walking(
             op,

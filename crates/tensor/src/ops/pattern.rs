@@ -93,7 +93,7 @@ impl Tensor {
         let mut dims = outer.to_vec();
         dims.extend([side, side]);
         let shape = new_shape(op, &dims)?;
-        let view = self.view()?;
+        let view = self.stored()?;
         let rank = dims.len();
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             let _filled = executor.fill(out, 0.0)?;

@@ -297,7 +297,7 @@ impl Tensor {
             return Err(self.mismatch(op, "the indices must have the input's shape", &indices));
         }
         let plane = new_shape(op, &size)?.len();
-        self.check_indices(op, indices.view()?, &[plane])?;
+        self.check_indices(op, indices.stored()?, &[plane])?;
         let unbatched = self.rank() == N + 1;
         self.with_batch(op, N, |x| {
             let indices = if unbatched {
@@ -307,7 +307,7 @@ impl Tensor {
             };
             let dims: Vec<usize> = x.dims().iter().take(2).chain(&size).copied().collect();
             let shape = new_shape(op, &dims)?;
-            let (view, index) = (x.view()?, indices.view()?);
+            let (view, index) = (x.stored()?, indices.stored()?);
             Self::produce(x.device(), op, shape, x.dtype(), |executor, out| {
                 executor.max_unpool(view, index, out)
             })
@@ -348,7 +348,7 @@ impl Tensor {
             let shape = options
                 .output_shape(op, x.shape())
                 .map_err(|error| Error::from_kernel(op, error))?;
-            let view = x.view()?;
+            let view = x.stored()?;
             Self::produce(x.device(), op, shape, dtype, |executor, out| {
                 match (pool, p) {
                     (Some(pool), _) => executor.pool(pool, view, &options, out),
@@ -369,7 +369,7 @@ impl Tensor {
         self.with_batch(op, N, |x| {
             let dims: Vec<usize> = x.dims().iter().take(2).chain(&size).copied().collect();
             let shape = new_shape(op, &dims)?;
-            let view = x.view()?;
+            let view = x.stored()?;
             Self::produce(x.device(), op, shape, dtype, |executor, out| {
                 record(executor, view, out)
             })

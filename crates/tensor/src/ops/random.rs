@@ -207,7 +207,7 @@ impl Tensor {
     pub fn bernoulli(&self, generator: &mut Generator) -> Result<Self, Error> {
         let op = "bernoulli";
         self.only_float(op)?;
-        let (view, state) = (self.view()?, generator.next(self.len()));
+        let (view, state) = (self.stored()?, generator.next(self.len()));
         let (shape, dtype) = (*self.shape(), self.dtype());
         Self::produce(self.device(), op, shape, dtype, |executor, out| {
             executor.bernoulli(view, state, out)
@@ -279,7 +279,7 @@ impl Tensor {
             return Err(Error::shape(op, detail));
         }
         let shape = new_shape(op, &[rows, &[n]].concat())?;
-        let view = self.view()?;
+        let view = self.stored()?;
         let state = generator.next(if replacement { shape.len() } else { self.len() });
         Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
             executor.multinomial(view, replacement, state, out)

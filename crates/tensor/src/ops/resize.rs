@@ -331,7 +331,7 @@ impl Tensor {
             ));
         }
         let shape = new_shape(op, dims)?;
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             executor.resize(view, axes, options, out)
         })

@@ -130,7 +130,7 @@ impl Tensor {
         let per_batch = cos.rank() == 3;
         let start = form.start;
         let tables = [&cos, &sin].into_iter().chain(&ids);
-        let tables = tables.map(|t| t.view().cloned());
+        let tables = tables.map(|t| t.stored().cloned());
         self.produce_walking(
             OP,
             (*self.shape(), self.dtype()),

@@ -103,7 +103,7 @@ impl Tensor {
             }
             (_, other) => other,
         };
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(self.device(), op, *self.shape(), dtype, |executor, out| {
             executor.scan(kind, view, at, options, out)
         })

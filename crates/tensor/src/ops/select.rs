@@ -59,7 +59,7 @@ impl Tensor {
     pub fn nonzero(&self) -> impl Future<Output = Result<Self, Error>> + Send + use<> {
         const OP: &str = "nonzero";
         let device = self.device().clone();
-        let start = || device.executor().nonzero(self.view()?).map_err(named(OP));
+        let start = || device.executor().nonzero(self.stored()?).map_err(named(OP));
         let (pending, operands) = (start(), vec![self.clone()]);
         async move { held(&device, OP, resolved(OP, pending, operands).await?) }
     }
@@ -88,7 +88,7 @@ impl Tensor {
             .map_err(|error| Error::from_shape(op, error))?;
         let executor = self.device().executor();
         executor
-            .masked_select(self.view()?, mask.view()?)
+            .masked_select(self.stored()?, mask.stored()?)
             .map_err(named(op))
     }
 
@@ -110,7 +110,7 @@ impl Tensor {
     pub fn unique(&self) -> impl Future<Output = Result<Unique, Error>> + Send + use<> {
         const OP: &str = "unique";
         let device = self.device().clone();
-        let start = || device.executor().unique(self.view()?).map_err(named(OP));
+        let start = || device.executor().unique(self.stored()?).map_err(named(OP));
         let (pending, operands) = (start(), vec![self.clone()]);
         async move {
             let found = resolved(OP, pending, operands).await?;
@@ -177,10 +177,10 @@ impl Tensor {
             }
         }
         new_shape(op, &[min_length])?;
-        let weights = weights.map(Self::view).transpose()?;
+        let weights = weights.map(Self::stored).transpose()?;
         let executor = self.device().executor();
         executor
-            .bincount(self.view()?, weights, min_length)
+            .bincount(self.stored()?, weights, min_length)
             .map_err(named(op))
     }
 
@@ -209,7 +209,7 @@ impl Tensor {
             return Err(Error::argument(op, detail));
         }
         let edges = Self::linspace(self.device(), low, high, bins + 1)?;
-        let (values, bounds) = (self.view()?, edges.view()?);
+        let (values, bounds) = (self.stored()?, edges.stored()?);
         let shape = new_shape(op, &[bins])?;
         let counts = Self::produce(self.device(), op, shape, DType::I32, |executor, out| {
             executor.histogram(values, bounds, out)
@@ -240,7 +240,7 @@ impl Tensor {
             );
             return Err(Error::argument(op, detail));
         }
-        let (values, shape) = (self.view()?, new_shape(op, &[bins])?);
+        let (values, shape) = (self.stored()?, new_shape(op, &[bins])?);
         Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
             executor.histc(values, low, high, out)
         })
@@ -291,7 +291,7 @@ impl Tensor {
         }
         let executor = self.device().executor();
         executor
-            .repeat_interleave_by(self.view()?, repeats.view()?, axis)
+            .repeat_interleave_by(self.stored()?, repeats.stored()?, axis)
             .map_err(named(op))
     }
 }

@@ -49,7 +49,7 @@ impl Tensor {
             return Self::zeros(self.device(), [], DType::I32);
         }
         let at = self.axis_of(op, axis)?;
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(
             self.device(),
             op,
@@ -143,7 +143,7 @@ impl Tensor {
         if let Some(dim) = dims.get_mut(at) {
             *dim = 1;
         }
-        let (view, shape, device) = (self.view()?, new_shape(op, &dims)?, self.device());
+        let (view, shape, device) = (self.stored()?, new_shape(op, &dims)?, self.device());
         let outs = (
             device.alloc(op, &shape, self.dtype())?,
             device.alloc(op, &shape, DType::I32)?,
@@ -179,7 +179,7 @@ impl Tensor {
     pub fn searchsorted(&self, values: &Self, right: bool) -> Result<Self, Error> {
         let op = "searchsorted";
         self.same_device(op, values)?;
-        let (sorted, wanted) = (self.view()?, values.view()?);
+        let (sorted, wanted) = (self.stored()?, values.stored()?);
         Self::produce(
             self.device(),
             op,

@@ -65,14 +65,14 @@ pub(crate) fn windows(op: &'static str, x: &Tensor, axes: [Window; 2]) -> Result
     let padded = [n, c, h + rows.begin + rows.end, w + cols.begin + cols.end];
     let base = Tensor::zeros(x.device(), padded, x.dtype())?;
     let middle = base.narrow(2, rows.begin, h)?.narrow(3, cols.begin, w)?;
-    let (input, output) = (x.view()?, middle.view()?);
+    let (input, output) = (x.stored()?, middle.stored()?);
     let _recorded = x
         .device()
         .executor()
         .copy(input, output)
         .map_err(|error| Error::from_kernel(op, error))?;
 
-    let view = base.view()?;
+    let view = base.stored()?;
     let &[sn, sc, sh, sw] = view.layout.strides() else {
         return Err(Error::shape(op, "the input must be [N, C, H, W]"));
     };

@@ -27,7 +27,7 @@ impl Tensor {
     /// If a kernel could not be recorded (the error stays with the tensor), or something recorded before failed.
     pub fn eval(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let device = self.device().executor().device();
-        let done = self.view().map(|_| device.completion(device.pending()));
+        let done = self.stored().map(|_| device.completion(device.pending()));
         async move {
             done?
                 .await

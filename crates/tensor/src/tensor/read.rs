@@ -125,7 +125,7 @@ impl Tensor {
     pub fn to_bytes(&self) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
         let fail = |error| Error::from_kernel("read", error);
         let download = self
-            .view()
+            .stored()
             .and_then(|view| self.device().executor().download(view).map_err(fail));
         let indices = self.device().check_indices();
         async move {
@@ -270,7 +270,7 @@ fn record_many(tensors: &[&Tensor]) -> Result<Option<ziggurat_kernels::DownloadM
     }
     Tensor::evaluate_all(tensors)?;
     for tensor in tensors {
-        views.push(tensor.view()?);
+        views.push(tensor.stored()?);
     }
     let download = first.device().executor().download_many(&views);
     download

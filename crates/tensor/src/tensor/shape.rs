@@ -1,7 +1,7 @@
 //! Shape and view methods: other ways to walk the same memory.
 //!
 //! None copies values, with the one documented exception of [`Tensor::reshape`] (and [`Tensor::flatten`]), which copy
-//! when no strides can express the new shape. [`Tensor::view_as`] is the form that never does.
+//! when no strides can express the new shape. [`Tensor::view`] is the form that never does.
 //! Axes may be negative and then count from the end.
 
 use ziggurat_core::{Shape, infer_expand, infer_reshape, normalize_axis};
@@ -38,17 +38,26 @@ impl Tensor {
 
     /// As [`Tensor::reshape`], but an error where a copy would be needed.
     ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::zeros(&device, [2, 3], DType::F32)?;
+    /// assert_eq!(a.view([3, -1])?.dims(), [3, 2]);
+    /// assert!(a.t()?.view([6]).is_err());
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the element count differs, or no strides can express the shape.
-    pub fn view_as(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
-        let fail = |error| Error::from_shape("view_as", error);
+    pub fn view(&self, dims: impl AsRef<[isize]>) -> Result<Self, Error> {
+        let fail = |error| Error::from_shape("view", error);
         let shape = infer_reshape(self.shape(), dims.as_ref()).map_err(fail)?;
         match self.layout().reshape(shape).map_err(fail)? {
-            Some(layout) => self.with_layout("view_as", |_| Ok(layout)),
+            Some(layout) => self.with_layout("view", |_| Ok(layout)),
             None => {
                 let (from, strides) = (self.shape(), self.layout().strides().to_vec());
                 Err(Error::shape(
-                    "view_as",
+                    "view",
                     format!(
                         "the strides must allow it without a copy: {from} with strides {strides:?} to {shape}"
                     ),
@@ -241,7 +250,7 @@ impl Tensor {
 
     /// A copy in row-major order in memory of its own, always starting at its beginning.
     pub(crate) fn copied(&self, op: &'static str) -> Result<Self, Error> {
-        let view = self.view()?;
+        let view = self.stored()?;
         Self::produce(
             self.device(),
             op,
