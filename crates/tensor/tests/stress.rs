@@ -5,7 +5,7 @@
 
 mod common;
 
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, read_many_blocking};
@@ -128,10 +128,13 @@ fn a_race_that_the_thread_sanitizer_must_report() {
     // SAFETY: not upheld, which is the point: both threads write without an order between them.
     unsafe impl Sync for Racy {}
     let racy = Racy(std::cell::UnsafeCell::new(0));
+    // Without it one thread may be over before the other starts, which can put them in an order.
+    let start = Barrier::new(2);
     thread::scope(|scope| {
         for _ in 0..2 {
-            let racy = &racy;
+            let (racy, start) = (&racy, &start);
             scope.spawn(move || {
+                start.wait();
                 for i in 0..1000 {
                     // SAFETY: as above. The memory is valid and outlives the threads.
                     unsafe { racy.0.get().write_volatile(i) };
