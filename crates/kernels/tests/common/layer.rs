@@ -52,7 +52,15 @@ pub(crate) fn layer(
         shape: shape(dims),
         beside: if beside { &others } else { &[] },
     };
-    let _done = (host.fused)(&written, &fused.view).unwrap();
+    match (host.fused)(&written, &fused.view) {
+        // On WebGPU's default limits not every kernel has bindings for further outputs.
+        Err(KernelError::FusedTooLarge {
+            what: "bindings", ..
+        }) if beside && exec.fused_limits().bindings < 8 => {
+            return layer(exec, host, (bias, residual), to, false);
+        }
+        done => drop(done.unwrap()),
+    }
     let fused_values = fused.read(exec);
     assert_eq!(fused_values.len(), shape(dims).len());
 
