@@ -278,7 +278,13 @@ mod tests {
             );
             // The mean that is subtracted is a kernel of its own, and so is the cast of positions.
             let two = case.what.contains("mean") || case.what.contains("argmax");
-            let most = if two { 2 } else { 1 };
+            // WebGPU's default limits have no bindings for a product with a residual and batch norm's four parameters.
+            let few = case.what.contains("batch_norm") && executor.fused_limits().bindings < 8;
+            let most = match (few, two) {
+                (true, _) => 3,
+                (false, true) => 2,
+                (false, false) => 1,
+            };
             assert!(
                 row.fused_kernels <= most,
                 "{}: {}",
