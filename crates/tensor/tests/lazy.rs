@@ -2,30 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/counts.rs"]
+mod counts;
 
 use std::thread;
 
+use counts::{counted, own_device};
 use ziggurat_kernels::Executor;
 use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, read_many_blocking};
 
-/// A device of its own, so that counts are of one test.
-fn own_device() -> Option<Device> {
-    common::device()?;
-    Some(Device::open_blocking(ziggurat_tensor::DeviceOptions::default()).unwrap())
-}
-
 fn dispatches(device: &Device) -> u64 {
     device.executor().device().queue_stats().dispatches
-}
-
-/// Dispatches and allocations of `f`.
-fn counted<R>(device: &Device, f: impl FnOnce() -> R) -> (R, u64, u64) {
-    let before = (dispatches(device), device.usage().allocations);
-    let result = f();
-    let after = (dispatches(device), device.usage().allocations);
-    (result, after.0 - before.0, after.1 - before.1)
 }
 
 fn range(device: &Device, len: usize) -> Tensor {

@@ -2,26 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/counts.rs"]
+mod counts;
 
+use counts::{counted, own_device};
 use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, read_many_blocking};
-
-/// A device of its own, so that counts are of one test.
-fn own_device() -> Option<Device> {
-    common::device()?;
-    Some(Device::open_blocking(ziggurat_tensor::DeviceOptions::default()).unwrap())
-}
-
-/// Dispatches and allocations of `f`.
-fn counted<R>(device: &Device, f: impl FnOnce() -> R) -> (R, u64, u64) {
-    let count = || {
-        let dispatches = device.executor().device().queue_stats().dispatches;
-        (dispatches, device.usage().allocations)
-    };
-    let before = count();
-    let result = f();
-    let after = count();
-    (result, after.0 - before.0, after.1 - before.1)
-}
 
 fn matrix(device: &Device, rows: usize, columns: usize) -> Tensor {
     let values: Vec<f32> = (0..rows * columns)
