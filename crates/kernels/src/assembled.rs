@@ -3,7 +3,7 @@
 
 use ziggurat_core::DType;
 
-use crate::elementwise::row::{ALL, FLOAT, INT};
+use crate::elementwise::row::{ALL, FLOAT, INT, NUMERIC};
 
 /// An op that is made of others.
 #[derive(Clone, Copy, Debug)]
@@ -40,17 +40,38 @@ const fn row(
 pub const ASSEMBLED: &[Assembled] = &[
     row(
         "gemm",
-        ALL,
+        NUMERIC,
         "that of matmul, rounded once",
         "alpha · a b + beta · c, either matrix transposed first; with beta 0 nothing of c enters.",
         "matmul/gemm.rs",
     ),
     row(
         "linear",
-        ALL,
+        NUMERIC,
         "that of matmul, rounded once",
         "x wᵀ + bias.",
         "matmul/gemm.rs",
+    ),
+    row(
+        "einsum",
+        NUMERIC,
+        "that of matmul per product; f16 and bf16 rounded once",
+        "The sum of products over letters: repeated ones take diagonals, those missing on the right are summed, `...` and extents of 1 broadcast.",
+        "einsum.rs",
+    ),
+    row(
+        "tensordot",
+        NUMERIC,
+        "that of matmul",
+        "The sum of products over pairs of axes.",
+        "einsum.rs",
+    ),
+    row(
+        "meshgrid",
+        ALL,
+        "exact",
+        "Vectors as grids over all of them, each along its own axis.",
+        "meshgrid.rs",
     ),
     row(
         "batch_norm",

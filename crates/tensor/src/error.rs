@@ -190,7 +190,9 @@ impl Error {
             &*self.kind,
             Kind::Argument { .. }
                 | Kind::Kernel {
-                    source: KernelError::Option { .. } | KernelError::Number { .. },
+                    source: KernelError::Option { .. }
+                        | KernelError::Number { .. }
+                        | KernelError::Equation { .. },
                     ..
                 }
         )

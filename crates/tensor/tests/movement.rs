@@ -409,7 +409,7 @@ fn misuse_is_an_error_that_says_what_was_given() {
         (
             first(Tensor::meshgrid(&[&a], true)),
             Error::is_shape,
-            "meshgrid: every tensor must be a vector",
+            "meshgrid: an operand must be a vector, but its shape is [",
         ),
     ];
     for (i, (result, kind, text)) in calls.into_iter().enumerate() {

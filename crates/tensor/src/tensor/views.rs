@@ -4,6 +4,7 @@
 //! needs one: splitting an axis is always possible). Names and rules are PyTorch's.
 
 use ziggurat_core::{Layout, Shape, ShapeError, normalize_axes, normalize_axis};
+use ziggurat_kernels::Grids;
 
 use super::construct::new_shape;
 use crate::{Error, Tensor};
@@ -264,29 +265,13 @@ impl Tensor {
     /// # Errors
     /// If a tensor has more than one axis, or there are more tensors than axes are possible.
     pub fn meshgrid(tensors: &[&Self], ij: bool) -> Result<Vec<Self>, Error> {
-        let mut dims = Vec::with_capacity(tensors.len());
-        for tensor in tensors {
-            if tensor.rank() > 1 {
-                let detail = format!("every tensor must be a vector: one is {}", tensor.shape());
-                return Err(Error::shape("meshgrid", detail));
-            }
-            dims.push(tensor.len());
-        }
-        let shape = new_shape("meshgrid", &dims)?;
-        let mut grids = Vec::with_capacity(tensors.len());
-        for (axis, tensor) in tensors.iter().enumerate() {
-            let mut own = vec![1; dims.len()];
-            if let Some(slot) = own.get_mut(axis) {
-                *slot = tensor.len();
-            }
-            let grid = tensor.reshape_to(own)?.broadcast_to(shape.dims())?;
-            grids.push(if ij || dims.len() < 2 {
-                grid
-            } else {
-                grid.transpose(0, 1)?
-            });
-        }
-        Ok(grids)
+        const OP: &str = "meshgrid";
+        let shapes: Vec<Shape> = tensors.iter().map(|tensor| *tensor.shape()).collect();
+        let grids = Grids::new(&shapes, ij).map_err(|error| Error::from_kernel(OP, error))?;
+        let grid = |(index, tensor): (usize, &&Self)| {
+            tensor.with_layout(OP, |layout| grids.layout(index, layout))
+        };
+        tensors.iter().enumerate().map(grid).collect()
     }
 
     /// An axis that exists, counted from the front.

@@ -1,10 +1,11 @@
-//! The text of an einsum, and what its letters mean for given shapes: pure, without tensors.
+//! The text of an einsum, and what its letters mean for given shapes: pure, without memory.
 
 use std::collections::BTreeMap;
 
-use crate::Error;
+use ziggurat_core::Shape;
 
-const OP: &str = "einsum";
+use super::EINSUM as OP;
+use crate::error::KernelError;
 
 /// A letter, or an axis of the ellipsis counted from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,29 +22,33 @@ pub(super) struct Equation {
     pub(super) output: Vec<Label>,
 }
 
-fn wrong(detail: impl Into<String>) -> Error {
-    Error::argument(OP, detail)
-}
-
 impl Equation {
     /// Reads an equation for operands of these shapes.
-    pub(super) fn read(text: &str, shapes: &[&[usize]]) -> Result<Self, Error> {
-        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    pub(super) fn read(given: &str, shapes: &[Shape]) -> Result<Self, KernelError> {
+        let wrong = |rule| KernelError::Equation {
+            op: OP,
+            rule,
+            equation: given.into(),
+        };
+        let text: String = given.chars().filter(|c| !c.is_whitespace()).collect();
         let (left, right) = match text.split_once("->") {
             Some((left, right)) => (left, Some(right)),
             None => (text.as_str(), None),
         };
         let terms: Vec<&str> = left.split(',').collect();
         if terms.len() != shapes.len() {
-            return Err(wrong(format!(
-                "the equation must name every operand: {text:?} names {}, {} given",
-                terms.len(),
-                shapes.len()
-            )));
+            return Err(KernelError::Option {
+                op: OP,
+                option: "the number of operands",
+                rule: "must be that of the equation",
+                got: i64::try_from(shapes.len()).unwrap_or(i64::MAX),
+            });
         }
         let mut inputs = Vec::with_capacity(terms.len());
         for (term, shape) in terms.iter().zip(shapes) {
-            inputs.push(labels(term, Some(shape.len()), 0)?);
+            let (front, back) = split(term).map_err(wrong)?;
+            let between = ellipsis_axes((front, back), shape)?;
+            inputs.push(labels((front, back), between));
         }
         check_extents(&inputs, shapes)?;
         let mut seen: BTreeMap<Label, usize> = BTreeMap::new();
@@ -61,17 +66,13 @@ impl Equation {
                 .map(|(label, _)| label)
                 .collect(),
             Some(right) => {
-                let output = labels(right, None, ellipsis)?;
+                let output = labels(split(right).map_err(wrong)?, ellipsis);
                 for (at, label) in output.iter().enumerate() {
                     if !seen.contains_key(label) {
-                        return Err(wrong(format!(
-                            "every letter of the result must be in an operand: {text:?}"
-                        )));
+                        return Err(wrong("every letter of the result must be in an operand"));
                     }
                     if output.iter().skip(at + 1).any(|other| other == label) {
-                        return Err(wrong(format!(
-                            "no letter may be in the result twice: {text:?}"
-                        )));
+                        return Err(wrong("no letter may be in the result twice"));
                     }
                 }
                 output
@@ -81,73 +82,85 @@ impl Equation {
     }
 }
 
-/// The labels of one operand of `rank` axes, or of a result whose ellipsis has `ellipsis` axes.
-fn labels(term: &str, rank: Option<usize>, ellipsis: usize) -> Result<Vec<Label>, Error> {
+/// What stands before an ellipsis, and behind it if there is one.
+type Parts<'a> = (&'a str, Option<&'a str>);
+
+fn split(term: &str) -> Result<Parts<'_>, &'static str> {
     let (front, back) = match term.split_once("...") {
         Some((front, back)) => (front, Some(back)),
         None => (term, None),
     };
-    let letters = || front.chars().chain(back.unwrap_or_default().chars());
-    if let Some(odd) = letters().find(|c| !c.is_ascii_alphabetic()) {
-        return Err(wrong(format!(
-            "an operand must be letters with at most one `...`: {odd:?} in {term:?}"
-        )));
+    let mut letters = front.chars().chain(back.unwrap_or_default().chars());
+    if letters.all(|c| c.is_ascii_alphabetic()) {
+        return Ok((front, back));
     }
-    let named = letters().count();
-    let between = match (rank, back) {
-        (Some(rank), None) if rank != named => {
-            return Err(Error::shape(
-                OP,
-                format!("{term:?} must name every axis: the operand has {rank}"),
-            ));
-        }
-        (_, None) => 0,
-        (None, Some(_)) => ellipsis,
-        (Some(rank), Some(_)) => rank.checked_sub(named).ok_or_else(|| {
-            Error::shape(
-                OP,
-                format!("{term:?} names more axes than the operand has: {rank}"),
-            )
-        })?,
+    Err("an operand must be letters with at most one `...`")
+}
+
+/// How many axes of an operand its ellipsis stands for.
+fn ellipsis_axes((front, back): Parts<'_>, shape: &Shape) -> Result<usize, KernelError> {
+    let named = front.len() + back.unwrap_or_default().len();
+    let rank = shape.dims().len();
+    let wrong = |rule| KernelError::Operand {
+        op: OP,
+        operand: "an operand",
+        rule,
+        got: Box::new(*shape),
     };
-    let open = (0..between)
+    if back.is_none() && rank != named {
+        return Err(wrong(
+            "must have an axis for each of its letters and no other",
+        ));
+    }
+    rank.checked_sub(named)
+        .ok_or_else(|| wrong("must have an axis for each of its letters"))
+}
+
+/// The labels of a term whose ellipsis has `ellipsis` axes.
+fn labels((front, back): Parts<'_>, ellipsis: usize) -> Vec<Label> {
+    let open = (0..if back.is_some() { ellipsis } else { 0 })
         .rev()
         .map(|from_end| Label::Ellipsis(std::cmp::Reverse(from_end)));
-    Ok(front
+    front
         .chars()
         .map(Label::Letter)
         .chain(open)
         .chain(back.unwrap_or_default().chars().map(Label::Letter))
-        .collect())
+        .collect()
 }
 
 /// Extents of one label must agree where they are not 1; within one operand they must be equal.
-fn check_extents(inputs: &[Vec<Label>], shapes: &[&[usize]]) -> Result<(), Error> {
-    let differ = |label: Label, a: usize, b: usize| {
-        let name = match label {
-            Label::Letter(letter) => format!("axis {letter:?}"),
-            Label::Ellipsis(_) => "an axis of the ellipsis".to_owned(),
-        };
-        Err(Error::shape(
-            OP,
-            format!("extents of {name} differ: {a} and {b}, operands {shapes:?}"),
-        ))
-    };
-    let mut all: BTreeMap<Label, usize> = BTreeMap::new();
+fn check_extents(inputs: &[Vec<Label>], shapes: &[Shape]) -> Result<(), KernelError> {
+    let mut all: BTreeMap<Label, (usize, &Shape)> = BTreeMap::new();
     for (labels, shape) in inputs.iter().zip(shapes) {
         let mut own: BTreeMap<Label, usize> = BTreeMap::new();
-        for (&label, &dim) in labels.iter().zip(*shape) {
+        for (&label, &dim) in labels.iter().zip(shape.dims()) {
             match own.insert(label, dim) {
-                Some(before) if before != dim => return differ(label, before, dim),
+                Some(before) if before != dim => {
+                    return Err(KernelError::Operand {
+                        op: OP,
+                        operand: "an operand",
+                        rule: "must have equal extents where a letter is repeated",
+                        got: Box::new(*shape),
+                    });
+                }
                 _ => {}
             }
         }
         for (label, dim) in own {
-            let known = all.entry(label).or_insert(dim);
-            if *known == 1 {
-                *known = dim;
-            } else if dim != 1 && dim != *known {
-                return differ(label, *known, dim);
+            let known = all.entry(label).or_insert((dim, shape));
+            if known.0 == 1 {
+                *known = (dim, shape);
+            } else if dim != 1 && dim != known.0 {
+                return Err(KernelError::Operands {
+                    op: OP,
+                    rule: match label {
+                        Label::Letter(_) => "extents of one letter differ",
+                        Label::Ellipsis(_) => "extents of an axis of the ellipsis differ",
+                    },
+                    left: Box::new(*known.1),
+                    right: Box::new(*shape),
+                });
             }
         }
     }
@@ -169,8 +182,12 @@ mod tests {
             .collect()
     }
 
-    fn read(equation: &str, shapes: &[&[usize]]) -> Result<(Vec<String>, String), Error> {
-        let e = Equation::read(equation, shapes)?;
+    fn read(equation: &str, shapes: &[&[usize]]) -> Result<(Vec<String>, String), KernelError> {
+        let shapes: Vec<Shape> = shapes
+            .iter()
+            .map(|dims| Shape::new(dims).unwrap())
+            .collect();
+        let e = Equation::read(equation, &shapes)?;
         Ok((
             e.inputs.iter().map(|labels| text(labels)).collect(),
             text(&e.output),
