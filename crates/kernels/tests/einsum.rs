@@ -12,7 +12,7 @@ use operands::{
 };
 use ziggurat_kernels::reference::einsum::{Factor, einsum};
 use ziggurat_kernels::reference::wrap;
-use ziggurat_kernels::{DType, Executor, KernelError, View};
+use ziggurat_kernels::{Completion, DType, Executor, KernelError, View};
 
 const NUMBERS: [DType; 7] = [
     DType::F32,
@@ -224,7 +224,8 @@ fn ellipses_broadcast_and_an_implicit_result_is_in_alphabetical_order() {
     let single = [of(&[5, 2, 3, 4])];
     let square = [of(&[3, 3])];
     let ones = [of(&[5, 1, 2]), of(&[4, 1])];
-    let cases: &[(&str, &[Operand], &[&str], &str, &[usize])] = &[
+    type Case<'a> = (&'a str, &'a [Operand], &'a [&'a str], &'a str, &'a [usize]);
+    let cases: &[Case<'_>] = &[
         (
             "...ij,...jk->...ik",
             &pair,
@@ -466,12 +467,9 @@ fn mistakes_name_the_operation_the_rule_and_what_was_given() {
     let of = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let f = |dims: &[usize]| of(DType::F32, dims);
     let m = f(&[2, 3]);
-    let text = |result: Result<_, KernelError>| {
-        let _: ziggurat_kernels::Completion = match result {
-            Ok(done) => done,
-            Err(error) => return error.to_string(),
-        };
-        "no error".to_owned()
+    let text = |result: Result<Completion, KernelError>| match result {
+        Ok(_done) => "no error".to_owned(),
+        Err(error) => error.to_string(),
     };
     let run =
         |equation: &str, operands: &[&View], out: &View| text(exec.einsum(equation, operands, out));
