@@ -520,6 +520,9 @@ fn bytes_are_seen_as_other_dtypes_without_a_copy() {
         .bitcast(DType::U32)
         .unwrap();
     assert_eq!(flipped.to_vec_blocking::<u32>().unwrap()[0], 12);
+    // Of no elements there is nothing whose order could be wrong.
+    let none = a.narrow(0, 0, 0).unwrap().flip([-1]).unwrap();
+    assert_eq!(none.bitcast(DType::U8).unwrap().dims(), [0, 3, 16]);
     // NaN payloads survive; what is pending is computed first.
     let bits = Tensor::from_slice(&device, &[0x7fc0_1234u32, 5], [2]).unwrap();
     let nan = bits.bitcast(DType::F32).unwrap();

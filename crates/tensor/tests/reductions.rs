@@ -186,3 +186,23 @@ fn reductions_of_pending_values_share_their_functions() {
         "{shares:?}"
     );
 }
+
+#[test]
+fn the_mean_beside_a_variance_is_infinite_where_a_value_is() {
+    let Some(device) = common::device() else {
+        return;
+    };
+    let rows: [[f32; 3]; 4] = [
+        [f32::INFINITY, 1.0, 2.0],
+        [1.0, f32::NEG_INFINITY, f32::NEG_INFINITY],
+        [f32::INFINITY, 1.0, f32::NEG_INFINITY],
+        [f32::INFINITY, f32::NAN, 1.0],
+    ];
+    let x = Tensor::from_slice(&device, rows.as_flattened(), [4, 3]).unwrap();
+    let (var, mean) = x.var_mean([1], 1, false).unwrap();
+    let mean = mean.to_vec_blocking::<f32>().unwrap();
+    assert_eq!(mean[..2], [f32::INFINITY, f32::NEG_INFINITY]);
+    assert!(mean[2].is_nan() && mean[3].is_nan(), "{mean:?}");
+    let var = var.to_vec_blocking::<f32>().unwrap();
+    assert!(var.iter().all(|var| var.is_nan()), "{var:?}");
+}

@@ -36,7 +36,12 @@ fn combine(x: acc, y: acc) -> acc {
     let count = x.count + y.count;
     let share = f32(y.count) / f32(count);
     let delta = y.mean - x.mean;
-    return acc(count, x.mean + delta * share, x.spread + (y.spread + delta * delta * (f32(x.count) * share)), 0u);
+    var mean = x.mean + delta * share;
+    if (bitcast<u32>(x.mean) & 0x7f800000u) == 0x7f800000u {
+        // From an infinity there is no step to another mean: it stays, but for its opposite and NaN.
+        mean = x.mean + y.mean;
+    }
+    return acc(count, mean, x.spread + (y.spread + delta * delta * (f32(x.count) * share)), 0u);
 }
 
 fn finish(v: acc) -> out_elem {

@@ -104,16 +104,23 @@ fn recast(layout: &Layout, from: usize, to: usize) -> Result<Layout, &'static st
     let (Some(last), Some(step)) = (dims.last_mut(), strides.last_mut()) else {
         return Err("a dtype of another width needs a last axis");
     };
-    if *step != 1 && *last != 1 {
+    // Nothing is stored of no elements, so that neither strides nor offset matter.
+    let empty = layout.dims().contains(&0);
+    if *step != 1 && *last != 1 && !empty {
         return Err("a dtype of another width needs a last axis of stride 1");
     }
     // Both ratios are 1, 2 or 4, one of them 1.
     let (grow, shrink) = (from.div_ceil(to), to.div_ceil(from));
     let too_large = "the elements must be within what indices count";
-    if !last.is_multiple_of(shrink) || !layout.offset().is_multiple_of(shrink) {
+    let starts = empty || layout.offset().is_multiple_of(shrink);
+    if !last.is_multiple_of(shrink) || !starts {
         return Err("the last extent and the offset must be multiples of the ratio of the widths");
     }
     *last = (*last / shrink).checked_mul(grow).ok_or(too_large)?;
+    if empty {
+        let shape = Shape::new(dims).map_err(|_| too_large)?;
+        return Ok(Layout::contiguous(shape));
+    }
     *step = 1;
     let rest = strides.len().saturating_sub(1);
     for (stride, dim) in strides.iter_mut().zip(layout.dims()).take(rest) {

@@ -18,9 +18,21 @@ fn variable(name: &str) -> Option<u64> {
 /// Problems of each test where nothing else is asked for: the same ones on any machine, however fast.
 const PROBLEMS: u64 = 200;
 
+/// The same where most problems are kernels of their own, which take longer to compile than to run.
+const PROBLEMS_TO_COMPILE: u64 = 40;
+
 /// Runs problems, one per seed from `ZIGGURAT_FUZZ_SEED` (or 1) on: so many, or `ZIGGURAT_FUZZ_PROBLEMS`, or until
 /// `ZIGGURAT_FUZZ_SECONDS` are over. Fails with the seeds of the problems that failed.
 pub(crate) fn fuzz(problem: impl Fn(&Device, &mut Random)) {
+    run(PROBLEMS, problem);
+}
+
+/// [`fuzz`] of problems that are mostly compiled.
+pub(crate) fn fuzz_few(problem: impl Fn(&Device, &mut Random)) {
+    run(PROBLEMS_TO_COMPILE, problem);
+}
+
+fn run(problems: u64, problem: impl Fn(&Device, &mut Random)) {
     /// More are not worth waiting for: after a lost device every problem fails.
     const FAILURES: usize = 8;
     let Some(device) = common::device() else {
@@ -33,7 +45,7 @@ pub(crate) fn fuzz(problem: impl Fn(&Device, &mut Random)) {
     let is_over = |done: u64| match (most, time) {
         (Some(most), _) => done >= most,
         (None, Some(time)) => start.elapsed() >= time,
-        (None, None) => done >= PROBLEMS,
+        (None, None) => done >= problems,
     };
     let (mut done, mut failed) = (0, Vec::new());
     while !is_over(done) && failed.len() < FAILURES {
@@ -69,6 +81,45 @@ pub(crate) enum Values {
     Plain,
     /// At times NaN, an infinity or a zero of either sign; small integers, for ties.
     Special,
+    /// As often as not the ends of the dtype: those of [`Values::Special`], the largest and the least number, subnormal
+    /// numbers. In memory, never as the value of a pending expression, which an adapter may flush.
+    Extreme,
+}
+
+/// The ends of a dtype and what is around 0.
+pub(crate) fn ends(dtype: DType) -> Vec<f64> {
+    let least = match dtype {
+        DType::F16 => [-24, -14],
+        DType::BF16 => [-133, -126],
+        _ => [-149, -126],
+    };
+    let [subnormal, normal] = least.map(|power| 2f64.powi(power));
+    let any = [
+        -0.0,
+        1.0,
+        -1.0,
+        subnormal,
+        normal - subnormal,
+        -normal,
+        normal,
+    ];
+    let any = any.iter().map(|&x| round_to(dtype, x));
+    let (low, high) = match dtype {
+        DType::F32 => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        DType::F16 => (-65_504.0, 65_504.0),
+        DType::BF16 => (
+            -(2f64.powi(128) - 2f64.powi(120)),
+            2f64.powi(128) - 2f64.powi(120),
+        ),
+        DType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        DType::U32 => (0.0, f64::from(u32::MAX)),
+        DType::I8 => (-128.0, 127.0),
+        DType::U8 => (0.0, 255.0),
+        DType::Bool => (0.0, 1.0),
+    };
+    let infinite = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let infinite = infinite.iter().filter(|_| dtype.is_float());
+    any.chain([low, high]).chain(infinite.copied()).collect()
 }
 
 fn value(dtype: DType, values: Values, rng: &mut Random) -> f64 {
@@ -76,6 +127,8 @@ fn value(dtype: DType, values: Values, rng: &mut Random) -> f64 {
     match (values, rng.below(12)) {
         (Values::Special, 0) if dtype.is_float() => rng.pick(&SPECIAL),
         (Values::Special, 1..=3) => round_to(dtype, rng.below(3) as f64),
+        (Values::Extreme, 0..=5) => rng.pick(&ends(dtype)),
+        (Values::Extreme, 6..=7) => round_to(dtype, rng.below(3) as f64),
         _ => rng.value(dtype),
     }
 }
@@ -124,7 +177,7 @@ fn stored(arrangement: Arrangement, dims: &[usize]) -> Vec<usize> {
     all
 }
 
-/// A tensor of these extents in any arrangement, at times the value of a pending expression.
+/// A tensor of these extents in any arrangement; unless its values are extreme, at times that of a pending expression.
 pub(crate) fn given(
     device: &Device,
     dtype: DType,
@@ -132,10 +185,35 @@ pub(crate) fn given(
     values: Values,
     rng: &mut Random,
 ) -> Given {
-    made(device, dtype, dims, rng, |rng| value(dtype, values, rng))
+    let of = |rng: &mut Random| value(dtype, values, rng);
+    if values == Values::Extreme {
+        in_memory(device, dtype, dims, rng, of)
+    } else {
+        made(device, dtype, dims, rng, of)
+    }
 }
 
+/// As [`in_memory`], at times the value of a pending expression: its negation.
 pub(crate) fn made(
+    device: &Device,
+    dtype: DType,
+    dims: &[usize],
+    rng: &mut Random,
+    value: impl FnMut(&mut Random) -> f64,
+) -> Given {
+    let plain = in_memory(device, dtype, dims, rng, value);
+    if dtype.is_bool() || rng.below(4) > 0 {
+        return plain;
+    }
+    let negated = plain.values.iter();
+    Given {
+        tensor: plain.tensor.neg().unwrap(),
+        values: negated.map(|&x| unary(Unary::Neg, dtype, x)).collect(),
+    }
+}
+
+/// Stored values in any arrangement, the first of which was made first.
+pub(crate) fn in_memory(
     device: &Device,
     dtype: DType,
     dims: &[usize],
@@ -153,17 +231,9 @@ pub(crate) fn made(
     let tensor = seen(&dense, arrangement, dims).unwrap();
     assert_eq!(tensor.dims(), dims, "{arrangement:?}");
     let shown = layout.offsets().map(|at| held[at]).collect();
-    let plain = Given {
+    Given {
         tensor,
         values: shown,
-    };
-    if dtype.is_bool() || rng.below(4) > 0 {
-        return plain;
-    }
-    let negated = plain.values.iter();
-    Given {
-        tensor: plain.tensor.neg().unwrap(),
-        values: negated.map(|&x| unary(Unary::Neg, dtype, x)).collect(),
     }
 }
 
@@ -175,6 +245,17 @@ pub(crate) fn extents(rank: usize, rng: &mut Random) -> Vec<usize> {
     if rank > 0 && rng.below(8) == 0 {
         let at = rng.below(rank);
         dims[at] = 200 + rng.below(900);
+    }
+    dims
+}
+
+/// [`extents`] of some thousand elements at most.
+pub(crate) fn modest(rank: usize, rng: &mut Random) -> Vec<usize> {
+    let mut dims = extents(rank, rng);
+    while dims.iter().product::<usize>() > 8000 {
+        if let Some(most) = dims.iter_mut().max() {
+            *most = most.div_ceil(2);
+        }
     }
     dims
 }
