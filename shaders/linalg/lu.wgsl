@@ -1,5 +1,6 @@
 // Computes: P A = L U in place with partial pivoting, one matrix per workgroup; L has ones on its diagonal, which are not
-//           stored. c[k] is the row that was exchanged with row k. A pivot of 0 divides: infinities and NaN follow.
+//           stored. c[k] is the row that was exchanged with row k. A pivot of 0 stands over zeros, which stay: L is 0 there,
+//           and so the determinant is 0, not NaN.
 // Bindings: params, out = matrices, c = pivots.
 // Grid: one workgroup per matrix, folded; one dispatch after the other for columns from `first` up to `end`.
 // Requires: folded.
@@ -67,8 +68,9 @@ fn main(
         workgroupBarrier();
         if live {
             let diagonal = out[base + k * n + k];
+            let divisor = select(diagonal, 1.0, diagonal == 0.0);
             for (var i = k + 1u + lid; i < n; i += WG) {
-                out[base + i * n + k] = out[base + i * n + k] / diagonal;
+                out[base + i * n + k] = out[base + i * n + k] / divisor;
             }
         }
         storageBarrier();

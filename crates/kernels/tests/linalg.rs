@@ -196,6 +196,30 @@ fn singular_matrices_and_nan_are_seen_and_nothing_panics() {
     let _done = exec.determinant(&a.view, &d.view).unwrap();
     assert!(x.read(&exec).iter().all(|v| !v.is_finite()));
     assert_eq!(d.read(&exec), [0.0]);
+    // A pivot of 0 before the last: equal rows, a column of zeros, nothing but zeros, rank 2 of 4.
+    let singular: [(usize, &[f64]); 4] = [
+        (3, &[1.0; 9]),
+        (3, &[0.0, 2.0, 3.0, 0.0, 5.0, 6.0, 0.0, 8.0, 10.0]),
+        (4, &[0.0; 16]),
+        (
+            4,
+            &[
+                1.0, 2.0, 0.0, 1.0, 2.0, 4.0, 0.0, 2.0, 0.0, 1.0, 1.0, 0.0, 0.0, 2.0, 2.0, 0.0,
+            ],
+        ),
+    ];
+    for (n, values) in singular {
+        let a = given(&exec, DType::F32, &[n, n], values);
+        let d = output(&exec, DType::F32, &[], 0);
+        let _done = exec.determinant(&a.view, &d.view).unwrap();
+        assert_eq!(d.read(&exec), [0.0], "{values:?}");
+        assert_eq!(solve(values, &[], n, 0).1, 0.0, "{values:?}");
+        let b = given(&exec, DType::F32, &[n, 1], &vec![1.0; n]);
+        let x = output(&exec, DType::F32, &[n, 1], 0);
+        let _done = exec.solve(&a.view, &b.view, &x.view).unwrap();
+        let got = x.read(&exec);
+        assert!(got.iter().any(|v| !v.is_finite()), "{values:?}: {got:?}");
+    }
     let a = given(&exec, DType::F32, &[2, 2], &[1.0, 2.0, f64::NAN, 4.0]);
     let d = output(&exec, DType::F32, &[], 0);
     let _done = exec.determinant(&a.view, &d.view).unwrap();

@@ -21,7 +21,11 @@ pub fn solve(a: &[f64], b: &[f64], n: usize, columns: usize) -> (Vec<f64>, f64) 
         }
         determinant *= a[k * n + k];
         for i in (0..n).filter(|&i| i != k) {
-            let factor = a[i * n + k] / a[k * n + k];
+            // Below a pivot of 0 are zeros, and nothing to eliminate.
+            let factor = match a[i * n + k] {
+                0.0 => 0.0,
+                above => above / a[k * n + k],
+            };
             for j in k..n {
                 a[i * n + j] -= factor * a[k * n + j];
             }
@@ -64,6 +68,7 @@ mod tests {
     fn solves_and_factors_small_matrices() {
         let (x, determinant) = solve(&[0., 2., 1., 1.], &[4., 5.], 2, 1);
         assert_eq!((x, determinant), (vec![3., 2.], -2.));
+        assert_eq!(solve(&[1.; 9], &[], 3, 0).1, 0.);
         assert_eq!(cholesky(&[4., 9., 2., 10.], 2), [2., 0., 1., 3.]);
     }
 }
