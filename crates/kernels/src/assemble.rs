@@ -1,6 +1,6 @@
 //! What ops that are made of other ops have in common: values of expressions in memory, vectors, slices.
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::{DType, Layout, Shape};
 
 use crate::completion::Completion;
 use crate::elementwise::binary::Binary;
@@ -120,18 +120,25 @@ pub(crate) fn check_dtype(
 }
 
 impl Executor {
+    /// The same elements in another shape; copied where strides do not express that.
+    pub(crate) fn reshaped(
+        &self,
+        op: &'static str,
+        view: &View,
+        shape: Shape,
+    ) -> Result<View, KernelError> {
+        let fail = KernelError::shape(op);
+        match view.layout.reshape(shape).map_err(&fail)? {
+            Some(layout) => view.with_layout(layout),
+            None => self
+                .to_dense(op, view)?
+                .with_layout(Layout::contiguous(shape)),
+        }
+    }
+
     /// All elements, row-major, as a vector; copied where strides do not express that.
     pub(crate) fn flattened(&self, op: &'static str, view: &View) -> Result<View, KernelError> {
-        let flat = vector(op, view.len())?;
-        let fail = KernelError::shape(op);
-        if let Some(layout) = view.layout.reshape(flat).map_err(&fail)? {
-            return view.with_layout(layout);
-        }
-        let dense = self.to_dense(op, view)?;
-        match dense.layout.reshape(flat).map_err(&fail)? {
-            Some(layout) => dense.with_layout(layout),
-            None => Ok(dense),
-        }
+        self.reshaped(op, view, vector(op, view.len())?)
     }
 
     /// A view in a dtype: itself, or a dense conversion.

@@ -253,11 +253,6 @@ impl Executor {
         let axes: Vec<isize> = how.axes.iter().map(|&axis| signed(axis)).collect();
         let turned = value.with_layout(value.layout.permute(&axes).map_err(&fail)?)?;
         let shape = Shape::new(&how.dims).map_err(&fail)?;
-        match turned.layout.reshape(shape).map_err(&fail)? {
-            Some(layout) => turned.with_layout(layout),
-            None => self
-                .to_dense(op, &turned)?
-                .with_layout(Layout::contiguous(shape)),
-        }
+        self.reshaped(op, &turned, shape)
     }
 }

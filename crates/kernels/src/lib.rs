@@ -97,10 +97,10 @@ pub use fused::{
 };
 pub use grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use index::Scatter;
-pub use loss::{CrossEntropyOptions, Reduction};
+pub use loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
 pub use matmul::GemmOptions;
 pub use meshgrid::Grids;
-pub use norm::{Affine, ChannelAffine, Channels, Norm};
+pub use norm::{Affine, ChannelAffine, Channels, Norm, statistics_axes};
 pub use numerics::Numerics;
 pub use pad::Pad;
 pub use params::{ParamField, ParamType, Params};

@@ -34,25 +34,50 @@ pub enum Reduction {
 /// ```
 /// assert_eq!(ziggurat_kernels::CrossEntropyOptions::default().ignore_index, -100);
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct CrossEntropyOptions<'a> {
+pub type CrossEntropyOptions<'a> = ClassLossOptions<'a, View>;
+
+/// Options of losses of classes, whose weights are a view here and a tensor above.
+#[derive(Debug)]
+pub struct ClassLossOptions<'a, W> {
     /// A factor per class, a float vector. Of class indices the mean is then over the factors of the targets, as in PyTorch.
-    pub weight: Option<&'a View>,
+    pub weight: Option<&'a W>,
     /// What becomes of the losses of the elements; by default their mean.
     pub reduction: Reduction,
     /// A class index whose elements do not count; by default -100. Of no meaning for probabilities.
     pub ignore_index: i32,
-    /// How much of the target is spread over all classes, from 0 to 1; by default 0. Not for [`Executor::nll_loss`].
+    /// How much of the target is spread over all classes, from 0 to 1; by default 0. Not for `nll_loss`.
     pub label_smoothing: f64,
 }
 
-impl Default for CrossEntropyOptions<'_> {
+// Derived, these would ask the same of the weights.
+impl<W> Clone for ClassLossOptions<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for ClassLossOptions<'_, W> {}
+
+impl<W> Default for ClassLossOptions<'_, W> {
     fn default() -> Self {
         Self {
             weight: None,
             reduction: Reduction::Mean,
             ignore_index: -100,
             label_smoothing: 0.0,
+        }
+    }
+}
+
+impl<W> ClassLossOptions<'_, W> {
+    /// The same options with other weights.
+    #[must_use]
+    pub fn with_weight<'b, V>(&self, weight: Option<&'b V>) -> ClassLossOptions<'b, V> {
+        ClassLossOptions {
+            weight,
+            reduction: self.reduction,
+            ignore_index: self.ignore_index,
+            label_smoothing: self.label_smoothing,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::view::View;
 
 mod batch;
 
-pub use batch::ChannelAffine;
+pub use batch::{ChannelAffine, statistics_axes};
 
 /// What a row is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

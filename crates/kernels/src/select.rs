@@ -42,6 +42,11 @@ fn count(numbers: &[i32]) -> usize {
         .unwrap_or(0)
 }
 
+fn check_mask(op: &'static str, mask: &View) -> Result<(), KernelError> {
+    let dtype = mask.dtype;
+    check_dtype(op, "mask", dtype, dtype.is_bool(), "it must be bool")
+}
+
 fn last(op: &'static str, ends: &View) -> Result<View, KernelError> {
     narrow(op, ends, 0, ends.len().saturating_sub(1), 1)
 }
@@ -85,13 +90,7 @@ impl Executor {
     /// [`Executor::nonzero`].
     pub fn masked_select(&self, a: &View, mask: &View) -> Result<Counted<View>, KernelError> {
         const OP: &str = "masked_select";
-        check_dtype(
-            OP,
-            "mask",
-            mask.dtype,
-            mask.dtype.is_bool(),
-            "it must be bool",
-        )?;
+        check_mask(OP, mask)?;
         let shape =
             broadcast_shapes(&[*a.shape(), *mask.shape()]).map_err(KernelError::shape(OP))?;
         a.check()?;
@@ -506,13 +505,7 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         const OP: &str = "masked_scatter";
-        check_dtype(
-            OP,
-            "mask",
-            mask.dtype,
-            mask.dtype.is_bool(),
-            "it must be bool",
-        )?;
+        check_mask(OP, mask)?;
         for (operand, view) in [("source", source), ("out", out)] {
             let rule = "it must have the dtype of a";
             check_dtype(OP, operand, view.dtype, view.dtype == a.dtype, rule)?;
@@ -532,9 +525,7 @@ impl Executor {
         };
         let mut e = Expression::new();
         let end = e.input(ends.clone());
-        let mut f = Formula(&mut e);
-        let place = f.with(Binary::Sub, &end, 1.0)?;
-        let place = f.with(Binary::Maximum, &place, 0.0)?;
+        let place = formulas::place_of_mark(&mut e, &end)?;
         let places = self.computed(&e, place, ends.shape())?;
         let spread = self.picked(OP, &self.flattened(OP, source)?, &places)?;
         let layout = ziggurat_core::Layout::contiguous(*a.shape());

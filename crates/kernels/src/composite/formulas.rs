@@ -107,6 +107,42 @@ pub fn batch_norm<C: Composer>(
     Ok(y)
 }
 
+/// `alpha · product + beta · addend` in the product's dtype, whole numbers for integers.
+///
+/// # Errors
+/// Those of the composer.
+pub fn scaled_sum<C: Composer>(
+    composer: &mut C,
+    product: &C::Value,
+    addend: Option<&C::Value>,
+    [alpha, beta]: [f64; 2],
+) -> Made<C> {
+    let mut f = Formula(composer);
+    let mut sum = product.clone();
+    if alpha != 1.0 {
+        sum = f.with(Binary::Mul, &sum, alpha)?;
+    }
+    let Some(addend) = addend else {
+        return Ok(sum);
+    };
+    let dtype = f.0.dtype(product);
+    let mut addend = f.cast(addend, dtype)?;
+    if beta != 1.0 {
+        addend = f.with(Binary::Mul, &addend, beta)?;
+    }
+    f.two(Binary::Add, &sum, &addend)
+}
+
+/// Which mark an element is or follows, from 0, where `end` marks stand up to it (i32): 0 also before the first.
+///
+/// # Errors
+/// Those of the composer.
+pub fn place_of_mark<C: Composer>(composer: &mut C, end: &C::Value) -> Made<C> {
+    let mut f = Formula(composer);
+    let place = f.with(Binary::Sub, end, 1.0)?;
+    f.with(Binary::Maximum, &place, 0.0)
+}
+
 /// Number `place` (f32, from 0) of `n` evenly spaced ones from `start` to `end`, counted from the nearer end so that both
 /// ends are exact.
 ///

@@ -1,8 +1,8 @@
 //! Products with a scale and an addend, and dense layers: one kernel each, by an epilogue of the product.
 
-use super::{Executor, KernelError, View};
+use super::{DType, Executor, KernelError, View};
 use crate::completion::Completion;
-use crate::elementwise::binary::Binary;
+use crate::composite::formulas;
 use crate::fused::{Expression, FusedOp, FusedOutput, Id};
 
 /// Scales and transposes of [`Executor::gemm`].
@@ -41,27 +41,17 @@ fn transposed(op: &'static str, view: &View) -> Result<View, KernelError> {
     )
 }
 
-/// `value` times `factor`, which an integer dtype must hold.
-fn scaled(
-    expression: &mut Expression,
-    (op, number): (&'static str, &'static str),
-    value: Id,
-    factor: f64,
-) -> Result<Id, KernelError> {
-    let dtype = expression.dtype(value);
-    if factor == 1.0 {
-        return Ok(value);
+/// A factor that an integer dtype must hold.
+fn check_factor(number: &'static str, dtype: DType, factor: f64) -> Result<(), KernelError> {
+    if dtype.is_float() || factor.fract() == 0.0 {
+        return Ok(());
     }
-    if !dtype.is_float() && factor.fract() != 0.0 {
-        return Err(KernelError::Number {
-            op,
-            number,
-            rule: "must be whole for integers",
-            got: factor,
-        });
-    }
-    let factor = expression.scalar(dtype, factor);
-    expression.op(FusedOp::Binary(Binary::Mul), &[value, factor])
+    Err(KernelError::Number {
+        op: "gemm",
+        number,
+        rule: "must be whole for integers",
+        got: factor,
+    })
 }
 
 impl Executor {
@@ -91,7 +81,7 @@ impl Executor {
         let wide = out.dtype.compute();
         let mut e = Expression::new();
         let product = e.made(wide);
-        let mut value = scaled(&mut e, (OP, "alpha"), product, options.alpha)?;
+        check_factor("alpha", wide, options.alpha)?;
         for (operand, dtype) in [("a", a.dtype)]
             .into_iter()
             .chain(c.map(|c| ("c", c.dtype)))
@@ -109,12 +99,14 @@ impl Executor {
             let fits = c.layout.expand(*out.shape());
             let _checked = fits.map_err(KernelError::shape(OP))?;
         }
-        if let Some(c) = c.filter(|_| options.beta != 0.0) {
-            let addend = e.input(c.clone());
-            let addend = e.op(FusedOp::Cast(wide), &[addend])?;
-            let addend = scaled(&mut e, (OP, "beta"), addend, options.beta)?;
-            value = e.op(FusedOp::Binary(Binary::Add), &[value, addend])?;
+        let addend = c
+            .filter(|_| options.beta != 0.0)
+            .map(|c| e.input(c.clone()));
+        if addend.is_some() {
+            check_factor("beta", wide, options.beta)?;
         }
+        let scales = [options.alpha, options.beta];
+        let value = formulas::scaled_sum(&mut e, &product, addend.as_ref(), scales)?;
         self.product_through(&a, &b, &mut e, value, out)
     }
 

@@ -1,8 +1,8 @@
 //! Batch norm: with given statistics one elementwise kernel, with the batch's own one more that finds them.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Shape, ShapeError};
 
-use crate::assemble::{along, check_axis, check_dtype, check_shape, narrow, vector};
+use crate::assemble::{along, check_axis, check_dtype, check_shape, narrow, signed, vector};
 use crate::completion::Completion;
 use crate::composite::formulas;
 use crate::error::KernelError;
@@ -17,6 +17,34 @@ pub struct ChannelAffine<'a> {
     pub weight: Option<&'a View>,
     /// What is added.
     pub bias: Option<&'a View>,
+}
+
+/// The axes that a channel's statistics run over, the channels lying along `axis`.
+///
+/// # Errors
+/// [`KernelError::Shape`] for an axis that is not there; [`KernelError::Operand`] if there is at most one value per channel.
+pub fn statistics_axes(
+    op: &'static str,
+    x: &Shape,
+    axis: usize,
+) -> Result<Vec<usize>, KernelError> {
+    let rank = x.dims().len();
+    let channels = x.dims().get(axis).ok_or(KernelError::Shape {
+        op,
+        source: ShapeError::AxisOutOfRange {
+            axis: signed(axis),
+            rank,
+        },
+    })?;
+    if x.len() <= *channels {
+        return Err(KernelError::Operand {
+            op,
+            operand: "x",
+            rule: "must have more than one value per channel",
+            got: Box::new(*x),
+        });
+    }
+    Ok((0..rank).filter(|&other| other != axis).collect())
 }
 
 impl Executor {
@@ -97,15 +125,7 @@ impl Executor {
             )?;
             check_shape(OP, view, &vector(OP, channels)?)?;
         }
-        if x.len() <= channels {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "x",
-                rule: "must have more than one value per channel",
-                got: Box::new(*x.shape()),
-            });
-        }
-        let others: Vec<usize> = (0..x.rank()).filter(|&other| other != axis).collect();
+        let others = statistics_axes(OP, x.shape(), axis)?;
         let both = self.alloc(&vector(OP, 2 * channels)?, DType::F32)?;
         let _found = self.var_mean(0.0, x, &others, &both)?;
         let found = (

@@ -80,14 +80,6 @@ impl Executor {
         let channels: usize = view.dims().iter().take(2).product();
         let plane: usize = view.dims().iter().skip(2).product();
         let rows = Shape::new([channels, plane]).map_err(KernelError::shape(OP))?;
-        let fail = KernelError::shape(OP);
-        if let Some(layout) = view.layout.reshape(rows).map_err(&fail)? {
-            return view.with_layout(layout);
-        }
-        let dense = self.to_dense(OP, view)?;
-        match dense.layout.reshape(rows).map_err(&fail)? {
-            Some(layout) => dense.with_layout(layout),
-            None => Ok(dense),
-        }
+        self.reshaped(OP, view, rows)
     }
 }

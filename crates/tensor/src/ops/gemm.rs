@@ -4,9 +4,10 @@
 //! graph. f16 and bf16 stay in f32 between product and addend.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::GemmOptions;
+use ziggurat_kernels::{GemmOptions, formulas};
 
 use super::arithmetic::broadcast;
+use super::composite::Value;
 use crate::{Error, Tensor};
 
 impl Tensor {
@@ -179,49 +180,44 @@ impl Tensor {
         let wide = dtype.compute();
         let (a, b) = (self.converted(op, dtype)?, other.converted(op, dtype)?);
         let plain = alpha == 1.0 && addend.is_none();
-        let mut sum = a.product(op, &b, if plain { None } else { Some(wide) })?;
+        let product = a.product(op, &b, if plain { None } else { Some(wide) })?;
         if let Some(c) = c {
-            let all = broadcast(op, &[*sum.shape(), *c.shape()]).ok();
-            if all != Some(*sum.shape()) {
+            let all = broadcast(op, &[*product.shape(), *c.shape()]).ok();
+            if all != Some(*product.shape()) {
                 return Err(Error::shape(
                     op,
                     format!(
                         "the addend must broadcast to the product: it is {}, the product {}",
                         c.shape(),
-                        sum.shape()
+                        product.shape()
                     ),
                 ));
             }
         }
-        if alpha != 1.0 {
-            sum = sum.times(op, alpha)?;
+        check_factor(op, dtype, alpha)?;
+        if addend.is_some() {
+            check_factor(op, dtype, beta)?;
         }
-        if let Some(c) = addend {
-            let c = c.converted(op, wide)?;
-            sum = sum.add(if beta == 1.0 { c } else { c.times(op, beta)? })?;
-        }
+        let addend = addend.map(Value::from);
+        let sum = product.formula(op, |recording| {
+            let product = Value::from(&product);
+            formulas::scaled_sum(recording, &product, addend.as_ref(), [alpha, beta])
+        })?;
         sum.converted(op, dtype)
     }
+}
 
-    /// The product with a number in the dtype of `self`.
-    fn times(&self, op: &'static str, factor: f64) -> Result<Self, Error> {
-        if self.dtype().is_float() {
-            return self.mul(factor as f32);
-        }
-        let whole = factor as i64;
-        let range = match self.dtype() {
-            DType::U32 => 0..=i64::from(u32::MAX),
-            _ => i64::from(i32::MIN)..=i64::from(i32::MAX),
-        };
-        if whole as f64 != factor || !range.contains(&whole) {
-            return Err(Error::argument(
-                op,
-                format!(
-                    "a scale of {} must be such a number: it is {factor}",
-                    self.dtype()
-                ),
-            ));
-        }
-        self.mul(Self::full(self.device(), [], factor, self.dtype())?)
+/// A scale must be a number of the dtype.
+fn check_factor(op: &'static str, dtype: DType, factor: f64) -> Result<(), Error> {
+    let whole = factor as i64;
+    let range = match dtype {
+        _ if dtype.is_float() => return Ok(()),
+        DType::U32 | DType::U8 => 0..=i64::from(u32::MAX),
+        _ => i64::from(i32::MIN)..=i64::from(i32::MAX),
+    };
+    if whole as f64 == factor && range.contains(&whole) {
+        return Ok(());
     }
+    let rule = format!("a scale of {dtype} must be such a number: it is {factor}");
+    Err(Error::argument(op, rule))
 }

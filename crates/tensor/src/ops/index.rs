@@ -5,8 +5,9 @@
 //! What writes makes a new tensor, like everything else: a copy with some elements replaced or combined.
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
-use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View};
+use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View, formulas};
 
+use super::composite::Value;
 use crate::tensor::new_shape;
 use crate::{AxisRange, Error, Scalar, Tensor};
 
@@ -333,10 +334,11 @@ impl Tensor {
             return Err(Error::shape(op, detail));
         }
         let flat = mask.reshape_to([self.len()])?;
-        let places = flat
-            .cumsum(0)?
-            .sub(1)?
-            .maximum(0)?
+        let ends = flat.cumsum(0)?;
+        let places = self
+            .formula(op, |recording| {
+                formulas::place_of_mark(recording, &Value::from(&ends))
+            })?
             .reshape_to(self.dims())?;
         let spread = source
             .reshape_to([source.len()])?

@@ -20,28 +20,7 @@ use crate::{Error, Tensor};
 /// let options = CrossEntropyOptions { label_smoothing: 0.1, ..CrossEntropyOptions::default() };
 /// assert!(options.weight.is_none());
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct CrossEntropyOptions<'a> {
-    /// A factor per class, a float vector. Of class indices the mean is then over the factors of the targets, as in PyTorch.
-    pub weight: Option<&'a Tensor>,
-    /// What becomes of the losses of the elements; by default their mean.
-    pub reduction: Reduction,
-    /// A class index whose elements do not count; by default -100. Of no meaning for probabilities.
-    pub ignore_index: i32,
-    /// How much of the target is spread over all classes, from 0 to 1; by default 0. Not for [`Tensor::nll_loss`].
-    pub label_smoothing: f64,
-}
-
-impl Default for CrossEntropyOptions<'_> {
-    fn default() -> Self {
-        Self {
-            weight: None,
-            reduction: Reduction::Mean,
-            ignore_index: -100,
-            label_smoothing: 0.0,
-        }
-    }
-}
+pub type CrossEntropyOptions<'a> = kernels::ClassLossOptions<'a, Tensor>;
 
 /// What is left of the losses, in the input's dtype.
 fn reduced(
@@ -318,12 +297,7 @@ impl Tensor {
         }
         let x = self.as_float(op)?;
         let weight = options.weight.map(Self::stored).transpose()?;
-        let options = kernels::CrossEntropyOptions {
-            weight,
-            reduction: options.reduction,
-            ignore_index: options.ignore_index,
-            label_smoothing: options.label_smoothing,
-        };
+        let options = options.with_weight(weight);
         let shape = match options.reduction {
             Reduction::None => new_shape(op, &each)?,
             Reduction::Mean | Reduction::Sum => new_shape(op, &[])?,

@@ -5,7 +5,7 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Affine, Channels, Norm, View, formulas};
+use ziggurat_kernels::{Affine, Channels, Norm, View, formulas, statistics_axes};
 
 use super::composite::Value;
 use crate::tensor::{Walked, new_shape};
@@ -147,19 +147,9 @@ impl Tensor {
         const OP: &str = "batch_norm_train";
         self.needs_float(OP)?;
         let axis = self.channel_axis(OP, axis)?;
-        let channels = self.dims().get(axis).copied().unwrap_or(0);
-        if self.len() <= channels {
-            return Err(Error::shape(
-                OP,
-                format!(
-                    "there must be more than one value per channel: the shape is {}, channels along axis {axis}",
-                    self.shape()
-                ),
-            ));
-        }
-        let others: Vec<isize> = (0..self.rank() as isize)
-            .filter(|&other| other != axis as isize)
-            .collect();
+        let others = statistics_axes(OP, self.shape(), axis);
+        let others = others.map_err(|error| Error::from_kernel(OP, error))?;
+        let others: Vec<isize> = others.into_iter().map(|other| other as isize).collect();
         let exact = self.converted(OP, DType::F32)?;
         let (var, mean) = exact.var_mean(others, 0, false)?;
         let output = self.batch_norm(axis as isize, (&mean, &var), weight, bias, eps)?;

@@ -24,8 +24,13 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn sort(&self, axis: isize, descending: bool) -> Result<(Self, Self), Error> {
-        let at = self.sorted_places("sort", axis, descending)?;
-        Ok((self.gather(axis, &at)?, at))
+        if self.rank() == 0 {
+            return Ok((self.clone(), self.sorted_places("sort", axis, descending)?));
+        }
+        let at = self.axis_of("sort", axis)?;
+        self.with_places("sort", self.dims(), |executor, view, outs| {
+            executor.sort(view, at, descending, outs)
+        })
     }
 
     /// Where the values in order along `axis` stand (i32).
@@ -83,8 +88,14 @@ impl Tensor {
             };
         }
         self.at_most(op, k, axis)?;
-        let at = self.sorted_places(op, axis, largest)?.narrow(axis, 0, k)?;
-        Ok((self.gather(axis, &at)?, at))
+        let at = self.axis_of(op, axis)?;
+        let mut dims = self.dims().to_vec();
+        if let Some(dim) = dims.get_mut(at) {
+            *dim = k;
+        }
+        self.with_places(op, &dims, |executor, view, outs| {
+            executor.topk(view, at, largest, outs)
+        })
     }
 
     /// The `k`-th least value along `axis`, counted from 1, and where it stands (i32). The axis disappears, or stays with
@@ -143,22 +154,34 @@ impl Tensor {
         if let Some(dim) = dims.get_mut(at) {
             *dim = 1;
         }
-        let (view, shape, device) = (self.stored()?, new_shape(op, &dims)?, self.device());
+        let (values, places) = self.with_places(op, &dims, |executor, view, outs| {
+            record(executor, at, view, outs)
+        })?;
+        if keepdim {
+            return Ok((values, places));
+        }
+        Ok((values.squeeze_axis(axis)?, places.squeeze_axis(axis)?))
+    }
+
+    /// Values of this dtype and where they stand (i32), both of these extents.
+    fn with_places(
+        &self,
+        op: &'static str,
+        dims: &[usize],
+        record: impl FnOnce(&Executor, &View, (&View, &View)) -> Result<Completion, KernelError>,
+    ) -> Result<(Self, Self), Error> {
+        let (view, shape, device) = (self.stored()?, new_shape(op, dims)?, self.device());
         let outs = (
             device.alloc(op, &shape, self.dtype())?,
             device.alloc(op, &shape, DType::I32)?,
         );
         // Later commands are ordered behind this one, and reads report its failure.
-        let _recorded = record(device.executor(), at, view, (&outs.0, &outs.1))
+        let _recorded = record(device.executor(), view, (&outs.0, &outs.1))
             .map_err(|error| Error::from_kernel(op, error))?;
-        let (values, places) = (
+        Ok((
             Self::from_view(device, outs.0),
             Self::from_view(device, outs.1),
-        );
-        if keepdim {
-            return Ok((values, places));
-        }
-        Ok((values.squeeze_axis(axis)?, places.squeeze_axis(axis)?))
+        ))
     }
 
     /// For every value how many elements of this tensor's sorted last axis stand before it (i32): those less, with
