@@ -27,6 +27,9 @@ const COLUMNS: u64 = 256;
 /// Columns in one step of the kernel.
 const STEP: u64 = 64;
 
+/// How far from the first key the first query may be.
+const FURTHEST: u32 = 1 << 30;
+
 /// Bits of the parameter `flags`.
 const CAUSAL: u32 = 1;
 const LEFT: u32 = 2;
@@ -45,7 +48,7 @@ pub struct AttentionOptions {
     pub softcap: f32,
     /// Keys after the query's position are hidden.
     pub causal: bool,
-    /// The position of the first query.
+    /// The position of the first query, from -2^30 to 2^30, so that differences of positions are within i32.
     pub shift: i32,
     /// Keys further than this before the position are hidden.
     pub left_window: Option<u32>,
@@ -253,7 +256,8 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Dtype`], [`KernelError::Operand`], [`KernelError::Operands`], [`KernelError::Output`] and
-    /// [`KernelError::Shape`] for operands that are not as [`AttentionOperands`] says.
+    /// [`KernelError::Shape`] for operands that are not as [`AttentionOperands`] says; [`KernelError::Option`] for a shift
+    /// beyond 2^30.
     pub fn attention(
         &self,
         operands: &AttentionOperands<'_>,
@@ -261,6 +265,14 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         let extents = check(operands, out)?;
+        if options.shift.unsigned_abs() > FURTHEST {
+            return Err(KernelError::Option {
+                op: OP,
+                option: "the shift",
+                rule: "must be from -2^30 to 2^30",
+                got: options.shift.into(),
+            });
+        }
         if out.is_empty() {
             return Ok(self.completion());
         }

@@ -403,6 +403,18 @@ fn wrong_calls_are_typed_errors() {
         .attention(&operands, &scaled(1.0), &view(DType::F32, &[2, 4, 3, 7]))
         .unwrap_err();
     assert!(matches!(error, KernelError::Output { .. }), "{error}");
+    for shift in [i32::MIN, i32::MAX, (1 << 30) + 1] {
+        let options = AttentionOptions {
+            shift,
+            ..scaled(1.0)
+        };
+        let out = view(DType::F32, &[2, 4, 3, 8]);
+        let error = exec.attention(&operands, &options, &out).unwrap_err();
+        assert!(
+            matches!(&error, KernelError::Option { got, .. } if *got == i64::from(shift)),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -324,6 +324,72 @@ fn mistakes_are_told() {
             .unwrap_err()
             .is_shape()
     );
+    // Extents of 1 do not broadcast, lengths and positions are integers, positions do not overflow.
+    let (thin, one) = (
+        k.narrow(3, 0, 1).unwrap(),
+        waves(&device, &[2, 4, 3, 8], 1.0),
+    );
+    for stage in [ScoreStage::Raw, ScoreStage::Weights] {
+        for (q, k) in [(&k, &thin), (&one, &q)] {
+            let error = q.attention_scores(k, &plain, stage).unwrap_err();
+            assert!(error.is_shape(), "{error}");
+            assert!(error.to_string().starts_with("attention_scores: "));
+        }
+    }
+    let mask = Tensor::zeros(&device, [2, 1, 3, 3], DType::F32).unwrap();
+    let batches = Attention {
+        mask: Some(&mask),
+        ..plain
+    };
+    let error = q.attention_scores(&q, &batches, ScoreStage::Masked);
+    assert!(error.unwrap_err().is_shape());
+    let lengths = Tensor::ones(&device, [1], DType::F32).unwrap();
+    let at = |position| Attention {
+        position: QueryPosition::At(position),
+        causal: true,
+        left_window: Some(u32::MAX),
+        ..plain
+    };
+    let floats_as_lengths = Attention {
+        key_lengths: Some(&lengths),
+        ..plain
+    };
+    for (options, text) in [
+        (floats_as_lengths, "indices must be integers"),
+        (at(i32::MAX), "from -2^30 to 2^30: it is 2147483647"),
+        (at(i32::MIN), "from -2^30 to 2^30: it is -2147483648"),
+    ] {
+        for result in [
+            q.scaled_dot_product_attention(&q, &q, &options),
+            q.attention_scores(&q, &options, ScoreStage::Weights),
+        ] {
+            let error = result.unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+    for (position, seen) in [(1 << 30, true), (-(1 << 30), false)] {
+        let y = q.scaled_dot_product_attention(&q, &q, &at(position));
+        let weights = q.attention_scores(&q, &at(position), ScoreStage::Weights);
+        for y in [floats(&y.unwrap()), floats(&weights.unwrap())] {
+            assert!(y.iter().all(|y| y.is_nan() != seen), "{position}: {y:?}");
+        }
+    }
+    let table = RopeTable::new(&device, 8, 4, 10_000.0).unwrap();
+    let form = RopeForm {
+        positions: Some(&lengths),
+        ..RopeForm::default()
+    };
+    assert!(q.rope(&table, form).unwrap_err().is_dtype());
+    // Refused before the host's memory is asked for.
+    for (positions, rotary) in [
+        (usize::MAX, 2),
+        (1 << 60, 2),
+        (1 << 40, 2),
+        (2, usize::MAX - 1),
+    ] {
+        let error = RopeTable::new(&device, positions, rotary, 10_000.0).unwrap_err();
+        assert!(error.is_too_large() || error.is_shape(), "{error}");
+    }
     let mask = Tensor::zeros(&device, [3, 3], DType::I32).unwrap();
     let options = Attention {
         mask: Some(&mask),

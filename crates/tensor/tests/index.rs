@@ -75,6 +75,18 @@ fn elements_and_slices_are_written_by_index() {
         [1, 0, 0, 3, 0, 2]
     );
     assert_eq!(values(&a), [0; 6], "the source is as it was");
+    // Of a longer source only as much as there are indices.
+    let one = counted(&device, &[1, 1]);
+    let longer = (counted(&device, &[2, 2]) + 9).unwrap();
+    assert_eq!(
+        values(&a.scatter(1, &one, &longer).unwrap()),
+        [9, 0, 0, 0, 0, 0]
+    );
+    let last = line(&device, &[2, 2]).reshape([2, 1]).unwrap();
+    assert_eq!(
+        values(&a.scatter_add(1, &last, &longer).unwrap()),
+        [0, 0, 9, 0, 0, 11]
+    );
     let twice = line(&device, &[1, 1]);
     assert_eq!(
         values(&a.index_add(1, &twice, &src).unwrap()),
@@ -313,9 +325,19 @@ fn misuse_is_an_error_that_says_what_was_given() {
             "scatter: both dtypes must be equal: i32 and f32 given",
         ),
         (
-            a.scatter(0, &counted(&device, &[1, 3]), &a),
+            a.scatter(0, &a, &counted(&device, &[1, 3])),
             Error::is_shape,
             "scatter: the updates must have the shape",
+        ),
+        (
+            a.index_fill(0, &at, 0.5),
+            Error::is_dtype,
+            "index_fill: the value must be of the tensor's category: a float is not for i32",
+        ),
+        (
+            a.to_dtype(DType::U8).unwrap().index_fill(0, &at, 300),
+            Error::is_argument,
+            "index_fill: the number must fit the dtype: 300 does not fit u8",
         ),
         (a.index_add(0, &at, &at), Error::is_shape, "index_add: "),
         (

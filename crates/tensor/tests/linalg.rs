@@ -90,6 +90,17 @@ fn inverses_determinants_and_factors() {
         .to_vec_blocking::<f32>()
         .unwrap();
     assert!(inverse.iter().all(|v| !v.is_finite()));
+    // A pivot of 0 before the last one.
+    let flat: Vec<f32> = [[0.0; 9], [1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 3.0, 6.0, 9.0]].concat();
+    let flat = given(&device, &flat, &[2, 3, 3]);
+    assert_eq!(
+        flat.det().unwrap().to_vec_blocking::<f32>().unwrap(),
+        [0.0; 2]
+    );
+    let inverse = flat.inverse().unwrap().to_vec_blocking::<f32>().unwrap();
+    for matrix in inverse.chunks(9) {
+        assert!(matrix.iter().any(|v| !v.is_finite()), "{matrix:?}");
+    }
     let none = Tensor::zeros(&device, [4, 0, 0], DType::F32).unwrap();
     near(&none.det().unwrap(), &[1.0; 4]);
     assert_eq!(none.inverse().unwrap().dims(), [4, 0, 0]);

@@ -225,6 +225,23 @@ fn mistakes_are_told() {
             .unwrap_err()
             .is_shape()
     );
+    // Statistics of another device.
+    let other = Device::open_blocking(DeviceOptions::default()).unwrap();
+    let (here, there) = (
+        Tensor::ones(&device, [6], DType::F32).unwrap(),
+        Tensor::ones(&other, [6], DType::F32).unwrap(),
+    );
+    for (stats, weight) in [
+        ((&there, &here), None),
+        ((&here, &there), None),
+        ((&here, &here), Some(&there)),
+    ] {
+        let error = x.batch_norm(1, stats, weight, None, 1e-5).unwrap_err();
+        assert!(
+            error.is_argument() && error.to_string().contains("on one device"),
+            "{error}"
+        );
+    }
     // One value per channel.
     let single = Tensor::zeros(&device, [1, 6, 1], DType::F32).unwrap();
     assert!(

@@ -186,6 +186,12 @@ fn misuse_is_an_error_that_says_what_was_given() {
         "from_slice: the shape must hold all values: [2, 3] holds 6, 5 given"
     );
     assert!(text(Tensor::zeros(&device, [1; 9], DType::F32)).contains("rank 9"));
+    let none = Tensor::zeros(&device, [0], DType::F32).unwrap();
+    let error = none.chunk(usize::MAX, 0).unwrap_err();
+    assert!(
+        error.is_argument() && error.to_string().starts_with("chunk: the chunks must fit"),
+        "{error}"
+    );
     assert!(
         Tensor::zeros(&device, [usize::MAX, 3], DType::F32)
             .unwrap_err()

@@ -18,7 +18,7 @@ pub enum QueryPosition {
     TopLeft,
     /// Such that the last query is at the last key, as when queries continue earlier ones.
     BottomRight,
-    /// At this key, such as the number of keys that were there before the queries.
+    /// At this key, such as the number of keys that were there before the queries; from -2^30 to 2^30.
     At(i32),
 }
 
@@ -121,7 +121,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If ranks and extents do not fit each other, the key heads do not divide the heads, dtypes differ or are not floats,
-    /// or the mask does not broadcast.
+    /// lengths are no integers, a position is out of its range, or the mask does not broadcast.
     pub fn scaled_dot_product_attention(
         &self,
         k: &Self,
@@ -129,13 +129,13 @@ impl Tensor {
         options: &Attention<'_>,
     ) -> Result<Self, Error> {
         self.same_device(OP, v)?;
-        let ready = self.ready(k, options)?;
+        let ready = self.ready(OP, k, options)?;
         let flat = self.rank() == 3;
-        let v = behind(options.past.map(|(_, past)| past), v)?;
+        let v = behind(OP, options.past.map(|(_, past)| past), v)?;
         let v = if flat { v.unsqueeze(1)? } else { v };
         let (&[batch, heads, queries, dim], &[_, _, keys, value_dim]) = (ready.q.dims(), v.dims())
         else {
-            return Err(wrong_rank("v", &v));
+            return Err(wrong_rank(OP, "v", &v));
         };
         let kernel = options.kernel_options(dim, queries, keys);
         let shape = crate::tensor::new_shape(OP, &[batch, heads, queries, value_dim])?;
@@ -178,10 +178,17 @@ impl Tensor {
             k,
             mask,
             lengths,
-        } = self.ready(k, options)?;
+        } = self.ready(OP, k, options)?;
         let (&[batch, heads, queries, dim], &[_, kv_heads, keys, _]) = (q.dims(), k.dims()) else {
-            return Err(wrong_rank("k", &k));
+            return Err(wrong_rank(OP, "k", &k));
         };
+        if k.dims() != [batch, kv_heads, keys, dim] {
+            return Err(q.mismatch(OP, "q and k differ in batch or element", &k));
+        }
+        if let Some(mask) = &mask {
+            let shape = crate::tensor::new_shape(OP, &[batch, heads, queries, keys])?;
+            mask.with_layout(OP, |layout| layout.expand(shape))?;
+        }
         if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
             return Err(Error::shape(
                 OP,
@@ -224,7 +231,7 @@ impl Tensor {
         lengths: Option<&Self>,
     ) -> Result<Self, Error> {
         let &[batch, _, queries, _] = self.dims() else {
-            return Err(wrong_rank("q", self));
+            return Err(wrong_rank(OP, "q", self));
         };
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let upto = |n: usize| Self::arange(self.device(), 0, count(n), 1, DType::I32);
@@ -263,26 +270,32 @@ impl Tensor {
     }
 
     /// Operands of rank 4 and the kernel's dtypes.
-    fn ready(&self, k: &Self, options: &Attention<'_>) -> Result<Ready, Error> {
-        self.same_device(OP, k)?;
+    fn ready(&self, op: &'static str, k: &Self, options: &Attention<'_>) -> Result<Ready, Error> {
+        self.same_device(op, k)?;
         let flat = self.rank() == 3;
         if self.rank() != 4 && !flat {
-            return Err(wrong_rank("q", self));
+            return Err(wrong_rank(op, "q", self));
         }
         if k.rank() != self.rank() {
-            return Err(wrong_rank("k", k));
+            return Err(wrong_rank(op, "k", k));
+        }
+        if let QueryPosition::At(position) = options.position
+            && position.unsigned_abs() > 1 << 30
+        {
+            let rule = "the position of the first query must be from -2^30 to 2^30";
+            return Err(Error::argument(op, format!("{rule}: it is {position}")));
         }
         let with_head = |t: &Self| if flat { t.unsqueeze(1) } else { Ok(t.clone()) };
         let mask = options
             .mask
             .map(|mask| {
-                self.same_device(OP, mask)?;
+                self.same_device(op, mask)?;
                 let mask = match mask.dtype() {
                     DType::Bool => mask.clone(),
-                    dtype if dtype.is_float() => mask.converted(OP, DType::F32)?,
+                    dtype if dtype.is_float() => mask.converted(op, DType::F32)?,
                     dtype => {
                         return Err(Error::dtype(
-                            OP,
+                            op,
                             format!("the mask must be bool or a float: it is {dtype}"),
                         ));
                     }
@@ -296,14 +309,11 @@ impl Tensor {
             .transpose()?;
         let lengths = options
             .key_lengths
-            .map(|lengths| {
-                self.same_device(OP, lengths)?;
-                lengths.as_i32(OP)?.contiguous()
-            })
+            .map(|lengths| self.indices_of(op, lengths)?.as_i32(op)?.contiguous())
             .transpose()?;
         Ok(Ready {
             q: with_head(self)?,
-            k: with_head(&behind(options.past.map(|(past, _)| past), k)?)?,
+            k: with_head(&behind(op, options.past.map(|(past, _)| past), k)?)?,
             mask,
             lengths,
         })
@@ -311,13 +321,13 @@ impl Tensor {
 }
 
 /// `new` behind what was there before, along the axis of positions.
-fn behind(past: Option<&Tensor>, new: &Tensor) -> Result<Tensor, Error> {
+fn behind(op: &'static str, past: Option<&Tensor>, new: &Tensor) -> Result<Tensor, Error> {
     let Some(past) = past else {
         return Ok(new.clone());
     };
-    new.same_device(OP, past)?;
+    new.same_device(op, past)?;
     if past.dtype() != new.dtype() {
-        return Err(Error::wrong_dtype(OP, new.dtype(), past.dtype()));
+        return Err(Error::wrong_dtype(op, new.dtype(), past.dtype()));
     }
     let positions = new.rank().checked_sub(2);
     let others = |tensor: &Tensor| -> Vec<usize> {
@@ -327,14 +337,14 @@ fn behind(past: Option<&Tensor>, new: &Tensor) -> Result<Tensor, Error> {
             .collect()
     };
     if past.rank() != new.rank() || others(past) != others(new) {
-        return Err(new.mismatch(OP, "keys or values from before must fit the new ones", past));
+        return Err(new.mismatch(op, "keys or values from before must fit the new ones", past));
     }
     Tensor::concat(&[past, new], -2)
 }
 
-fn wrong_rank(name: &str, t: &Tensor) -> Error {
+fn wrong_rank(op: &'static str, name: &str, t: &Tensor) -> Error {
     Error::shape(
-        OP,
+        op,
         format!(
             "q, k and v must be [batch, heads, length, D], or all of rank 3: {name} is {}",
             t.shape()

@@ -173,10 +173,10 @@ impl Tensor {
     }
 
     /// A copy with `out[.., indices[.., i, ..], ..] = src[.., i, ..]` along `axis`. Where an element is named twice, one
-    /// of its values stays.
+    /// of its values stays. Of a `src` that reaches further than the indices the rest has no part.
     ///
     /// # Errors
-    /// As [`Tensor::gather`], or if `src` has another dtype or another shape than the indices.
+    /// As [`Tensor::gather`], or if `src` has another dtype or fewer elements along an axis than the indices.
     pub fn scatter(&self, axis: isize, indices: &Self, src: &Self) -> Result<Self, Error> {
         self.scatter_reduce(axis, indices, src, Scatter::Set)
     }
@@ -217,9 +217,28 @@ impl Tensor {
         }
         let at = self.axis_of(op, axis)?;
         let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
-        self.updated(op, src, &indices, &[extent], |executor, src, index, out| {
-            executor.scatter(kind, src, at, index, out)
-        })
+        let src = src.cut_to(indices.dims())?;
+        self.updated(
+            op,
+            &src,
+            &indices,
+            &[extent],
+            |executor, src, index, out| executor.scatter(kind, src, at, index, out),
+        )
+    }
+
+    /// The first elements along each axis, as many as `dims` says; the tensor itself where it has not as many.
+    fn cut_to(&self, dims: &[usize]) -> Result<Self, Error> {
+        let reaches =
+            self.rank() == dims.len() && self.dims().iter().zip(dims).all(|(a, b)| a >= b);
+        if !reaches {
+            return Ok(self.clone());
+        }
+        let axes = dims.iter().enumerate();
+        axes.filter(|&(axis, &dim)| self.dims().get(axis) != Some(&dim))
+            .try_fold(self.clone(), |part, (axis, &dim)| {
+                part.narrow(axis.cast_signed(), 0, dim)
+            })
     }
 
     /// A copy with `out[P.., indices[j], R..] += src[P.., j, R..]`, P and R being the axes before and behind `axis`.
@@ -241,7 +260,7 @@ impl Tensor {
     /// As [`Tensor::index_add`], but all elements of the slices become `value`.
     ///
     /// # Errors
-    /// As [`Tensor::index_select`].
+    /// As [`Tensor::index_select`], or if `value` is of a higher category (a float for integers) or does not fit the dtype.
     pub fn index_fill(
         &self,
         axis: isize,
@@ -249,7 +268,20 @@ impl Tensor {
         value: impl Into<Scalar>,
     ) -> Result<Self, Error> {
         let op = "index_fill";
-        let at = self.axis_of(op, axis)?;
+        let (at, value) = (self.axis_of(op, axis)?, value.into());
+        if crate::scalar::category(value.beside(self.dtype()))
+            != crate::scalar::category(self.dtype())
+        {
+            let rule = "the value must be of the tensor's category: a float is";
+            return Err(Error::dtype(op, format!("{rule} not for {}", self.dtype())));
+        }
+        if !value.fits(self.dtype()) {
+            let rule = format!(
+                "the number must fit the dtype: {} does not fit",
+                value.value()
+            );
+            return Err(Error::argument(op, format!("{rule} {}", self.dtype())));
+        }
         let mut dims = self.dims().to_vec();
         dims.splice(at..=at, indices.dims().iter().copied());
         let filled = Self::full(self.device(), [], value, self.dtype())?.broadcast_to(dims)?;

@@ -166,7 +166,8 @@ impl Tensor {
     }
 
     /// The Kullback-Leibler divergence of log-probabilities `self` from the probabilities `target`:
-    /// `t · (ln t - x)`, 0 where `t` is 0. With `log_target` the target holds log-probabilities too. PyTorch's `batchmean`
+    /// `t · (ln t - x)`, 0 where `t` is 0. With `log_target` the target holds log-probabilities too, and one of -inf gives
+    /// NaN, as in PyTorch. PyTorch's `batchmean`
     /// is the sum divided by the batch size.
     ///
     /// # Errors

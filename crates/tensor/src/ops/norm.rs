@@ -324,6 +324,7 @@ impl Tensor {
         t: &Self,
         axis: usize,
     ) -> Result<Self, Error> {
+        self.same_device(op, t)?;
         let channels = self.dims().get(axis).copied().unwrap_or(0);
         if t.dims() != [channels] {
             return Err(Error::shape(

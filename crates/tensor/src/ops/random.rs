@@ -200,7 +200,8 @@ impl Tensor {
         words.argsort(0, false)
     }
 
-    /// 1 with the probability that each element says, else 0, in the same dtype.
+    /// 1 with the probability that each element says, else 0, in the same dtype. What is above 1 counts as 1, what is
+    /// negative or NaN as 0: to find one would have to wait for the device.
     ///
     /// # Errors
     /// If the dtype is no float, or the device has no memory.
@@ -244,7 +245,8 @@ impl Tensor {
     }
 
     /// `n` indices (i32) per row of the last axis, each drawn with a probability in proportion to the weights, which must
-    /// not be negative. Without replacement no index occurs twice in a row, and those of weight 0 come last.
+    /// not be negative. Without replacement no index occurs twice in a row, and those of weight 0 come last. From a row of
+    /// weights that are all 0, or of which one is negative, infinite or NaN, some indices are drawn, each one of the row's.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, Generator, Tensor};

@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 use ziggurat_kernels::{KernelError, ROPE_READS, RopeOptions, RopePositions};
 
-use crate::tensor::Walked;
+use crate::tensor::{Walked, new_shape};
 use crate::{Device, Error, Tensor};
 
 fn tables_missing() -> KernelError {
@@ -51,7 +51,7 @@ impl RopeTable {
     /// ```
     ///
     /// # Errors
-    /// If `rotary` is odd or 0, there are no positions, or the base is not a positive number.
+    /// If `rotary` is odd or 0, there are no positions, the base is not a positive number, or the table is too large.
     pub fn new(device: &Device, positions: usize, rotary: usize, base: f64) -> Result<Self, Error> {
         const OP: &str = "RopeTable::new";
         if rotary == 0 || !rotary.is_multiple_of(2) || positions == 0 {
@@ -67,12 +67,14 @@ impl RopeTable {
             ));
         }
         let half = rotary / 2;
+        // Before the host's memory is asked for.
+        device.check_len(OP, &new_shape(OP, &[positions, half])?, DType::F32)?;
         let angle = |at: usize| {
             let exponent = 2.0 * (at % half) as f64 / rotary as f64;
             (at / half) as f64 / base.powf(exponent)
         };
         let table = |f: fn(f64) -> f64| {
-            let values: Vec<f32> = (0..positions.saturating_mul(half))
+            let values: Vec<f32> = (0..positions * half)
                 .map(|at| f(angle(at)) as f32)
                 .collect();
             Tensor::from_slice(device, &values, [positions, half])
@@ -90,7 +92,8 @@ impl Tensor {
     /// position out of the table's range takes its nearest row.
     ///
     /// # Errors
-    /// If ranks and extents do not fit, the table is too short for counted positions, or the dtype is not a float.
+    /// If ranks and extents do not fit, the table is too short for counted positions, given ones are no integers, or the
+    /// dtype is not a float.
     pub fn rope(&self, table: &RopeTable, form: RopeForm<'_>) -> Result<Self, Error> {
         const OP: &str = "rope";
         self.needs_float(OP)?;
@@ -108,10 +111,7 @@ impl Tensor {
         let (cos, sin) = (ready(&table.cos)?, ready(&table.sin)?);
         let ids = form
             .positions
-            .map(|ids| {
-                self.same_device(OP, ids)?;
-                ids.as_i32(OP)?.contiguous()
-            })
+            .map(|ids| self.indices_of(OP, ids)?.as_i32(OP)?.contiguous())
             .transpose()?;
         let rows = cos.dims().first().copied().unwrap_or(0);
         if ids.is_none() && cos.rank() != 3 && form.start.saturating_add(length) > rows {

@@ -107,7 +107,13 @@ impl Tensor {
         let extent = self.dims().get(at).copied().unwrap_or(0);
         if extent == 0 {
             // Chunks of nothing: as many as were asked for.
-            return Ok(vec![self.clone(); n]);
+            let mut chunks = Vec::new();
+            if chunks.try_reserve_exact(n).is_err() {
+                let detail = format!("the chunks must fit into memory: {n} of {}", self.shape());
+                return Err(Error::argument("chunk", detail));
+            }
+            chunks.resize(n, self.clone());
+            return Ok(chunks);
         }
         self.split(extent.div_ceil(n), axis)
     }
