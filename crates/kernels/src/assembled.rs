@@ -162,21 +162,21 @@ pub const ASSEMBLED: &[Assembled] = &[
         INT,
         "exact; sums of weights as scatter_add",
         "How often 0, 1, 2, … occur, or the sums of their weights; a negative element is an error.",
-        "select.rs",
+        "select/counts.rs",
     ),
     row(
         "histogram",
         ALL,
         "exact, in f32",
         "How many elements lie between neighbouring edges, the last of which belongs to the part before it.",
-        "select.rs",
+        "select/counts.rs",
     ),
     row(
         "histc",
         ALL,
         "exact, in f32",
         "histogram with equal parts between given bounds or the extremes.",
-        "select.rs",
+        "select/counts.rs",
     ),
     row(
         "repeat_interleave_by",
@@ -218,7 +218,7 @@ pub const ASSEMBLED: &[Assembled] = &[
         FLOAT,
         "16 ε of the larger end, the ends exact",
         "Evenly spaced numbers, both ends included.",
-        "select.rs",
+        "pattern.rs",
     ),
     row(
         "uniform",

@@ -1,6 +1,6 @@
-//! Triangles and one-hot vectors: comparisons of places and a choice, one kernel each.
+//! Triangles, one-hot vectors and even spacing: formulas of places, one kernel each.
 
-use ziggurat_core::Shape;
+use ziggurat_core::{DType, Shape};
 
 use crate::assemble::{along, check_axis, check_dtype, check_shape, unsqueeze, without};
 use crate::completion::Completion;
@@ -99,5 +99,40 @@ impl Executor {
         let place = e.input(along(OP, &places, axis, out.rank())?);
         let value = formulas::one_hot(&mut e, [&index, &place], depth, [on, off], out.dtype)?;
         self.fused(&e, out.shape(), &[(value, out.clone())])
+    }
+
+    /// As many f32 numbers as `out` has elements, evenly spaced from `start` to `end`, both exact; one is `start`.
+    ///
+    /// # Errors
+    /// [`KernelError::Number`] unless the bounds are finite; [`KernelError::Dtype`] if `out` is no float.
+    pub fn linspace(&self, start: f32, end: f32, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "linspace";
+        for (number, got) in [("start", start), ("end", end)] {
+            if !got.is_finite() {
+                return Err(KernelError::Number {
+                    op: OP,
+                    number,
+                    rule: "must be finite",
+                    got: f64::from(got),
+                });
+            }
+        }
+        check_dtype(
+            OP,
+            "out",
+            out.dtype,
+            out.dtype.is_float(),
+            "it must be a float",
+        )?;
+        if out.len() < 2 {
+            return self.fill(out, f64::from(start));
+        }
+        let places = self.alloc(out.shape(), DType::F32)?;
+        let _counted = self.arange(&places, 0.0, 1.0)?;
+        let mut e = Expression::new();
+        let place = e.input(places);
+        let bounds = [f64::from(start), f64::from(end)];
+        let value = formulas::linspace(&mut e, &place, bounds, out.len())?;
+        self.written(e, value, out)
     }
 }

@@ -22,9 +22,9 @@ use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
 mod ranked;
+mod search;
 
 const OP: &str = "argsort";
-const SEARCH: &str = "searchsorted";
 /// Values of a digit.
 const BINS: u64 = 256;
 
@@ -43,19 +43,6 @@ params! {
     pub(crate) struct SplitParams {
         len: u32,
         by: u32,
-        offset_out: u32,
-    }
-}
-
-params! {
-    /// Parameters of the search in sorted rows.
-    pub(crate) struct SearchParams {
-        len: u32,
-        sorted: u32,
-        values: u32,
-        step: u32,
-        offset_a: u32,
-        offset_b: u32,
         offset_out: u32,
     }
 }
@@ -124,12 +111,6 @@ fn split(remainder: bool) -> KernelChoice {
         .constant("REMAINDER", u8::from(remainder))
 }
 
-fn search(dtype: DType, right: bool) -> KernelChoice {
-    keyed(KernelChoice::new(SEARCH).name(dtype.name()), dtype)
-        .part("sort/search.wgsl")
-        .constant("RIGHT", u8::from(right))
-}
-
 /// Keys of and searches for every dtype, and the passes.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = vec![
@@ -140,7 +121,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     ];
     for dtype in DType::ALL {
         all.push(Candidate::new(keys(dtype, 4, true), StridedParams::FIELDS));
-        all.push(Candidate::new(search(dtype, true), SearchParams::FIELDS));
+        all.push(search::variant(dtype));
     }
     all
 }
@@ -451,95 +432,6 @@ impl Executor {
             &params,
             Grid::stride(u64::from(params.len), 1),
         )
-    }
-
-    /// For every value of `b` how many elements of the sorted rows of `a` stand before it: those less, with `right` also
-    /// those equal; i32. `a` is one row of rank 1, or has a row per row of `b`.
-    ///
-    /// # Errors
-    /// [`KernelError::Dtype`] unless `a` and `b` agree and `out` is i32; [`KernelError::Operands`] if the leading axes
-    /// differ; [`KernelError::Output`] unless `out` has the shape of `b`.
-    pub fn search_sorted(
-        &self,
-        a: &View,
-        b: &View,
-        right: bool,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let op = SEARCH;
-        for (operand, got, fits, rule) in [
-            (
-                "b",
-                b.dtype,
-                b.dtype == a.dtype,
-                "it must have the dtype of a",
-            ),
-            (
-                "out",
-                out.dtype,
-                out.dtype == DType::I32,
-                "positions are i32",
-            ),
-        ] {
-            if !fits {
-                return Err(KernelError::Dtype {
-                    op,
-                    operand,
-                    rule,
-                    got,
-                });
-            }
-        }
-        let (sorted, outer) = a.dims().split_last().unwrap_or((&1, &[]));
-        let (values, rows) = b.dims().split_last().unwrap_or((&1, &[]));
-        if a.rank() == 0 || (a.rank() > 1 && outer != rows) {
-            return Err(KernelError::Operands {
-                op,
-                rule: "the sorted rows must be one vector or have the leading axes of the values",
-                left: Box::new(*a.shape()),
-                right: Box::new(*b.shape()),
-            });
-        }
-        if out.shape() != b.shape() {
-            return Err(KernelError::Output {
-                op,
-                expected: Box::new(*b.shape()),
-                got: Box::new(*out.shape()),
-            });
-        }
-        if b.is_empty() {
-            return Ok(self.completion());
-        }
-        let dense = |view: &View| match view.layout.is_contiguous() {
-            true => Ok(view.clone()),
-            false => self.to_dense(op, view),
-        };
-        let (a, b) = (dense(a)?, dense(b)?);
-        let sorted = count(op, *sorted)?;
-        let params = SearchParams {
-            len: count(op, b.len())?,
-            sorted,
-            values: count(op, (*values).max(1))?,
-            step: if a.rank() > 1 { sorted } else { 0 },
-            ..SearchParams::default()
-        };
-        self.with_dense_out(op, out, &[&a, &b], |out| {
-            let (rows, wanted) = (self.bind_read(op, &a)?, self.bind_read(op, &b)?);
-            let write = self.bind_write(op, out)?;
-            let params = SearchParams {
-                offset_a: rows.offset,
-                offset_b: wanted.offset,
-                offset_out: write.offset,
-                ..params
-            };
-            self.launch(
-                &search(a.dtype, right),
-                &[rows.arg, wanted.arg, write.arg],
-                &params,
-                Grid::stride(u64::from(params.len), 1),
-            )
-        })?;
-        Ok(self.completion())
     }
 }
 

@@ -10,7 +10,7 @@ use operands::{
     Arrangement, Expected, Operand, Random, check, given, operand, output, output_in, random, shape,
 };
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::{DType, Executor, KernelError, Random as Kind, RandomState, View};
+use ziggurat_kernels::{DType, Executor, Random as Kind, RandomState, View};
 
 const NAN: f64 = f64::NAN;
 
@@ -428,7 +428,7 @@ fn wrong_operands_are_errors_that_say_the_rule() {
         counter: 0,
         stream: 0,
     };
-    let errors: Vec<(Option<KernelError>, &str)> = vec![
+    let errors = [
         (
             exec.masked_select(&f(&[2]), &i(&[2])).err(),
             "masked_select: mask is i32, but it must be bool",
@@ -528,11 +528,5 @@ fn wrong_operands_are_errors_that_say_the_rule() {
             "bernoulli: probabilities is i32, but they must be floats",
         ),
     ];
-    for (error, message) in errors {
-        let error = error.unwrap().to_string();
-        assert!(
-            error.starts_with(message),
-            "{error}, should begin with {message}"
-        );
-    }
+    common::refused(errors);
 }

@@ -8,10 +8,12 @@ use std::fmt::Write;
 use ziggurat_core::DType;
 use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 
+use memory::Declared;
+
 use crate::error::KernelError;
 use crate::fused::MAX_BINDINGS;
 use crate::fused::graph::{Access, Form, Graph, Slots, Source};
-use crate::fused::params::{self, HEAD};
+use crate::fused::params::HEAD;
 use crate::fused::parts::{self, Settle, compute, function, settle};
 use crate::params::ParamField;
 
@@ -129,13 +131,6 @@ impl Names {
     };
 }
 
-/// A binding.
-struct Declared {
-    name: String,
-    access: &'static str,
-    element: String,
-}
-
 struct Glue<'a> {
     graph: &'a Graph,
     form: &'a Form,
@@ -155,6 +150,9 @@ macro_rules! line {
         let _ = writeln!($glue.out, $($format)*);
     }};
 }
+
+// Behind the macro, which it uses.
+mod memory;
 
 impl<'a> Glue<'a> {
     fn new(graph: &'a Graph, form: &'a Form, role: Role) -> Self {
@@ -325,226 +323,6 @@ impl<'a> Glue<'a> {
             .iter()
             .enumerate()
             .map(|(i, source)| (i, graph.dtype(*source)))
-    }
-
-    /// What is read from bindings.
-    fn read(&self) -> Vec<Declared> {
-        let mut declared = Vec::new();
-        for (i, dtype, access) in self.inputs() {
-            let element = match access {
-                Access::InPlace(_) | Access::Given => continue,
-                Access::Strided => "word",
-                Access::Quad | Access::Scalar if self.role != Role::Whole => "word",
-                Access::Quad | Access::Scalar => "words",
-            };
-            declared.push(Declared {
-                name: format!("in_{}", self.names.first + i),
-                access: "read",
-                element: format!("{element}_{dtype}"),
-            });
-        }
-        declared
-    }
-
-    fn list(&mut self, bindings: &[(usize, Declared)]) {
-        let names: String = bindings
-            .iter()
-            .map(|(binding, declared)| format!(", {binding} {}", declared.name))
-            .collect();
-        line!(self, "// Bindings: params{names}.");
-    }
-
-    fn declare(&mut self, bindings: &[(usize, Declared)]) {
-        for (binding, declared) in bindings {
-            let Declared {
-                name,
-                access,
-                element,
-            } = declared;
-            line!(
-                self,
-                "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{element}>;"
-            );
-        }
-    }
-
-    /// The kernel's parameters, then a zero and the slots.
-    fn params(&mut self, head: &[ParamField]) {
-        if self.rows == 0 {
-            return;
-        }
-        line!(
-            self,
-            "// slots: offsets of outputs and inputs, bits of scalars, extents and strides of each axis."
-        );
-        line!(self, "struct Params {{");
-        for field in params::fields(head, self.rows) {
-            let ty = field.ty.name();
-            match field.count {
-                None => line!(self, "    {}: {ty},", field.name),
-                Some(count) => line!(self, "    {}: array<{ty}, {count}>,", field.name),
-            }
-        }
-        line!(self, "}}\n");
-    }
-
-    /// One function per input: four of its elements.
-    fn loads(&mut self) {
-        for (i, dtype, access) in self.inputs() {
-            let (elem, offset) = (compute(dtype), self.slot(self.slots.inputs + i));
-            match access {
-                Access::Quad | Access::InPlace(_) => {
-                    let name = match access {
-                        Access::InPlace(output) => format!("out_{output}"),
-                        _ => format!("in_{i}"),
-                    };
-                    line!(self, "\nfn load_{i}(quad: u32) -> vec4<{elem}> {{");
-                    line!(
-                        self,
-                        "    return unpack_{dtype}({name}[{offset} + quad]);\n}}"
-                    );
-                }
-                Access::Scalar => {
-                    line!(self, "\nfn load_{i}() -> vec4<{elem}> {{");
-                    line!(self, "    let at = {offset};");
-                    line!(
-                        self,
-                        "    return vec4<{elem}>(unpack_{dtype}(in_{i}[at / 4u])[at % 4u]);\n}}"
-                    );
-                }
-                Access::Strided => self.single_load(i, dtype),
-                Access::Given => {}
-            }
-        }
-    }
-
-    /// One function per input: the element at an index into its memory.
-    fn single_loads(&mut self) {
-        for (i, dtype, access) in self.inputs() {
-            if access != Access::Given {
-                self.single_load(i, dtype);
-            }
-        }
-    }
-
-    fn single_load(&mut self, i: usize, dtype: DType) {
-        let Names { first, load, .. } = self.names;
-        line!(self, "\nfn {load}_{i}(at: u32) -> {} {{", compute(dtype));
-        line!(
-            self,
-            "    return from_word_{dtype}(in_{}[word_index_{dtype}(at)], at);\n}}",
-            first + i
-        );
-    }
-
-    /// The inputs at linear index `i`.
-    fn single_inputs(&mut self) {
-        let Names { load, address, .. } = self.names;
-        if self.form.rank > 0 {
-            line!(self, "    let at = {address}(i);");
-        }
-        for (k, dtype, access) in self.inputs() {
-            let offset = self.slot(self.slots.inputs + k);
-            match access {
-                Access::Strided => line!(self, "    let x_{k} = {load}_{k}(at.in_{k});"),
-                Access::Scalar => line!(self, "    let x_{k} = {load}_{k}({offset});"),
-                Access::Quad | Access::InPlace(_) => {
-                    line!(self, "    let x_{k} = {load}_{k}({offset} + i);");
-                }
-                // What memory would hold of it.
-                Access::Given if parts::is_packed(dtype) => {
-                    line!(self, "    let x_{k} = rounded_{dtype}(v);");
-                }
-                Access::Given if dtype == DType::F32 => line!(self, "    let x_{k} = keep(v);"),
-                Access::Given => line!(self, "    let x_{k} = v;"),
-            }
-        }
-    }
-
-    /// From a linear index to the element index of each strided input.
-    fn address(&mut self) {
-        let strided: Vec<usize> = self
-            .inputs()
-            .filter(|(_, _, access)| *access == Access::Strided)
-            .map(|(i, ..)| i)
-            .collect();
-        if strided.is_empty() {
-            return;
-        }
-        let Slots {
-            axes,
-            rows_per_axis,
-            ..
-        } = self.slots;
-        let axes = self.base + axes;
-        let Names {
-            address,
-            address_type,
-            rank,
-            ..
-        } = self.names;
-        line!(self, "\nconst {rank}: u32 = {}u;", self.form.rank);
-        line!(self, "\nstruct {address_type} {{");
-        strided.iter().for_each(|i| line!(self, "    in_{i}: u32,"));
-        line!(
-            self,
-            "}}\n\n// Element indices at linear index `i`, which must be less than the number of elements."
-        );
-        line!(self, "fn {address}(i: u32) -> {address_type} {{");
-        line!(self, "    var rest = i;");
-        let offsets: Vec<_> = strided
-            .iter()
-            .map(|i| self.slot(self.slots.inputs + i))
-            .collect();
-        line!(self, "    var at = {address_type}({});", offsets.join(", "));
-        // The stride of the k-th strided input, in the rows that start at `row`.
-        let stride = |row: &str, k: usize| {
-            let member = MEMBERS.get((k + 1) % 4).copied().unwrap_or_default();
-            match (k + 1) / 4 {
-                0 => format!("params.slots[{row}].{member}"),
-                further => format!("params.slots[{row} + {further}u].{member}"),
-            }
-        };
-        line!(self, "    for (var d = {rank} - 1u; d > 0u; d--) {{");
-        line!(self, "        let row = {axes}u + d * {rows_per_axis}u;");
-        line!(self, "        let outer = rest / params.slots[row].x;");
-        line!(
-            self,
-            "        let index = rest - outer * params.slots[row].x;"
-        );
-        for (k, i) in strided.iter().enumerate() {
-            line!(self, "        at.in_{i} += index * {};", stride("row", k));
-        }
-        line!(self, "        rest = outer;\n    }}");
-        for (k, i) in strided.iter().enumerate() {
-            line!(
-                self,
-                "    at.in_{i} += rest * {};",
-                stride(&format!("{axes}u"), k)
-            );
-        }
-        line!(self, "    return at;\n}}");
-    }
-
-    /// One function per output; a partial last quad keeps what lies behind it.
-    fn stores(&mut self) {
-        for (i, dtype) in self.outputs() {
-            line!(
-                self,
-                "\nfn store_{i}(quad: u32, v: vec4<{}>) {{",
-                compute(dtype)
-            );
-            line!(self, "    let at = {} + quad;", self.slot(i));
-            line!(self, "    let left = params.len - quad * 4u;");
-            line!(self, "    if left >= 4u {{");
-            line!(self, "        out_{i}[at] = pack_{dtype}(v);");
-            line!(self, "    }} else {{");
-            line!(
-                self,
-                "        out_{i}[at] = merge_{dtype}(out_{i}[at], pack_{dtype}(v), left);"
-            );
-            line!(self, "    }}\n}}");
-        }
     }
 
     fn name(source: Source) -> String {

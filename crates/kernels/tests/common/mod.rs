@@ -9,10 +9,10 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ziggurat_kernels::Executor;
 use ziggurat_kernels::device::{Device, DeviceError, DeviceOptions};
 use ziggurat_kernels::memory::{Memory, MemoryOptions};
 use ziggurat_kernels::pipeline::Pipelines;
+use ziggurat_kernels::{Executor, KernelError};
 
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
@@ -117,4 +117,15 @@ pub(crate) fn folded_executor() -> Option<Executor> {
         ..DeviceOptions::default()
     };
     counted(EXECUTOR.get_or_init(|| open(options)).clone())
+}
+
+/// Fails unless each call was refused with a text that begins so.
+pub(crate) fn refused<'a>(calls: impl IntoIterator<Item = (Option<KernelError>, &'a str)>) {
+    for (error, message) in calls {
+        let error = error.unwrap().to_string();
+        assert!(
+            error.starts_with(message),
+            "{error}, should begin with {message}"
+        );
+    }
 }

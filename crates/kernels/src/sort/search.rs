@@ -1,0 +1,106 @@
+//! Places of values in sorted rows, by bisection of their keys.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use super::keyed;
+use crate::assemble::{check_dtype, check_shape};
+use crate::catalogue::Candidate;
+use crate::choice::KernelChoice;
+use crate::completion::Completion;
+use crate::elementwise::walk::count;
+use crate::error::KernelError;
+use crate::executor::Executor;
+use crate::params::{Params, params};
+use crate::view::View;
+
+const OP: &str = "searchsorted";
+
+params! {
+    /// Parameters of the search in sorted rows.
+    pub(crate) struct SearchParams {
+        len: u32,
+        sorted: u32,
+        values: u32,
+        step: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_out: u32,
+    }
+}
+
+fn search(dtype: DType, right: bool) -> KernelChoice {
+    keyed(KernelChoice::new(OP).name(dtype.name()), dtype)
+        .part("sort/search.wgsl")
+        .constant("RIGHT", u8::from(right))
+}
+
+pub(super) fn variant(dtype: DType) -> Candidate {
+    Candidate::new(search(dtype, true), SearchParams::FIELDS)
+}
+
+impl Executor {
+    /// For every value of `b` how many elements of the sorted rows of `a` stand before it: those less, with `right` also
+    /// those equal; i32. `a` is one row of rank 1, or has a row per row of `b`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless `a` and `b` agree and `out` is i32; [`KernelError::Operands`] if the leading axes
+    /// differ; [`KernelError::Output`] unless `out` has the shape of `b`.
+    pub fn search_sorted(
+        &self,
+        a: &View,
+        b: &View,
+        right: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = OP;
+        let rule = "it must have the dtype of a";
+        check_dtype(op, "b", b.dtype, b.dtype == a.dtype, rule)?;
+        let rule = "positions are i32";
+        check_dtype(op, "out", out.dtype, out.dtype == DType::I32, rule)?;
+        let (sorted, outer) = a.dims().split_last().unwrap_or((&1, &[]));
+        let (values, rows) = b.dims().split_last().unwrap_or((&1, &[]));
+        if a.rank() == 0 || (a.rank() > 1 && outer != rows) {
+            return Err(KernelError::Operands {
+                op,
+                rule: "the sorted rows must be one vector or have the leading axes of the values",
+                left: Box::new(*a.shape()),
+                right: Box::new(*b.shape()),
+            });
+        }
+        check_shape(op, out, b.shape())?;
+        if b.is_empty() {
+            return Ok(self.completion());
+        }
+        let dense = |view: &View| match view.layout.is_contiguous() {
+            true => Ok(view.clone()),
+            false => self.to_dense(op, view),
+        };
+        let (a, b) = (dense(a)?, dense(b)?);
+        let sorted = count(op, *sorted)?;
+        let params = SearchParams {
+            len: count(op, b.len())?,
+            sorted,
+            values: count(op, (*values).max(1))?,
+            step: if a.rank() > 1 { sorted } else { 0 },
+            ..SearchParams::default()
+        };
+        self.with_dense_out(op, out, &[&a, &b], |out| {
+            let (rows, wanted) = (self.bind_read(op, &a)?, self.bind_read(op, &b)?);
+            let write = self.bind_write(op, out)?;
+            let params = SearchParams {
+                offset_a: rows.offset,
+                offset_b: wanted.offset,
+                offset_out: write.offset,
+                ..params
+            };
+            self.launch(
+                &search(a.dtype, right),
+                &[rows.arg, wanted.arg, write.arg],
+                &params,
+                Grid::stride(u64::from(params.len), 1),
+            )
+        })?;
+        Ok(self.completion())
+    }
+}
