@@ -1,9 +1,9 @@
 // Computes: out = softmax(scale * q k^T, capped, plus bias, over the keys that may be seen) v, without storing the scores: tiles of
 //           TILE keys are passed over once, with a running maximum and sum per row, in f32. Rows are (head of a group, query) pairs,
 //           so that the query heads that share a key head share its tiles. A key of weight 0 does not touch the result.
-// Bindings: params, a: q, out, b: k, c: v (any strides), those of the mask and length parts.
+// Bindings: params, a: q, out, b: k, c: v (any strides), those of the mask, length and state parts.
 // Grid: batches * kv_heads * row_tiles * column_tiles workgroups, folded; a workgroup makes TILE rows of COLUMNS columns.
-// Requires: bias_at (mask part), keys_of, shift_of (length part), tanh_of (cap part), exp_nonpositive.
+// Requires: bias_at (mask part), keys_of, shift_of (length part), tanh_of (cap part), begun_row, left_row (state part), exp_nonpositive.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 // Source: Milakov and Gimelshein (2018), "Online normalizer calculation for softmax"; Dao et al. (2022), "FlashAttention".
 
@@ -29,6 +29,21 @@ var<workgroup> tile_q: array<f32, 528>;
 var<workgroup> tile_k: array<f32, 528>;
 var<workgroup> tile_s: array<f32, 256>;
 var<workgroup> tile_v: array<vec4<f32>, 256>;
+
+// What an invocation has of its row after some keys.
+struct Row {
+    sums: array<vec4<f32>, 4>,
+    top: f32,
+    total: f32,
+}
+
+fn new_row() -> Row {
+    return Row(array<vec4<f32>, 4>(), -inf_f32(), 0.0);
+}
+
+fn id_of_row(group: vec3<u32>, groups: vec3<u32>, lid: u32) -> u32 {
+    return (group.x + (group.y + group.z * groups.y) * groups.x) * WG + lid;
+}
 
 // Whether a query may see a key by their places alone.
 fn in_sight(position: i32, key: u32, keys: u32) -> bool {
@@ -69,10 +84,11 @@ fn main(
     let v_base = params.v_offset + batch * params.v_strides.x + kv_head * params.v_strides.y;
     let q_base = params.q_offset + batch * params.q_strides.x + head * params.q_strides.y + query * params.q_strides.z;
 
-    var sums = array<vec4<f32>, 4>();
-    var top = -inf_f32();
-    var total = 0.0;
-    for (var first = 0u; first < params.keys; first += TILE) {
+    let begun = begun_row(id_of_row(group, groups, lid));
+    var sums = begun.sums;
+    var top = begun.top;
+    var total = begun.total;
+    for (var first = params.first_key; first < params.end_key; first += TILE) {
         var score = 0.0;
         for (var depth = 0u; depth < params.head_dim; depth += DEPTH) {
             for (var half = 0u; half < DEPTH; half += TILE) {
@@ -150,7 +166,7 @@ fn main(
         }
     }
 
-    if live {
+    if live && !left_row(id_of_row(group, groups, lid), Row(sums, top, total)) {
         let empty = bitcast<u32>(top) == 0xff800000u;
         let none = select(nan_f32(), 0.0, (params.flags & ZERO) != 0u);
         let line = params.out_offset + batch * params.out_strides.x + head * params.out_strides.y + query * params.out_strides.z;

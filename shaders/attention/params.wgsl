@@ -22,8 +22,9 @@ struct Params {
     out_offset: u32,
     mask_offset: u32,
     lengths_offset: u32,
-    reserved_0: u32,
-    reserved_1: u32,
+    // The keys of this dispatch.
+    first_key: u32,
+    end_key: u32,
     reserved_2: u32,
     q_strides: vec4<u32>,
     k_strides: vec4<u32>,

@@ -30,7 +30,7 @@ fn main(
         let tap0 = first_taps(start, step);
         var sum = vec4<acc>();
         for (var channel = 0u; channel < params.channels; channel++) {
-            let x_at = params.x_offset + n * params.x_batch + (group_index * params.channels + channel) * params.x_channel;
+            let x_at = params.x_offset + n * params.x_batch + group_index * params.x_group + channel * params.x_channel;
             let w_at = params.w_offset + group_index * params.w_group + f0 * params.w_filter + channel * params.w_channel;
             var part = vec4<acc>();
             for (var kd = tap0.x; kd < params.kernel.x; kd += step.x) {

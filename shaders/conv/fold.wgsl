@@ -1,5 +1,5 @@
 // Computes: the sum of overlapping windows (col2im): a is [batch, channels * taps, windows], and every element of out adds
-//           up what the windows that cover it hold for it.
+//           up what the windows that cover it hold for it. Taps are `w_steps` apart, channels `x_group`.
 // Bindings: params, a, out.
 // Grid: one invocation per output, folded.
 // Requires: image, first and source (transposed walk part), tap_steps and first_taps, emit (output part).
@@ -21,9 +21,8 @@ fn main(
             params.stride,
             params.pad,
         );
-        let taps = params.kernel.x * params.kernel.y * params.kernel.z;
         let channel = plane % params.channels;
-        let base = params.x_offset + (plane / params.channels) * params.x_batch + channel * taps * params.x_channel;
+        let base = params.x_offset + (plane / params.channels) * params.x_batch + channel * params.x_group;
         let step = tap_steps();
         let tap0 = first_taps(start, step);
         var sum = acc();
@@ -34,9 +33,9 @@ fn main(
                 for (var kw = tap0.z; kw < params.kernel.z; kw += step.z) {
                     let x = source(start.z, kw * params.dilation.z, params.stride.z);
                     if z < params.extent.x && y < params.extent.y && x < params.extent.z {
-                        let tap = (kd * params.kernel.y + kh) * params.kernel.z + kw;
+                        let tap = kd * params.w_steps.x + kh * params.w_steps.y + kw * params.w_steps.z;
                         let window = (z * params.extent.y + y) * params.extent.z + x;
-                        sum += image(base + tap * params.x_channel + window * params.x_steps.z);
+                        sum += image(base + tap + window * params.x_steps.z);
                     }
                 }
             }

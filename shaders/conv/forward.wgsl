@@ -14,6 +14,6 @@ fn tap_step(stride: u32, dilation: u32) -> u32 {
     return 1u;
 }
 
-fn first_tap(start: u32, stride: u32, dilation: u32, step: u32) -> u32 {
+fn first_tap(start: u32, stride: u32, dilation: u32, count: u32) -> u32 {
     return 0u;
 }

@@ -27,7 +27,7 @@ fn operands(batch: u32, row: u32, col: u32) -> Operands {
     let y = first((position % area) / params.result.z, vec4<u32>(params.stride.y), vec4<u32>(params.pad.y));
     return Operands(
         params.w_offset + batch * params.w_group + row * params.w_filter,
-        params.x_offset + batch * params.channels * params.x_channel + n * params.x_batch,
+        params.x_offset + batch * params.x_group + n * params.x_batch,
         first(position / area, vec4<u32>(params.stride.x), vec4<u32>(params.pad.x)),
         select(y, vec4<u32>(NO_COLUMN), n >= vec4<u32>(params.batch)),
         first(position % params.result.z, vec4<u32>(params.stride.z), vec4<u32>(params.pad.z)),

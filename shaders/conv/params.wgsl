@@ -21,8 +21,10 @@ struct Params {
     w_group: u32,
     w_filter: u32,
     w_channel: u32,
-    reserved_a: u32,
-    reserved_b: u32,
+    // From one group to the next.
+    x_group: u32,
+    // Of sums that come in several dispatches: whether there is one to go on with.
+    resumed: u32,
     extent: vec4<u32>,
     result: vec4<u32>,
     kernel: vec4<u32>,

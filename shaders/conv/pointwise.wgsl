@@ -14,6 +14,6 @@ fn operands(batch: u32, row: u32, col: u32) -> Operands {
     let group = batch % params.groups;
     return Operands(
         params.w_offset + group * params.w_group + row * params.w_filter,
-        params.x_offset + (batch / params.groups) * params.x_batch + group * params.channels * params.x_channel,
+        params.x_offset + (batch / params.groups) * params.x_batch + group * params.x_group,
     );
 }

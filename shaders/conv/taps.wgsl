@@ -11,8 +11,8 @@ fn tap_steps() -> vec3<u32> {
 
 fn first_taps(start: vec4<u32>, step: vec3<u32>) -> vec3<u32> {
     return vec3<u32>(
-        first_tap(start.x, params.stride.x, params.dilation.x, step.x),
-        first_tap(start.y, params.stride.y, params.dilation.y, step.y),
-        first_tap(start.z, params.stride.z, params.dilation.z, step.z),
+        first_tap(start.x, params.stride.x, params.dilation.x, min(step.x, params.kernel.x)),
+        first_tap(start.y, params.stride.y, params.dilation.y, min(step.y, params.kernel.y)),
+        first_tap(start.z, params.stride.z, params.dilation.z, min(step.z, params.kernel.z)),
     );
 }

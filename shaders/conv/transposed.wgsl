@@ -25,9 +25,9 @@ fn tap_step(stride: u32, dilation: u32) -> u32 {
     return stride / divisor;
 }
 
-// The first such tap, or none.
-fn first_tap(start: u32, stride: u32, dilation: u32, step: u32) -> u32 {
-    for (var tap = 0u; tap < step; tap++) {
+// The first such tap of the first `count`, or none.
+fn first_tap(start: u32, stride: u32, dilation: u32, count: u32) -> u32 {
+    for (var tap = 0u; tap < count; tap++) {
         if (tap * dilation) % stride == start % stride {
             return tap;
         }

@@ -18,7 +18,8 @@ struct Params {
     chunk_len: u32,
     tiles_m: u32,
     tiles_n: u32,
-    reserved: u32,
+    // Of sums that come in several dispatches: whether there is one to go on with.
+    resumed: u32,
     dims: array<vec4<u32>, 2>,
     a_strides: array<vec4<u32>, 2>,
     b_strides: array<vec4<u32>, 2>,

@@ -11,8 +11,9 @@ struct Params {
     span: u32,
     weight_offset: u32,
     bias_offset: u32,
-    reserved_0: u32,
-    reserved_1: u32,
+    // Of rows that are cut: into how many chunks, of how many elements.
+    chunks: u32,
+    chunk_len: u32,
     dims: array<vec4<u32>, 2>,
     strides: array<vec4<u32>, 2>,
 }

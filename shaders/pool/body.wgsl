@@ -1,20 +1,24 @@
-// Computes: one pooling window per invocation.
-// Bindings: params, a, out (declared by the output part).
+// Computes: one pooling window per invocation, or the taps of it that are this dispatch's.
+// Bindings: params, a, out (declared by the output part), those of the state part.
 // Grid: one invocation per output, folded.
-// Requires: range_of (range part), start, combine, finish (window part), emit (output part).
+// Requires: range_of (range part), start, combine, finish (window part), begun (state part), ended (output part).
 // Accuracy: that of the window part.
+
+// How many positions of the range lie before `end`. Negative ones wrap to large numbers; they are the padding in front.
+fn below(range: Range, end: u32) -> u32 {
+    let room = i32(end - range.first);
+    if room <= 0 {
+        return 0u;
+    }
+    return min(range.taps, (u32(room) - 1u) / range.step + 1u);
+}
 
 // How many positions of the range lie in the unpadded extent, or with include_pad before the padded end.
 fn counted(range: Range, axis: u32) -> u32 {
-    let extent = i32(params.extent[axis]);
-    let padded = i32(params.extent[axis] + params.pad_end[axis]);
-    var n = 0u;
-    for (var tap = 0u; tap < range.taps; tap++) {
-        // Negative positions wrap to large numbers; they are the padding in front.
-        let at = i32(range.first + tap * range.step);
-        n += select(0u, 1u, (at >= 0 && at < extent) || (params.include_pad == 1u && at < padded));
+    if params.include_pad == 1u {
+        return below(range, params.extent[axis] + params.pad_end[axis]);
     }
-    return n;
+    return below(range, params.extent[axis]) - below(range, 0u);
 }
 
 @compute @workgroup_size(WG)
@@ -32,15 +36,15 @@ fn main(
         let height = range_of((position % area) / params.result.z, 1u);
         let width = range_of(position % params.result.z, 2u);
         let base = params.offset + (image / params.channels) * params.x_batch + (image % params.channels) * params.x_channel;
-        var v = start();
-        for (var kd = 0u; kd < depth.taps; kd++) {
+        var v = begun(id);
+        for (var kd = params.first_tap.x; kd < min(depth.taps, params.end_tap.x); kd++) {
             // Outside [0, extent) also when it wraps: one unsigned comparison tests both edges.
             let z = depth.first + kd * depth.step;
             if z < params.extent.x {
-                for (var kh = 0u; kh < height.taps; kh++) {
+                for (var kh = params.first_tap.y; kh < min(height.taps, params.end_tap.y); kh++) {
                     let y = height.first + kh * height.step;
                     if y < params.extent.y {
-                        for (var kw = 0u; kw < width.taps; kw++) {
+                        for (var kw = params.first_tap.z; kw < min(width.taps, params.end_tap.z); kw++) {
                             let x = width.first + kw * width.step;
                             if x < params.extent.z {
                                 let i = base + z * params.steps.x + y * params.steps.y + x * params.steps.z;
@@ -51,6 +55,6 @@ fn main(
                 }
             }
         }
-        emit(id, finish(v, counted(depth, 0u) * counted(height, 1u) * counted(width, 2u)));
+        ended(id, v, counted(depth, 0u) * counted(height, 1u) * counted(width, 2u));
     }
 }

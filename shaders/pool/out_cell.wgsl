@@ -1,7 +1,7 @@
-// Output part: element by element.
+// Output part: finished windows, element by element.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 
-fn emit(i: u32, v: out_elem) {
-    store1(params.out_offset + i, v);
+fn ended(i: u32, v: acc, count: u32) {
+    store1(params.out_offset + i, finish(v, count));
 }

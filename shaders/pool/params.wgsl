@@ -15,7 +15,8 @@ struct Params {
     x_batch: u32,
     x_channel: u32,
     power: f32,
-    reserved: u32,
+    // Of windows that take several dispatches: whether there is something to go on with.
+    resumed: u32,
     extent: vec4<u32>,
     result: vec4<u32>,
     kernel: vec4<u32>,
@@ -24,6 +25,9 @@ struct Params {
     pad: vec4<u32>,
     pad_end: vec4<u32>,
     steps: vec4<u32>,
+    // The taps of this dispatch.
+    first_tap: vec4<u32>,
+    end_tap: vec4<u32>,
 }
 
 override WG: u32 = 256u;

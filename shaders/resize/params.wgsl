@@ -15,6 +15,14 @@ struct Params {
     dims: array<vec4<u32>, 2>,
     strides: array<vec4<u32>, 2>,
     slots: array<vec4<u32>, 2>,
+    // The taps of this dispatch.
+    first_tap: vec4<u32>,
+    end_tap: vec4<u32>,
+    // Of sums that take several dispatches: whether there is one to go on with.
+    resumed: u32,
+    reserved_0: u32,
+    reserved_1: u32,
+    reserved_2: u32,
 }
 
 override WG: u32 = 256u;

@@ -1,7 +1,7 @@
-// Computes: resampling by weights that are a product over the axes.
-// Bindings: params, a, b = table, out (declared by the output part).
+// Computes: resampling by weights that are a product over the axes, or the taps of it that are this dispatch's.
+// Bindings: params, a, b = table, out (declared by the output part), those of the state part.
 // Grid: one invocation per output, folded.
-// Requires: emit (output part).
+// Requires: emit, ended (output part), begun (state part).
 // Accuracy: 82 ε Σ|weight · x|, then one rounding to the dtype.
 
 @compute @workgroup_size(WG)
@@ -16,16 +16,16 @@ fn main(
         if is_outside(place) {
             emit(id, out_elem(params.extrapolation));
         } else {
-            var sum = 0.0;
-            for (var i = 0u; i < params.taps.x; i++) {
+            var sum = begun(id);
+            for (var i = params.first_tap.x; i < params.end_tap.x; i++) {
                 let x_at = place.base + b[place.entry.x + 2u * i] * params.steps.x;
                 let x_weight = bitcast<f32>(b[place.entry.x + 2u * i + 1u]);
                 var plane = 0.0;
-                for (var j = 0u; j < params.taps.y; j++) {
+                for (var j = params.first_tap.y; j < params.end_tap.y; j++) {
                     let y_at = x_at + b[place.entry.y + 2u * j] * params.steps.y;
                     let y_weight = bitcast<f32>(b[place.entry.y + 2u * j + 1u]);
                     var line = 0.0;
-                    for (var k = 0u; k < params.taps.z; k++) {
+                    for (var k = params.first_tap.z; k < params.end_tap.z; k++) {
                         let at = y_at + b[place.entry.z + 2u * k] * params.steps.z;
                         let weight = bitcast<f32>(b[place.entry.z + 2u * k + 1u]);
                         // An element without weight has no part, not even as infinity.
@@ -37,7 +37,7 @@ fn main(
                 }
                 sum += x_weight * plane;
             }
-            emit(id, sum);
+            ended(id, sum);
         }
     }
 }

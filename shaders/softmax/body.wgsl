@@ -1,22 +1,13 @@
 // Computes: out = exp(x - max) / sum(exp(x - max)), or its logarithm, along one axis, in f32. A row whose maximum is NaN, +inf or -inf is all NaN.
 // Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: load_value, share, exp_nonpositive, to_key, from_key; params.identity is the key of -inf.
+// Requires: load_value, share, weight, to_key, from_key; params.identity is the key of -inf.
 // Accuracy: (8 + 2 √n) ε of the share for rows of n elements, then one rounding to the dtype; logarithms (12 + 2 √n + 4 max|x|) ε.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 
 var<workgroup> partial_key: array<i32, WG>;
 var<workgroup> partial_sum: array<f32, WG>;
-
-// exp(x - greatest) where -inf gives 0 without computing on it.
-fn weight(x: f32, greatest: f32) -> f32 {
-    var y = 0.0;
-    if bitcast<u32>(x) != 0xff800000u {
-        y = exp_nonpositive(x - greatest);
-    }
-    return y;
-}
 
 @compute @workgroup_size(WG)
 fn main(

@@ -351,6 +351,7 @@ impl Executor {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
         let read = self.bind_operand(name, &a)?;
         let positions = self.bind_write(name, outputs.positions)?;
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);

@@ -15,6 +15,7 @@ use crate::executor::Executor;
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::wrap;
+use crate::turns::{nested, parts};
 use crate::view::View;
 
 const OP: &str = "attention";
@@ -26,6 +27,10 @@ const WG: u32 = 256;
 const COLUMNS: u64 = 256;
 /// Columns in one step of the kernel.
 const STEP: u64 = 64;
+/// Elements of heads that are in workgroup memory at a time.
+const DEPTH: u64 = 32;
+/// Words of what an invocation has of its row between two dispatches, as in `attention/state.wgsl`.
+const ROW_WORDS: u32 = 20;
 
 /// How far from the first key the first query may be.
 const FURTHEST: u32 = 1 << 30;
@@ -111,8 +116,8 @@ params! {
         out_offset: u32,
         mask_offset: u32,
         lengths_offset: u32,
-        reserved_0: u32,
-        reserved_1: u32,
+        first_key: u32,
+        end_key: u32,
         reserved_2: u32,
         q_strides: [u32; 4],
         k_strides: [u32; 4],
@@ -128,6 +133,8 @@ struct Hiding {
     mask: Option<DType>,
     lengths: bool,
     capped: bool,
+    /// Whether keys are passed over in several dispatches.
+    cut: bool,
 }
 
 fn choice(dtype: DType, hiding: Hiding, steps: u32) -> KernelChoice {
@@ -155,13 +162,16 @@ fn choice(dtype: DType, hiding: Hiding, steps: u32) -> KernelChoice {
         .name(dtype.name())
         .name(mask_name)
         .name(lengths_name)
-        .name(cap_name)
-        .parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            prelude::store(dtype),
-            prelude::cell(dtype),
-        ]);
+        .name(cap_name);
+    if hiding.cut {
+        choice = choice.name("some");
+    }
+    choice = choice.parts(&[
+        prelude::FLOAT,
+        prelude::load(dtype),
+        prelude::store(dtype),
+        prelude::cell(dtype),
+    ]);
     if hiding.mask == Some(DType::Bool) {
         choice = choice.part(prelude::LOAD_COND);
     }
@@ -172,6 +182,11 @@ fn choice(dtype: DType, hiding: Hiding, steps: u32) -> KernelChoice {
             "attention/weight.wgsl",
             mask,
             lengths,
+            if hiding.cut {
+                "attention/state.wgsl"
+            } else {
+                "attention/no_state.wgsl"
+            },
         ])
         .parts(cap)
         .part("attention/body.wgsl")
@@ -186,13 +201,16 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for mask in [None, Some(DType::Bool), Some(DType::F32)] {
             for (lengths, capped) in [(false, false), (true, false), (false, true), (true, true)] {
-                let hiding = Hiding {
-                    mask,
-                    lengths,
-                    capped,
-                };
-                let choice = choice(dtype, hiding, if capped { 4 } else { 1 });
-                all.push(Candidate::new(choice, AttentionParams::FIELDS));
+                for cut in [false, true] {
+                    let hiding = Hiding {
+                        mask,
+                        lengths,
+                        capped,
+                        cut,
+                    };
+                    let choice = choice(dtype, hiding, if capped { 4 } else { 1 });
+                    all.push(Candidate::new(choice, AttentionParams::FIELDS));
+                }
             }
         }
     }
@@ -289,11 +307,6 @@ impl Executor {
         let mut inputs = vec![q, k, v];
         inputs.extend(&mask);
         inputs.extend(operands.lengths);
-        let hiding = Hiding {
-            mask: mask.as_ref().map(|mask| mask.dtype),
-            lengths: operands.lengths.is_some(),
-            capped: options.softcap > 0.0,
-        };
         let values = extents.value_dim as u64;
         let steps = values.min(COLUMNS).div_ceil(STEP).max(1);
         let rows = (heads / extents.kv_heads.max(1)) as u64 * queries as u64;
@@ -352,16 +365,46 @@ impl Executor {
                 params.lengths_offset = bound.offset;
                 args.push(bound.arg);
             }
+            let parts = parts([(extents.keys as u64).div_ceil(TILE)], |[tiles]| {
+                turns(tiles, head_dim as u64, steps)
+            });
             let hiding = Hiding {
                 mask: mask.map(|mask| mask.dtype),
-                ..hiding
+                lengths: operands.lengths.is_some(),
+                capped: options.softcap > 0.0,
+                cut: parts.len() > 1,
             };
             let choice = choice(q.dtype, hiding, narrow(steps));
             let grid = Grid::elements(groups.saturating_mul(u64::from(WG)), 1);
-            self.launch(&choice, &args, &params, grid)
+            let rows = if hiding.cut {
+                let invocations = groups.saturating_mul(u64::from(WG));
+                Some(self.partials(DType::F32, invocations, ROW_WORDS)?)
+            } else {
+                None
+            };
+            if let Some(rows) = &rows {
+                args.push(self.bind_write(OP, rows)?.arg);
+            }
+            for part in &parts {
+                let [first, len] = [part.from[0] * TILE, part.len[0] * TILE];
+                let params = AttentionParams {
+                    first_key: narrow(first),
+                    end_key: narrow((first + len).min(extents.keys as u64)),
+                    ..params
+                };
+                self.launch(&choice, &args, &params, grid)?;
+            }
+            Ok(())
         })?;
         Ok(self.completion())
     }
+}
+
+/// Turns of the loops of an invocation for so many tiles of keys, as lavapipe counts them, whose compiler unrolls only loops
+/// over the elements of a tile that compute no memory's addresses.
+fn turns(tiles: u64, head_dim: u64, steps: u64) -> u64 {
+    let scores = nested(&[head_dim.div_ceil(DEPTH)]);
+    tiles.saturating_mul(scores + steps * (TILE + 2) + 3)
 }
 
 fn flags(options: &AttentionOptions) -> u32 {

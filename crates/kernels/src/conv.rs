@@ -17,8 +17,10 @@ use crate::executor::Executor;
 use crate::fused::{Epilogue, FusedOutput, made};
 use crate::params::{Params, params};
 use crate::prelude;
+use crate::reduce::Reduce;
 use crate::reduce::axes::wrap;
 use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::turns::{Part, nested, parts};
 use crate::view::View;
 
 mod fold;
@@ -49,8 +51,8 @@ params! {
         w_group: u32,
         w_filter: u32,
         w_channel: u32,
-        reserved_a: u32,
-        reserved_b: u32,
+        x_group: u32,
+        resumed: u32,
         extent: [u32; 4],
         result: [u32; 4],
         kernel: [u32; 4],
@@ -73,12 +75,24 @@ enum Method {
     Pointwise { quads: bool },
 }
 
+/// What the kernel of a convolution leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writes {
+    Results,
+    /// Sums that other dispatches go on with, without an epilogue.
+    Sums,
+}
+
 /// Side of a tile and invocations of its workgroup, as in `matmul/tile.wgsl`.
 const TILE: u64 = 64;
 const TILE_WG: u32 = 256;
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
 const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
+/// How deep a tile goes at a time, as in `matmul/tile.wgsl`.
+const TILE_DEPTH: u64 = 16;
+/// Turns that a greatest common divisor takes.
+const GCD_TURNS: u64 = 50;
 /// Smallest plane for which tiles of one image are not mostly empty.
 const MIN_PLANE: usize = 64;
 
@@ -128,17 +142,18 @@ fn choice(
     volume: bool,
     dense_rows: bool,
     bias: bool,
+    writes: Writes,
 ) -> KernelChoice {
     let quads = method == Method::Pointwise { quads: true };
     let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
         .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
-    choice = choice.part(if quads {
-        prelude::QUAD
-    } else {
-        prelude::cell(dtype)
-    });
+    choice = match writes {
+        Writes::Results if quads => choice.part(prelude::QUAD),
+        Writes::Results => choice.part(prelude::cell(dtype)),
+        Writes::Sums => choice.name("sums"),
+    };
     choice = choice.parts(&[
         "conv/params.wgsl",
         "conv/common.wgsl",
@@ -148,10 +163,10 @@ fn choice(
         } else {
             "conv/no_bias.wgsl"
         },
-        if quads {
-            "conv/out_quad.wgsl"
-        } else {
-            "conv/out_cell.wgsl"
+        match writes {
+            Writes::Results if quads => "conv/out_quad.wgsl",
+            Writes::Results => "conv/out_cell.wgsl",
+            Writes::Sums => "conv/out_sum.wgsl",
         },
     ]);
     if !quads {
@@ -187,6 +202,24 @@ fn choice(
         .constant("A_ALONG_DEPTH", 1)
         .constant("B_ALONG_DEPTH", 0)
         .constant("DENSE_ROWS", u32::from(dense_rows))
+}
+
+/// Turns of the loops of an invocation for a part of the channels and of the taps along each axis.
+fn turns(g: &Geometry, method: Method, [channels, depth, height, width]: [u64; 4]) -> u64 {
+    if method != Method::Direct {
+        let k = channels * depth * height * width;
+        return nested(&[k.div_ceil(TILE_DEPTH), TILE_DEPTH / 4]);
+    }
+    let [depth, height, width] = [(depth, 0), (height, 1), (width, 2)].map(|(taps, axis)| {
+        let step = g.tap_step(axis);
+        (taps.div_ceil(step), taps.min(step))
+    });
+    // Which taps an output has is found first.
+    let search = match g.direction {
+        Direction::Forward => 0,
+        Direction::Transposed => 3 * GCD_TURNS + depth.1 + height.1 + width.1,
+    };
+    search + nested(&[channels, depth.0, height.0, width.0])
 }
 
 const fn walk(direction: Direction) -> &'static str {
@@ -235,6 +268,7 @@ fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
         plane: n(g.plane()),
         x_batch: wrap(x_batch),
         x_channel: wrap(x_channel),
+        x_group: times(x_channel, g.channels),
         w_group,
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
@@ -247,6 +281,34 @@ fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
         x_steps: steps(spatial_strides(x)),
         w_steps: steps(spatial_strides(w)),
         ..ConvParams::default()
+    }
+}
+
+impl ConvParams {
+    /// Those of a dispatch that adds up some of the channels and taps (of the axes).
+    fn of_part(self, part: &Part<4>) -> Self {
+        let [channel, taps @ ..] = part.from.map(narrow);
+        let [channels, kernel @ ..] = part.len.map(narrow);
+        let mut some = Self {
+            channels,
+            k: narrow(part.len.iter().product()),
+            x_offset: self
+                .x_offset
+                .wrapping_add(channel.wrapping_mul(self.x_channel)),
+            w_offset: self
+                .w_offset
+                .wrapping_add(channel.wrapping_mul(self.w_channel)),
+            resumed: u32::from(part.resumed),
+            ..self
+        };
+        let axes = some.kernel.iter_mut().zip(&mut some.pad);
+        let axes = axes.zip(self.w_steps.iter().zip(&self.dilation));
+        for (((len, pad), (step, dilation)), (first, count)) in axes.zip(taps.iter().zip(kernel)) {
+            *len = count;
+            *pad = pad.wrapping_sub(first.wrapping_mul(*dilation));
+            some.w_offset = some.w_offset.wrapping_add(first.wrapping_mul(*step));
+        }
+        some
     }
 }
 
@@ -265,11 +327,17 @@ pub(crate) fn variants() -> Vec<Candidate> {
         for (direction, method) in methods {
             for bias in [false, true] {
                 for volume in [false, true] {
-                    all.push(choice(direction, dtype, method, volume, !volume, bias));
+                    let dense = !volume;
+                    let write =
+                        |writes| choice(direction, dtype, method, volume, dense, bias, writes);
+                    all.push(write(Writes::Results));
+                    if volume && method != (Method::Pointwise { quads: true }) {
+                        all.push(write(Writes::Sums));
+                    }
                 }
             }
         }
-        all.push(fold::choice(dtype));
+        all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
     }
     all.into_iter()
         .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
@@ -288,7 +356,8 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for (i, method) in forward.into_iter().enumerate() {
             let bias = (i % 2 == 0) == (dtype == DType::F32);
-            let choice = choice(Direction::Forward, dtype, method, false, true, bias);
+            let direction = Direction::Forward;
+            let choice = choice(direction, dtype, method, false, true, bias, Writes::Results);
             all.push((dtype, choice, bias));
         }
         let choice = choice(
@@ -298,6 +367,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
             true,
             false,
             true,
+            Writes::Results,
         );
         all.push((dtype, choice, true));
     }
@@ -483,11 +553,20 @@ impl Executor {
         let most = limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x);
-        let method = choose(g, &x.layout, most);
+        let mut method = choose(g, &x.layout, most);
+        let taps = g.kernel.map(|taps| taps as u64);
+        let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
+        let parts = parts(extents, |len| turns(g, method, len));
+        let cut = parts.len() > 1;
+        if cut && let Method::Pointwise { quads } = &mut method {
+            *quads = false;
+        }
+        let sums =
+            (cut.then(|| self.partials(x.dtype.compute(), out.len() as u64, 1))).transpose()?;
         let (image, filters, write) = (
             self.bind_read(op, x)?,
             self.bind_read(op, w)?,
-            self.bind_write(op, out)?,
+            self.bind_write(op, sums.as_ref().unwrap_or(out))?,
         );
         let bound_bias = bias.map(|bias| self.bind_read(op, bias)).transpose()?;
         let mut params = ConvParams {
@@ -523,15 +602,28 @@ impl Executor {
         let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
         let mut args = vec![image.arg, filters.arg, write.arg];
         args.extend(bound_bias.map(|bias| bias.arg));
-        let choice = choice(
-            g.direction,
-            x.dtype,
-            method,
-            g.is_volume(),
-            dense_rows,
-            bias.is_some(),
-        );
-        self.launch_writing(&choice, &args, &params, grid, epilogue)
+        let choice = |dense_rows, writes| {
+            choice(
+                g.direction,
+                x.dtype,
+                method,
+                g.is_volume(),
+                dense_rows,
+                bias.is_some(),
+                writes,
+            )
+        };
+        let Some(sums) = &sums else {
+            let choice = choice(dense_rows, Writes::Results);
+            return self.launch_writing(&choice, &args, &params, grid, epilogue);
+        };
+        for part in &parts {
+            let dense = dense_rows && part.len.iter().skip(1).eq(&taps);
+            let params = params.of_part(part);
+            self.launch(&choice(dense, Writes::Sums), &args, &params, grid)?;
+        }
+        let count = g.depth() as u64;
+        self.reduce_partials(Reduce::Sum, x.dtype, sums, count, out, epilogue)
     }
 }
 

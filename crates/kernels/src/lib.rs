@@ -67,6 +67,7 @@ mod select;
 mod shaders;
 mod softmax;
 mod sort;
+mod turns;
 mod view;
 
 pub use ziggurat_core as core;

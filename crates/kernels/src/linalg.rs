@@ -15,14 +15,11 @@ use crate::executor::Executor;
 use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::turns::pieces;
 use crate::view::View;
 
 /// Most rows of a matrix: one workgroup works through n³ / 3 products.
 const MAX_SIDE: usize = 1024;
-
-/// Most turns of its loops that an invocation takes in one dispatch. Mesa's software drivers end an invocation after 65,535
-/// turns, without a word, and others have a watchdog.
-const MAX_TURNS: u64 = 1 << 15;
 
 params! {
     /// Parameters of the linear algebra kernels.
@@ -337,10 +334,10 @@ impl Executor {
         };
         let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
         let args = [read.arg, write.arg];
-        for [first, end] in pieces(s.n, |step| step + 1) {
+        for [first, end] in pieces(s.n as u64, |step| step + 1) {
             let params = LinalgParams {
-                first,
-                end,
+                first: narrow(first),
+                end: narrow(end),
                 ..params
             };
             self.launch(&Kernel::Triangular.choice(), &args, &params, grid)?;
@@ -357,10 +354,12 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let lanes = u64::from(self.device().caps().workgroup_size);
         let grid = Grid::elements(s.batch as u64 * lanes, 1);
-        for [first, end] in pieces(s.n, |column| column_turns(s.n as u64 - column, lanes)) {
+        for [first, end] in pieces(s.n as u64, |column| {
+            column_turns(s.n as u64 - column, lanes)
+        }) {
             let params = LinalgParams {
-                first,
-                end,
+                first: narrow(first),
+                end: narrow(end),
                 ..*params
             };
             self.launch(&kernel.choice(), args, &params, grid)?;
@@ -376,22 +375,6 @@ fn column_turns(rows: u64, lanes: u64) -> u64 {
     searched + 2 * rows.div_ceil(lanes) + (rows * rows).div_ceil(lanes)
 }
 
-/// The steps from 0 to `n`, in pieces of at most [`MAX_TURNS`].
-fn pieces(n: usize, turns: impl Fn(u64) -> u64) -> Vec<[u32; 2]> {
-    let mut pieces = Vec::new();
-    let (mut first, mut sum) = (0, 0);
-    for step in 0..n as u64 {
-        let own = turns(step);
-        if step > first && sum + own > MAX_TURNS {
-            pieces.push([narrow(first), narrow(step)]);
-            (first, sum) = (step, 0);
-        }
-        sum += own;
-    }
-    pieces.push([narrow(first), narrow(n as u64)]);
-    pieces
-}
-
 fn numbers(s: Systems) -> LinalgParams {
     LinalgParams {
         batch: narrow(s.batch as u64),
@@ -404,22 +387,22 @@ fn numbers(s: Systems) -> LinalgParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turns::MAX_TURNS;
 
     #[test]
     fn long_eliminations_are_cut_into_dispatches() {
-        assert_eq!(pieces(3, |_| 1), [[0, 3]]);
         for lanes in [1, 64, 256] {
             let turns = |column| column_turns(MAX_SIDE as u64 - column, lanes);
-            let pieces = pieces(MAX_SIDE, turns);
+            let pieces = pieces(MAX_SIDE as u64, turns);
             assert!(pieces.len() > 1);
             let mut next = 0;
             for &[first, end] in &pieces {
                 assert!(first == next && end > first);
                 next = end;
-                let sum: u64 = (u64::from(first)..u64::from(end)).map(turns).sum();
+                let sum: u64 = (first..end).map(turns).sum();
                 assert!(sum <= MAX_TURNS || end == first + 1);
             }
-            assert_eq!(next, MAX_SIDE as u32);
+            assert_eq!(next, MAX_SIDE as u64);
         }
     }
 }

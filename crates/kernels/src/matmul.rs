@@ -19,6 +19,7 @@ use crate::reduce::Reduce;
 use crate::reduce::axes::{pack, wrap};
 use crate::reduce::lanes::{self, Lanes, Side};
 use crate::reduce::walk::narrow;
+use crate::turns::{MAX_TURNS, nested, parts};
 use crate::view::View;
 
 mod choose;
@@ -27,7 +28,7 @@ mod problem;
 
 pub use gemm::GemmOptions;
 
-use choose::{Choice, Limits, TILE, TILE_WG, Tile, choose};
+use choose::{Choice, Limits, TILE, TILE_DEPTH, TILE_WG, Tile, choose};
 use problem::Problem;
 
 const OP: &str = "matmul";
@@ -50,7 +51,7 @@ params! {
         chunk_len: u32,
         tiles_m: u32,
         tiles_n: u32,
-        reserved: u32,
+        resumed: u32,
         dims: [[u32; 4]; 2],
         a_strides: [[u32; 4]; 2],
         b_strides: [[u32; 4]; 2],
@@ -96,23 +97,49 @@ fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelC
         .fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
+/// What a tiled kernel leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writes {
+    Results,
+    /// Sums that other dispatches go on with, without an epilogue.
+    Sums,
+}
+
+/// Turns of the loops of an invocation of the tiled kernel.
+fn turns(k: u64) -> u64 {
+    nested(&[k.div_ceil(TILE_DEPTH), TILE_DEPTH / 4])
+}
+
 /// The tiled kernel.
-fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelChoice {
+fn tiled(
+    input: DType,
+    output: DType,
+    batch_axes: usize,
+    tile: Tile,
+    writes: Writes,
+) -> KernelChoice {
+    let sums = writes == Writes::Sums;
+    let cell = if tile.out_quads {
+        prelude::QUAD
+    } else {
+        prelude::cell(output)
+    };
     let pick = |quads, quad, word| if quads { quad } else { word };
     let mut choice = base(input, output);
+    if !sums {
+        choice = choice.part(cell);
+    }
     choice.append(
         &[
             "tile",
             pick(tile.a_quads, "a_quads", "a_words"),
             pick(tile.b_quads, "b_quads", "b_words"),
-            pick(tile.out_quads, "out_quads", "out_cells"),
+            match writes {
+                Writes::Results => pick(tile.out_quads, "out_quads", "out_cells"),
+                Writes::Sums => "out_sums",
+            },
         ],
         &[
-            if tile.out_quads {
-                prelude::QUAD
-            } else {
-                prelude::cell(output)
-            },
             "matmul/params.wgsl",
             "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
@@ -126,11 +153,14 @@ fn tiled(input: DType, output: DType, batch_axes: usize, tile: Tile) -> KernelCh
                 "matmul/tile_b_quad.wgsl",
                 "matmul/tile_b_word.wgsl",
             ),
-            pick(
-                tile.out_quads,
-                "matmul/tile_out_quad.wgsl",
-                "matmul/tile_out_cell.wgsl",
-            ),
+            match writes {
+                Writes::Results => pick(
+                    tile.out_quads,
+                    "matmul/tile_out_quad.wgsl",
+                    "matmul/tile_out_cell.wgsl",
+                ),
+                Writes::Sums => "matmul/tile_out_sum.wgsl",
+            },
             "matmul/tile.wgsl",
         ],
         &[
@@ -200,7 +230,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 if tile.b_quads && !tile.out_quads {
                     continue;
                 }
-                all.push(tiled(input, output, 1, tile));
+                all.push(tiled(input, output, 1, tile, Writes::Results));
+                if !tile.out_quads {
+                    all.push(tiled(input, output, 1, tile, Writes::Sums));
+                }
             }
         }
     }
@@ -226,7 +259,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
                 a_along_depth: true,
                 b_along_depth: false,
             };
-            all.push((dtype, tiled(dtype, dtype, 1, tile)));
+            all.push((dtype, tiled(dtype, dtype, 1, tile, Writes::Results)));
         }
     }
     all
@@ -329,6 +362,12 @@ impl Executor {
                 .max_compute_invocations_per_workgroup
                 .min(caps.limits.max_compute_workgroup_size_x),
         };
+        let choice = choose(p, limits);
+        if let Choice::Tile(tile) = choice
+            && turns(p.k) > MAX_TURNS
+        {
+            return self.multiply_by_parts(a, b, p, tile, out, epilogue);
+        }
         let (left, right, write) = (
             self.bind_read(OP, a)?,
             self.bind_read(OP, b)?,
@@ -341,11 +380,10 @@ impl Executor {
             ..params(p)
         };
         let axes = p.batch.len();
-        let lanes = match choose(p, limits) {
+        let lanes = match choice {
             Choice::Tile(tile) => {
-                let groups = tiles(p.m) * tiles(p.n) * p.batches();
-                let grid = Grid::elements(groups * u64::from(TILE_WG), 1);
-                let choice = tiled(a.dtype, made, axes, tile);
+                let choice = tiled(a.dtype, made, axes, tile, Writes::Results);
+                let grid = tiled_grid(p);
                 let args = [left.arg, right.arg, write.arg];
                 return self.launch_writing(&choice, &args, &params, grid, epilogue);
             }
@@ -367,4 +405,53 @@ impl Executor {
         self.launch(&choice, &[left.arg, right.arg, scratch.arg], &params, grid)?;
         self.reduce_partials(Reduce::Sum, a.dtype, &partial, p.k, out, epilogue)
     }
+
+    /// The tiled kernel on one part of the inner extent after the other.
+    fn multiply_by_parts(
+        &self,
+        a: &View,
+        b: &View,
+        p: &Problem,
+        tile: Tile,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<(), KernelError> {
+        let sums = self.partials(a.dtype.compute(), p.outputs(), 1)?;
+        let (left, right, write) = (
+            self.bind_read(OP, a)?,
+            self.bind_read(OP, b)?,
+            self.bind_write(OP, &sums)?,
+        );
+        let args = [left.arg, right.arg, write.arg];
+        let tile = Tile {
+            out_quads: false,
+            ..tile
+        };
+        let made = made(out, epilogue);
+        let choice = tiled(a.dtype, made, p.batch.len(), tile, Writes::Sums);
+        let whole = params(p);
+        // Parts are whole tiles deep, so that quads stay quads.
+        let depth = p.k.div_ceil(TILE_DEPTH);
+        for part in parts([depth], |[depth]| turns(depth * TILE_DEPTH)) {
+            let [first] = part.from.map(|depth| depth * TILE_DEPTH);
+            let [len] = part.len.map(|depth| depth * TILE_DEPTH);
+            let moved =
+                |offset: u32, step: u32| offset.wrapping_add(narrow(first).wrapping_mul(step));
+            let params = MatmulParams {
+                a_offset: moved(left.offset, whole.a_depth),
+                b_offset: moved(right.offset, whole.b_depth),
+                out_offset: write.offset,
+                k: narrow(len.min(p.k - first)),
+                resumed: u32::from(part.resumed),
+                ..whole
+            };
+            self.launch(&choice, &args, &params, tiled_grid(p))?;
+        }
+        self.reduce_partials(Reduce::Sum, a.dtype, &sums, p.k, out, epilogue)
+    }
+}
+
+fn tiled_grid(p: &Problem) -> Grid {
+    let groups = tiles(p.m) * tiles(p.n) * p.batches();
+    Grid::elements(groups * u64::from(TILE_WG), 1)
 }

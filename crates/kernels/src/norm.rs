@@ -18,7 +18,8 @@ use crate::prelude;
 use crate::reduce::axes::{pack, wrap};
 use crate::reduce::lanes::{self, Lanes};
 use crate::reduce::walk::{Order, Walk, narrow};
-use crate::reduce::with_constants;
+use crate::reduce::{Reduce, with_constants};
+use crate::turns::MAX_TURNS;
 use crate::view::View;
 
 mod batch;
@@ -47,6 +48,14 @@ impl Norm {
             Self::Layer => "layer_norm",
             Self::Rms => "rms_norm",
             Self::Length => "normalize",
+        }
+    }
+
+    /// What is reduced to know a row's mean and squares.
+    const fn moments(self) -> Reduce {
+        match self {
+            Self::Layer => Reduce::Var,
+            Self::Rms | Self::Length => Reduce::SumSquares,
         }
     }
 
@@ -107,8 +116,8 @@ params! {
         span: u32,
         weight_offset: u32,
         bias_offset: u32,
-        reserved_0: u32,
-        reserved_1: u32,
+        chunks: u32,
+        chunk_len: u32,
         dims: [[u32; 4]; 2],
         strides: [[u32; 4]; 2],
     }
@@ -119,7 +128,16 @@ const PLAIN: &str = "norm/plain.wgsl";
 const WEIGHT: &str = "norm/weight.wgsl";
 const WEIGHT_BIAS: &str = "norm/weight_bias.wgsl";
 
-fn choice(
+/// How much of its rows a kernel works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Rows,
+    /// Chunks of rows whose moments are known by chunks.
+    Chunks,
+}
+
+fn kernel(
+    extent: Extent,
     op: Norm,
     reads: Reads,
     dtype: DType,
@@ -157,10 +175,29 @@ fn choice(
             "reduce/index.wgsl",
             factor,
             affine,
-            "norm/body.wgsl",
         ])
-        .constant("CENTER", u32::from(op == Norm::Layer))
         .without_zeroed_memory();
+    let choice = match extent {
+        Extent::Rows => choice
+            .part("norm/body.wgsl")
+            .constant("CENTER", u32::from(op == Norm::Layer)),
+        Extent::Chunks => choice.name("long").parts(&[
+            match affine {
+                PLAIN => "norm/rows_3.wgsl",
+                WEIGHT => "norm/rows_4.wgsl",
+                _ => "norm/rows_5.wgsl",
+            },
+            match op {
+                Norm::Layer => "reduce/op/var.wgsl",
+                Norm::Rms | Norm::Length => "reduce/op/sum_squares.wgsl",
+            },
+            match op {
+                Norm::Layer => "norm/moments_centered.wgsl",
+                Norm::Rms | Norm::Length => "norm/moments_plain.wgsl",
+            },
+            "norm/long.wgsl",
+        ]),
+    };
     with_constants(choice, walk, lanes)
 }
 
@@ -172,8 +209,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for affine in [PLAIN, WEIGHT, WEIGHT_BIAS] {
             for op in Norm::ALL {
-                let choice = choice(op, Reads::Memory, dtype, affine, &walk, &lanes);
-                all.push(Candidate::new(choice, NormParams::FIELDS));
+                for extent in [Extent::Rows, Extent::Chunks] {
+                    let choice = kernel(extent, op, Reads::Memory, dtype, affine, &walk, &lanes);
+                    all.push(Candidate::new(choice, NormParams::FIELDS));
+                }
             }
         }
     }
@@ -204,8 +243,10 @@ fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
             (Norm::Rms, WEIGHT, 3),
             (Norm::Length, PLAIN, 2),
         ] {
-            let choice = choice(op, reads, dtype, affine, &walk, &lanes);
-            all.push((dtype, choice, bindings));
+            for (extent, own) in [(Extent::Rows, bindings), (Extent::Chunks, bindings + 1)] {
+                let choice = kernel(extent, op, reads, dtype, affine, &walk, &lanes);
+                all.push((dtype, choice, own));
+            }
         }
     }
     all
@@ -315,7 +356,17 @@ impl Executor {
         inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
         self.with_dense_out(name, out, &inputs, |out| {
             let wg = self.device().caps().workgroup_size;
-            let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+            let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+            let turns = 1 + a.turns(walk.reduced.len());
+            let mut extent = Extent::Rows;
+            let mut moments = None;
+            if lanes.turns(turns * op.reads() as u64) > MAX_TURNS {
+                // Too long for one workgroup: chunks leave their moments, and then the results are made.
+                extent = Extent::Chunks;
+                lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg)
+                    .within(walk.len, turns);
+                moments = Some(self.accumulators(op.moments(), a, &walk, &lanes)?);
+            }
             let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
             let mut others = vec![write.arg];
             let mut offsets = [0; 2];
@@ -325,6 +376,9 @@ impl Executor {
                     *offset = bound.offset;
                     others.push(bound.arg);
                 }
+            }
+            if let Some(moments) = &moments {
+                others.push(self.bind_read(name, moments)?.arg);
             }
             let channels = affine.channels;
             let axes = || walk.kept.iter().chain(&walk.reduced);
@@ -339,12 +393,13 @@ impl Executor {
                 span: narrow(channels.span as u64),
                 weight_offset: offsets[0],
                 bias_offset: offsets[1],
+                chunks: lanes.chunks,
+                chunk_len: lanes.chunk_len,
                 dims: pack(axes().map(|axis| narrow(axis.dim))),
                 strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
-                ..NormParams::default()
             };
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            let choice = choice(op, a.reads(), dtype, part, &walk, &lanes);
+            let choice = kernel(extent, op, a.reads(), dtype, part, &walk, &lanes);
             self.launch_between(&choice, &read, &others, &params, grid, epilogue)
         })?;
         Ok(self.completion())

@@ -6,7 +6,7 @@
 //! Invariant: every window holds an element of the input.
 
 use ziggurat_core::DType;
-use ziggurat_pipeline::Grid;
+use ziggurat_pipeline::{Arg, Grid};
 
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
@@ -20,6 +20,7 @@ use crate::prelude;
 use crate::reduce::axes::wrap;
 use crate::reduce::walk::{MAX_COUNT, narrow};
 use crate::reduce::{Reduce, lowest_key};
+use crate::turns::{nested, parts};
 use crate::view::View;
 
 mod geometry;
@@ -68,6 +69,9 @@ impl Pool {
     }
 }
 
+/// Turns of the loop of a power, at most.
+pub(crate) const POWER_TURNS: u64 = 4;
+
 /// What the kernel makes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Window {
@@ -91,6 +95,22 @@ impl Window {
         match self {
             Self::MaxIndex => DType::I32,
             _ => input,
+        }
+    }
+
+    /// Words of the state of a window.
+    const fn words(self) -> u32 {
+        match self {
+            Self::MaxIndex => 2,
+            _ => 1,
+        }
+    }
+
+    /// Turns of the loops of an invocation for taps along depth, height and width.
+    fn turns(self, [depth, height, width]: [u64; 3]) -> u64 {
+        match self {
+            Self::Power => nested(&[depth, height, width, POWER_TURNS]),
+            _ => nested(&[depth, height, width]),
         }
     }
 
@@ -128,7 +148,7 @@ params! {
         x_batch: u32,
         x_channel: u32,
         power: f32,
-        reserved: u32,
+        resumed: u32,
         extent: [u32; 4],
         result: [u32; 4],
         kernel: [u32; 4],
@@ -137,25 +157,61 @@ params! {
         pad: [u32; 4],
         pad_end: [u32; 4],
         steps: [u32; 4],
+        first_tap: [u32; 4],
+        end_tap: [u32; 4],
     }
 }
 
-fn choice(window: Window, range: Range, dtype: DType) -> KernelChoice {
+/// Which of the dispatches over its windows a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The only one.
+    Whole,
+    /// One that leaves states of windows for the next.
+    Some,
+    /// The last of several.
+    Last,
+}
+
+impl Stage {
+    const ALL: [Self; 3] = [Self::Whole, Self::Some, Self::Last];
+
+    /// What tells its kernel's label from that of the whole.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Whole => &[],
+            Self::Some => &["some"],
+            Self::Last => &["last"],
+        }
+    }
+}
+
+fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -> KernelChoice {
     let output = window.output(dtype);
-    let choice = KernelChoice::new(window.name(range))
-        .name(dtype.name())
-        .parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            prelude::store(output),
+    let choice = KernelChoice::new(window.name(range)).name(dtype.name());
+    let choice = (stage.names().iter().copied())
+        .fold(choice, KernelChoice::name)
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(output)]);
+    let choice = match stage {
+        Stage::Whole => choice.parts(&[
             prelude::cell(output),
-            "pool/params.wgsl",
             "pool/out_cell.wgsl",
-            match range {
-                Range::Sliding => "pool/sliding.wgsl",
-                Range::Adaptive => "pool/adaptive.wgsl",
-            },
-        ]);
+            "pool/no_state.wgsl",
+        ]),
+        Stage::Some => choice.part("pool/out_state.wgsl"),
+        Stage::Last => choice.parts(&[
+            prelude::cell(output),
+            "pool/out_cell.wgsl",
+            "pool/state.wgsl",
+        ]),
+    };
+    let choice = choice.parts(&[
+        "pool/params.wgsl",
+        match range {
+            Range::Sliding => "pool/sliding.wgsl",
+            Range::Adaptive => "pool/adaptive.wgsl",
+        },
+    ]);
     let keys = || {
         if dtype.is_float() {
             "reduce/key/float.wgsl"
@@ -190,9 +246,11 @@ pub(crate) fn variants() -> Vec<Candidate> {
             .into_iter()
             .filter(|&dtype| window.accepts(dtype))
         {
-            all.push(choice(window, Range::Sliding, dtype));
-            if window != Window::Power {
-                all.push(choice(window, Range::Adaptive, dtype));
+            for stage in Stage::ALL {
+                all.push(choice(window, Range::Sliding, stage, dtype));
+                if window != Window::Power {
+                    all.push(choice(window, Range::Adaptive, stage, dtype));
+                }
             }
         }
     }
@@ -439,6 +497,13 @@ impl Executor {
             _ => (0, 0),
         };
         self.with_dense_out(op, out, &[x], |out| {
+            let taps = g.most_taps(range == Range::Adaptive);
+            let parts = parts(taps, |taps| window.turns(taps));
+            let states = if parts.len() > 1 {
+                Some(self.partials(DType::U32, out.len() as u64, window.words())?)
+            } else {
+                None
+            };
             let (read, write) = (self.bind_read(op, x)?, self.bind_write(op, out)?);
             let params = PoolParams {
                 outputs: narrow(out.len() as u64),
@@ -459,12 +524,38 @@ impl Executor {
                 steps: steps(spatial_strides(&x.layout)),
                 ..params
             };
-            let choice = choice(window, range, x.dtype);
             let grid = Grid::elements(out.len() as u64, 1);
-            self.launch(&choice, &[read.arg, write.arg], &params, grid)
+            for part in &parts {
+                let params = PoolParams {
+                    first_tap: three(part.from),
+                    end_tap: three([0, 1, 2].map(|axis| part.from[axis] + part.len[axis])),
+                    resumed: u32::from(part.resumed),
+                    ..params
+                };
+                let launch = |stage, args: &[Arg<'_>]| {
+                    self.launch(&choice(window, range, stage, x.dtype), args, &params, grid)
+                };
+                match &states {
+                    None => launch(Stage::Whole, &[read.arg, write.arg])?,
+                    Some(states) if part.is_last => {
+                        let before = self.bind_read(op, states)?;
+                        launch(Stage::Last, &[read.arg, write.arg, before.arg])?;
+                    }
+                    Some(states) => {
+                        let state = self.bind_write(op, states)?;
+                        launch(Stage::Some, &[read.arg, state.arg])?;
+                    }
+                }
+            }
+            Ok(())
         })?;
         Ok(self.completion())
     }
+}
+
+/// Counts along depth, height and width as a vector of the shader.
+fn three([depth, height, width]: [u64; 3]) -> [u32; 4] {
+    [narrow(depth), narrow(height), narrow(width), 0]
 }
 
 #[cfg(test)]

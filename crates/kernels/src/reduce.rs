@@ -388,21 +388,56 @@ impl Executor {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
-        let identity = job.identity();
-        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        if lanes.chunks == 1 {
+        let turns = 1 + job.op.turns() + a.turns(walk.reduced.len());
+        let lanes = lanes.within(walk.len, turns);
+        if lanes.chunks > 1 {
+            let partial = self.first_pass(job, a, walk, &lanes)?;
+            return self.second_pass(job, &partial, walk.len, out, epilogue);
+        }
+        {
+            let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
+            let identity = job.identity();
+            let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
             let choice = job.choice(Pass::Whole, walk, &lanes);
             let params = walk.params(&lanes, read.offset(), write.offset, identity, walk.len);
-            return self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue);
+            self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue)
         }
+    }
+
+    /// The accumulators of each chunk of each output.
+    fn first_pass(
+        &self,
+        job: &Job,
+        a: Operand<'_>,
+        walk: &Walk,
+        lanes: &Lanes,
+    ) -> Result<View, KernelError> {
+        let name = job.op.name();
+        let read = self.bind_operand(name, &a)?;
+        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
         let words = lanes.chunks.saturating_mul(job.op.words());
         let partial = self.partials(DType::U32, walk.outputs, words)?;
         let scratch = self.bind_write(name, &partial)?;
-        let first = job.choice(Pass::First, walk, &lanes);
-        let params = walk.params(&lanes, read.offset(), scratch.offset, identity, walk.len);
+        let first = job.choice(Pass::First, walk, lanes);
+        let identity = job.identity();
+        let params = walk.params(lanes, read.offset(), scratch.offset, identity, walk.len);
         self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        self.second_pass(job, &partial, walk.len, out, epilogue)
+        Ok(partial)
+    }
+
+    /// What `op` leaves of each chunk of each output, for kernels that combine them themselves.
+    pub(crate) fn accumulators(
+        &self,
+        op: Reduce,
+        a: Operand<'_>,
+        walk: &Walk,
+        lanes: &Lanes,
+    ) -> Result<View, KernelError> {
+        let job = Job {
+            reads: a.reads(),
+            ..Job::new(op, a.dtype(), a.dtype())
+        };
+        self.first_pass(&job, a, walk, lanes)
     }
 
     /// Scratch for `chunks` words per output.

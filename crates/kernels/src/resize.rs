@@ -4,7 +4,7 @@
 //! moves a nearest element; the kernel only gathers. Invariant: an element without weight has no part in an output.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_pipeline::Grid;
+use ziggurat_pipeline::{Arg, Grid};
 
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
@@ -15,6 +15,7 @@ use crate::params::{Params, params};
 use crate::prelude;
 use crate::reduce::axes::{pack, wrap};
 use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::turns::{nested, parts};
 use crate::view::View;
 
 mod taps;
@@ -39,34 +40,81 @@ params! {
         dims: [[u32; 4]; 2],
         strides: [[u32; 4]; 2],
         slots: [[u32; 4]; 2],
+        first_tap: [u32; 4],
+        end_tap: [u32; 4],
+        resumed: u32,
+        reserved_0: u32,
+        reserved_1: u32,
+        reserved_2: u32,
     }
 }
 
-fn choice(dtype: DType, nearest: bool, rank: usize) -> KernelChoice {
-    KernelChoice::new(if nearest { "resize_nearest" } else { OP })
-        .name(dtype.name())
-        .parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            prelude::store(dtype),
-            prelude::cell(dtype),
-            "resize/params.wgsl",
-            "resize/out_cell.wgsl",
-            if nearest {
-                "resize/nearest.wgsl"
-            } else {
-                "resize/weighted.wgsl"
-            },
-        ])
+/// What a resampling kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    /// Copies the nearest elements.
+    Nearest,
+    /// Adds up weighted elements.
+    Weighted,
+    /// Adds up some of them, for another dispatch to go on with.
+    Some,
+    /// Adds the last of them.
+    Last,
+}
+
+impl Job {
+    const WEIGHTED: [Self; 3] = [Self::Weighted, Self::Some, Self::Last];
+
+    const fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Nearest => ["resize_nearest", ""],
+            Self::Weighted => [OP, ""],
+            Self::Some => [OP, "some"],
+            Self::Last => [OP, "last"],
+        }
+    }
+
+    const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Nearest => &["resize/out_cell.wgsl", "resize/nearest.wgsl"],
+            Self::Weighted => &[
+                "resize/out_cell.wgsl",
+                "resize/no_state.wgsl",
+                "resize/weighted.wgsl",
+            ],
+            Self::Some => &["resize/out_sum.wgsl", "resize/weighted.wgsl"],
+            Self::Last => &[
+                "resize/out_cell.wgsl",
+                "resize/state.wgsl",
+                "resize/weighted.wgsl",
+            ],
+        }
+    }
+}
+
+fn choice(dtype: DType, job: Job, rank: usize) -> KernelChoice {
+    let [family, stage] = job.names();
+    let mut choice = KernelChoice::new(family).name(dtype.name());
+    if !stage.is_empty() {
+        choice = choice.name(stage);
+    }
+    let choice = choice.parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
+    let choice = match job {
+        Job::Some => choice,
+        _ => choice.part(prelude::cell(dtype)),
+    };
+    choice
+        .part("resize/params.wgsl")
+        .parts(job.parts())
         .constant("RANK", rank as f64)
 }
 
 /// Copies for every dtype, weights for floats.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let copies = DType::ALL.into_iter().map(|dtype| choice(dtype, true, 4));
+    let copies = (DType::ALL.into_iter()).map(|dtype| choice(dtype, Job::Nearest, 4));
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     copies
-        .chain(floats.map(|dtype| choice(dtype, false, 4)))
+        .chain(floats.flat_map(|dtype| Job::WEIGHTED.map(|job| choice(dtype, job, 4))))
         .map(|choice| Candidate::new(choice, ResizeParams::FIELDS))
         .collect()
 }
@@ -203,6 +251,10 @@ impl Executor {
         params.slots = pack(slots);
         let shape = Shape::new([words.len()]).map_err(KernelError::shape(OP))?;
         let table = self.table(key, &words, &shape)?;
+        let taps = [params.taps[0], params.taps[1], params.taps[2]].map(u64::from);
+        // The search for an output's place is a loop over the axes.
+        let place = nested(&[x.rank() as u64]);
+        let parts = parts(taps, |taps| place + nested(&taps));
         let (read, weights, write) = (
             self.bind_read(OP, x)?,
             self.bind_read(OP, &table)?,
@@ -214,11 +266,39 @@ impl Executor {
             starts: params.starts.map(|start| start + weights.offset),
             ..params
         };
-        self.launch(
-            &choice(x.dtype, nearest, x.rank()),
-            &[read.arg, weights.arg, write.arg],
-            &params,
-            Grid::elements(out.len() as u64, 1),
-        )
+        let grid = Grid::elements(out.len() as u64, 1);
+        let whole = [read.arg, weights.arg, write.arg];
+        if nearest {
+            let choice = choice(x.dtype, Job::Nearest, x.rank());
+            return self.launch(&choice, &whole, &params, grid);
+        }
+        let sums = (parts.len() > 1)
+            .then(|| self.partials(DType::F32, out.len() as u64, 1))
+            .transpose()?;
+        for part in &parts {
+            let mut params = ResizeParams {
+                resumed: u32::from(part.resumed),
+                ..params
+            };
+            let ends = params.first_tap.iter_mut().zip(&mut params.end_tap);
+            for ((from, to), (&first, &len)) in ends.zip(part.from.iter().zip(&part.len)) {
+                (*from, *to) = (narrow(first), narrow(first + len));
+            }
+            let launch = |job, args: &[Arg<'_>]| {
+                self.launch(&choice(x.dtype, job, x.rank()), args, &params, grid)
+            };
+            match &sums {
+                None => launch(Job::Weighted, &whole)?,
+                Some(sums) if part.is_last => {
+                    let before = self.bind_read(OP, sums)?;
+                    launch(Job::Last, &[read.arg, weights.arg, write.arg, before.arg])?;
+                }
+                Some(sums) => {
+                    let sum = self.bind_write(OP, sums)?;
+                    launch(Job::Some, &[read.arg, weights.arg, sum.arg])?;
+                }
+            }
+        }
+        Ok(())
     }
 }

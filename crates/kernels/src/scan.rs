@@ -320,6 +320,9 @@ impl Executor {
         let name = form.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        // Each tile of lanes is combined in as many steps as their number has bits.
+        let turns = 2 + u64::from(lanes.lanes.ilog2()) + 1 + walk.reduced.len() as u64;
+        let lanes = lanes.within(walk.len, turns);
         let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
         let run =
             |pass, walk: &Walk, lanes: &Lanes, args: &[Arg<'_>], offset, out_offset, inner| {

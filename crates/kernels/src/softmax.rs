@@ -16,7 +16,8 @@ use crate::params::Params;
 use crate::prelude;
 use crate::reduce::lanes::{self, Lanes};
 use crate::reduce::walk::{Order, Walk, WalkParams};
-use crate::reduce::{lowest_key, with_constants};
+use crate::reduce::{Reduce, lowest_key, with_constants};
+use crate::turns::MAX_TURNS;
 use crate::view::View;
 
 /// What is wanted of an element's share of its row's sum.
@@ -33,6 +34,13 @@ impl Wanted {
         match self {
             Self::Share => "softmax",
             Self::Logarithm => "log_softmax",
+        }
+    }
+
+    const fn result(self) -> &'static str {
+        match self {
+            Self::Share => "softmax/share.wgsl",
+            Self::Logarithm => "softmax/log_share.wgsl",
         }
     }
 
@@ -61,9 +69,31 @@ fn choice(wanted: Wanted, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes
             "reduce/index.wgsl",
             "reduce/key/float.wgsl",
             "softmax/exp.wgsl",
+            "softmax/weight.wgsl",
         ])
         .parts(wanted.parts())
         .part("softmax/body.wgsl")
+        .constant("LEAST", 0)
+        .without_zeroed_memory();
+    with_constants(choice, walk, lanes)
+}
+
+/// The kernel for rows of which the greatest elements and the sums are known by chunks.
+fn long(wanted: Wanted, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    let choice = KernelChoice::new(wanted.name())
+        .name(dtype.name())
+        .name("long")
+        .reads(reads, dtype)
+        .parts(&[
+            prelude::store(dtype),
+            prelude::cell(dtype),
+            "reduce/index.wgsl",
+        ])
+        .parts(Reduce::LogSumExp.operator(dtype))
+        .part("softmax/weight.wgsl")
+        // The logarithm is there already.
+        .part(wanted.result())
+        .part("softmax/long.wgsl")
         .constant("LEAST", 0)
         .without_zeroed_memory();
     with_constants(choice, walk, lanes)
@@ -76,29 +106,31 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
         .flat_map(|dtype| Wanted::ALL.map(|wanted| (wanted, dtype)))
-        .map(|(wanted, dtype)| {
-            Candidate::new(
-                choice(wanted, Reads::Memory, dtype, &walk, &lanes),
-                WalkParams::FIELDS,
-            )
+        .flat_map(|(wanted, dtype)| {
+            [choice, long].map(|kernel| {
+                Candidate::new(
+                    kernel(wanted, Reads::Memory, dtype, &walk, &lanes),
+                    WalkParams::FIELDS,
+                )
+            })
         })
         .collect()
 }
 
-/// Softmax of a fused expression's value of a dtype, for the corpus of those.
-pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
+/// Softmax of a fused expression's value of a dtype, for the corpus of those, and its bindings.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     variants_of(Reads::Fused, &walk, &lanes)
 }
 
-/// Softmax with an epilogue for the corpus, and whether it reads a value too.
-pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
+/// Softmax with an epilogue for the corpus, its bindings, and whether it reads a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
     let walk = Walk::rows(64, 4096);
     let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
     let memory = variants_of(Reads::Memory, &walk, &lanes);
     let fused = variants_of(Reads::Fused, &walk, &lanes);
-    let with = |reads| move |(dtype, choice)| (dtype, choice, reads);
+    let with = |reads| move |(dtype, choice, own)| (dtype, choice, own, reads);
     memory
         .into_iter()
         .map(with(false))
@@ -106,11 +138,16 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
         .collect()
 }
 
-fn variants_of(reads: Reads, walk: &Walk, lanes: &Lanes) -> Vec<(DType, KernelChoice)> {
+fn variants_of(reads: Reads, walk: &Walk, lanes: &Lanes) -> Vec<(DType, KernelChoice, usize)> {
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
         .flat_map(|dtype| Wanted::ALL.map(|wanted| (wanted, dtype)))
-        .map(|(wanted, dtype)| (dtype, choice(wanted, reads, dtype, walk, lanes)))
+        .flat_map(|(wanted, dtype)| {
+            [
+                (dtype, choice(wanted, reads, dtype, walk, lanes), 2),
+                (dtype, long(wanted, reads, dtype, walk, lanes), 3),
+            ]
+        })
         .collect()
 }
 
@@ -258,6 +295,10 @@ impl Executor {
         self.with_dense_out(op, out, &inputs, |out| {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+            let turns = 1 + a.turns(walk.reduced.len());
+            if lanes.turns(turns * SOFTMAX_READS as u64) > MAX_TURNS {
+                return self.long_softmax(wanted, a, &walk, inner, out, epilogue);
+            }
             let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
             let lowest = lowest_key(dtype, false);
             let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
@@ -266,5 +307,31 @@ impl Executor {
             self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue)
         })?;
         Ok(self.completion())
+    }
+
+    /// Softmax of rows that are too long for one workgroup: in chunks, which leave pairs of a greatest element and a sum,
+    /// and then the results.
+    fn long_softmax(
+        &self,
+        wanted: Wanted,
+        a: Operand<'_>,
+        walk: &Walk,
+        inner: usize,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<(), KernelError> {
+        let op = wanted.name();
+        let wg = self.device().caps().workgroup_size;
+        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
+        let pairs = self.accumulators(Reduce::LogSumExp, a, walk, &lanes)?;
+        let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
+        let pair = self.bind_read(op, &pairs)?;
+        let lowest = lowest_key(a.dtype(), false);
+        let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
+        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+        let choice = long(wanted, a.reads(), a.dtype(), walk, &lanes);
+        let others = [write.arg, pair.arg];
+        self.launch_between(&choice, &read, &others, &params, grid, epilogue)
     }
 }

@@ -1,9 +1,7 @@
-// Operator part: variance, or with ROOT = 1 its square root, by merging (count, mean, squared distances); no large squares
-// are ever subtracted. `identity` holds the bits of the correction. Requires `apply`: the square root.
+// Operator part: variance by merging (count, mean, squared distances); no large squares are ever subtracted. What becomes of
+// that is in var_finish.wgsl.
 // Accuracy: (n + 2) ε (variance + |mean| · deviation) over n elements, deviations (n + 2) ε (deviation + |mean|); then one rounding to the dtype.
 // Source: Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing sample variances".
-
-override ROOT: u32 = 0u;
 
 struct acc {
     count: u32,
@@ -42,27 +40,4 @@ fn combine(x: acc, y: acc) -> acc {
         mean = x.mean + y.mean;
     }
     return acc(count, mean, x.spread + (y.spread + delta * delta * (f32(x.count) * share)), 0u);
-}
-
-fn finish(v: acc) -> out_elem {
-    let freedom = f32(v.count) - bitcast<f32>(params.identity);
-    var y = nan_f32();
-    if v.count > 0u && (freedom > 0.0 || v.spread > 0.0) {
-        y = inf_f32();
-        if freedom > 0.0 {
-            y = v.spread / freedom;
-        }
-        if ROOT == 1u {
-            y = apply(y);
-        }
-    }
-    return y;
-}
-
-fn finish_mean(v: acc) -> out_elem {
-    var y = v.mean;
-    if v.count == 0u {
-        y = nan_f32();
-    }
-    return y;
 }

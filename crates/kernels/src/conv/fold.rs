@@ -5,28 +5,34 @@ use ziggurat_pipeline::Grid;
 
 use super::geometry::{Direction, Geometry, at_least_one, spread};
 use super::options::ConvOptions;
-use super::{ConvParams, params, vector, walk};
+use super::{ConvParams, Method, Writes, params, turns, vector, walk};
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::prelude;
+use crate::reduce::Reduce;
 use crate::reduce::axes::wrap;
 use crate::reduce::walk::{MAX_COUNT, narrow};
+use crate::turns::parts;
 use crate::view::View;
 
 const OP: &str = "fold";
 
-pub(super) fn choice(dtype: DType) -> KernelChoice {
-    KernelChoice::new(OP).name(dtype.name()).parts(&[
+pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
+    let choice = KernelChoice::new(OP).name(dtype.name()).parts(&[
         prelude::FLOAT,
         prelude::load(dtype),
         prelude::store(dtype),
-        prelude::cell(dtype),
+    ]);
+    let choice = match writes {
+        Writes::Results => choice.parts(&[prelude::cell(dtype), "conv/out_cell.wgsl"]),
+        Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
+    };
+    choice.parts(&[
         "conv/params.wgsl",
         "conv/common.wgsl",
         "conv/no_bias.wgsl",
-        "conv/out_cell.wgsl",
         "conv/image.wgsl",
         walk(Direction::Transposed),
         "conv/taps.wgsl",
@@ -72,7 +78,13 @@ impl Executor {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[columns], |out| {
-            let (read, write) = (self.bind_read(OP, columns)?, self.bind_write(OP, out)?);
+            let taps = g.kernel.map(|taps| taps as u64);
+            let extents = [1, taps[0], taps[1], taps[2]];
+            let parts = parts(extents, |len| turns(&g, Method::Direct, len));
+            let cut = parts.len() > 1;
+            let sums = (cut.then(|| self.partials(DType::F32, out.len() as u64, 1))).transpose()?;
+            let target = sums.as_ref().unwrap_or(out);
+            let (read, write) = (self.bind_read(OP, columns)?, self.bind_write(OP, target)?);
             let step = columns.layout.strides().get(2).copied().unwrap_or(0);
             let params = ConvParams {
                 x_offset: read.offset,
@@ -82,13 +94,40 @@ impl Executor {
                 result: vector(g.output),
                 ..params(&g, &columns.layout, &columns.layout)
             };
+            // Taps lie behind each other as the windows' rows do.
+            let [_, height, width] = g.kernel.map(|taps| narrow(taps as u64));
+            let row = params.x_channel;
+            let line = width.wrapping_mul(row);
+            let params = ConvParams {
+                x_group: narrow(g.taps() as u64).wrapping_mul(row),
+                w_steps: [height.wrapping_mul(line), line, row, 0],
+                w_offset: 0,
+                ..params
+            };
             let grid = Grid::elements(out.len() as u64, 1);
-            self.launch(
-                &choice(columns.dtype),
-                &[read.arg, write.arg],
-                &params,
-                grid,
-            )
+            let args = [read.arg, write.arg];
+            let Some(sums) = &sums else {
+                return self.launch(
+                    &choice(columns.dtype, Writes::Results),
+                    &args,
+                    &params,
+                    grid,
+                );
+            };
+            let choice = choice(columns.dtype, Writes::Sums);
+            for part in &parts {
+                let some = ConvParams {
+                    channels: params.channels,
+                    ..params.of_part(part)
+                };
+                let some = ConvParams {
+                    x_offset: some.x_offset.wrapping_add(some.w_offset),
+                    ..some
+                };
+                self.launch(&choice, &args, &some, grid)?;
+            }
+            let count = g.taps() as u64;
+            self.reduce_partials(Reduce::Sum, columns.dtype, sums, count, out, None)
         })?;
         Ok(self.completion())
     }

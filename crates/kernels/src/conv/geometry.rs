@@ -249,6 +249,22 @@ impl Geometry {
         Ok(output)
     }
 
+    /// Along an axis, how far apart the taps of one output are that read something.
+    pub(crate) fn tap_step(&self, axis: usize) -> u64 {
+        let stride = self.strides.get(axis).copied().unwrap_or(1).max(1);
+        if self.direction == Direction::Forward {
+            return 1;
+        }
+        let (mut divisor, mut rest) = (
+            stride,
+            self.dilations.get(axis).copied().unwrap_or(1) % stride,
+        );
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        (stride / divisor) as u64
+    }
+
     /// Products per output.
     pub(crate) fn depth(&self) -> usize {
         self.channels.saturating_mul(self.taps())

@@ -259,11 +259,11 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         many_strided()?.variant("many_strided".to_owned(), 8)?,
     ];
     let host = |fields: &'static [ParamField], bindings| Host { fields, bindings };
-    let plain = (reduce::reading_fused().into_iter()).chain(softmax::reading_fused());
-    let readers = plain
+    let readers = (reduce::reading_fused().into_iter())
         .map(|(dtype, choice)| (dtype, choice, host(WalkParams::FIELDS, 2)))
         .chain(
             (arg_reduce::reading_fused().into_iter())
+                .chain(softmax::reading_fused())
                 .map(|(dtype, choice, own)| (dtype, choice, host(WalkParams::FIELDS, own))),
         )
         .chain(
@@ -294,8 +294,8 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     let walking = (reduce::writing_fused().into_iter())
         .map(|(read, made, choice, fused)| (read, made, choice, fused, host(WalkParams::FIELDS, 2)))
         .chain(
-            (softmax::writing_fused().into_iter()).map(|(dtype, choice, fused)| {
-                (dtype, dtype, choice, fused, host(WalkParams::FIELDS, 2))
+            (softmax::writing_fused().into_iter()).map(|(dtype, choice, own, fused)| {
+                (dtype, dtype, choice, fused, host(WalkParams::FIELDS, own))
             }),
         )
         .chain(

@@ -40,6 +40,16 @@ impl FusedOp {
         }
     }
 
+    /// Turns of loops that one element takes at most: remainders go eight bits at a time, powers bit by bit.
+    pub(crate) const fn turns(self) -> u64 {
+        match self {
+            Self::Binary(Binary::Fmod | Binary::Remainder | Binary::FloorDivide | Binary::Pow) => {
+                34
+            }
+            _ => 0,
+        }
+    }
+
     /// How many operands the op has.
     #[must_use]
     pub const fn arity(self) -> usize {

@@ -89,6 +89,27 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Turns of loops that it takes to walk to an element along so many axes, and to compute it: a loop over elements has
+    /// one more each.
+    pub(crate) fn turns(&self, axes: usize) -> u64 {
+        let walked = if axes > 1 { axes as u64 + 1 } else { 0 };
+        match self {
+            Self::Memory(_) => walked,
+            Self::Fused(prologue) => {
+                let axes = prologue.form.rank;
+                let strided = if axes > 1 { axes as u64 + 1 } else { 0 };
+                walked
+                    + strided
+                    + prologue
+                        .graph
+                        .steps
+                        .iter()
+                        .map(|step| step.op.turns())
+                        .sum::<u64>()
+            }
+        }
+    }
+
     /// The memory that is read.
     pub(crate) fn views(&self) -> Vec<&'a View> {
         match self {

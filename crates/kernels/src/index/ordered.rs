@@ -26,6 +26,8 @@ const PIECE: usize = 4096;
 const FEW: usize = 256;
 /// Positions that are sorted together: what that needs in memory is 20 bytes each.
 const CHUNK: usize = 1 << 22;
+/// Updates per invocation of a full grid, so that it walks few runs of [`PIECE`] updates.
+const PER_INVOCATION: usize = 4;
 
 fn keys(form: Form) -> KernelChoice {
     located(KernelChoice::new("scatter_keys"), form).part("index/keys.wgsl")
@@ -87,9 +89,12 @@ impl Executor {
         let name = op.name();
         let (plan, positions, lanes) = plan.indices_first();
         let walk = plan.walk(name, indices, Some(updates))?;
+        let caps = self.device().caps();
+        let grid = caps.max_workgroups as usize * caps.workgroup_size as usize;
+        let most = CHUNK.min((grid * PER_INVOCATION / lanes.max(1)).max(1));
         let mut first = 0;
         while first < positions {
-            let chunk = CHUNK.min(positions - first);
+            let chunk = most.min(positions - first);
             let params = IndexParams {
                 positions: count(name, chunk)?,
                 lanes: count(name, lanes)?,

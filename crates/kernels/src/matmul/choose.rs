@@ -4,8 +4,10 @@
 use super::problem::Problem;
 use crate::reduce::lanes::{self, Lanes, Side};
 
-/// Side of the square output tile, and how deep it goes at a time. `tile.wgsl` has the same numbers.
+/// Side of the square output tile. `tile.wgsl` has the same numbers.
 pub(crate) const TILE: u64 = 64;
+/// How deep a tile goes at a time.
+pub(crate) const TILE_DEPTH: u64 = 16;
 /// Invocations of the tiled kernel.
 pub(crate) const TILE_WG: u32 = 256;
 /// A side below this wastes most of a tile.
@@ -60,13 +62,8 @@ pub(crate) fn choose(p: &Problem, limits: Limits) -> Choice {
     } else {
         Side::Kept
     };
-    Choice::Dot(lanes::choose(
-        p.outputs(),
-        p.k,
-        side,
-        true,
-        limits.workgroup_size,
-    ))
+    let lanes = lanes::choose(p.outputs(), p.k, side, true, limits.workgroup_size);
+    Choice::Dot(lanes.within(p.k, 1))
 }
 
 fn tile(p: &Problem) -> Tile {

@@ -175,6 +175,17 @@ impl Geometry {
         Shape::new(dims).map_err(KernelError::shape(op))
     }
 
+    /// The most elements of a window along each axis.
+    pub(crate) fn most_taps(&self, adaptive: bool) -> [u64; 3] {
+        let mut taps = self.kernel.map(|taps| taps as u64);
+        if adaptive {
+            for ((slot, &input), &output) in taps.iter_mut().zip(&self.input).zip(&self.output) {
+                *slot = (input as u64).div_ceil((output as u64).max(1)) + 1;
+            }
+        }
+        taps
+    }
+
     /// Output positions of one channel.
     pub(crate) fn plane(&self) -> usize {
         self.output

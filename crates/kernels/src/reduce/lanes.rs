@@ -6,6 +6,8 @@
 //! Invariants: `rows * lanes == wg`, both powers of two; chunks cover the elements without gaps; no chunk is empty
 //! unless there are no elements at all.
 
+use crate::turns::MAX_TURNS;
+
 /// What neighbouring invocations walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -90,6 +92,29 @@ fn chunk(groups: u64, len: u64, lanes: u32) -> (u32, u64) {
 }
 
 impl Lanes {
+    /// The same with as many chunks more as it takes for a lane to loop no longer than it may, where an element of one of
+    /// `len` takes `turns` turns.
+    pub(crate) fn within(self, len: u64, turns: u64) -> Self {
+        let lanes = u64::from(self.lanes);
+        let most = (MAX_TURNS / turns.max(1)).max(1) * lanes;
+        if u64::from(self.chunk_len) <= most {
+            return self;
+        }
+        let chunk_len = len.div_ceil(len.div_ceil(most)).next_multiple_of(lanes);
+        Self {
+            chunks: narrow(len.div_ceil(chunk_len)),
+            chunk_len: narrow(chunk_len),
+            ..self
+        }
+    }
+
+    /// Turns of a lane's loop over its elements of one of `turns` turns each.
+    pub(crate) fn turns(&self, turns: u64) -> u64 {
+        u64::from(self.chunk_len)
+            .div_ceil(u64::from(self.lanes))
+            .saturating_mul(turns)
+    }
+
     pub(crate) const fn row_step(&self) -> u32 {
         match self.side {
             Side::Reduced => self.lanes,

@@ -2,6 +2,8 @@
 
 use ziggurat_core::DType;
 
+use crate::pool::POWER_TURNS;
+
 /// A reduction of many elements to one.
 ///
 /// [`Norm`](Self::Norm), [`Var`](Self::Var) and [`Std`](Self::Std) take an argument, see
@@ -129,6 +131,14 @@ impl Reduce {
         }
     }
 
+    /// Turns of the loops that one element takes.
+    pub(super) const fn turns(self) -> u64 {
+        match self {
+            Self::Norm => POWER_TURNS + 1,
+            _ => 0,
+        }
+    }
+
     /// The parameter `identity`: the least key for extremes, the argument's bits for those that take one.
     pub(super) fn identity(self, input: DType, argument: f32) -> u32 {
         match self {
@@ -139,7 +149,7 @@ impl Reduce {
     }
 
     /// The operator's shader parts.
-    pub(super) const fn operator(self, input: DType) -> &'static [&'static str] {
+    pub(crate) const fn operator(self, input: DType) -> &'static [&'static str] {
         match (self, input.compute()) {
             (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl"],
             (Self::Sum, _) => &["reduce/op/sum.wgsl"],
@@ -169,7 +179,11 @@ impl Reduce {
                 "softmax/exp.wgsl",
                 "reduce/op/logsumexp.wgsl",
             ],
-            (Self::Var | Self::Std, _) => &["elementwise/unary/sqrt.wgsl", "reduce/op/var.wgsl"],
+            (Self::Var | Self::Std, _) => &[
+                "elementwise/unary/sqrt.wgsl",
+                "reduce/op/var.wgsl",
+                "reduce/op/var_finish.wgsl",
+            ],
         }
     }
 

@@ -1,0 +1,4 @@
+// Rows part: the accumulators of the rows' chunks, behind the bindings of a weight.
+// The name is that of no input of a fused expression.
+
+@group(0) @binding(4) var<storage, read> in_99: array<acc>;
