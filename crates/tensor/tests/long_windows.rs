@@ -253,6 +253,6 @@ fn a_capture_replays_all_dispatches_of_a_convolution() {
         .unwrap();
     for factor in [1.0, 2.0] {
         let y = captured.run(&[&ones.mul(factor).unwrap()]).unwrap();
-        all_are(&y[0], 45_000.0 * f64::from(factor) + 1.0, "replayed");
+        all_are(&y[0], 45_000.0 * factor + 1.0, "replayed");
     }
 }

@@ -4,7 +4,7 @@
 //! sort, so that the updates of one element are a run in the order of positions, which one invocation walks. Few positions are
 //! not sorted: each looks at all. Invariant: an element takes part first, then its updates in row-major order, each added (or
 //! multiplied) in f32, those beyond the first [`PIECE`] in pieces of as many that are combined before; the result is rounded
-//! once per [`CHUNK`] positions.
+//! once per [`CHUNK`] positions, or fewer where each has many elements.
 
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
