@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
-//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has |
+//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; or both, with a comma |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
@@ -31,15 +31,21 @@ pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
     apply_from(wish, |name| std::env::var(name).ok())
 }
 
-/// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` is
-/// `default`. Other values count as unset.
+/// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` says
+/// `default`, and large bindings, if it says `binding:` and a number of bytes. Other words mean nothing.
 pub(crate) fn restrict(options: &mut DeviceOptions) {
     let value = std::env::var("ZIGGURAT_LIMITS").unwrap_or_default();
     restrict_to(options, &value);
 }
 
 fn restrict_to(options: &mut DeviceOptions, value: &str) {
-    if !value.trim().eq_ignore_ascii_case("default") {
+    let words = || value.split(',').map(str::trim);
+    let bytes = words().find_map(|word| word.strip_prefix("binding:"));
+    if let Some(bytes) = bytes.and_then(|bytes| bytes.parse().ok()) {
+        let least = options.max_binding_bytes.unwrap_or(u64::MAX);
+        options.max_binding_bytes = Some(least.min(bytes));
+    }
+    if !words().any(|word| word.eq_ignore_ascii_case("default")) {
         return;
     }
     options.default_limits = true;
@@ -170,6 +176,18 @@ mod tests {
 
     fn dir(options: &DeviceOptions, os: &str, pairs: &[(&str, &str)]) -> Option<PathBuf> {
         cache_dir_from(options, os, |name| find(pairs, name).map(OsString::from))
+    }
+
+    #[test]
+    fn bindings_are_restricted_by_a_number_of_bytes() {
+        let restricted = |value| {
+            let mut options = DeviceOptions::default();
+            restrict_to(&mut options, value);
+            (options.default_limits, options.max_binding_bytes)
+        };
+        assert_eq!(restricted("binding:4096"), (false, Some(4096)));
+        assert_eq!(restricted("default, binding:65536"), (true, Some(65536)));
+        assert_eq!(restricted("binding:many"), (false, None));
     }
 
     #[test]

@@ -77,6 +77,10 @@ pub(crate) fn wanted(adapter: &wgpu::Limits, options: &DeviceOptions) -> wgpu::L
     if let Some(bytes) = options.max_buffer_bytes {
         limits.max_buffer_size = limits.max_buffer_size.min(bytes);
     }
+    if let Some(bytes) = options.max_binding_bytes {
+        let limit = &mut limits.max_storage_buffer_binding_size;
+        *limit = (*limit).min(bytes);
+    }
     if let Some(most) = options.max_workgroups {
         let limit = &mut limits.max_compute_workgroups_per_dimension;
         *limit = (*limit).min(most.max(1));
@@ -140,6 +144,20 @@ mod tests {
         assert_eq!(
             wanted(&large(), &capped(u64::MAX)).max_buffer_size,
             large().max_buffer_size
+        );
+    }
+
+    #[test]
+    fn a_cap_on_bindings_only_lowers() {
+        let capped = |bytes| DeviceOptions {
+            max_binding_bytes: Some(bytes),
+            ..Default::default()
+        };
+        let bindings = |options| wanted(&large(), &options).max_storage_buffer_binding_size;
+        assert_eq!(bindings(capped(1 << 12)), 1 << 12);
+        assert_eq!(
+            bindings(capped(u64::MAX)),
+            large().max_storage_buffer_binding_size
         );
     }
 

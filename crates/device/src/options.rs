@@ -136,6 +136,9 @@ pub struct DeviceOptions {
     pub labels: bool,
     /// Upper bound for one buffer, below what the adapter allows.
     pub max_buffer_bytes: Option<u64>,
+    /// Upper bound for the bytes of one storage binding, below what the adapter allows: with a small one small tensors are
+    /// computed in parts, which is how that is tested.
+    pub max_binding_bytes: Option<u64>,
     /// Upper bound for the workgroups along one dimension of a dispatch, below what the adapter allows: with a small one
     /// small tensors take every dimension of the grid, which is how that is tested.
     pub max_workgroups: Option<u32>,
@@ -179,6 +182,7 @@ impl Default for DeviceOptions {
             validation: cfg!(debug_assertions),
             labels: cfg!(debug_assertions),
             max_buffer_bytes: None,
+            max_binding_bytes: None,
             max_workgroups: None,
             pipeline_cache: true,
             pipeline_cache_dir: None,

@@ -244,12 +244,21 @@ impl Executor {
         let Some(walk) = arg_checked(&job, a.layout(), axes, out)? else {
             return Ok(self.completion());
         };
+        if let Some(view) = self.walks_memory(&a, out, None)? {
+            let parts = &mut |a: &View, [out]: &[View; 1]| {
+                let part = self.arg_reduce_of(op, Operand::Memory(a), axes, select_last, out);
+                part.map(drop)
+            };
+            if self.reduction_apart(op.name(), axes, view, [(out, 1)], parts)? {
+                return Ok(self.completion());
+            }
+        }
         self.with_dense_out(op.name(), out, &a.views(), |out| {
             let outputs = Outputs {
                 values: None,
                 positions: out,
             };
-            self.arg_walk(&job, a, &walk, outputs)
+            self.arg_walk(&job, a, (axes, &walk), outputs)
         })?;
         Ok(self.completion())
     }
@@ -318,6 +327,17 @@ impl Executor {
         let Some(walk) = arg_checked(&job, a.layout(), axes, positions)? else {
             return Ok(self.completion());
         };
+        if let Some(view) = self.walks_memory(&a, values, None)? {
+            let parts = &mut |a: &View, [values, positions]: &[View; 2]| {
+                let a = Operand::Memory(a);
+                let part = self.extreme_of(op, a, axes, select_last, values, positions);
+                part.map(drop)
+            };
+            let outs = [(values, 1), (positions, 1)];
+            if self.reduction_apart(name, axes, view, outs, parts)? {
+                return Ok(self.completion());
+            }
+        }
         let inputs = a.views();
         self.with_dense_out(
             name,
@@ -333,7 +353,7 @@ impl Executor {
                             values: Some(values),
                             positions,
                         };
-                        self.arg_walk(&job, a, &walk, outputs)
+                        self.arg_walk(&job, a, (axes, &walk), outputs)
                     },
                 )
             },
@@ -345,14 +365,17 @@ impl Executor {
         &self,
         job: &Job,
         a: Operand<'_>,
-        walk: &Walk,
+        (axes, walk): (&[usize], &Walk),
         outputs: Outputs<'_>,
     ) -> Result<(), KernelError> {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
         let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
-        let read = self.bind_operand(name, &a)?;
+        let cut = match a {
+            Operand::Memory(view) if self.exceeds_binding(&[view]) => Some(view),
+            _ => None,
+        };
         let positions = self.bind_write(name, outputs.positions)?;
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
         let (written, out_offset) = match outputs.values {
@@ -363,19 +386,28 @@ impl Executor {
             }
         };
         let second_offset = u64::from(positions.offset);
-        if lanes.chunks == 1 {
+        if cut.is_none() && lanes.chunks == 1 {
+            let read = self.bind_operand(name, &a)?;
             let choice = job.choice(Pass::Whole, walk, &lanes);
             let params = walk.params(&lanes, read.offset(), out_offset, 0, second_offset);
             return self.launch_reading(&choice, &read, &written, &params, grid);
         }
-        // A pair is two words.
-        let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
-        let scratch = self.bind_write(name, &partial)?;
-        let first = job.choice(Pass::First, walk, &lanes);
-        let params = walk.params(&lanes, read.offset(), scratch.offset, 0, 0);
-        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-
-        let pairs = Walk::rows(walk.outputs, u64::from(lanes.chunks));
+        let partial = match cut {
+            None => self.arg_pairs(job, &a, walk, 0)?,
+            Some(view) => {
+                let mut in_order = axes.to_vec();
+                in_order.sort_unstable();
+                let (mut all, mut before) = (Vec::new(), 0);
+                for piece in self.pieces(name, view, &in_order)? {
+                    let walk = Walk::new(name, &piece.layout, axes, Order::RowMajor)?;
+                    all.push(self.arg_pairs(job, &Operand::Memory(&piece), &walk, before)?);
+                    before += walk.len;
+                }
+                self.beside_each_other(name, &all)?
+            }
+        };
+        let pairs = partial.dims().last().map_or(0, |&words| words as u64 / 2);
+        let pairs = Walk::rows(walk.outputs, pairs);
         let lanes = lanes::choose(pairs.outputs, pairs.len, pairs.side(), false, wg);
         let second = job.choice(Pass::Second, &pairs, &lanes);
         let scratch = self.bind_read(name, &partial)?;
@@ -387,6 +419,31 @@ impl Executor {
             &params,
             Grid::elements(lanes.invocations(pairs.outputs), 1),
         )
+    }
+
+    /// The extreme elements of chunks and their positions, counted from `before`: two words each.
+    fn arg_pairs(
+        &self,
+        job: &Job,
+        a: &Operand<'_>,
+        walk: &Walk,
+        before: u64,
+    ) -> Result<View, KernelError> {
+        let name = job.op.name();
+        let wg = self.device().caps().workgroup_size;
+        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
+        let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
+        let (read, scratch) = (
+            self.bind_operand(name, a)?,
+            self.bind_write(name, &partial)?,
+        );
+        let first = job.choice(Pass::First, walk, &lanes);
+        let before = u32::try_from(before).unwrap_or(u32::MAX);
+        let params = walk.params(&lanes, read.offset(), scratch.offset, before, 0);
+        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
+        Ok(partial.clone())
     }
 }
 

@@ -18,6 +18,8 @@ use crate::reduce::axes::wrap;
 use crate::turns::{nested, parts};
 use crate::view::View;
 
+mod parts;
+
 const OP: &str = "attention";
 
 /// Rows of the result, and keys, that a workgroup handles at a time; the kernel has this squared as its workgroup size.
@@ -304,6 +306,13 @@ impl Executor {
                 mask.with_layout(layout.map_err(KernelError::shape(OP))?)
             })
             .transpose()?;
+        let seen = AttentionOperands {
+            mask: mask.as_ref(),
+            ..*operands
+        };
+        if self.attend_parts(&seen, &extents, options, out)? {
+            return Ok(self.completion());
+        }
         let mut inputs = vec![q, k, v];
         inputs.extend(&mask);
         inputs.extend(operands.lengths);

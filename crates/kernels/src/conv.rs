@@ -26,6 +26,7 @@ use crate::view::View;
 mod fold;
 pub(crate) mod geometry;
 mod options;
+mod parts;
 
 use geometry::{Direction, Geometry, spatial_strides};
 pub use options::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
@@ -439,7 +440,10 @@ impl Executor {
         check_dtypes(Direction::Forward.op(N), operands, made(out, epilogue))?;
         let Operands { x, w, bias } = operands;
         let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        self.correlate(operands, &g, N, out, epilogue)
+        let part = &mut |operands: Operands<'_>, out: &View| {
+            self.conv_into(operands, options, out, None).map(drop)
+        };
+        self.correlate(operands, &g, N, (out, epilogue), part)
     }
 
     /// [`Self::conv`] over two axes: `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`.
@@ -501,7 +505,11 @@ impl Executor {
         check_dtypes(Direction::Transposed.op(N), operands, made(out, epilogue))?;
         let Operands { x, w, bias } = operands;
         let g = Geometry::transposed(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        self.correlate(operands, &g, N, out, epilogue)
+        let part = &mut |operands: Operands<'_>, out: &View| {
+            self.conv_transpose_into(operands, options, out, None)
+                .map(drop)
+        };
+        self.correlate(operands, &g, N, (out, epilogue), part)
     }
 
     fn correlate(
@@ -509,8 +517,8 @@ impl Executor {
         operands: Operands<'_>,
         g: &Geometry,
         axes: usize,
-        out: &View,
-        epilogue: Option<&Epilogue>,
+        (out, epilogue): (&View, Option<&Epilogue>),
+        part: &mut dyn FnMut(Operands<'_>, &View) -> Result<(), KernelError>,
     ) -> Result<Completion, KernelError> {
         let op = g.direction.op(axes);
         let expected = g.output_shape(axes)?;
@@ -531,6 +539,10 @@ impl Executor {
             }
         }
         if expected.is_empty() {
+            return Ok(self.completion());
+        }
+        let kind = (g.direction, g.groups);
+        if self.conv_apart(op, kind, operands, (out, epilogue), part)? {
             return Ok(self.completion());
         }
         let mut inputs: Vec<&View> = operands.views().collect();

@@ -231,6 +231,14 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
+        let joints = || vec![[Some(0); 3], [Some(1), None, Some(1)]];
+        let parts = &mut |[x, grid, out]: &[View; 3]| {
+            let part = self.grid_sample(x, grid, options, out);
+            part.map(drop)
+        };
+        if self.apart(OP, [x, grid, out], 1, joints, parts)? {
+            return Ok(self.completion());
+        }
         self.with_dense_out(OP, out, &[x, grid], |out| {
             self.sample_grid(x, grid, options, out)
         })?;

@@ -22,6 +22,7 @@ use crate::prelude;
 use crate::view::View;
 
 mod ordered;
+mod parts;
 pub(crate) mod plan;
 
 use plan::{How, IndexParams, Plan, Walk};
@@ -368,6 +369,9 @@ impl Executor {
             return Ok(());
         }
         let plan = how.plan(op, a, indices)?;
+        if let Some(axis) = self.named_axis(&plan, how, a, indices) {
+            return self.gather_halves(op, (how, axis), [a, indices], out);
+        }
         let much_data = self.exceeds_binding(&[a]);
         if (much_data || self.exceeds_binding(&[indices, out]))
             && let Some(cut) = plan.halving(much_data)
@@ -443,6 +447,9 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let name = op.name();
         let plan = how.plan(name, out, indices)?;
+        if let Some(axis) = self.named_axis(&plan, how, out, indices) {
+            return self.scatter_halves(op, (how, axis), [updates, indices], out);
+        }
         let much_data = self.exceeds_binding(&[out]);
         if (much_data || self.exceeds_binding(&[updates, indices]))
             && let Some(cut) = plan.halving(much_data)

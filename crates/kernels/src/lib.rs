@@ -24,6 +24,7 @@
 //! # Ok(()) }
 //! ```
 
+mod apart;
 mod arg_reduce;
 mod assemble;
 mod assembled;

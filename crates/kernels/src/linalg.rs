@@ -7,6 +7,7 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::{Arg, Grid};
 
+use crate::apart::alike;
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
@@ -178,6 +179,11 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
+        let joints = || alike(a.rank().saturating_sub(2), |_| false);
+        let parts = &mut |[a, b, out]: &[View; 3]| self.solve(a, b, out).map(drop);
+        if self.apart(OP, [a, b, out], 1, joints, parts)? {
+            return Ok(self.completion());
+        }
         self.with_dense_out(OP, out, &[a, b], |out| {
             let (factors, pivots) = self.factors(OP, a, s)?;
             let _recorded = self.copy(b, out)?;
@@ -207,6 +213,12 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
+        let joints = || alike(a.rank().saturating_sub(2), |_| false);
+        let parts =
+            &mut |[a, b, out]: &[View; 3]| self.solve_triangular(a, b, upper, unit, out).map(drop);
+        if self.apart(OP, [a, b, out], 1, joints, parts)? {
+            return Ok(self.completion());
+        }
         self.with_dense_out(OP, out, &[a, b], |out| {
             let matrices = if a.layout.is_contiguous() {
                 a.clone()
@@ -234,6 +246,11 @@ impl Executor {
         }
         if s.n == 0 {
             return self.fill(out, 1.0);
+        }
+        let joints = || alike(a.rank().saturating_sub(2), |_| false);
+        let parts = &mut |[a, out]: &[View; 2]| self.determinant(a, out).map(drop);
+        if self.apart(OP, [a, out], 1, joints, parts)? {
+            return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a], |out| {
             let (factors, pivots) = self.factors(OP, a, s)?;
@@ -265,6 +282,11 @@ impl Executor {
         let s = square(OP, a)?;
         check_output(OP, a.shape(), out)?;
         if out.is_empty() {
+            return Ok(self.completion());
+        }
+        let joints = || alike(a.rank().saturating_sub(2), |_| false);
+        let parts = &mut |[a, out]: &[View; 2]| self.cholesky(a, out).map(drop);
+        if self.apart(OP, [a, out], 1, joints, parts)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a], |out| {

@@ -7,6 +7,7 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
+use crate::apart::alike;
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
@@ -23,6 +24,7 @@ use crate::turns::MAX_TURNS;
 use crate::view::View;
 
 mod batch;
+mod long;
 
 pub use batch::{ChannelAffine, statistics_axes};
 
@@ -352,6 +354,27 @@ impl Executor {
         let part = check_affine(name, affine, &walk)?;
         if layout.is_empty() {
             return Ok(self.completion());
+        }
+        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
+            // Parts must begin where the channels do.
+            let kept = first.min(view.rank());
+            let behind = |axis: usize| view.dims().get(axis + 1..kept).unwrap_or_default();
+            let begins = |axis| {
+                let rows: usize = behind(axis).iter().product();
+                rows.is_multiple_of(affine.channels.period)
+            };
+            let joints = || alike(view.rank(), |axis| axis >= kept || !begins(axis));
+            let parts = &mut |[a, out]: &[View; 2]| {
+                let a = Operand::Memory(a);
+                let part = self.normalize_of(op, a, axes, eps, affine, out, None);
+                part.map(drop)
+            };
+            if self.apart(name, [view, out], 1, joints, parts)? {
+                return Ok(self.completion());
+            }
+            if self.exceeds_binding(&[view]) || self.exceeds_dense(out) {
+                return self.normalize_long_rows(op, view, kept, eps, affine, out);
+            }
         }
         let mut inputs = a.views();
         inputs.extend(affine.weight);

@@ -8,6 +8,7 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::{Arg, Grid};
 
+use crate::apart::alike;
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
@@ -260,6 +261,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 /// A pooling but for its operands.
+#[derive(Clone, Copy)]
 struct Call {
     window: Window,
     range: Range,
@@ -496,6 +498,12 @@ impl Executor {
             [batch, channel, ..] => (batch, channel),
             _ => (0, 0),
         };
+        // Planes are pooled each by itself.
+        let joints = || alike(2, |_| false);
+        let parts = &mut |[x, out]: &[View; 2]| self.launch_pool(call, x, out).map(drop);
+        if self.apart(op, [x, out], 1, joints, parts)? {
+            return Ok(self.completion());
+        }
         self.with_dense_out(op, out, &[x], |out| {
             let taps = g.most_taps(range == Range::Adaptive);
             let parts = parts(taps, |taps| window.turns(taps));

@@ -21,6 +21,7 @@ use crate::view::View;
 pub(crate) mod axes;
 pub(crate) mod lanes;
 mod op;
+mod parts;
 pub(crate) mod walk;
 
 use lanes::Lanes;
@@ -298,7 +299,19 @@ impl Executor {
         check_dtypes(op.name(), &job)?;
         let walk = Walk::new(op.name(), a.layout(), axes, Order::Free)?;
         check_len(op.name(), a.layout(), axes, out)?;
-        self.reduce_job(&job, a, &walk, out, epilogue)
+        if walk.outputs > 0
+            && let Some(view) = self.walks_memory(&a, out, epilogue)?
+        {
+            let parts = &mut |a: &View, [out]: &[View; 1]| {
+                let a = Operand::Memory(a);
+                let part = self.reduce_of(op, argument, a, axes, out, None);
+                part.map(drop)
+            };
+            if self.reduction_apart(op.name(), axes, view, [(out, 1)], parts)? {
+                return Ok(self.completion());
+            }
+        }
+        self.reduce_job(&job, a, (axes, &walk), out, epilogue)
     }
 
     /// The variance and the mean over `axes` in one kernel: `out` has twice the elements of a reduction's output, all
@@ -356,22 +369,36 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        self.reduce_job(&job, a, &walk, out, None)
+        if walk.outputs > 0
+            && let Some(view) = self.walks_memory(&a, out, None)?
+        {
+            let parts = &mut |a: &View, [out]: &[View; 1]| {
+                let part = self.var_mean_of(correction, Operand::Memory(a), axes, out);
+                part.map(drop)
+            };
+            if self.reduction_apart(OP, axes, view, [(out, 2)], parts)? {
+                return Ok(self.completion());
+            }
+        }
+        self.reduce_job(&job, a, (axes, &walk), out, None)
     }
 
     fn reduce_job(
         &self,
         job: &Job,
         a: Operand<'_>,
-        walk: &Walk,
+        (axes, walk): (&[usize], &Walk),
         out: &View,
         epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         if walk.outputs > 0 {
             let mut inputs = a.views();
             inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-            self.with_dense_out(job.op.name(), out, &inputs, |out| {
-                self.reduce_walk(job, a, walk, out, epilogue)
+            self.with_dense_out(job.op.name(), out, &inputs, |out| match a {
+                Operand::Memory(view) if self.exceeds_binding(&[view]) && !axes.is_empty() => {
+                    self.reduce_pieces(job, view, axes, walk.len, out)
+                }
+                _ => self.reduce_walk(job, a, walk, out, epilogue),
             })?;
         }
         Ok(self.completion())

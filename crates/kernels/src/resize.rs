@@ -6,6 +6,7 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::{Arg, Grid};
 
+use crate::apart::alike;
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
@@ -202,6 +203,11 @@ impl Executor {
                 rule: "must have elements to resample",
                 got: Box::new(*x.shape()),
             });
+        }
+        let joints = || alike(x.rank(), |at| changed.iter().any(|(other, _)| *other == at));
+        let parts = &mut |[x, out]: &[View; 2]| self.resize(x, axes, options, out).map(drop);
+        if self.apart(OP, [x, out], 1, joints, parts)? {
+            return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[x], |out| {
             self.resample(x, &changed, options, nearest, out)

@@ -228,6 +228,30 @@ impl Executor {
             }
             tables.push(ids);
         }
+        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
+            let heads = if options.positions_before_heads { 2 } else { 1 };
+            let joints = || {
+                let mut all = vec![[Some(heads), None, Some(heads)]];
+                if !matches!(positions, RopePositions::PerBatch) {
+                    all.push([Some(0), ids.map(|_| 0), Some(0)]);
+                }
+                all
+            };
+            let parts = &mut |[a, ids, out]: &[View; 3]| {
+                let positions = match positions {
+                    RopePositions::Given(_) => RopePositions::Given(ids),
+                    other => other,
+                };
+                let operands = (Operand::Memory(a), cos, sin);
+                let part = self.rope_of(operands, positions, options, out, None);
+                part.map(drop)
+            };
+            // A table stands for positions that are not there.
+            let views = [view, ids.unwrap_or(cos), out];
+            if self.apart(OP, views, 1, joints, parts)? {
+                return Ok(self.completion());
+            }
+        }
         let mut inputs = a.views();
         inputs.extend(&tables);
         inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));

@@ -8,7 +8,7 @@
 //! added and multiplied in f32.
 
 use ziggurat_core::{DType, ShapeError};
-use ziggurat_pipeline::{Arg, Grid};
+use ziggurat_pipeline::Grid;
 
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
@@ -22,6 +22,8 @@ use crate::reduce::lanes::{self, Lanes};
 use crate::reduce::walk::{Order, Walk, WalkParams};
 use crate::reduce::{Reduce, with_constants};
 use crate::view::View;
+
+mod pieces;
 
 /// What a scan combines the elements with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -304,6 +306,12 @@ impl Executor {
             }
             return Ok(());
         }
+        if self.exceeds_dense(a) || self.exceeds_binding(&[out]) {
+            return self.scan_pieces(form, a, axis, out);
+        }
+        let dense = self.exceeds_binding(&[a]).then(|| self.to_dense(name, a));
+        let dense = dense.transpose()?;
+        let a = dense.as_ref().unwrap_or(a);
         let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
         let inner: usize = a.dims().iter().skip(axis + 1).product();
         self.scan_walk(form, a, &walk, inner as u64, out)
@@ -318,66 +326,18 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let name = form.op.name();
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        // Each tile of lanes is combined in as many steps as their number has bits.
-        let turns = 2 + u64::from(lanes.lanes.ilog2()) + 1 + walk.reduced.len() as u64;
-        let lanes = lanes.within(walk.len, turns);
+        let lanes = self.scan_lanes(walk);
         let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
-        let run =
-            |pass, walk: &Walk, lanes: &Lanes, args: &[Arg<'_>], offset, out_offset, inner| {
-                self.launch(
-                    &choice(form, pass, walk, lanes),
-                    args,
-                    &walk.params(lanes, offset, out_offset, 0, inner),
-                    Grid::elements(lanes.invocations(walk.outputs), 1),
-                )
-            };
         if lanes.chunks == 1 {
-            let args = [read.arg, write.arg];
-            return run(
-                Pass::Whole,
-                walk,
-                &lanes,
-                &args,
-                read.offset,
-                write.offset,
-                inner,
+            return self.launch(
+                &choice(form, Pass::Whole, walk, &lanes),
+                &[read.arg, write.arg],
+                &walk.params(&lanes, read.offset, write.offset, 0, inner),
+                Grid::elements(lanes.invocations(walk.outputs), 1),
             );
         }
-        let words = lanes.chunks.saturating_mul(form.op.words());
-        let totals = self.partials(DType::U32, walk.outputs, words)?;
-        let carries = self.partials(DType::U32, walk.outputs, words)?;
-        {
-            let total = self.bind_write(name, &totals)?;
-            let args = [read.arg, total.arg];
-            run(Pass::Totals, walk, &lanes, &args, read.offset, 0, inner)?;
-        }
-        let rows = Walk::rows(walk.outputs, u64::from(lanes.chunks));
-        let row_lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, wg);
-        {
-            let total = self.bind_read(name, &totals)?;
-            let carry = self.bind_write(name, &carries)?;
-            run(
-                Pass::Carries,
-                &rows,
-                &row_lanes,
-                &[total.arg, carry.arg],
-                0,
-                0,
-                1,
-            )?;
-        }
-        let carry = self.bind_read(name, &carries)?;
-        let args = [read.arg, write.arg, carry.arg];
-        run(
-            Pass::Chunks,
-            walk,
-            &lanes,
-            &args,
-            read.offset,
-            write.offset,
-            inner,
-        )
+        let totals = self.scan_totals(form, a, walk, &lanes, 0)?;
+        let carries = self.scan_carries(form, walk.outputs, &totals)?;
+        self.scan_chunks(form, [a, &carries, out], (walk, &lanes, inner), 0)
     }
 }

@@ -6,6 +6,7 @@
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
+use crate::apart::alike;
 use crate::catalogue::Candidate;
 use crate::choice::{CATALOGUE_WG, KernelChoice, Reads};
 use crate::completion::Completion;
@@ -19,6 +20,8 @@ use crate::reduce::walk::{Order, Walk, WalkParams};
 use crate::reduce::{Reduce, lowest_key, with_constants};
 use crate::turns::MAX_TURNS;
 use crate::view::View;
+
+mod long;
 
 /// What is wanted of an element's share of its row's sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,6 +291,19 @@ impl Executor {
         let walk = Walk::new(op, layout, &[axis], Order::RowMajor)?;
         if layout.is_empty() {
             return Ok(self.completion());
+        }
+        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
+            let joints = || alike(view.rank(), |at| at == axis);
+            let parts = &mut |[a, out]: &[View; 2]| {
+                let part = self.softmax_of(wanted, Operand::Memory(a), axis, out, None);
+                part.map(drop)
+            };
+            if self.apart(op, [view, out], 1, joints, parts)? {
+                return Ok(self.completion());
+            }
+            if self.exceeds_binding(&[view]) || self.exceeds_dense(out) {
+                return self.softmax_of_long_row(wanted, view, axis, out);
+            }
         }
         let inner: usize = layout.dims().iter().skip(axis + 1).product();
         let mut inputs = a.views();

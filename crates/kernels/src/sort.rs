@@ -21,10 +21,13 @@ use crate::prelude;
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
+mod merge;
 mod ranked;
 mod search;
 
 const OP: &str = "argsort";
+/// Elements that are sorted at once: blocks and their digits are counted in u32, with room for a folded grid.
+const MAX_SORTED: u64 = 1 << 30;
 /// Values of a digit.
 const BINS: u64 = 256;
 
@@ -221,7 +224,7 @@ impl Executor {
         let keys = (a.len() as u64).saturating_mul(DType::U32.bytes() as u64);
         let many = keys > self.device().caps().max_binding_bytes;
         let last = out.rank().saturating_sub(1);
-        if (many || self.exceeds_binding(&[a, out]))
+        if (many || a.len() as u64 > MAX_SORTED || self.exceeds_binding(&[a, out]))
             && let Some((cut, at)) = halving_beside(&out.layout, last)
         {
             let (a, out) = (halves(OP, a, cut, at)?, halves(OP, out, cut, at)?);
@@ -229,6 +232,13 @@ impl Executor {
                 self.with_dense_out(OP, out, &[], |out| self.sort_parts(a, row, descending, out))?;
             }
             return Ok(());
+        }
+        if row > 1 && (many || self.exceeds_binding(&[out]) || a.len() as u64 > MAX_SORTED) {
+            return self.sort_long_row(a, descending, out);
+        }
+        if self.exceeds_binding(&[a]) {
+            let a = self.to_dense(OP, a)?;
+            return self.sort_rows(&a, row, descending, out);
         }
         self.sort_rows(a, row, descending, out)
     }
@@ -293,14 +303,6 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let len = count(OP, a.len())?;
-        // Blocks and their digits are counted in u32 with room for a folded grid.
-        if u64::from(len) > 1 << 30 {
-            return Err(KernelError::IndexTooLarge {
-                op: OP,
-                elements: u64::from(len),
-                limit: 1 << 30,
-            });
-        }
         let flat = Shape::new([a.len()]).map_err(KernelError::shape(OP))?;
         let room = || self.alloc(&flat, DType::U32);
         let mut pairs = Pairs {

@@ -3,7 +3,7 @@
 //! Wraps the executor of the layer below so that users of this layer need no other crate. Cheap to clone; the device
 //! closes when the last handle and the last tensor are gone.
 //!
-//! Invariant: every allocation of a tensor goes through [`Device::alloc`], which refuses what one binding cannot hold.
+//! Invariant: every allocation of a tensor goes through [`Device::alloc`], which refuses what one buffer cannot hold.
 
 use std::fmt;
 use std::future::Future;
@@ -39,7 +39,7 @@ struct Inner {
     executor: Executor,
     lazy: Lazy,
     index_checks: IndexChecks,
-    /// What one binding can hold.
+    /// What one buffer can hold.
     most_bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Device {
                 executor: executor.clone(),
                 lazy: Lazy::new(executor),
                 index_checks: IndexChecks::default(),
-                most_bytes: executor.device().caps().max_binding_bytes,
+                most_bytes: executor.device().caps().max_buffer_bytes,
             }),
         }
     }
@@ -251,7 +251,7 @@ impl Device {
         std::ptr::eq(self.caps(), other.caps())
     }
 
-    /// An error if a tensor of this shape is more than one binding of the device can hold.
+    /// An error if a tensor of this shape is more than one buffer of the device can hold.
     pub(crate) fn check_len(
         &self,
         op: &'static str,

@@ -198,7 +198,7 @@ impl Error {
         )
     }
 
-    /// The tensor is larger than one binding of this device may be, or than kernels can index; the text has both numbers.
+    /// The tensor is larger than one buffer of this device may be, or than kernels can bind or index; the text has both numbers.
     pub fn is_too_large(&self) -> bool {
         match &*self.kind {
             Kind::TooLarge { .. }
@@ -271,7 +271,7 @@ impl fmt::Display for Error {
             }
             Kind::TooLarge { op, bytes, limit } => write!(
                 f,
-                "{op}: a tensor must fit one binding of the device: it has {bytes} bytes, the limit is {limit}"
+                "{op}: a tensor must fit one buffer of the device: it has {bytes} bytes, the limit is {limit}"
             ),
             Kind::Kernel { op, source } => {
                 let text = source.to_string();
@@ -349,7 +349,7 @@ mod tests {
         let error = Error::too_large("zeros", 200, 128);
         assert_eq!(
             error.to_string(),
-            "zeros: a tensor must fit one binding of the device: it has 200 bytes, the limit is 128"
+            "zeros: a tensor must fit one buffer of the device: it has 200 bytes, the limit is 128"
         );
     }
 

@@ -244,7 +244,10 @@ impl Tensor {
         let (device, executor) = (&self.device, self.device.executor());
         let mut reader = None;
         let (mut before, mut inputs) = (Vec::new(), Vec::new());
-        if let Some(prologue) = lazy::Prologue::of(device, &self.node) {
+        // Results that one binding cannot hold are made in parts, of what is in memory.
+        let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        let whole = bytes <= device.caps().max_binding_bytes.saturating_sub(512);
+        if let Some(prologue) = lazy::Prologue::of(device, &self.node).filter(|_| whole) {
             match executor.fused_reader(&prologue.input(), reads, others.len() + 1) {
                 Ok(ready) => {
                     before.extend(prologue.names());

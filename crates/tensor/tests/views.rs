@@ -200,11 +200,11 @@ fn misuse_is_an_error_that_says_what_was_given() {
 }
 
 #[test]
-fn a_tensor_larger_than_a_binding_is_refused_with_both_numbers() {
+fn a_tensor_larger_than_a_buffer_is_refused_with_both_numbers() {
     let Some(device) = common::device() else {
         return;
     };
-    let limit = device.caps().max_binding_bytes;
+    let limit = device.caps().max_buffer_bytes;
     let rows = usize::try_from(limit / 4 + 1).unwrap();
     let error = Tensor::zeros(&device, [rows], DType::F32).unwrap_err();
     assert!(error.is_too_large());

@@ -1,4 +1,4 @@
-// Input part: elements of the tensor; the position is the place in the reduced axes.
+// Input part: elements of the tensor; the position is the place in the reduced axes, of which `identity` lie before these.
 // Requires: load_value (value part).
 
 fn fetch_key(i: u32) -> key {
@@ -6,5 +6,5 @@ fn fetch_key(i: u32) -> key {
 }
 
 fn fetch_position(i: u32, r: u32) -> u32 {
-    return r;
+    return params.identity + r;
 }

@@ -77,6 +77,13 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
+        let parts = &mut |[columns, out]: &[View; 2]| {
+            let part = self.fold(columns, kernel, options, out);
+            part.map(drop)
+        };
+        if self.apart(OP, [columns, out], 1, || vec![[Some(0); 2]], parts)? {
+            return Ok(self.completion());
+        }
         self.with_dense_out(OP, out, &[columns], |out| {
             let taps = g.kernel.map(|taps| taps as u64);
             let extents = [1, taps[0], taps[1], taps[2]];

@@ -277,11 +277,31 @@ impl Plan {
         }
     }
 
-    /// Where to halve what is walked: the first axis, or the first that is one of the data's.
+    /// Where to halve what is walked: the first axis, or that of the data with the longest steps.
     pub(crate) fn halving(&self, of_data: bool) -> Option<(usize, usize)> {
-        let mut axes = self.dims.iter().zip(&self.data_axis).enumerate();
-        let first = axes.find(|(_, (dim, own))| **dim > 1 && (!of_data || own.is_some()));
-        first.map(|(axis, (&dim, _))| (axis, middle(dim)))
+        let axis = if of_data {
+            self.own_steps().max_by_key(|&(_, step)| step)?.0
+        } else {
+            self.dims.iter().position(|&dim| dim > 1)?
+        };
+        Some((axis, middle(self.dims.get(axis).copied()?)))
+    }
+
+    /// The longest step from one element of the data to the next along an axis that indices do not name.
+    pub(crate) fn longest_step(&self) -> Option<usize> {
+        self.own_steps().map(|(_, step)| step).max()
+    }
+
+    /// Axes of the data that are walked and have more than one position, and the steps along them.
+    fn own_steps(&self) -> impl Iterator<Item = (usize, usize)> {
+        let axes = self
+            .dims
+            .iter()
+            .zip(&self.data_axis)
+            .zip(&self.data)
+            .enumerate();
+        axes.filter(|(_, ((dim, own), _))| **dim > 1 && own.is_some())
+            .map(|(axis, (_, step))| (axis, step.unsigned_abs()))
     }
 
     /// Data, indices and walked view of both halves.

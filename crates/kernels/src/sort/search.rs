@@ -72,6 +72,25 @@ impl Executor {
         if b.is_empty() {
             return Ok(self.completion());
         }
+        let joints = || {
+            let all = (0..b.rank()).rev();
+            let rows = a.rank() > 1;
+            all.map(|axis| {
+                let own = rows && axis + 1 < b.rank();
+                [own.then_some(axis), Some(axis), Some(axis)]
+            })
+            .collect()
+        };
+        let parts = &mut |[a, b, out]: &[View; 3]| {
+            let part = self.search_sorted(a, b, right, out);
+            part.map(drop)
+        };
+        if self.apart(op, [a, b, out], 1, joints, parts)? {
+            return Ok(self.completion());
+        }
+        if self.exceeds_binding(&[a]) && *sorted > 1 {
+            return self.search_halves(a, b, right, out);
+        }
         let dense = |view: &View| match view.layout.is_contiguous() {
             true => Ok(view.clone()),
             false => self.to_dense(op, view),
@@ -102,5 +121,29 @@ impl Executor {
             )
         })?;
         Ok(self.completion())
+    }
+
+    /// As [`Executor::search_sorted`], for one row that no binding can hold: the counts of its halves.
+    fn search_halves(
+        &self,
+        a: &View,
+        b: &View,
+        right: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = OP;
+        let axis = a.rank().saturating_sub(1);
+        let len = a.dims().last().copied().unwrap_or(0);
+        let at = middle(len);
+        let mut e = Expression::new();
+        let mut counts = Vec::with_capacity(2);
+        for (start, len) in [(0, at), (at, len - at)] {
+            let half = narrow(op, a, axis, start, len)?;
+            let counted = self.alloc(out.shape(), DType::I32)?;
+            let _counted = self.search_sorted(&half, b, right, &counted)?;
+            counts.push(e.input(counted));
+        }
+        let sum = e.op(FusedOp::Binary(Binary::Add), &counts)?;
+        self.written(e, sum, out)
     }
 }
