@@ -19,6 +19,8 @@ use crate::params::{Params, params};
 use crate::prelude;
 use crate::view::View;
 
+mod runs;
+
 const OP: &str = "pad";
 
 params! {
@@ -147,12 +149,16 @@ impl Executor {
                 got: Box::new(*a.shape()),
             });
         }
-        if mode == Pad::Constant && self.exceeds_binding(&[a]) {
+        if !out.is_empty() && self.exceeds_binding(&[a]) {
             let a = match a.buffer.same_memory(&out.buffer) {
                 true => self.to_dense(OP, a)?,
                 false => a.clone(),
             };
-            self.place(&a, begin, value, out)?;
+            if mode == Pad::Constant {
+                self.place(&a, begin, value, out)?;
+            } else {
+                self.pad_runs(&a, begin, mode, out)?;
+            }
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a], |out| {

@@ -5,7 +5,8 @@
 mod common;
 
 use ziggurat_kernels::{
-    DType, Executor, KernelError, Pad, Random, RandomState, Scan, ScanOptions, Scatter, Shape, View,
+    DType, Executor, GridSampleOptions, KernelError, Pad, Random, RandomState, Scan, ScanOptions,
+    Scatter, Shape, View,
 };
 
 fn alloc(exec: &Executor, dims: &[usize]) -> View {
@@ -213,32 +214,16 @@ fn what_must_be_seen_at_once_is_told_to_be_too_large() {
         return;
     };
     let limit = exec.device().caps().max_binding_bytes;
-    let long = alloc(&exec, &[usize::try_from(limit).unwrap() + 4096]);
-    let out = exec.alloc(&Shape::new([1]).unwrap(), DType::I32).unwrap();
-    let index = exec.upload(&[5_i32], &Shape::new([1]).unwrap()).unwrap();
-    let byte = alloc(&exec, &[1]);
-    // A table, a row of a sorted search, a row that is scanned.
-    for (op, error) in [
-        (
-            "index_select",
-            exec.index_select(&long, 0, &index, &byte).err(),
-        ),
-        (
-            "searchsorted",
-            exec.search_sorted(&long, &byte, false, &out).err(),
-        ),
-        (
-            "cumsum",
-            exec.scan(Scan::Sum, &long, 0, ScanOptions::default(), &long)
-                .err(),
-        ),
-    ] {
-        let error = error.unwrap();
-        assert!(
-            matches!(error, KernelError::BindingTooLarge { op: told, bytes, limit: most } if told == op && bytes > limit && most == limit),
-            "{error}"
-        );
-    }
+    let floats = |dims: &[usize]| exec.alloc(&Shape::new(dims).unwrap(), DType::F32).unwrap();
+    // One image, of which a place may name any element.
+    let image = floats(&[1, 1, 1, usize::try_from(limit / 4).unwrap() + 4096]);
+    let (grid, out) = (floats(&[1, 1, 1, 2]), floats(&[1, 1, 1, 1]));
+    let options = GridSampleOptions::default();
+    let error = exec.grid_sample(&image, &grid, &options, &out).unwrap_err();
+    assert!(
+        matches!(error, KernelError::BindingTooLarge { op: "grid_sample", bytes, limit: most } if bytes > limit && most == limit),
+        "{error}"
+    );
     // It was told, not tried.
     exec.synchronize().wait().unwrap();
 }

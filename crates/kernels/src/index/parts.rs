@@ -14,11 +14,22 @@ use crate::executor::Executor;
 use crate::fused::{Expression, FusedOp, Id};
 use crate::view::View;
 
-/// The one axis of the data that indices name, if it is one.
-fn named(how: How, indices: &View) -> Option<usize> {
+/// The axes of the data that indices name, one per component.
+fn named(how: How, indices: &View) -> std::ops::Range<usize> {
     match how {
-        How::Along(axis) | How::Slices(axis) => Some(axis),
-        How::Tuples(batch) => (indices.dims().last() == Some(&1)).then_some(batch),
+        How::Along(axis) | How::Slices(axis) => axis..axis + 1,
+        How::Tuples(batch) => batch..batch + indices.dims().last().copied().unwrap_or(0),
+    }
+}
+
+/// One component of indices.
+fn component(op: &'static str, how: How, indices: &View, axis: usize) -> Result<View, KernelError> {
+    match how {
+        How::Along(_) | How::Slices(_) => Ok(indices.clone()),
+        How::Tuples(batch) => {
+            let last = indices.rank().saturating_sub(1);
+            narrow(op, indices, last, axis - batch, 1)
+        }
     }
 }
 
@@ -40,42 +51,63 @@ impl Executor {
         data: &View,
         indices: &View,
     ) -> Option<usize> {
-        let axis = named(how, indices)?;
-        let step = data.layout.strides().get(axis)?.unsigned_abs();
-        let long = extent(data, axis) > 1 && self.exceeds_binding(&[data]);
-        (long && plan.longest_step().is_none_or(|other| other < step)).then_some(axis)
+        if !self.exceeds_binding(&[data]) {
+            return None;
+        }
+        let steps = named(how, indices).filter_map(|axis| {
+            let step = data.layout.strides().get(axis)?.unsigned_abs();
+            (extent(data, axis) > 1).then_some((step, axis))
+        });
+        let (step, axis) = steps.max()?;
+        let own = plan.longest_step();
+        own.is_none_or(|other| other < step).then_some(axis)
     }
 
     /// Indices as positions from 0, i32: those outside name the nearest end.
-    fn named_positions(&self, indices: &View, extent: usize) -> Result<View, KernelError> {
-        let mut e = Expression::new();
-        let mut index = e.input(indices.clone());
-        let last = extent.saturating_sub(1);
-        if indices.dtype == DType::I32 {
-            let (zero, all) = (number(&mut e, 0), number(&mut e, extent));
-            let from_end = e.op(FusedOp::Binary(Binary::Add), &[index, all])?;
-            let negative = e.op(FusedOp::Compare(Compare::Lt), &[index, zero])?;
-            index = e.op(FusedOp::Where, &[negative, from_end, index])?;
-            index = e.op(FusedOp::Binary(Binary::Maximum), &[index, zero])?;
-            let last = number(&mut e, last);
-            index = e.op(FusedOp::Binary(Binary::Minimum), &[index, last])?;
-        } else {
-            let last = e.scalar(DType::U32, last as f64);
-            index = e.op(FusedOp::Binary(Binary::Minimum), &[index, last])?;
-            index = e.op(FusedOp::Cast(DType::I32), &[index])?;
+    fn named_positions(
+        &self,
+        op: &'static str,
+        how: How,
+        data: &View,
+        indices: &View,
+    ) -> Result<View, KernelError> {
+        let positions = self.alloc(indices.shape(), DType::I32)?;
+        for axis in named(how, indices) {
+            let own = component(op, how, indices, axis)?;
+            let extent = extent(data, axis);
+            let mut e = Expression::new();
+            let mut index = e.input(own);
+            let last = extent.saturating_sub(1);
+            if indices.dtype == DType::I32 {
+                let (zero, all) = (number(&mut e, 0), number(&mut e, extent));
+                let from_end = e.op(FusedOp::Binary(Binary::Add), &[index, all])?;
+                let negative = e.op(FusedOp::Compare(Compare::Lt), &[index, zero])?;
+                index = e.op(FusedOp::Where, &[negative, from_end, index])?;
+                index = e.op(FusedOp::Binary(Binary::Maximum), &[index, zero])?;
+                let last = number(&mut e, last);
+                index = e.op(FusedOp::Binary(Binary::Minimum), &[index, last])?;
+            } else {
+                let last = e.scalar(DType::U32, last as f64);
+                index = e.op(FusedOp::Binary(Binary::Minimum), &[index, last])?;
+                index = e.op(FusedOp::Cast(DType::I32), &[index])?;
+            }
+            let target = component(op, how, &positions, axis)?;
+            let _written = self.written(e, index, &target)?;
         }
-        self.computed(&e, index, indices.shape())
+        Ok(positions)
     }
 
-    /// Positions counted from `start`; those outside `start .. start + len` become `elsewhere`.
+    /// As `positions`, but those along `axis` counted from `start`: outside `start .. start + len` they become `elsewhere`.
     fn within(
         &self,
+        op: &'static str,
+        (how, axis): (How, usize),
         positions: &View,
         (start, len): (usize, usize),
         elsewhere: usize,
     ) -> Result<View, KernelError> {
         let mut e = Expression::new();
-        let position = e.input(positions.clone());
+        let position = e.input(component(op, how, positions, axis)?);
         let (from, end) = (number(&mut e, start), number(&mut e, start + len));
         let elsewhere = number(&mut e, elsewhere);
         let own = e.op(FusedOp::Binary(Binary::Sub), &[position, from])?;
@@ -83,7 +115,10 @@ impl Executor {
         let late = e.op(FusedOp::Compare(Compare::Ge), &[position, end])?;
         let own = e.op(FusedOp::Where, &[early, elsewhere, own])?;
         let own = e.op(FusedOp::Where, &[late, elsewhere, own])?;
-        self.computed(&e, own, positions.shape())
+        let counted = self.to_dense(op, positions)?;
+        let target = component(op, how, &counted, axis)?;
+        let _written = self.written(e, own, &target)?;
+        Ok(counted)
     }
 
     /// Gathers from each half of the data along `axis`, and takes each element from the half that its index names.
@@ -96,17 +131,18 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let len = extent(a, axis);
         let at = middle(len);
-        let positions = self.named_positions(indices, len)?;
+        let positions = self.named_positions(op, how, a, indices)?;
         let mut e = Expression::new();
         let mut both = Vec::with_capacity(2);
         for (start, len) in [(0, at), (at, len - at)] {
             let half = narrow(op, a, axis, start, len)?;
-            let own = self.within(&positions, (start, len), 0)?;
+            let own = self.within(op, (how, axis), &positions, (start, len), 0)?;
             let found = self.alloc(out.shape(), out.dtype)?;
             self.gather_parts(op, how, [&half, &own], &found)?;
             both.push(e.input(found));
         }
-        let seen = as_results(op, how, &positions, a.rank())?;
+        let along = component(op, how, &positions, axis)?;
+        let seen = as_results(op, (how, named(how, indices).len()), &along, a.rank())?;
         let (position, first) = (e.input(seen), number(&mut e, at));
         let early = e.op(FusedOp::Compare(Compare::Lt), &[position, first])?;
         let operands = [&[early], &both[..]].concat();
@@ -126,7 +162,7 @@ impl Executor {
         let name = op.name();
         let len = extent(out, axis);
         let at = middle(len);
-        let positions = self.named_positions(indices, len)?;
+        let positions = self.named_positions(name, how, out, indices)?;
         for (start, len) in [(0, at), (at, len - at)] {
             let half = narrow(name, out, axis, start, len)?;
             let mut dims = half.dims().to_vec();
@@ -139,7 +175,7 @@ impl Executor {
             self.copy_into(name, &half, &own)?;
             let rest = narrow(name, &room, axis, len, 1)?;
             let _cleared = self.fill(&rest, 0.0)?;
-            let indices = self.within(&positions, (start, len), len)?;
+            let indices = self.within(name, (how, axis), &positions, (start, len), len)?;
             self.scatter_parts(op, how, [updates, &indices], &room)?;
             self.copy_into(name, &own, &half)?;
         }
@@ -150,7 +186,7 @@ impl Executor {
 /// Positions in the shape of what they name, with axes of extent 1 for those of the data.
 fn as_results(
     op: &'static str,
-    how: How,
+    (how, components): (How, usize),
     positions: &View,
     rank: usize,
 ) -> Result<View, KernelError> {
@@ -167,7 +203,7 @@ fn as_results(
             let last = seen.rank().saturating_sub(1);
             let layout = seen.layout.squeeze(Some(signed(last)));
             seen = seen.with_layout(layout.map_err(KernelError::shape(op))?)?;
-            rank.saturating_sub(batch + 1)
+            rank.saturating_sub(batch + components)
         }
     };
     for _ in 0..behind {
