@@ -25,7 +25,8 @@ impl Executor {
         } = *operands;
         let inputs = || [Some(q), Some(k), Some(v), mask].into_iter().flatten();
         let large = |view: &View| self.exceeds_binding(&[view]);
-        if !inputs().any(large) && !(large(out) && self.exceeds_dense(out)) {
+        let written = large(out) && self.exceeds_dense(out);
+        if !inputs().any(large) && !written {
             return Ok(false);
         }
         let [batch, heads, ..] = extents.q;

@@ -12,6 +12,9 @@ use crate::executor::Executor;
 use crate::fused::Operand;
 use crate::view::View;
 
+/// A reduction of a part into parts of its outputs.
+type ReducePart<'a, Outs> = dyn FnMut(&View, &Outs) -> Result<(), KernelError> + 'a;
+
 /// The axes that are not reduced.
 fn kept_axes(layout: &Layout, axes: &[usize]) -> Vec<usize> {
     (0..layout.rank())
@@ -35,7 +38,7 @@ impl Executor {
         axes: &[usize],
         a: &View,
         outs: [(&View, usize); N],
-        f: &mut dyn FnMut(&View, &[View; N]) -> Result<(), KernelError>,
+        f: &mut ReducePart<'_, [View; N]>,
     ) -> Result<bool, KernelError> {
         let large =
             self.exceeds_binding(&[a]) || outs.iter().any(|(out, _)| self.exceeds_dense(out));
@@ -88,7 +91,7 @@ impl Executor {
         a: &View,
         outs: &[View],
         done: &mut bool,
-        f: &mut dyn FnMut(&View, &[View]) -> Result<(), KernelError>,
+        f: &mut ReducePart<'_, [View]>,
     ) -> Result<(), KernelError> {
         let large = self.exceeds_binding(&[a]) || outs.iter().any(|out| self.exceeds_dense(out));
         let longest = kept.iter().enumerate().filter_map(|(place, &axis)| {
