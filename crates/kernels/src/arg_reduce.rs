@@ -245,11 +245,11 @@ impl Executor {
             return Ok(self.completion());
         };
         if let Some(view) = self.walks_memory(&a, out, None)? {
-            let parts = &mut |a: &View, [out]: &[View; 1]| {
+            let each = &mut |a: &View, [out]: &[View; 1]| {
                 let part = self.arg_reduce_of(op, Operand::Memory(a), axes, select_last, out);
                 part.map(drop)
             };
-            if self.reduction_apart(op.name(), axes, view, [(out, 1)], parts)? {
+            if self.reduction_apart(op.name(), axes, view, [(out, 1)], each)? {
                 return Ok(self.completion());
             }
         }
@@ -328,13 +328,13 @@ impl Executor {
             return Ok(self.completion());
         };
         if let Some(view) = self.walks_memory(&a, values, None)? {
-            let parts = &mut |a: &View, [values, positions]: &[View; 2]| {
+            let each = &mut |a: &View, [values, positions]: &[View; 2]| {
                 let a = Operand::Memory(a);
                 let part = self.extreme_of(op, a, axes, select_last, values, positions);
                 part.map(drop)
             };
             let outs = [(values, 1), (positions, 1)];
-            if self.reduction_apart(name, axes, view, outs, parts)? {
+            if self.reduction_apart(name, axes, view, outs, each)? {
                 return Ok(self.completion());
             }
         }

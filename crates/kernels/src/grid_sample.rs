@@ -232,11 +232,11 @@ impl Executor {
             return Ok(self.completion());
         }
         let joints = || vec![[Some(0); 3], [Some(1), None, Some(1)]];
-        let parts = &mut |[x, grid, out]: &[View; 3]| {
+        let each = &mut |[x, grid, out]: &[View; 3]| {
             let part = self.grid_sample(x, grid, options, out);
             part.map(drop)
         };
-        if self.apart(OP, [x, grid, out], 1, joints, parts)? {
+        if self.apart(OP, [x, grid, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[x, grid], |out| {

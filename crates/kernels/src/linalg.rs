@@ -180,8 +180,8 @@ impl Executor {
             return Ok(self.completion());
         }
         let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let parts = &mut |[a, b, out]: &[View; 3]| self.solve(a, b, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, joints, parts)? {
+        let each = &mut |[a, b, out]: &[View; 3]| self.solve(a, b, out).map(drop);
+        if self.apart(OP, [a, b, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a, b], |out| {
@@ -214,9 +214,9 @@ impl Executor {
             return Ok(self.completion());
         }
         let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let parts =
+        let each =
             &mut |[a, b, out]: &[View; 3]| self.solve_triangular(a, b, upper, unit, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, joints, parts)? {
+        if self.apart(OP, [a, b, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a, b], |out| {
@@ -248,8 +248,8 @@ impl Executor {
             return self.fill(out, 1.0);
         }
         let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let parts = &mut |[a, out]: &[View; 2]| self.determinant(a, out).map(drop);
-        if self.apart(OP, [a, out], 1, joints, parts)? {
+        let each = &mut |[a, out]: &[View; 2]| self.determinant(a, out).map(drop);
+        if self.apart(OP, [a, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a], |out| {
@@ -285,8 +285,8 @@ impl Executor {
             return Ok(self.completion());
         }
         let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let parts = &mut |[a, out]: &[View; 2]| self.cholesky(a, out).map(drop);
-        if self.apart(OP, [a, out], 1, joints, parts)? {
+        let each = &mut |[a, out]: &[View; 2]| self.cholesky(a, out).map(drop);
+        if self.apart(OP, [a, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[a], |out| {

@@ -364,12 +364,12 @@ impl Executor {
                 rows.is_multiple_of(affine.channels.period)
             };
             let joints = || alike(view.rank(), |axis| axis >= kept || !begins(axis));
-            let parts = &mut |[a, out]: &[View; 2]| {
+            let each = &mut |[a, out]: &[View; 2]| {
                 let a = Operand::Memory(a);
                 let part = self.normalize_of(op, a, axes, eps, affine, out, None);
                 part.map(drop)
             };
-            if self.apart(name, [view, out], 1, joints, parts)? {
+            if self.apart(name, [view, out], 1, joints, each)? {
                 return Ok(self.completion());
             }
             if self.exceeds_binding(&[view]) || self.exceeds_dense(out) {

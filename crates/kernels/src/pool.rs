@@ -500,8 +500,8 @@ impl Executor {
         };
         // Planes are pooled each by itself.
         let joints = || alike(2, |_| false);
-        let parts = &mut |[x, out]: &[View; 2]| self.launch_pool(call, x, out).map(drop);
-        if self.apart(op, [x, out], 1, joints, parts)? {
+        let each = &mut |[x, out]: &[View; 2]| self.launch_pool(call, x, out).map(drop);
+        if self.apart(op, [x, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(op, out, &[x], |out| {

@@ -302,12 +302,12 @@ impl Executor {
         if walk.outputs > 0
             && let Some(view) = self.walks_memory(&a, out, epilogue)?
         {
-            let parts = &mut |a: &View, [out]: &[View; 1]| {
+            let each = &mut |a: &View, [out]: &[View; 1]| {
                 let a = Operand::Memory(a);
                 let part = self.reduce_of(op, argument, a, axes, out, None);
                 part.map(drop)
             };
-            if self.reduction_apart(op.name(), axes, view, [(out, 1)], parts)? {
+            if self.reduction_apart(op.name(), axes, view, [(out, 1)], each)? {
                 return Ok(self.completion());
             }
         }
@@ -372,11 +372,11 @@ impl Executor {
         if walk.outputs > 0
             && let Some(view) = self.walks_memory(&a, out, None)?
         {
-            let parts = &mut |a: &View, [out]: &[View; 1]| {
+            let each = &mut |a: &View, [out]: &[View; 1]| {
                 let part = self.var_mean_of(correction, Operand::Memory(a), axes, out);
                 part.map(drop)
             };
-            if self.reduction_apart(OP, axes, view, [(out, 2)], parts)? {
+            if self.reduction_apart(OP, axes, view, [(out, 2)], each)? {
                 return Ok(self.completion());
             }
         }

@@ -205,8 +205,8 @@ impl Executor {
             });
         }
         let joints = || alike(x.rank(), |at| changed.iter().any(|(other, _)| *other == at));
-        let parts = &mut |[x, out]: &[View; 2]| self.resize(x, axes, options, out).map(drop);
-        if self.apart(OP, [x, out], 1, joints, parts)? {
+        let each = &mut |[x, out]: &[View; 2]| self.resize(x, axes, options, out).map(drop);
+        if self.apart(OP, [x, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[x], |out| {

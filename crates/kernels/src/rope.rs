@@ -237,7 +237,7 @@ impl Executor {
                 }
                 all
             };
-            let parts = &mut |[a, ids, out]: &[View; 3]| {
+            let each = &mut |[a, ids, out]: &[View; 3]| {
                 let positions = match positions {
                     RopePositions::Given(_) => RopePositions::Given(ids),
                     other => other,
@@ -248,7 +248,7 @@ impl Executor {
             };
             // A table stands for positions that are not there.
             let views = [view, ids.unwrap_or(cos), out];
-            if self.apart(OP, views, 1, joints, parts)? {
+            if self.apart(OP, views, 1, joints, each)? {
                 return Ok(self.completion());
             }
         }

@@ -294,11 +294,11 @@ impl Executor {
         }
         if let Some(view) = self.walks_memory(&a, out, epilogue)? {
             let joints = || alike(view.rank(), |at| at == axis);
-            let parts = &mut |[a, out]: &[View; 2]| {
+            let each = &mut |[a, out]: &[View; 2]| {
                 let part = self.softmax_of(wanted, Operand::Memory(a), axis, out, None);
                 part.map(drop)
             };
-            if self.apart(op, [view, out], 1, joints, parts)? {
+            if self.apart(op, [view, out], 1, joints, each)? {
                 return Ok(self.completion());
             }
             if self.exceeds_binding(&[view]) || self.exceeds_dense(out) {

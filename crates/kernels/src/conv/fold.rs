@@ -77,11 +77,11 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
-        let parts = &mut |[columns, out]: &[View; 2]| {
+        let each = &mut |[columns, out]: &[View; 2]| {
             let part = self.fold(columns, kernel, options, out);
             part.map(drop)
         };
-        if self.apart(OP, [columns, out], 1, || vec![[Some(0); 2]], parts)? {
+        if self.apart(OP, [columns, out], 1, || vec![[Some(0); 2]], each)? {
             return Ok(self.completion());
         }
         self.with_dense_out(OP, out, &[columns], |out| {

@@ -47,8 +47,8 @@ impl Executor {
         if epilogue.is_some() {
             self.refuse_over_binding([a, b, out].into_iter())?;
         }
-        let parts = &mut |[a, b, out]: &[View; 3]| self.matmul(a, b, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, || joints(a, b, out), parts)? {
+        let each = &mut |[a, b, out]: &[View; 3]| self.matmul(a, b, out).map(drop);
+        if self.apart(OP, [a, b, out], 1, || joints(a, b, out), each)? {
             return Ok(true);
         }
         let depth = a.dims().last().copied().unwrap_or(0);

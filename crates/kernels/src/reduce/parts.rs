@@ -71,11 +71,11 @@ impl Executor {
             targets.push(own.with_layout(seen.unwrap_or(own.layout))?);
         }
         let mut done = false;
-        let parts = &mut |a: &View, outs: &[View]| match <&[View; N]>::try_from(outs) {
+        let each = &mut |a: &View, outs: &[View]| match <&[View; N]>::try_from(outs) {
             Ok(outs) => f(a, outs),
             Err(_) => Ok(()),
         };
-        self.halve_kept(op, &kept, a, &targets, &mut done, parts)?;
+        self.halve_kept(op, &kept, a, &targets, &mut done, each)?;
         if done {
             for (scratch, out) in &copies {
                 self.copy_into(op, scratch, out)?;

@@ -4,13 +4,15 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use super::keyed;
-use crate::assemble::{check_dtype, check_shape};
+use crate::assemble::{check_dtype, check_shape, narrow};
 use crate::catalogue::Candidate;
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
-use crate::elementwise::walk::count;
+use crate::elementwise::binary::Binary;
+use crate::elementwise::walk::{count, middle};
 use crate::error::KernelError;
 use crate::executor::Executor;
+use crate::fused::{Expression, FusedOp};
 use crate::params::{Params, params};
 use crate::view::View;
 
@@ -81,11 +83,11 @@ impl Executor {
             })
             .collect()
         };
-        let parts = &mut |[a, b, out]: &[View; 3]| {
+        let each = &mut |[a, b, out]: &[View; 3]| {
             let part = self.search_sorted(a, b, right, out);
             part.map(drop)
         };
-        if self.apart(op, [a, b, out], 1, joints, parts)? {
+        if self.apart(op, [a, b, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         if self.exceeds_binding(&[a]) && *sorted > 1 {
