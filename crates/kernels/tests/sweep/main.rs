@@ -94,13 +94,15 @@ fn everything(cases: &[Case]) {
         let scope = Scope {
             kinds: &kinds,
             dtypes: &dtypes,
+            through_views: &[workgroup + 1, 4 * workgroup + 1],
         };
         sweep(&exec, cases, &scope);
     }
 }
 
 /// Grids of more than a row, and of more than a plane, of workgroups: the device allows 24 along each dimension, and
-/// workgroups are of 8 invocations. One op for each kernel body, one dtype for each width of storage.
+/// workgroups are of 8 invocations. One op for each kernel body, one dtype for each width of storage, dense and through
+/// views; which bodies ran is told by the kernels that were made.
 #[test]
 fn every_body_holds_beyond_a_plane_of_workgroups() {
     let Some(exec) = common::folded_executor() else {
@@ -112,12 +114,15 @@ fn every_body_holds_beyond_a_plane_of_workgroups() {
     let mut cases = all_cases();
     cases.retain(|case| ops.contains(case.op));
     // A workgroup per output passes a row at 25 and a plane at 577, one of 8 invocations of four elements at 769 and 18,433.
-    let kinds = [30, 600, 800, 18_500].map(Kind::Size);
+    let sizes = [30, 600, 800, 18_500];
+    let kinds = sizes.map(Kind::Size);
     let scope = Scope {
         kinds: &kinds,
         dtypes: &one_per_width,
+        through_views: &sizes,
     };
     sweep(&exec, &cases, &scope);
+    complete::assert_all_bodies_ran(&exec.pipelines().trace());
 }
 
 macro_rules! families {

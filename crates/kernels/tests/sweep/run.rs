@@ -33,6 +33,43 @@ pub(crate) fn sizes_around(workgroup: usize) -> Vec<usize> {
 pub(crate) struct Scope<'a> {
     pub(crate) kinds: &'a [Kind],
     pub(crate) dtypes: &'a dyn Fn(&Case) -> Vec<DType>,
+    /// Sizes that are also seen through views, which are often another kernel's.
+    pub(crate) through_views: &'a [usize],
+}
+
+/// How operands lie in memory in one problem.
+struct Turn {
+    /// Those of the operands in order, again from the first when there are more.
+    arrangements: Vec<Arrangement>,
+    /// Elements of poison in front of each operand: with 4 it begins at a word of every dtype.
+    front: usize,
+}
+
+/// Words apart or not, dense or not: what kernels are chosen by.
+const ALIGNED: usize = 4;
+const ODD: usize = 3;
+
+/// The problems of a kind.
+fn turns(kind: Kind, through_views: &[usize]) -> Vec<Turn> {
+    let all = Arrangement::ALL;
+    let turn = |arrangements: &[Arrangement], front| Turn {
+        arrangements: arrangements.to_vec(),
+        front,
+    };
+    let dense = turn(&[Arrangement::Contiguous], ALIGNED);
+    match kind {
+        Kind::Views => {
+            let of = |first: usize| (0..all.len()).map(move |i| all[(first + 2 * i) % all.len()]);
+            let each = (0..all.len()).map(|first| turn(&of(first).collect::<Vec<_>>(), ODD));
+            each.collect()
+        }
+        Kind::Size(n) if through_views.contains(&n) => vec![
+            dense,
+            turn(&[Arrangement::Contiguous], ODD),
+            turn(&[Arrangement::Flipped, Arrangement::Sliced], ODD),
+        ],
+        _ => vec![dense],
+    }
 }
 
 /// Runs all problems of all cases. Every case must have problems; those it lacks say why.
@@ -43,7 +80,18 @@ pub(crate) fn sweep(exec: &Executor, cases: &[Case], scope: &Scope<'_>) {
             let mut jobs = Vec::new();
             for &kind in scope.kinds {
                 match (case.extents)(kind) {
-                    Ok(extents) => record(exec, case, dtype, kind, &extents, &mut rng, &mut jobs),
+                    Ok(extents) => {
+                        let turns = turns(kind, scope.through_views);
+                        record(
+                            exec,
+                            case,
+                            dtype,
+                            (kind, &turns),
+                            &extents,
+                            &mut rng,
+                            &mut jobs,
+                        );
+                    }
                     Err(reason) => assert!(
                         reason.len() >= LEAST_REASON,
                         "{}: {kind:?} is left out because of {reason:?}",
@@ -56,12 +104,12 @@ pub(crate) fn sweep(exec: &Executor, cases: &[Case], scope: &Scope<'_>) {
     }
 }
 
-/// Records the problems of one kind: for views one per arrangement, each operand in another.
+/// Records the problems of one kind: one per turn, in which each operand has the next arrangement.
 fn record(
     exec: &Executor,
     case: &Case,
     dtype: DType,
-    kind: Kind,
+    (kind, turns): (Kind, &[Turn]),
     extents: &Extents,
     rng: &mut Random,
     jobs: &mut Vec<Job>,
@@ -77,16 +125,11 @@ fn record(
         "{}: operands",
         case.name()
     );
-    let turns = if kind == Kind::Views {
-        Arrangement::ALL.len()
-    } else {
-        1
-    };
-    for turn in 0..turns {
+    for (turn, how) in turns.iter().enumerate() {
         let placed: Vec<Placed> = (case.roles.iter().zip(&extents.operands))
             .enumerate()
             .map(|(i, (role, dims))| {
-                let wanted = Arrangement::ALL[(turn + 2 * i) % turns.max(1)];
+                let wanted = how.arrangements[i % how.arrangements.len()];
                 let refused = role.not.iter().find(|(not, _)| *not == wanted);
                 assert!(refused.is_none_or(|(_, why)| why.len() >= LEAST_REASON));
                 let arrangement = if refused.is_some() {
@@ -97,7 +140,9 @@ fn record(
                 Placed::new(role, dtype, dims, arrangement, rng)
             })
             .collect();
-        let views: Vec<View> = placed.iter().map(|placed| upload(exec, placed)).collect();
+        let views: Vec<View> = (placed.iter())
+            .map(|placed| upload(exec, placed, how.front))
+            .collect();
         // Outputs start at odd places and aligned ones; one lies with its axes reversed.
         let outputs: Vec<Output> = (case.outputs.iter().zip(&extents.outputs))
             .map(|(rule, dims)| {
@@ -130,16 +175,15 @@ fn record(
     }
 }
 
-/// The operand in memory, three elements of poison in front.
-fn upload(exec: &Executor, placed: &Placed) -> View {
-    const FRONT: usize = 3;
-    let mut bytes = vec![0xff; FRONT * placed.dtype.bytes()];
+/// The operand in memory, so many elements of poison in front.
+fn upload(exec: &Executor, placed: &Placed, front: usize) -> View {
+    let mut bytes = vec![0xff; front * placed.dtype.bytes()];
     bytes.extend(&placed.bytes);
     let len = bytes.len() / placed.dtype.bytes();
     let dense = exec
         .upload_bytes(placed.dtype, &bytes, &shape(&[len]))
         .unwrap();
-    dense.with_layout(behind(&placed.layout, FRONT)).unwrap()
+    dense.with_layout(behind(&placed.layout, front)).unwrap()
 }
 
 /// Reads all problems of a case at once, compares them, and shows that the comparison could have failed.
