@@ -326,11 +326,11 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         if !(p.is_finite() && p > 0.0) {
-            return Err(KernelError::Option {
+            return Err(KernelError::Number {
                 op: "lp_pool",
-                option: "p",
+                number: "p",
                 rule: "must be positive and finite",
-                got: p as i64,
+                got: f64::from(p),
             });
         }
         self.slide(Window::Power, x, options, p, out)

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use any::Any;
-use ziggurat_kernels::{ASSEMBLED, DType, Executor, KernelError};
+use valid::Gives;
+use ziggurat_kernels::{ASSEMBLED, DType, Executor, KernelError, Layout};
 
 pub(crate) type Outcome = Result<(), KernelError>;
 
@@ -56,17 +57,53 @@ fn anything(any: &mut Any<'_>, &(name, call): &calls::Call, told: &mut Tally) {
     }
 }
 
+/// Whether two results of the same values are further apart than orders of adding can make them.
+fn differ((dtype, a): (DType, f64), (_, b): (DType, f64)) -> bool {
+    let epsilon = match dtype {
+        DType::F32 => 1e-5,
+        DType::F16 => 2f64.powi(-10),
+        DType::BF16 => 2f64.powi(-7),
+        _ => 0.0,
+    };
+    let equal = a == b || (a.is_nan() && b.is_nan());
+    !equal && !((a - b).abs() <= 8.0 * epsilon * b.abs().max(1.0))
+}
+
 /// A call with what the op accepts: why it refuses, or what is wrong with its results.
-fn accepted(any: &mut Any<'_>, &(name, finite, call): &valid::Call) -> Result<(), String> {
+fn accepted(any: &mut Any<'_>, &(name, gives, call): &valid::Call) -> Result<(), String> {
+    let before = any.rng.0;
     any.renew();
     if let Err(error) = call(any.exec, any) {
         return Err(format!("{name} refuses what it should accept: {error}"));
     }
-    let (len, wild) = any.read_back();
-    if finite && wild > 0 {
+    let results = any.read_back();
+    let wild = results.iter().filter(|(_, value)| !value.is_finite());
+    let wild = wild.count();
+    if gives == Gives::Finite && wild > 0 {
+        let len = results.len();
         return Err(format!("{name}: {wild} of {len} results are not finite"));
     }
-    Ok(())
+    // Once more over dense memory.
+    any.rng.0 = before;
+    any.dense = true;
+    any.renew();
+    let again = call(any.exec, any);
+    any.dense = false;
+    if let Err(error) = again {
+        return Err(format!("{name} refuses dense operands: {error}"));
+    }
+    let dense = any.read_back();
+    if results.len() != dense.len() {
+        let (some, others) = (results.len(), dense.len());
+        return Err(format!(
+            "{name}: {some} results, of dense operands {others}"
+        ));
+    }
+    let mut pairs = results.into_iter().zip(dense);
+    match pairs.find(|&(a, b)| gives != Gives::Loose && differ(a, b)) {
+        Some((a, b)) => Err(format!("{name}: {a:?}, of dense operands {b:?}")),
+        None => Ok(()),
+    }
 }
 
 fn seconds() -> u64 {
@@ -160,11 +197,11 @@ fn an_op_that_refuses_or_writes_nothing_is_seen() {
         return;
     };
     let mut any = Any::new(&exec, 1);
-    let refuses: valid::Call = ("refuses", true, |exec, any| {
+    let refuses: valid::Call = ("refuses", Gives::Finite, |exec, any| {
         let out = any.out(DType::Bool, &[2]);
         exec.arange(&out, 0.0, 1.0).map(drop)
     });
-    let idle: valid::Call = ("idle", true, |exec, any| {
+    let idle: valid::Call = ("idle", Gives::Finite, |exec, any| {
         let _poisoned = any.out(DType::F16, &[2, 3]);
         exec.fill(&any.out(DType::F32, &[2]), 0.0).map(drop)
     });
@@ -177,6 +214,15 @@ fn an_op_that_refuses_or_writes_nothing_is_seen() {
         accepted(&mut any, &idle).unwrap_err(),
         "idle: 6 of 8 results are not finite"
     );
+    // What ignores how its operand lies is seen as soon as that matters.
+    let careless: valid::Call = ("careless", Gives::Wild, |exec, any| {
+        let a = any.sized(DType::F32, &[3, 4]);
+        let memory = a.with_layout(Layout::contiguous(*a.shape()));
+        exec.copy(&memory.unwrap_or(a), &any.out(DType::F32, &[3, 4]))
+            .map(drop)
+    });
+    let seen = (0..40).filter(|_| accepted(&mut any, &careless).is_err());
+    assert!(seen.count() > 5);
     let told = Tally::from([("refuses", [0, 5]), ("seldom", [1, 9]), ("works", [5, 5])]);
     assert_eq!(lacking(&told), ["refuses", "seldom"]);
     assert_eq!(

@@ -10,8 +10,18 @@ use crate::Outcome;
 use crate::any::Any;
 use crate::operands::{given, shape};
 
-/// Whether results of finite operands are finite.
-pub(crate) type Call = (&'static str, bool, fn(&Executor, &mut Any<'_>) -> Outcome);
+/// What may be said of results of finite operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gives {
+    /// They are finite, and follow from the operands' values.
+    Finite,
+    /// They follow from the operands' values.
+    Wild,
+    /// Of several updates of an element any one stays.
+    Loose,
+}
+
+pub(crate) type Call = (&'static str, Gives, fn(&Executor, &mut Any<'_>) -> Outcome);
 
 #[path = "joined.rs"]
 mod joined;
@@ -21,10 +31,11 @@ mod windows;
 use joined::{attention, attention_with_past, classes, einsum, rope};
 use windows::{conv, conv_transpose, fold, grid_sample, lp_pooled, pool_indices, pooled, resize};
 
-/// A method's name, whether it gives finite numbers of finite ones, and a call of it with what it accepts.
+/// A method's name, what it gives, and a call of it with what it accepts.
 macro_rules! calls {
-    (@ finite) => { true };
-    (@ wild) => { false };
+    (@ finite) => { Gives::Finite };
+    (@ wild) => { Gives::Wild };
+    (@ loose) => { Gives::Loose };
     ($($name:literal $sort:ident: |$exec:ident, $any:ident| $call:expr;)*) => {
         &[$(($name, calls!(@ $sort), |$exec, $any| $call.map(drop)),)*]
     };
@@ -342,21 +353,21 @@ pub(crate) const CALLS: &[Call] = calls! {
         let to = [&of[..], &dims[batch + named..]].concat();
         exec.gather_nd(&any.sized(dtype, &dims), &index, batch, &any.out(dtype, &to))
     };
-    "scatter" wild: |exec, any| {
+    "scatter" loose: |exec, any| {
         let (dtype, dims) = (any.rng.pick(&DType::ALL), any.full(1..=5));
         let axis = any.rng.below(dims.len());
         let from = with(&within(any, &dims), axis, any.extent());
         let index = indices(any, &from, dims[axis]);
         exec.scatter(any.rng.pick(&Scatter::ALL), &any.sized(dtype, &from), axis, &index, &any.updated(dtype, &dims))
     };
-    "index_scatter" wild: |exec, any| {
+    "index_scatter" loose: |exec, any| {
         let (dtype, dims, count) = (any.rng.pick(&DType::ALL), any.full(1..=5), any.extent());
         let axis = any.rng.below(dims.len());
         let index = indices(any, &[count], dims[axis]);
         let updates = any.sized(dtype, &with(&dims, axis, count));
         exec.index_scatter(any.rng.pick(&Scatter::ALL), &updates, axis, &index, &any.updated(dtype, &dims))
     };
-    "scatter_nd" wild: |exec, any| {
+    "scatter_nd" loose: |exec, any| {
         let (dtype, dims, picked) = (any.rng.pick(&DType::ALL), any.full(1..=4), any.extents(0..=2));
         let named = any.extent_of(dims.len());
         let least = dims[..named].iter().min().copied().unwrap_or(1);
