@@ -317,7 +317,7 @@ impl Executor {
     /// `(Σ |x|^p)^(1/p)` over every window, floats only; padding counts as 0.
     ///
     /// # Errors
-    /// Like [`Self::pool`]; [`KernelError::Option`] unless `p` is positive and finite.
+    /// Like [`Self::pool`]; [`KernelError::Number`] unless `p` is positive and finite.
     pub fn lp_pool<const N: usize>(
         &self,
         x: &View,

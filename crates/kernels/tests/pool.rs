@@ -130,7 +130,7 @@ fn norms_agree_with_the_reference() {
         assert!(matches!(
             exec.lp_pool(&x.view, p, &PoolOptions::new([1]), &out.view)
                 .unwrap_err(),
-            KernelError::Option { .. }
+            KernelError::Number { number: "p", .. }
         ));
     }
 }
