@@ -36,8 +36,20 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "the probe of numerics has tests of its own",
     ),
     (
+        "index/pieces.wgsl",
+        "more than 4,096 updates of one element: the tests of indices",
+    ),
+    (
         "matmul/tile.wgsl",
         "small devices take the other kernel; the tests of products fold its grid by 65,537 batches",
+    ),
+    (
+        "norm/long.wgsl",
+        "rows too long for one workgroup: long_loops of the tensor crate",
+    ),
+    (
+        "softmax/long.wgsl",
+        "rows too long for one workgroup: long_loops of the tensor crate",
     ),
 ];
 
