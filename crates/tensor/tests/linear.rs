@@ -151,6 +151,14 @@ fn einsum_keeps_f16_wide_between_operands() {
     let y = Tensor::einsum("ij,jk,kl->il", &[&big, &big, &small]).unwrap();
     assert_eq!(y.dtype(), DType::F16);
     assert_eq!(f64s(&y), [f16::from_f64(351.5).to_f64()]);
+    // The last step is elementwise: its operands are f32 still, and the product is rounded once.
+    let values = [1.0f32 + 1.0 / 1024.0, 1.0 + 21.0 / 1024.0].map(f16::from_f32);
+    let a = Tensor::from_slice(&device, &values[..1], [1, 1]).unwrap();
+    let b = Tensor::from_slice(&device, &values[1..], [1, 1]).unwrap();
+    let exact: f64 = values.iter().map(|v| v.to_f64().powi(2)).product();
+    let y = Tensor::einsum("ij,ij,ij,ij->ij", &[&a, &b, &a, &b]).unwrap();
+    assert_eq!(f64s(&y), [f16::from_f64(exact).to_f64()]);
+    assert_eq!(f64s(&y), [1.0439453125], "rounded before: 1.04296875");
 }
 
 #[test]

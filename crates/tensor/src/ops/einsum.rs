@@ -121,6 +121,11 @@ fn stepped(
         let axes: Vec<isize> = how.axes.iter().map(|&axis| axis as isize).collect();
         of(how.value)?.permute(axes)?.reshape_to(&how.dims)
     };
+    // What an operand before kept wide is rounded after the last step only.
+    let written = |a: &Tensor, b: &Tensor| {
+        let own = a.dtype().promote(b.dtype());
+        if last { own } else { own.compute() }
+    };
     match step {
         ContractionStep::Sum { value, axes, .. } => {
             let axes: Vec<isize> = axes.iter().map(|&axis| axis as isize).collect();
@@ -131,13 +136,12 @@ fn stepped(
             left, right, dims, ..
         } => {
             let (a, b) = (arranged(left)?, arranged(right)?);
-            let own = a.dtype().promote(b.dtype());
-            let written = if last { own } else { own.compute() };
+            let written = written(&a, &b);
             a.product(op, &b, Some(written))?.reshape_to(dims)
         }
         ContractionStep::Elementwise { left, right, .. } => {
-            let written = if last { dtype } else { wide };
             let (a, b) = (arranged(left)?, arranged(right)?);
+            let written = written(&a, &b);
             a.converted(op, written)?.mul(b.converted(op, written)?)
         }
     }
