@@ -100,6 +100,18 @@ impl AdapterSummary {
     pub fn is_software_device(&self) -> bool {
         self.driver.starts_with("ziggurat-software")
     }
+
+    /// Whether it is one of Mesa's drivers that compute on the CPU (lavapipe, llvmpipe): they end an invocation of a shader
+    /// after 65,535 turns of its loops, without a word.
+    #[must_use]
+    pub fn is_mesa_software(&self) -> bool {
+        let names = |text: &str| {
+            ["llvmpipe", "lavapipe"]
+                .iter()
+                .any(|name| text.contains(name))
+        };
+        self.kind == AdapterKind::Software && (names(&self.name) || names(&self.driver))
+    }
 }
 
 impl std::fmt::Display for AdapterSummary {

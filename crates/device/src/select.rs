@@ -128,6 +128,23 @@ mod tests {
     }
 
     #[test]
+    fn mesas_software_drivers_are_told_by_name_or_driver() {
+        assert!(
+            adapter(0, "llvmpipe (LLVM 15.0.6, 256 bits)", AdapterKind::Software)
+                .is_mesa_software()
+        );
+        assert!(!adapter(0, "llvmpipe", AdapterKind::Discrete).is_mesa_software());
+        assert!(
+            !adapter(0, "Microsoft Basic Render Driver", AdapterKind::Software).is_mesa_software()
+        );
+        let unnamed = AdapterSummary {
+            driver: "llvmpipe Mesa 22.3.6".to_owned(),
+            ..adapter(0, "", AdapterKind::Software)
+        };
+        assert!(unnamed.is_mesa_software());
+    }
+
+    #[test]
     fn ranks_discrete_integrated_virtual_other_software() {
         let mut adapters = all();
         let mut order = Vec::new();

@@ -20,7 +20,6 @@ use crate::reduce::axes::{pack, wrap};
 use crate::reduce::lanes::{self, Lanes};
 use crate::reduce::walk::{Order, Walk, narrow};
 use crate::reduce::{Reduce, with_constants};
-use crate::turns::MAX_TURNS;
 use crate::view::View;
 
 mod batch;
@@ -386,7 +385,9 @@ impl Executor {
             let turns = 1 + a.turns(walk.reduced.len());
             let mut extent = Extent::Rows;
             let mut moments = None;
-            if lanes.turns(turns * op.reads() as u64) > MAX_TURNS {
+            let given = [affine.weight, affine.bias].into_iter().flatten().count();
+            let bindings = a.bindings() + 2 + given + epilogue.map_or(0, Epilogue::bindings);
+            if self.cuts_rows(lanes.turns(turns * op.reads() as u64), bindings)? {
                 // Too long for one workgroup: chunks leave their moments, and then the results are made.
                 extent = Extent::Chunks;
                 lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg)

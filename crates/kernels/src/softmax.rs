@@ -18,7 +18,6 @@ use crate::prelude;
 use crate::reduce::lanes::{self, Lanes};
 use crate::reduce::walk::{Order, Walk, WalkParams};
 use crate::reduce::{Reduce, lowest_key, with_constants};
-use crate::turns::MAX_TURNS;
 use crate::view::View;
 
 mod long;
@@ -312,7 +311,8 @@ impl Executor {
             let wg = self.device().caps().workgroup_size;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
             let turns = 1 + a.turns(walk.reduced.len());
-            if lanes.turns(turns * SOFTMAX_READS as u64) > MAX_TURNS {
+            let bindings = a.bindings() + 2 + epilogue.map_or(0, Epilogue::bindings);
+            if self.cuts_rows(lanes.turns(turns * SOFTMAX_READS as u64), bindings)? {
                 return self.long_softmax(wanted, a, &walk, inner, out, epilogue);
             }
             let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);

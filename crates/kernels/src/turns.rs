@@ -4,9 +4,37 @@
 //! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond [`MAX_TURNS`]: what would is cut into
 //! several dispatches that go on with each other's sums, or into more invocations.
 
+use crate::error::KernelError;
+use crate::executor::Executor;
+
 /// Most turns of its loops that an invocation takes in one dispatch: half of what Mesa's software drivers allow, because
 /// they count lanes that run together as one, and the turn that finds a loop finished too.
 pub(crate) const MAX_TURNS: u64 = 1 << 15;
+
+/// What a kernel that walks rows may turn beside the walk.
+const TURNS_BESIDE: u64 = 1 << 10;
+
+impl Executor {
+    /// Whether rows that take a lane so many turns in one dispatch are to be cut into chunks by a kernel with so many
+    /// bindings. What has more than the device allows is not, unless its driver would leave it unfinished.
+    pub(crate) fn cuts_rows(&self, turns: u64, bindings: usize) -> Result<bool, KernelError> {
+        if turns <= MAX_TURNS {
+            return Ok(false);
+        }
+        let limit = self.fused_limits().bindings;
+        if bindings <= limit {
+            return Ok(true);
+        }
+        if turns <= MAX_TURNS * 2 - TURNS_BESIDE || !self.device().adapter().is_mesa_software() {
+            return Ok(false);
+        }
+        Err(KernelError::FusedTooLarge {
+            what: "bindings beside rows this long, on Mesa's software drivers",
+            got: bindings,
+            limit,
+        })
+    }
+}
 
 /// Turns of loops within each other, the outermost first, each by its own count. The turn that leaves a loop passes through
 /// those within it once.

@@ -124,6 +124,30 @@ fn extents_around_tiles_and_grouped_heads_are_right() {
 }
 
 #[test]
+fn keys_that_take_several_dispatches_agree_with_the_reference() {
+    let mut rng = Random(31);
+    let executors = [common::executor(), common::plain_executor()];
+    for (exec, dtype) in executors
+        .into_iter()
+        .flatten()
+        .zip([DType::F16, DType::F32])
+    {
+        let e = [2, 2, 1, 2, 9_003, 5, 130];
+        let mut case = case(&exec, e, dtype, Arrangement::Contiguous, &mut rng);
+        run(&exec, &case, &scaled(0.4));
+        // All that a row sees is in the first dispatch, or in the last one.
+        let options = AttentionOptions {
+            left_window: Some(7),
+            shift: 40,
+            ..scaled(0.4)
+        };
+        run(&exec, &case, &options);
+        case.lengths = Some(vec![9_000, 2]);
+        run(&exec, &case, &options);
+    }
+}
+
+#[test]
 fn positions_windows_and_caps_hide_and_bend_scores() {
     let Some(exec) = common::executor() else {
         return;

@@ -66,6 +66,23 @@ fn every_dtype_and_arrangement_gives_the_products() {
 }
 
 #[test]
+fn depths_that_take_several_dispatches_give_the_products() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(77);
+    for (dtype, depth, arrangement) in [
+        (DType::F32, 90_004, Arrangement::Contiguous),
+        (DType::BF16, 90_001, Arrangement::Flipped),
+        (DType::U8, 90_001, Arrangement::Transposed),
+    ] {
+        let a = random(&exec, dtype, &[16, depth], arrangement, &mut rng);
+        let b = random(&exec, dtype, &[depth, 17], arrangement, &mut rng);
+        run(&exec, &a, &b, dtype, 3);
+    }
+}
+
+#[test]
 fn vectors_of_every_dtype_and_arrangement_give_the_products() {
     let Some(exec) = common::executor() else {
         return;

@@ -93,6 +93,33 @@ fn rows_of_any_length_are_right() {
 }
 
 #[test]
+fn rows_that_are_cut_into_chunks_are_right() {
+    let mut rng = Random(12);
+    let Some(exec) = common::narrow_executor() else {
+        return;
+    };
+    // Few lanes walk far: rows of some hundred thousand elements are long ones.
+    for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
+        let a = random(&exec, dtype, &[3, 70_000, 2], arrangement, &mut rng);
+        let weight = random(&exec, dtype, &[140_000], Arrangement::Contiguous, &mut rng);
+        let bias = random(&exec, dtype, &[140_000], Arrangement::Contiguous, &mut rng);
+        for op in Norm::ALL {
+            run(&exec, &a, &plain(op, 2, 1e-5), 3);
+            let weighted = Job {
+                weight: Some(&weight),
+                ..plain(op, 2, 1e-5)
+            };
+            run(&exec, &a, &weighted, 0);
+            let both = Job {
+                bias: Some(&bias),
+                ..weighted
+            };
+            run(&exec, &a, &both, 1);
+        }
+    }
+}
+
+#[test]
 fn channels_of_groups_and_instances_find_their_weights() {
     let Some(exec) = common::executor() else {
         return;

@@ -187,6 +187,46 @@ fn adaptive_windows_agree_with_the_reference() {
 }
 
 #[test]
+fn windows_that_take_several_dispatches_agree_with_the_reference() {
+    let mut rng = Random(17);
+    let executors = [common::executor(), common::plain_executor()];
+    for exec in executors.into_iter().flatten() {
+        for dtype in [DType::F32, DType::BF16, DType::I8] {
+            for include in [false, true] {
+                let options = PoolOptions {
+                    strides: [60, 1],
+                    dilations: [1, 2],
+                    pads_begin: [100, 0],
+                    pads_end: [50, 3],
+                    ceil_mode: true,
+                    count_include_pad: include,
+                    ..PoolOptions::new([260, 130])
+                };
+                let dims = [1, 2, 300, 258];
+                let x = random(&exec, dtype, &dims, Arrangement::Flipped, &mut rng);
+                run_both(&exec, &x, &options, 3);
+            }
+            let dims = [1, 1, 350, 400];
+            let x = random(&exec, dtype, &dims, Arrangement::Transposed, &mut rng);
+            for op in Pool::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+                let out = output(&exec, dtype, &[1, 1, 1, 3], 3);
+                let _done = exec.adaptive_pool::<2>(op, &x.view, &out.view).unwrap();
+                let (expected, places) =
+                    expect::adaptive_pool(op, &x.values, [350, 400], [1, 3], dtype);
+                check(&format!("{op:?} {dtype}"), &out.read(&exec), &expected);
+                if op == Pool::Max {
+                    let out = output(&exec, DType::I32, &[1, 1, 1, 3], 3);
+                    let _done = exec
+                        .adaptive_max_pool_indices::<2>(&x.view, &out.view)
+                        .unwrap();
+                    check(&format!("places {dtype}"), &out.read(&exec), &places);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn ties_go_to_the_first_and_zeros_are_equal() {
     let Some(exec) = common::executor() else {
         return;

@@ -96,6 +96,37 @@ fn random_resamplings_agree_with_the_reference() {
 }
 
 #[test]
+fn averages_that_take_several_dispatches_agree_with_the_reference() {
+    let mut rng = Random(9);
+    let executors = [common::executor(), common::plain_executor()];
+    for exec in executors.into_iter().flatten() {
+        for dtype in [DType::F32, DType::F16] {
+            let options = ResizeOptions {
+                antialias: true,
+                ..ResizeOptions::default()
+            };
+            let axes = [ResizeAxis::default(); 4];
+            let x = random(
+                &exec,
+                dtype,
+                &[1, 2, 260, 240],
+                Arrangement::Sliced,
+                &mut rng,
+            );
+            run(&exec, &x, &[1, 2, 1, 2], &axes, &options, 3);
+            let x = random(
+                &exec,
+                dtype,
+                &[3, 5, 50_000],
+                Arrangement::Flipped,
+                &mut rng,
+            );
+            run(&exec, &x, &[3, 4, 2], &axes[..3], &options, 0);
+        }
+    }
+}
+
+#[test]
 fn small_workgroups_and_default_limits_give_the_same() {
     let mut rng = Random(2);
     for exec in [common::narrow_executor(), common::plain_executor()]

@@ -8,8 +8,10 @@ mod expect;
 #[path = "common/operands.rs"]
 mod operands;
 
-use operands::{Arrangement, Operand, Random, check, given, operand, output, random, shape};
-use ziggurat_kernels::{DType, Executor, KernelError};
+use operands::{
+    Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape,
+};
+use ziggurat_kernels::{Binary, DType, Executor, Expression, FusedInput, FusedOp, KernelError};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
@@ -94,6 +96,78 @@ fn rows_of_any_length_are_right() {
             run(&exec, &a, axis, 0);
         }
     }
+}
+
+#[test]
+fn rows_that_are_cut_into_chunks_are_right() {
+    let mut rng = Random(12);
+    // Few lanes walk far: rows of some ten thousand elements are long ones.
+    for exec in [common::narrow_executor(), common::executor()]
+        .into_iter()
+        .flatten()
+    {
+        let len = 11_000 * exec.device().caps().workgroup_size as usize;
+        for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
+            let mut a = random(&exec, dtype, &[1, len], arrangement, &mut rng);
+            run(&exec, &a, 1, 3);
+            run_log(&exec, &a, 1, 0);
+            if exec.device().caps().workgroup_size > 64 {
+                break;
+            }
+            a = random(&exec, dtype, &[2, 90_000, 3], arrangement, &mut rng);
+            run(&exec, &a, 1, 1);
+            run_log(&exec, &a, 1, 1);
+        }
+        for special in [f64::NAN, f64::INFINITY] {
+            let mut values = vec![1.0; 2 * 90_000];
+            values[100_000] = special;
+            let a = given(&exec, DType::F32, &[2, 90_000], &values);
+            run(&exec, &a, 1, 0);
+        }
+    }
+}
+
+/// Chunks take a binding more: where a value has all there are, its long rows are one kernel's, unless the driver would end
+/// that without a word.
+#[test]
+fn long_rows_of_values_without_a_binding_to_spare_are_right_or_refused() {
+    let Some(exec) = common::plain_executor() else {
+        return;
+    };
+    let limit = exec.fused_limits().bindings;
+    let mut refused = 0;
+    for inputs in [limit - 2, limit - 1] {
+        let len = 30_000 * exec.device().caps().workgroup_size as usize;
+        let mut e = Expression::new();
+        let mut value = e.scalar(DType::F32, 0.5);
+        for _ in 0..inputs {
+            let input = given(&exec, DType::F32, &[1, 1], &[1.0]);
+            let input = e.input(input.view);
+            value = e.op(FusedOp::Binary(Binary::Add), &[value, input]).unwrap();
+        }
+        let input = FusedInput {
+            expression: &e,
+            value,
+            shape: shape(&[1, len]),
+        };
+        let out = output(&exec, DType::F32, &[1, len], 0);
+        match exec.softmax_fused(&input, 1, &out.view) {
+            Ok(_done) => {
+                let value = 1.0 / len as f64;
+                let bound = 1e-6 * value;
+                let expected = vec![Expected { value, bound }; len];
+                check("shares", &out.read(&exec), &expected);
+            }
+            Err(KernelError::FusedTooLarge { got, limit, .. }) => {
+                assert!(exec.device().adapter().is_mesa_software());
+                assert_eq!(got, limit + 1);
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let ends_loops = exec.device().adapter().is_mesa_software();
+    assert_eq!(refused, usize::from(ends_loops));
 }
 
 #[test]

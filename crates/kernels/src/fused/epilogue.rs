@@ -152,6 +152,11 @@ impl Epilogue {
         })
     }
 
+    /// The bindings that it adds.
+    pub(crate) fn bindings(&self) -> usize {
+        self.inputs.len() + self.beside.len()
+    }
+
     /// The memory that is read, and that of further values.
     pub(crate) fn views(&self) -> impl Iterator<Item = &View> {
         self.inputs.iter().chain(&self.beside)

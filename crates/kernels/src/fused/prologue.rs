@@ -110,6 +110,14 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// How many bindings it takes.
+    pub(crate) fn bindings(&self) -> usize {
+        match self {
+            Self::Memory(_) => 1,
+            Self::Fused(prologue) => prologue.form.bindings(),
+        }
+    }
+
     /// The memory that is read.
     pub(crate) fn views(&self) -> Vec<&'a View> {
         match self {

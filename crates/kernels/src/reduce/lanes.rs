@@ -179,6 +179,26 @@ mod tests {
     }
 
     #[test]
+    fn lanes_loop_no_longer_than_they_may() {
+        for (outputs, len) in [
+            (1000, 1 << 30),
+            (1 << 20, 1 << 24),
+            (1, 1 << 31),
+            (300, 1000),
+        ] {
+            for side in [Side::Reduced, Side::Kept] {
+                for turns in [1, 34, 1 << 20] {
+                    let whole = choose(outputs, len, side, true, 256);
+                    let l = whole.within(len, turns);
+                    check(&l, len);
+                    assert!(l.turns(turns) <= MAX_TURNS.max(turns), "{l:?}");
+                    assert!(whole.turns(turns) > MAX_TURNS || l == whole);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn covers_every_element_once_for_any_counts() {
         for wg in [1, 3, 64, 100, 256, 1024, 5000] {
             for outputs in [1, 2, 31, 33, 1000, 65_537, 1 << 24] {

@@ -87,6 +87,64 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
 
 type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
 
+#[test]
+fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
+    let mut rng = Random(21);
+    let executors = [common::executor(), common::plain_executor()];
+    for exec in executors.into_iter().flatten() {
+        for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
+            // Cut along the channels, two groups of three filters.
+            let options = ConvOptions {
+                strides: [2, 1],
+                pads_begin: [1, 0],
+                pads_end: [0, 2],
+                dilations: [1, 2],
+                groups: 2,
+            };
+            let mut make = |dims: &[usize]| random(&exec, dtype, dims, arrangement, &mut rng);
+            let (x, w) = (make(&[1, 4400, 4, 3]), make(&[6, 2200, 2, 3]));
+            let bias = make(&[6]);
+            run_forward(&exec, (&x, &w, Some(&bias)), &options, [2, 1], 3);
+            // Cut along the kernel: its longest axis, which is not the last, and its last.
+            let options = ConvOptions {
+                strides: [3, 1],
+                pads_begin: [2, 1],
+                pads_end: [7, 0],
+                dilations: [2, 1],
+                groups: 1,
+            };
+            let (x, w) = (make(&[1, 2, 20_000, 3]), make(&[1, 2, 10_000, 2]));
+            run_forward(&exec, (&x, &w, None), &options, [4, 3], 0);
+            let options = ConvOptions {
+                strides: [2],
+                pads_begin: [3],
+                ..ConvOptions::default()
+            };
+            let (x, w) = (make(&[2, 1, 40_003]), make(&[5, 1, 40_000]));
+            run_forward(&exec, (&x, &w, None), &options, [4], 1);
+            // Transposed: along the channels, and along the kernel.
+            let options = ConvTransposeOptions {
+                strides: [2, 1],
+                pads_begin: [1, 0],
+                pads_end: [0, 1],
+                ..ConvTransposeOptions::default()
+            };
+            let (x, w) = (make(&[1, 6000, 2, 2]), make(&[6000, 2, 3, 2]));
+            let bias = make(&[2]);
+            run_transposed(&exec, (&x, &w, Some(&bias)), &options, [4, 2], 0);
+            let options = ConvTransposeOptions {
+                strides: [3],
+                pads_begin: [120_000],
+                pads_end: [119_990],
+                dilations: [2],
+                ..ConvTransposeOptions::default()
+            };
+            let (x, w) = (make(&[1, 1, 5]), make(&[1, 1, 120_000]));
+            run_transposed(&exec, (&x, &w, None), &options, [21], 2);
+        }
+    }
+}
+
 /// Sums of `depth` terms, given as value and sum of magnitudes.
 fn check_sums(
     what: &str,
