@@ -4,7 +4,8 @@
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of a row covers chunk_len elements from c * chunk_len.
 // Requires: identity, combine (operator part); fetch (input part); emit (output part); carried (carry part);
 //           params.count, the number of elements after the axis.
-// Accuracy: (16 + n / 64) ε Σ|x| for sums over n elements, (16 + n / 64) ε of |out| for products and of 1 + |out| for logarithms, then one rounding
+// Accuracy: (16 + n / 64) ε Σ|x| for sums over n elements, (16 + n / 2) ε of |out| for products (each factor is rounded once, all alike
+//           where they are equal) and (16 + n / 64) ε of 1 + |out| for logarithms, then one rounding
 //           to the dtype; extremes, integers and bool exact.
 
 override EXCLUSIVE: bool = false;

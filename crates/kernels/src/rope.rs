@@ -28,6 +28,83 @@ pub struct RopeOptions {
     pub positions_before_heads: bool,
 }
 
+/// How tables fit an input: their columns and rows.
+struct Fit {
+    half: usize,
+    rows: usize,
+}
+
+impl RopeOptions {
+    /// Checks tables and positions against an input of this shape by the rules of [`Executor::rope`].
+    ///
+    /// # Errors
+    /// Those of [`Executor::rope`] for them.
+    pub fn check(
+        self,
+        shape: &Shape,
+        (cos, sin): (&View, &View),
+        positions: RopePositions<'_>,
+    ) -> Result<(), KernelError> {
+        check_tables(cos, sin)?;
+        self.fit(shape, cos, positions).map(drop)
+    }
+
+    /// The number of positions: one of the two axes in the middle.
+    fn length(self, [d1, d2]: [usize; 2]) -> usize {
+        if self.positions_before_heads { d1 } else { d2 }
+    }
+
+    fn fit(
+        self,
+        shape: &Shape,
+        cos: &View,
+        positions: RopePositions<'_>,
+    ) -> Result<Fit, KernelError> {
+        let &[batch, d1, d2, width] = shape.dims() else {
+            return Err(wrong("a", "must have rank 4", shape));
+        };
+        let length = self.length([d1, d2]);
+        let half = cos.dims().last().copied().unwrap_or(0);
+        if half.saturating_mul(2) > width {
+            return Err(wrong(
+                "cos",
+                "must have at most half as many columns as a head has elements",
+                cos.shape(),
+            ));
+        }
+        if shape.is_empty() {
+            return Ok(Fit { half, rows: 0 });
+        }
+        if half == 0 {
+            return Err(wrong("cos", "must have a column", cos.shape()));
+        }
+        let rows = cos.len() / half;
+        if rows == 0 {
+            return Err(wrong("cos", "must have a row", cos.shape()));
+        }
+        match positions {
+            RopePositions::PerBatch if rows != batch.saturating_mul(length) => {
+                let rule = "must have a row per batch and position";
+                return Err(wrong("cos", rule, cos.shape()));
+            }
+            RopePositions::Given(ids) if ids.dtype != DType::I32 => {
+                return Err(dtype_error("positions", "positions are i32", ids.dtype));
+            }
+            RopePositions::Given(ids)
+                if ids.dims() != [batch, length] || !ids.layout.is_contiguous() =>
+            {
+                return Err(wrong(
+                    "positions",
+                    "must be [batch, position] and contiguous",
+                    ids.shape(),
+                ));
+            }
+            _ => {}
+        }
+        Ok(Fit { half, rows })
+    }
+}
+
 /// Which row of the tables belongs to a position in the input.
 #[derive(Clone, Copy, Debug)]
 pub enum RopePositions<'a> {
@@ -177,57 +254,22 @@ impl Executor {
         epilogue: Option<&Epilogue>,
     ) -> Result<Completion, KernelError> {
         let layout = a.layout();
-        let half = check(&a, cos, sin, (out.shape(), made(out, epilogue)))?;
+        check(&a, cos, sin, (out.shape(), made(out, epilogue)))?;
+        let Fit { half, rows } = options.fit(layout.shape(), cos, positions)?;
         let &[batch, d1, d2, width] = layout.dims() else {
             return Err(wrong("a", "must have rank 4", layout.shape()));
         };
-        let length = if options.positions_before_heads {
-            d1
-        } else {
-            d2
-        };
-        if half.saturating_mul(2) > width {
-            return Err(wrong(
-                "cos",
-                "must have at most half as many columns as a head has elements",
-                cos.shape(),
-            ));
-        }
         if layout.is_empty() {
             return Ok(self.completion());
         }
-        if half == 0 {
-            return Err(wrong("cos", "must have a column", cos.shape()));
-        }
-        let rows = cos.len() / half;
+        let length = options.length([d1, d2]);
         let (start, batch_step, ids) = match positions {
             RopePositions::From(start) => (start, 0, None),
             RopePositions::PerBatch => (0, length, None),
             RopePositions::Given(ids) => (0, length, Some(ids)),
         };
-        if rows == 0 {
-            return Err(wrong("cos", "must have a row", cos.shape()));
-        }
-        if let RopePositions::PerBatch = positions
-            && rows != batch.saturating_mul(length)
-        {
-            let rule = "must have a row per batch and position";
-            return Err(wrong("cos", rule, cos.shape()));
-        }
         let mut tables = vec![cos, sin];
-        if let Some(ids) = ids {
-            if ids.dtype != DType::I32 {
-                return Err(dtype_error("positions", "positions are i32", ids.dtype));
-            }
-            if ids.dims() != [batch, length] || !ids.layout.is_contiguous() {
-                return Err(wrong(
-                    "positions",
-                    "must be [batch, position] and contiguous",
-                    ids.shape(),
-                ));
-            }
-            tables.push(ids);
-        }
+        tables.extend(ids);
         if let Some(view) = self.walks_memory(&a, out, epilogue)? {
             let heads = if options.positions_before_heads { 2 } else { 1 };
             let joints = || {
@@ -288,19 +330,31 @@ impl Executor {
     }
 }
 
-/// Checks what the operands are by themselves; the tables' columns.
+/// Checks what the operands are by themselves.
 fn check(
     a: &Operand<'_>,
     cos: &View,
     sin: &View,
     (out, made): (&Shape, DType),
-) -> Result<usize, KernelError> {
+) -> Result<(), KernelError> {
     if !a.dtype().is_float() {
         return Err(dtype_error("a", "it must be a float", a.dtype()));
     }
     if made != a.dtype() {
         return Err(dtype_error("out", "it must have the input's dtype", made));
     }
+    check_tables(cos, sin)?;
+    if out != a.layout().shape() {
+        return Err(KernelError::Output {
+            op: OP,
+            expected: Box::new(*a.layout().shape()),
+            got: Box::new(*out),
+        });
+    }
+    Ok(())
+}
+
+fn check_tables(cos: &View, sin: &View) -> Result<(), KernelError> {
     for (operand, table) in [("cos", cos), ("sin", sin)] {
         if table.dtype != DType::F32 {
             return Err(dtype_error(operand, "tables are f32", table.dtype));
@@ -313,14 +367,7 @@ fn check(
             ));
         }
     }
-    if out != a.layout().shape() {
-        return Err(KernelError::Output {
-            op: OP,
-            expected: Box::new(*a.layout().shape()),
-            got: Box::new(*out),
-        });
-    }
-    Ok(cos.dims().last().copied().unwrap_or(0))
+    Ok(())
 }
 
 fn wrong(operand: &'static str, rule: &'static str, shape: &Shape) -> KernelError {

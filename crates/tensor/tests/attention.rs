@@ -291,6 +291,26 @@ fn rotation_keeps_scores_a_function_of_distance() {
             .unwrap_err()
             .is_shape()
     );
+    // Tables and positions that do not fit are errors of the call, not of the read behind it.
+    let ready = Tensor::ones(&device, [2, 1, 3, 4], DType::F32).unwrap();
+    let of = |dims: &[usize]| Tensor::ones(&device, dims, DType::F32).unwrap();
+    for (cos, sin) in [([3, 2], [3, 1]), ([3, 3], [3, 3]), ([3, 0], [3, 0])] {
+        let (cos, sin) = (of(&cos), of(&sin));
+        let error = ready
+            .rope(&RopeTable { cos, sin }, RopeForm::default())
+            .unwrap_err();
+        assert!(error.is_shape(), "{error}");
+    }
+    let ids = Tensor::zeros(&device, [2, 2], DType::I32).unwrap();
+    let form = RopeForm {
+        positions: Some(&ids),
+        ..RopeForm::default()
+    };
+    let table = RopeTable {
+        cos: of(&[3, 2]),
+        sin: of(&[3, 2]),
+    };
+    assert!(ready.rope(&table, form).unwrap_err().is_shape());
 }
 
 #[test]

@@ -18,10 +18,12 @@ use ziggurat_kernels::{
     Binary, Compare, Executor, Layout, Predicate, Shape, Tolerance, Unary, View,
 };
 use ziggurat_tensor::{
-    Attention, AxisRange, Closeness, Conv1dOptions, Conv2dOptions, Conv3dOptions,
-    ConvTranspose2dOptions, CrossEntropyOptions, DType, DepthOrder, Device, Error, GateHalf,
-    Generator, InterpolateMode, InterpolateOptions, Pad, Pool1dOptions, Pool2dOptions, Reduction,
-    ScanOptions, Scatter, Tensor,
+    AspectRatio, Attention, AxisRange, Closeness, Conv1dOptions, Conv2dOptions, Conv3dOptions,
+    ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, CrossEntropyOptions,
+    DType, DepthOrder, Device, Error, GateHalf, GemmOptions, Generator, GridMode,
+    GridSampleOptions, InterpolateMode, InterpolateOptions, KvCache, Pad, Pool1dOptions,
+    Pool2dOptions, Pool3dOptions, QueryPosition, Reduction, ResizeOptions, RopeForm, RopeTable,
+    ScanOptions, Scatter, ScoreStage, Tensor,
 };
 
 /// Nothing but the rounding to the dtype.
@@ -453,6 +455,79 @@ calls! {
     "bernoulli": |a, _b, _p| a.bernoulli(&mut Generator::new(2));
     "dropout": |a, _b, p| a.dropout(p.number as f32, &mut Generator::new(3));
     "multinomial": |a, _b, p| a.multinomial(p.count, p.flag, &mut Generator::new(4));
+    "affine": |a, _b, p| a.affine(p.number as f32, 2.0);
+    "linspace": |a, _b, p| Tensor::linspace(a.device(), -1.0, p.number as f32, p.count);
+    "logspace": |a, _b, p| Tensor::logspace(a.device(), p.number as f32, 1.0, p.count, p.other as f32);
+    "full_like": |a, _b, p| a.full_like(p.number);
+    "rand": |a, _b, p| Tensor::rand(a.device(), a.dims(), p.dtype, &mut Generator::new(5));
+    "uniform": |a, _b, p| Tensor::uniform(a.device(), p.number as f32, 2.0, a.dims(), p.dtype, &mut Generator::new(6));
+    "normal": |a, _b, p| Tensor::normal(a.device(), 0.0, p.number as f32, a.dims(), p.dtype, &mut Generator::new(7));
+    "randperm": |a, _b, p| Tensor::randperm(a.device(), p.count, &mut Generator::new(8));
+    "meshgrid": |a, b, p| Tensor::meshgrid(&[a, b, a], p.flag)?.pop().map_or_else(|| a.squeeze(), Ok);
+    "view": |a, _b, p| a.view([p.axis, p.other]);
+    "swapaxes": |a, _b, p| a.swapaxes(p.axis, p.other);
+    "repeat": |a, _b, p| a.repeat([p.count, 1, 2]);
+    "repeat_interleave_by": |a, b, p| a.repeat_interleave_by_blocking(&b.clamp(0, 9)?, p.axis);
+    "split_sizes": |a, _b, p| a.split_sizes([p.count, 1], p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
+    "unbind": |a, _b, p| a.unbind(p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
+    "tril": |a, _b, p| a.tril(p.axis as i64);
+    "slice_scatter": |a, b, p| a.slice_scatter(p.axis, p.other.., p.other, b);
+    "masked_scatter": |a, b, _p| a.masked_scatter(&a.ne(0)?, b);
+    "index_add": |a, b, p| a.index_add(p.axis, b, a);
+    "scatter_reduce": |a, b, p| a.scatter_reduce(p.axis, b, a, Scatter::Mul);
+    "histc": |a, _b, p| a.histc(p.count, p.number as f32, 2.0);
+    "cummin": |a, _b, p| Ok(a.cummin(p.axis)?.0);
+    "cumprod_with": |a, _b, p| a.cumprod_with(p.axis, ScanOptions { exclusive: p.flag, reverse: p.flag });
+    "argsort": |a, _b, p| a.argsort(p.axis, p.flag);
+    "argmin_last": |a, _b, p| a.argmin_last(p.axis, p.flag);
+    "min_with_indices": |a, _b, p| Ok(a.min_with_indices(p.axis, p.flag)?.0);
+    "max_from": |a, _b, p| a.max_from([p.axis, p.other], p.flag, p.number);
+    "min_from": |a, _b, p| a.min_from([p.axis], p.flag, p.other as i32);
+    "var_mean": |a, _b, p| Ok(a.var_mean([p.axis], p.number, p.flag)?.1);
+    "std of two": |a, _b, p| a.std([p.axis, p.other], p.count as f64, p.flag);
+    "sum_squares": |a, _b, p| a.sum_squares([p.axis], p.flag);
+    "prod_all": |a, _b, _p| a.prod_all();
+    "max_all": |a, _b, _p| a.max_all();
+    "log_softmax": |a, _b, p| a.log_softmax(p.axis);
+    "hard_sigmoid": |a, _b, p| a.hard_sigmoid(p.number, 0.5);
+    "geglu": |a, _b, p| a.geglu(p.axis, GateHalf::Second);
+    "gemm": |a, b, p| a.gemm(b, Some(a), &GemmOptions { alpha: p.number, beta: 1.0, trans_a: p.flag, trans_b: !p.flag });
+    "baddbmm": |a, b, p| a.baddbmm(b, a, p.number, 1.0);
+    "bmm": |a, b, _p| a.bmm(b);
+    "vdot": |a, b, _p| a.vdot(b);
+    "matmul_to": |a, b, p| a.matmul_to(b, p.dtype);
+    "solve_triangular": |a, b, p| a.solve_triangular(b, p.flag, !p.flag);
+    "conv1d transposed": |a, b, p| a.conv_transpose1d(b, Some(b), &ConvTranspose1dOptions { groups: p.count, dilation: [p.count], ..ConvTranspose1dOptions::default() });
+    "conv3d transposed": |a, b, p| a.conv_transpose3d(b, None, &ConvTranspose3dOptions { padding_begin: [p.count, 0, 1 << 40], ..ConvTranspose3dOptions::default() });
+    "max_pool3d": |a, _b, p| a.max_pool3d(&Pool3dOptions { padding_end: [p.count, 1, 0], ..Pool3dOptions::new([2, 1, p.count]) });
+    "max_unpool1d": |a, b, p| a.max_unpool1d(b, [p.count]);
+    "max_unpool2d": |a, b, p| a.max_unpool2d(b, [p.count, 5]);
+    "adaptive_max_pool3d": |a, _b, p| a.adaptive_max_pool3d([p.count, 2, 1]);
+    "global_max_pool": |a, _b, _p| a.global_max_pool();
+    "global_lp_pool": |a, _b, p| a.global_lp_pool(p.number as f32);
+    "interpolate_by": |a, _b, p| a.interpolate_by(&[p.number, 1.5], &InterpolateOptions { mode: InterpolateMode::Cubic, antialias: p.flag, ..InterpolateOptions::default() });
+    "resize_to": |a, _b, p| a.resize_to(&[p.axis, p.other], &[p.count, 3], if p.flag { AspectRatio::Stretch } else { AspectRatio::NotLarger }, &ResizeOptions::default());
+    "resize_by": |a, _b, p| a.resize_by(&[p.axis], &[p.number], &ResizeOptions::default());
+    "crop_and_resize": |a, _b, p| a.crop_and_resize(&[p.axis], &[p.count], &[[p.number, 0.5]], &ResizeOptions::default());
+    "grid_sample": |a, b, p| a.grid_sample(b, &GridSampleOptions { mode: GridMode::ALL[p.count % GridMode::ALL.len()], align_corners: p.flag, ..GridSampleOptions::default() });
+    "rope": |a, b, p| a.rope(&RopeTable { cos: b.clone(), sin: b.clone() }, RopeForm { interleaved: p.flag, start: p.count, positions: p.flag.then_some(b), ..RopeForm::default() });
+    "attention scores": |a, b, p| a.attention_scores(b, &Attention { right_window: Some(p.count as u32), position: QueryPosition::At(p.other as i32), ..Attention::default() }, ScoreStage::Weights);
+    "attention over the past": |a, b, p| a.scaled_dot_product_attention(a, a, &Attention { past: Some((b, a)), key_lengths: p.flag.then_some(b), ..Attention::default() });
+    "a cache": |a, b, p| {
+        let mut cache = KvCache::new(a.device(), [p.count, 1], 3, [2, p.count], a.dtype())?;
+        cache.append(a, b)?;
+        cache.keys()
+    };
+    "running": |a, b, p| Ok(a.batch_norm_train(p.axis, None, None, 1e-5)?.running((b, b), p.number as f32)?.0);
+    "smooth_l1_loss": |a, b, p| a.smooth_l1_loss(b, p.number, Reduction::Mean);
+    "bce": |a, b, _p| a.binary_cross_entropy(b, Reduction::None);
+    "bce with logits": |a, b, _p| a.binary_cross_entropy_with_logits(b, Reduction::Sum);
+    "cross_entropy with weights": |a, b, p| a.cross_entropy(a, &CrossEntropyOptions { weight: Some(b), ignore_index: p.other as i32, ..CrossEntropyOptions::default() });
+    "fill_": |a, _b, p| { let mut x = a.clone(); x.fill_(p.number)?; Ok(x) };
+    "clamp_": |a, b, p| { let mut x = a.clone(); x.clamp_(b, p.number)?; Ok(x) };
+    "masked_fill_": |a, b, p| { let mut x = a.clone(); x.masked_fill_(b, p.number)?; Ok(x) };
+    "lerp_": |a, b, p| { let mut x = a.clone(); x.lerp_(b, p.number)?; Ok(x) };
+    "shift_right_": |a, b, _p| { let mut x = a.clone(); x.shift_right_(b)?; Ok(x) };
     "add_": |a, b, _p| { let mut x = a.clone(); x.add_(b)?; Ok(x) };
     "sqrt_": |a, _b, _p| { let mut x = a.clone(); x.sqrt_()?; Ok(x) };
 }

@@ -145,12 +145,13 @@ pub(crate) fn scan(
     let results = reference::scan::scan(op, values, extents, options, into);
     let sizes: Vec<f64> = values.iter().map(|x| x.abs()).collect();
     let sizes = reference::scan::scan(Scan::Sum, &sizes, extents, options, |x| x);
-    let steps = 16.0 + (dims[axis] as f64) / 64.0;
+    let len = dims[axis] as f64;
+    let steps = 16.0 + len / 64.0;
     let bound = |value: f64, size: f64| match op {
         _ if !to.is_float() => 0.0,
         Scan::Sum => F32 * steps * size,
-        // A subnormal product may be flushed to 0.
-        Scan::Product => F32 * steps * value.abs() + f64::from(f32::MIN_POSITIVE),
+        // Every factor is rounded once, in any order. A subnormal product may be flushed to 0.
+        Scan::Product => F32 * (16.0 + len / 2.0) * value.abs() + f64::from(f32::MIN_POSITIVE),
         _ => F32 * steps * (1.0 + value.abs()),
     };
     let expected = results.iter().zip(&sizes).map(|(&value, &size)| Expected {

@@ -123,17 +123,37 @@ impl Tensor {
         div(Side::Tensor(self), other.side())
     }
 
-    /// The quotient rounded toward zero, in the operands' dtype. For integers x / 0 is x and MIN / -1 is MIN.
+    /// The exact quotient rounded toward zero, in the operands' dtype: what [`Tensor::fmod`] leaves is less than `other`. For
+    /// integers x / 0 is x and MIN / -1 is MIN.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, f16, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// // The quotient is 1960.98, which f16 rounds to 1961.
+    /// let a = Tensor::from_slice(&device, &[f16::from_f32(100.0)], [1])?;
+    /// let b = Tensor::from_slice(&device, &[f16::from_f32(0.051)], [1])?;
+    /// assert_eq!(a.div_trunc(&b)?.to_vec_blocking::<f16>()?, [f16::from_f32(1960.0)]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::add`].
     pub fn div_trunc(&self, other: impl Operand) -> Result<Self, Error> {
-        let quotient = promoted("div_trunc", Binary::Div, Side::Tensor(self), other.side())?;
-        if quotient.dtype().is_float() {
-            quotient.trunc()
-        } else {
-            Ok(quotient)
+        const OP: &str = "div_trunc";
+        let other = other.side();
+        let quotient = promoted(OP, Binary::Div, Side::Tensor(self), other)?;
+        if !quotient.dtype().is_float() {
+            return Ok(quotient);
         }
+        // A division is rounded, perhaps to a whole number beyond the exact quotient; its floor is exact. Only its sign is
+        // taken from the division, and itself where it is 0 or not finite.
+        let numerator = self.converted(OP, quotient.dtype())?;
+        let negative = quotient.lt(0)?;
+        let turned = negative.where_(&numerator.neg()?, &numerator)?;
+        let floor = promoted(OP, Binary::FloorDivide, Side::Tensor(&turned), other)?;
+        let whole = negative.where_(&floor.neg()?, &floor)?;
+        let plain = quotient.is_finite()?.logical_and(&quotient.ne(0)?)?;
+        plain.where_(&whole, &quotient)
     }
 
     /// The quotient rounded down, in the operands' dtype: `floor_divide(-7, 2)` is -4. Floats: by 0 it is infinite or NaN;

@@ -129,6 +129,15 @@ impl Tensor {
         };
         let per_batch = cos.rank() == 3;
         let start = form.start;
+        // What is recorded now is launched later: mistakes are errors of this call.
+        let positions = match &ids {
+            Some(ids) => RopePositions::Given(ids.stored()?),
+            None if per_batch => RopePositions::PerBatch,
+            None => RopePositions::From(start),
+        };
+        options
+            .check(self.shape(), (cos.stored()?, sin.stored()?), positions)
+            .map_err(|error| Error::from_kernel(OP, error))?;
         let tables = [&cos, &sin].into_iter().chain(&ids);
         let tables = tables.map(|t| t.stored().cloned());
         self.produce_walking(

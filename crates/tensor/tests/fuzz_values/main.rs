@@ -34,6 +34,7 @@ mod random;
 mod resample;
 mod scans;
 mod statistics;
+mod variables;
 mod walks;
 mod windows;
 

@@ -78,7 +78,8 @@ impl Product {
         };
         Some(Expected {
             value: self.value,
-            bound: F32 * steps(len) * self.value.abs() + lost,
+            // Every factor is rounded once, in any order.
+            bound: F32 * (16.0 + len as f64 / 2.0) * self.value.abs() + lost,
         })
     }
 }
