@@ -23,6 +23,7 @@ use crate::reduce::walk::{MAX_COUNT, narrow};
 use crate::turns::{Part, nested, parts};
 use crate::view::View;
 
+pub(crate) mod bands;
 mod fold;
 pub(crate) mod geometry;
 mod options;
@@ -548,6 +549,9 @@ impl Executor {
         let mut inputs: Vec<&View> = operands.views().collect();
         inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
         self.with_dense_out(op, out, &inputs, |out| {
+            if self.conv_bands(op, operands, g, axes, out)? {
+                return Ok(());
+            }
             self.launch_conv(op, operands, g, out, epilogue)
         })?;
         Ok(self.completion())

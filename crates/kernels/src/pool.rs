@@ -24,6 +24,7 @@ use crate::reduce::{Reduce, lowest_key};
 use crate::turns::{nested, parts};
 use crate::view::View;
 
+mod bands;
 mod geometry;
 mod options;
 mod unpool;
@@ -505,6 +506,9 @@ impl Executor {
             return Ok(self.completion());
         }
         self.with_dense_out(op, out, &[x], |out| {
+            if self.pool_bands(call, x, out)? {
+                return Ok(());
+            }
             let taps = g.most_taps(range == Range::Adaptive);
             let parts = parts(taps, |taps| window.turns(taps));
             let states = if parts.len() > 1 {

@@ -8,9 +8,10 @@ mod common;
 use std::sync::OnceLock;
 
 use ziggurat_tensor::{
-    Attention, Conv1dOptions, Conv2dOptions, CrossEntropyOptions, DType, Device, DeviceOptions,
-    Error, Generator, GridSampleOptions, InterpolateMode, InterpolateOptions, Pad, Pool2dOptions,
-    RopeForm, RopeTable, ScanOptions, Scatter, Tensor,
+    Attention, Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvTranspose2dOptions,
+    CrossEntropyOptions, DType, Device, DeviceOptions, Error, Generator, GridSampleOptions,
+    InterpolateMode, InterpolateOptions, Pad, Pool2dOptions, RopeForm, RopeTable, ScanOptions,
+    Scatter, Tensor,
 };
 
 const LIMIT: u64 = 24 << 10;
@@ -327,13 +328,49 @@ fn windows() {
             x.grid_sample(&grid, &GridSampleOptions::default())?,
         ])
     });
-    agree("one long signal", 0.0, |d| {
-        let x = whole(d, &[2, 1, 5000], 39);
-        Ok(vec![x.conv1d(
-            &whole(d, &[2, 1, 5], 40),
-            None,
-            &Conv1dOptions::default(),
-        )?])
+    agree("large images", 0.0, |d| {
+        let x = whole(d, &[1, 3, 80, 60], 39);
+        let w = whole(d, &[4, 3, 5, 3], 40);
+        let options = Conv2dOptions::default()
+            .padding([3, 1])
+            .stride([2, 1])
+            .dilation([2, 1]);
+        let up = ConvTranspose2dOptions::default()
+            .stride([2, 1])
+            .padding([1, 0]);
+        let signal = whole(d, &[1, 1, 20_000], 66);
+        let volume = whole(d, &[1, 1, 20, 20, 40], 67);
+        Ok(vec![
+            x.conv2d(&w, Some(&whole(d, &[4], 41)), &options)?,
+            (x.conv2d(&w, None, &options)?.relu()? + 1.0)?,
+            x.conv_transpose2d(&whole(d, &[3, 2, 3, 3], 68), None, &up)?,
+            signal.conv1d(&whole(d, &[2, 1, 5], 69), None, &Conv1dOptions::default())?,
+            volume.conv3d(
+                &whole(d, &[1, 1, 3, 3, 3], 70),
+                None,
+                &Conv3dOptions::default(),
+            )?,
+            x.transpose(2, 3)?.conv2d(&w, None, &options)?,
+        ])
+    });
+    agree("large planes", 2e-6, |d| {
+        let x = whole(d, &[1, 1, 120, 100], 71);
+        let options = Pool2dOptions {
+            kernel: [3, 4],
+            stride: [2, 3],
+            padding_begin: [1, 2],
+            padding_end: [1, 1],
+            dilation: [2, 1],
+            ceil_mode: true,
+            ..Pool2dOptions::default()
+        };
+        let (most, at) = x.max_pool2d_with_indices(&options)?;
+        Ok(vec![
+            most,
+            at,
+            x.avg_pool2d(&options)?,
+            x.lp_pool2d(2.0, &options)?,
+        ])
     });
 }
 
@@ -502,12 +539,9 @@ fn what_one_kernel_must_see_whole_is_an_error_with_both_numbers() {
     let Some([_, small]) = devices() else {
         return;
     };
-    let one = whole(&small, &[1, 1, 3, 3, 1000], 63);
-    let error = one.conv3d(
-        &whole(&small, &[1, 1, 3, 3, 900], 64),
-        None,
-        &Default::default(),
-    );
+    let one = whole(&small, &[1, 1, 90, 100], 63);
+    let grid = whole(&small, &[1, 2, 2, 2], 64);
+    let error = one.grid_sample(&grid, &GridSampleOptions::default());
     let error = error.and_then(|y| y.to_f64_vec_blocking()).unwrap_err();
     assert!(error.is_too_large(), "{error}");
     assert!(error.to_string().contains(&LIMIT.to_string()), "{error}");
