@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use suite::case::{self, Case};
 use suite::report::read_list;
 use suite::{negative_control, run_folder};
-use ziggurat_tensor::{Device, FusionPolicy};
+use ziggurat_tensor::{Device, DeviceOptions, FusionPolicy};
 
 fn crate_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -28,8 +28,12 @@ fn check_folder(folder: &Path, fusion: FusionPolicy) {
     // A handle of its own: the policy is not that of other tests.
     let device = Device::from_executor(device.executor());
     device.set_fusion(fusion);
+    check_on(&device, folder, None);
+}
+
+fn check_on(device: &Device, folder: &Path, filter: Option<&str>) {
     let list = read_list(&std::fs::read_to_string(crate_path("conformance-unbuilt.txt")).unwrap());
-    let report = run_folder(&device, folder, None, |op| {
+    let report = run_folder(device, folder, filter, |op| {
         println!("{}", op.text());
     })
     .unwrap();
@@ -60,6 +64,20 @@ fn every_case_of_a_built_op_passes() {
 #[test]
 fn every_case_of_a_built_op_passes_unfused() {
     check_folder(&crate_path("conformance"), FusionPolicy::Unfused);
+}
+
+/// Operands of more than 64 KiB are taken apart; without the vectors of millions of elements, whose parts are many.
+#[test]
+fn every_case_passes_where_bindings_are_small() {
+    if common::device().is_none() {
+        return;
+    }
+    let options = DeviceOptions {
+        max_binding_bytes: Some(64 << 10),
+        ..DeviceOptions::default()
+    };
+    let device = Device::open_blocking(options).unwrap();
+    check_on(&device, &crate_path("conformance"), Some("!gen_"));
 }
 
 #[test]
