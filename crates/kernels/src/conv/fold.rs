@@ -5,7 +5,7 @@ use ziggurat_pipeline::Grid;
 
 use super::geometry::{Direction, Geometry, at_least_one, spread};
 use super::options::ConvOptions;
-use super::{ConvParams, Method, Writes, params, turns, vector, walk};
+use super::plan::{ConvParams, Method, Writes, params, turns, vector, walk};
 use crate::choice::KernelChoice;
 use crate::completion::Completion;
 use crate::error::KernelError;

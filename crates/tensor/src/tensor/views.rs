@@ -269,9 +269,14 @@ impl Tensor {
     /// With `ij` false (NumPy's "xy") the first two axes are exchanged.
     ///
     /// # Errors
-    /// If a tensor has more than one axis, or there are more tensors than axes are possible.
+    /// If a tensor has more than one axis, there are more tensors than axes are possible, or they are on different devices.
     pub fn meshgrid(tensors: &[&Self], ij: bool) -> Result<Vec<Self>, Error> {
         const OP: &str = "meshgrid";
+        for pair in tensors.windows(2) {
+            if let [first, second] = pair {
+                first.same_device(OP, second)?;
+            }
+        }
         let shapes: Vec<Shape> = tensors.iter().map(|tensor| *tensor.shape()).collect();
         let grids = Grids::new(&shapes, ij).map_err(|error| Error::from_kernel(OP, error))?;
         let grid = |(index, tensor): (usize, &&Self)| {
