@@ -14,6 +14,7 @@ use crate::assemble::{
 use crate::completion::{Completion, Counted};
 use crate::composite::{Formula, formulas};
 use crate::elementwise::binary::Binary;
+use crate::elementwise::compare::Compare;
 use crate::error::KernelError;
 use crate::executor::Executor;
 use crate::fused::{Expression, FusedOp};
@@ -302,10 +303,42 @@ impl Executor {
         let changes = sorted.len() - 1;
         let before = narrow(op, sorted, 0, 0, changes)?;
         let after = narrow(op, sorted, 0, 1, changes)?;
-        let _changed = self.ne(&after, &before, &narrow(op, &marks, 0, 1, changes)?)?;
+        let changed = narrow(op, &marks, 0, 1, changes)?;
+        if sorted.dtype.is_float() {
+            self.differing(op, sorted, &changed)?;
+        } else {
+            let _changed = self.ne(&after, &before, &changed)?;
+        }
         let ends = self.alloc(sorted.shape(), DType::I32)?;
         let _scanned = self.scan(Scan::Sum, &marks, 0, ScanOptions::default(), &ends)?;
         Ok(ends)
+    }
+
+    /// Whether each float of a vector but the first is another value than the one before. By bits, as it was sorted: an
+    /// adapter may take subnormals for 0 where it compares numbers. NaN differs from everything, zeros do not differ.
+    fn differing(&self, op: &'static str, sorted: &View, out: &View) -> Result<(), KernelError> {
+        let wide = self.converted(sorted, DType::F32)?;
+        let bits = View {
+            dtype: DType::I32,
+            ..wide
+        };
+        let mut e = Expression::new();
+        let (before, after) = (
+            e.input(narrow(op, &bits, 0, 0, out.len())?),
+            e.input(narrow(op, &bits, 0, 1, out.len())?),
+        );
+        let mut f = Formula(&mut e);
+        let magnitude = f.with(Binary::BitwiseAnd, &after, f64::from(i32::MAX))?;
+        let nan = f.is(Compare::Gt, &magnitude, f64::from(0x7f80_0000))?;
+        let mut values = Vec::with_capacity(2);
+        for value in [&before, &after] {
+            let negative_zero = f.is(Compare::Eq, value, f64::from(i32::MIN))?;
+            let zero = f.beside(value, 0.0);
+            values.push(f.choose(&negative_zero, &zero, value)?);
+        }
+        let other = e.op(FusedOp::Compare(Compare::Ne), &values)?;
+        let differs = e.op(FusedOp::Binary(Binary::BitwiseOr), &[other, nan])?;
+        self.written(e, differs, out).map(drop)
     }
 
     /// Where the first `count` marks stand, from their running counts; beyond the last one it is the length.

@@ -307,9 +307,13 @@ pub(crate) const CALLS: &[Call] = calls! {
         exec.global_lp_pool(&any.sized(dtype, &dims), p, &any.out(dtype, &to))
     };
     "max_unpool" finite: |exec, any| {
-        let (dtype, dims, spatial) = (any.rng.pick(&DType::ALL), any.full(4..=4), any.full(2..=2));
-        let index = any.below(DType::I32, &dims, spatial.iter().product());
-        exec.max_unpool(&any.sized(dtype, &dims), &index, &any.out(dtype, &[&dims[..2], &spatial].concat()))
+        let (dtype, dims) = (any.rng.pick(&DType::ALL), any.full(4..=4));
+        let spatial = [dims[2] + any.rng.below(3), dims[3]];
+        // Places of their own: of several elements at one place any one may stay.
+        let index = exec.alloc(&Shape::new(&dims[2..]).unwrap(), DType::I32)?;
+        let _counted = exec.arange(&index, 0.0, 1.0)?;
+        let index = index.with_layout(index.layout.expand(Shape::new(&dims).unwrap()).unwrap())?;
+        exec.max_unpool(&any.sized(dtype, &dims), &index, &any.out(dtype, &[&dims[..2], &spatial[..]].concat()))
     };
     "grid_sample" finite: |exec, any| grid_sample(exec, any);
     "resize" finite: |exec, any| resize(exec, any);

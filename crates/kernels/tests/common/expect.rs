@@ -125,6 +125,38 @@ pub(crate) fn normalize(
     expected.map(|e| e.rounded(dtype)).collect()
 }
 
+/// What a product of neighbouring factors is at most multiplied with on its way to each result: all that stands before it,
+/// and all behind.
+fn growth(values: &[f64], [outer, len, inner]: [usize; 3], options: ScanOptions) -> Vec<f64> {
+    let mut all = vec![1.0; values.len()];
+    for row in 0..outer * inner {
+        let (mut product, mut before, mut behind) = (1.0_f64, 1.0_f64, 1.0_f64);
+        for step in 0..len {
+            let at = if options.reverse {
+                len - 1 - step
+            } else {
+                step
+            };
+            let place = ((row / inner) * len + at) * inner + row % inner;
+            let mut take = |x: f64| {
+                product *= x.abs();
+                before = before.max(product);
+                behind = (behind * x.abs()).max(1.0);
+                before * behind
+            };
+            let own = values[place];
+            all[place] = if options.exclusive {
+                let reached = take(1.0);
+                take(own);
+                reached
+            } else {
+                take(own)
+            };
+        }
+    }
+    all
+}
+
 pub(crate) fn scan(
     op: Scan,
     values: &[f64],
@@ -147,16 +179,23 @@ pub(crate) fn scan(
     let sizes = reference::scan::scan(Scan::Sum, &sizes, extents, options, |x| x);
     let len = dims[axis] as f64;
     let steps = 16.0 + len / 64.0;
-    let bound = |value: f64, size: f64| match op {
+    let growth = match op {
+        Scan::Product => growth(values, extents, options),
+        _ => vec![1.0; values.len()],
+    };
+    let bound = |value: f64, size: f64, growth: f64| match op {
         _ if !to.is_float() => 0.0,
         Scan::Sum => F32 * steps * size,
-        // Every factor is rounded once, in any order. A subnormal product may be flushed to 0.
-        Scan::Product => F32 * (16.0 + len / 2.0) * value.abs() + f64::from(f32::MIN_POSITIVE),
+        // Every factor is rounded once, in any order. A subnormal product of some of them may be flushed to 0.
+        Scan::Product => {
+            F32 * (16.0 + len / 2.0) * value.abs() + f64::from(f32::MIN_POSITIVE) * growth
+        }
         _ => F32 * steps * (1.0 + value.abs()),
     };
-    let expected = results.iter().zip(&sizes).map(|(&value, &size)| Expected {
+    let found = results.iter().zip(&sizes).zip(&growth);
+    let expected = found.map(|((&value, &size), &growth)| Expected {
         value,
-        bound: bound(value, size) + epsilon(to) * value.abs(),
+        bound: bound(value, size, growth) + epsilon(to) * value.abs(),
     });
     expected.map(|e| e.rounded(to)).collect()
 }
