@@ -59,6 +59,8 @@ pub struct Caps {
     pub workgroup_size: u32,
     /// Workgroups along one dimension of a dispatch.
     pub max_workgroups: u32,
+    /// Turns of its loops, all together, that an invocation should take in one dispatch: the option, or 32,768.
+    pub max_loop_turns: u32,
     /// Alignment of a storage binding's offset.
     pub storage_alignment: u32,
     /// Alignment of a uniform binding's offset.
@@ -126,6 +128,7 @@ impl Caps {
             max_binding_bytes,
             workgroup_size: options.workgroup_size.unwrap_or(256).clamp(1, largest),
             max_workgroups: limits.max_compute_workgroups_per_dimension,
+            max_loop_turns: options.max_loop_turns.unwrap_or(LOOP_TURNS).max(1),
             storage_alignment: limits.min_storage_buffer_offset_alignment,
             uniform_alignment: limits.min_uniform_buffer_offset_alignment,
             limits,
@@ -168,6 +171,10 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
     .fold(wgpu::Features::empty(), |all, (_, feature)| all | feature)
         & adapter.features()
 }
+
+/// Half of what Mesa's software drivers allow: they end an invocation after 65,535 turns of its loops, count lanes that run
+/// together as one, and count the turn that finds a loop finished too.
+const LOOP_TURNS: u32 = 1 << 15;
 
 /// A few lines for people: adapter, sizes and features.
 pub(crate) fn describe(

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
-//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; or both, with a comma |
+//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; `turns:N`: loops of at most N turns; or several, with commas |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
@@ -32,7 +32,8 @@ pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
 }
 
 /// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` says
-/// `default`, and large bindings, if it says `binding:` and a number of bytes. Other words mean nothing.
+/// `default`, large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `turns:` and a number.
+/// Other words mean nothing.
 pub(crate) fn restrict(options: &mut DeviceOptions) {
     let value = std::env::var("ZIGGURAT_LIMITS").unwrap_or_default();
     restrict_to(options, &value);
@@ -44,6 +45,11 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) {
     if let Some(bytes) = bytes.and_then(|bytes| bytes.parse().ok()) {
         let least = options.max_binding_bytes.unwrap_or(u64::MAX);
         options.max_binding_bytes = Some(least.min(bytes));
+    }
+    let turns = words().find_map(|word| word.strip_prefix("turns:"));
+    if let Some(turns) = turns.and_then(|turns| turns.parse().ok()) {
+        let least = options.max_loop_turns.unwrap_or(u32::MAX);
+        options.max_loop_turns = Some(least.min(turns));
     }
     if !words().any(|word| word.eq_ignore_ascii_case("default")) {
         return;
@@ -188,6 +194,9 @@ mod tests {
         assert_eq!(restricted("binding:4096"), (false, Some(4096)));
         assert_eq!(restricted("default, binding:65536"), (true, Some(65536)));
         assert_eq!(restricted("binding:many"), (false, None));
+        let mut options = DeviceOptions::default();
+        restrict_to(&mut options, "turns:8,binding:4096");
+        assert_eq!(options.max_loop_turns, Some(8));
     }
 
     #[test]

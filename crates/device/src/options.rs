@@ -142,6 +142,9 @@ pub struct DeviceOptions {
     /// Upper bound for the workgroups along one dimension of a dispatch, below what the adapter allows: with a small one
     /// small tensors take every dimension of the grid, which is how that is tested.
     pub max_workgroups: Option<u32>,
+    /// How many turns of its loops, all together, an invocation may take before work is cut into several dispatches; `None`
+    /// is 32,768. Fewer for a GPU whose watchdog bites, or to test what is cut.
+    pub max_loop_turns: Option<u32>,
     /// Whether compiled pipelines may be kept on disk.
     pub pipeline_cache: bool,
     /// Folder for them; `None` takes the user's cache folder (see
@@ -184,6 +187,7 @@ impl Default for DeviceOptions {
             max_buffer_bytes: None,
             max_binding_bytes: None,
             max_workgroups: None,
+            max_loop_turns: None,
             pipeline_cache: true,
             pipeline_cache_dir: None,
             workgroup_size: None,

@@ -371,7 +371,7 @@ impl Executor {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), self.most_turns());
         let cut = match a {
             Operand::Memory(view) if self.exceeds_binding(&[view]) => Some(view),
             _ => None,
@@ -432,7 +432,7 @@ impl Executor {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), self.most_turns());
         let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
         let (read, scratch) = (
             self.bind_operand(name, a)?,

@@ -374,9 +374,11 @@ impl Executor {
                 params.lengths_offset = bound.offset;
                 args.push(bound.arg);
             }
-            let parts = parts([(extents.keys as u64).div_ceil(TILE)], |[tiles]| {
-                turns(tiles, head_dim as u64, steps)
-            });
+            let parts = parts(
+                [(extents.keys as u64).div_ceil(TILE)],
+                self.most_turns(),
+                |[tiles]| turns(tiles, head_dim as u64, steps),
+            );
             let hiding = Hiding {
                 mask: mask.map(|mask| mask.dtype),
                 lengths: operands.lengths.is_some(),

@@ -227,7 +227,7 @@ impl Executor {
         let mut method = choose(g, &x.layout, most);
         let taps = g.kernel.map(|taps| taps as u64);
         let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
-        let parts = parts(extents, |len| turns(g, method, len));
+        let parts = parts(extents, self.most_turns(), |len| turns(g, method, len));
         let cut = parts.len() > 1;
         if cut && let Method::Pointwise { quads } = &mut method {
             *quads = false;

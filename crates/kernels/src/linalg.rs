@@ -359,7 +359,7 @@ impl Executor {
         };
         let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
         let args = [read.arg, write.arg];
-        for [first, end] in pieces(s.n as u64, |step| step + 1) {
+        for [first, end] in pieces(s.n as u64, self.most_turns(), |step| step + 1) {
             let params = LinalgParams {
                 first: narrow(first),
                 end: narrow(end),
@@ -390,7 +390,7 @@ impl Executor {
         let choice = kernel.choice().constant("WG", wg);
         let lanes = u64::from(wg);
         let grid = Grid::elements(s.batch as u64 * lanes, 1);
-        for [first, end] in pieces(s.n as u64, |column| {
+        for [first, end] in pieces(s.n as u64, self.most_turns(), |column| {
             column_turns(s.n as u64 - column, lanes)
         }) {
             let params = LinalgParams {
@@ -423,20 +423,21 @@ fn numbers(s: Systems) -> LinalgParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::MAX_TURNS;
+
+    const MOST: u64 = 1 << 15;
 
     #[test]
     fn long_eliminations_are_cut_into_dispatches() {
         for lanes in [u64::from(FEWEST_LANES), 256] {
             let turns = |column| column_turns(MAX_SIDE as u64 - column, lanes);
-            let pieces = pieces(MAX_SIDE as u64, turns);
+            let pieces = pieces(MAX_SIDE as u64, MOST, turns);
             assert!(pieces.len() > 1);
             let mut next = 0;
             for &[first, end] in &pieces {
                 assert!(first == next && end > first);
                 next = end;
                 let sum: u64 = (first..end).map(turns).sum();
-                assert!(sum <= MAX_TURNS);
+                assert!(sum <= MOST);
             }
             assert_eq!(next, MAX_SIDE as u64);
         }

@@ -19,7 +19,7 @@ use crate::reduce::Reduce;
 use crate::reduce::axes::{pack, wrap};
 use crate::reduce::lanes::{self, Lanes, Side};
 use crate::reduce::walk::narrow;
-use crate::turns::{MAX_TURNS, nested, parts};
+use crate::turns::{nested, parts};
 use crate::view::View;
 
 mod choose;
@@ -365,10 +365,11 @@ impl Executor {
                 .limits
                 .max_compute_invocations_per_workgroup
                 .min(caps.limits.max_compute_workgroup_size_x),
+            turns: self.most_turns(),
         };
         let choice = choose(p, limits);
         if let Choice::Tile(tile) = choice
-            && turns(p.k) > MAX_TURNS
+            && turns(p.k) > limits.turns
         {
             return self.multiply_by_parts(a, b, p, tile, out, epilogue);
         }
@@ -436,7 +437,9 @@ impl Executor {
         let whole = params(p);
         // Parts are whole tiles deep, so that quads stay quads.
         let depth = p.k.div_ceil(TILE_DEPTH);
-        for part in parts([depth], |[depth]| turns(depth * TILE_DEPTH)) {
+        for part in parts([depth], self.most_turns(), |[depth]| {
+            turns(depth * TILE_DEPTH)
+        }) {
             let [first] = part.from.map(|depth| depth * TILE_DEPTH);
             let [len] = part.len.map(|depth| depth * TILE_DEPTH);
             let moved =

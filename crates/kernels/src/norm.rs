@@ -390,8 +390,11 @@ impl Executor {
             if self.cuts_rows(lanes.turns(turns * op.reads() as u64), bindings)? {
                 // Too long for one workgroup: chunks leave their moments, and then the results are made.
                 extent = Extent::Chunks;
-                lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg)
-                    .within(walk.len, turns);
+                lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg).within(
+                    walk.len,
+                    turns,
+                    self.most_turns(),
+                );
                 moments = Some(self.accumulators(op.moments(), a, &walk, &lanes)?);
             }
             let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);

@@ -510,7 +510,7 @@ impl Executor {
                 return Ok(());
             }
             let taps = g.most_taps(range == Range::Adaptive);
-            let parts = parts(taps, |taps| window.turns(taps));
+            let parts = parts(taps, self.most_turns(), |taps| window.turns(taps));
             let states = if parts.len() > 1 {
                 Some(self.partials(DType::U32, out.len() as u64, window.words())?)
             } else {

@@ -416,7 +416,7 @@ impl Executor {
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
         let turns = 1 + job.op.turns() + a.turns(walk.reduced.len());
-        let lanes = lanes.within(walk.len, turns);
+        let lanes = lanes.within(walk.len, turns, self.most_turns());
         if lanes.chunks > 1 {
             let partial = self.first_pass(job, a, walk, &lanes)?;
             return self.second_pass(job, &partial, walk.len, out, epilogue);

@@ -260,7 +260,7 @@ impl Executor {
         let taps = [params.taps[0], params.taps[1], params.taps[2]].map(u64::from);
         // The search for an output's place is a loop over the axes.
         let place = nested(&[x.rank() as u64]);
-        let parts = parts(taps, |taps| place + nested(&taps));
+        let parts = parts(taps, self.most_turns(), |taps| place + nested(&taps));
         let (read, weights, write) = (
             self.bind_read(OP, x)?,
             self.bind_read(OP, &table)?,

@@ -339,7 +339,7 @@ impl Executor {
         let op = wanted.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()));
+        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), self.most_turns());
         let pairs = self.accumulators(Reduce::LogSumExp, a, walk, &lanes)?;
         let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
         let pair = self.bind_read(op, &pairs)?;

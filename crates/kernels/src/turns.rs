@@ -1,31 +1,35 @@
 //! How long an invocation may loop in one dispatch, and how longer work is cut.
 //!
 //! Mesa's software drivers end an invocation after 65,535 turns of its loops, all of them together, without a word: its
-//! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond [`MAX_TURNS`]: what would is cut into
+//! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond the device's `max_loop_turns`: what would is cut into
 //! several dispatches that go on with each other's sums, or into more invocations.
 
 use crate::error::KernelError;
 use crate::executor::Executor;
 
-/// Most turns of its loops that an invocation takes in one dispatch: half of what Mesa's software drivers allow, because
-/// they count lanes that run together as one, and the turn that finds a loop finished too.
-pub(crate) const MAX_TURNS: u64 = 1 << 15;
-
+/// Turns after which Mesa's software drivers end an invocation.
+const MESA_TURNS: u64 = 1 << 16;
 /// What a kernel that walks rows may turn beside the walk.
 const TURNS_BESIDE: u64 = 1 << 10;
 
 impl Executor {
+    /// The most turns of its loops that an invocation takes in one dispatch.
+    pub(crate) fn most_turns(&self) -> u64 {
+        u64::from(self.device().caps().max_loop_turns)
+    }
+
     /// Whether rows that take a lane so many turns in one dispatch are to be cut into chunks by a kernel with so many
     /// bindings. What has more than the device allows is not, unless its driver would leave it unfinished.
     pub(crate) fn cuts_rows(&self, turns: u64, bindings: usize) -> Result<bool, KernelError> {
-        if turns <= MAX_TURNS {
+        let most = self.most_turns();
+        if turns <= most {
             return Ok(false);
         }
         let limit = self.fused_limits().bindings;
         if bindings <= limit {
             return Ok(true);
         }
-        if turns <= MAX_TURNS * 2 - TURNS_BESIDE || !self.device().adapter().is_mesa_software() {
+        if turns <= MESA_TURNS - TURNS_BESIDE || !self.device().adapter().is_mesa_software() {
             return Ok(false);
         }
         Err(KernelError::FusedTooLarge {
@@ -56,15 +60,16 @@ pub(crate) struct Part<const N: usize> {
     pub(crate) is_last: bool,
 }
 
-/// Extents cut into parts that take at most [`MAX_TURNS`] each, if `turns`, which grows with each extent, allows it for one
+/// Extents cut into parts that take at most so many turns each, if `turns`, which grows with each extent, allows it for one
 /// element: as few axes as possible are cut, from the first on. Without elements there is one part.
 pub(crate) fn parts<const N: usize>(
     extents: [u64; N],
+    most: u64,
     turns: impl Fn([u64; N]) -> u64,
 ) -> Vec<Part<N>> {
     let mut len = extents;
     for axis in 0..N {
-        if turns(len) <= MAX_TURNS {
+        if turns(len) <= most {
             break;
         }
         let with = |n| {
@@ -79,7 +84,7 @@ pub(crate) fn parts<const N: usize>(
         let (mut low, mut high) = (1, extent);
         while low < high {
             let middle = high - (high - low) / 2;
-            if turns(with(middle)) <= MAX_TURNS {
+            if turns(with(middle)) <= most {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -123,13 +128,13 @@ fn along<const N: usize>(part: &Part<N>, axis: usize, step: u64) -> Vec<Part<N>>
     pieces
 }
 
-/// The steps from 0 to `n`, each of its own number of turns, in pieces of at most [`MAX_TURNS`].
-pub(crate) fn pieces(n: u64, turns: impl Fn(u64) -> u64) -> Vec<[u64; 2]> {
+/// The steps from 0 to `n`, each of its own number of turns, in pieces of at most so many.
+pub(crate) fn pieces(n: u64, most: u64, turns: impl Fn(u64) -> u64) -> Vec<[u64; 2]> {
     let mut pieces = Vec::new();
     let (mut first, mut sum) = (0, 0);
     for step in 0..n {
         let own = turns(step);
-        if step > first && sum + own > MAX_TURNS {
+        if step > first && sum + own > most {
             pieces.push([first, step]);
             (first, sum) = (step, 0);
         }
@@ -143,6 +148,8 @@ pub(crate) fn pieces(n: u64, turns: impl Fn(u64) -> u64) -> Vec<[u64; 2]> {
 mod tests {
     use super::*;
 
+    const MOST: u64 = 1 << 15;
+
     #[test]
     fn nested_loops_count_as_lavapipe_counts_them() {
         assert_eq!(nested(&[]), 0);
@@ -153,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_one_part() {
-        let all = parts([100, 1, 3, 3], |len| nested(&len));
+        let all = parts([100, 1, 3, 3], MOST, |len| nested(&len));
         let only = Part {
             from: [0; 4],
             len: [100, 1, 3, 3],
@@ -161,7 +168,7 @@ mod tests {
             is_last: true,
         };
         assert_eq!(all, [only]);
-        assert_eq!(parts([0, 5], |len| nested(&len)).len(), 1);
+        assert_eq!(parts([0, 5], MOST, |len| nested(&len)).len(), 1);
     }
 
     #[test]
@@ -174,7 +181,7 @@ mod tests {
             [1, 1, 200_000, 1],
         ] {
             let turns = |len: [u64; 4]| nested(&len);
-            let all = parts(extents, turns);
+            let all = parts(extents, MOST, turns);
             assert!(all.len() > 1);
             let count: u64 = all
                 .iter()
@@ -182,7 +189,7 @@ mod tests {
                 .sum();
             assert_eq!(count, extents.iter().product());
             for (at, part) in all.iter().enumerate() {
-                assert!(turns(part.len) <= MAX_TURNS, "{part:?}");
+                assert!(turns(part.len) <= MOST, "{part:?}");
                 assert_eq!(part.resumed, at > 0);
                 assert_eq!(part.is_last, at + 1 == all.len());
                 let mut ends = part.from.iter().zip(&part.len).zip(&extents);
@@ -194,8 +201,8 @@ mod tests {
 
     #[test]
     fn steps_are_cut_into_pieces() {
-        assert_eq!(pieces(3, |_| 1), [[0, 3]]);
-        assert_eq!(pieces(0, |_| 1), [[0, 0]]);
-        assert_eq!(pieces(3, |_| MAX_TURNS), [[0, 1], [1, 2], [2, 3]]);
+        assert_eq!(pieces(3, MOST, |_| 1), [[0, 3]]);
+        assert_eq!(pieces(0, MOST, |_| 1), [[0, 0]]);
+        assert_eq!(pieces(3, MOST, |_| MOST), [[0, 1], [1, 2], [2, 3]]);
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Step {
     pub(super) name: &'static str,
     /// Which kind of GPU the software device looks like.
     profile: &'static str,
+    /// `ZIGGURAT_LIMITS`.
+    limits: &'static str,
     what: What,
 }
 
@@ -82,11 +84,38 @@ const FORMS: &[&str] = &[
     "every_scan_of_every_dtype_takes_one_pass_and_three",
 ];
 
+/// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
+/// several dispatches then, is cut at any size.
+const SHORT_LOOPS: &str = "turns:8";
+
+/// Files with tests of what is cut: [`CUT`].
+const WALKING: &[&str] = &[
+    "sweep",
+    "attention",
+    "conv",
+    "prologue",
+    "epilogue",
+    "between",
+];
+
+/// Those tests.
+const CUT: &[&str] = &[
+    "windowed_ops_hold_everywhere",
+    "rows_and_scans_hold_everywhere",
+    "products_hold_everywhere",
+    "every_dtype_has_every_mask",
+    "volumes_of_every_dtype_take_every_kernel",
+    "softmax",
+    "norm",
+    "rows",
+];
+
 /// All steps; between them every variant of the catalogue has to run.
 pub(super) fn all() -> Vec<Step> {
     let step = |name, profile, what| Step {
         name,
         profile,
+        limits: "",
         what,
     };
     // Generated vectors have millions of elements.
@@ -104,6 +133,10 @@ pub(super) fn all() -> Vec<Step> {
             What::Tests(WHOLE, Names::Without(TOO_LARGE)),
         ),
         step("forms", "nvidia", What::Tests(OTHERS, Names::With(FORMS))),
+        Step {
+            limits: SHORT_LOOPS,
+            ..step("cut", "nvidia", What::Tests(WALKING, Names::With(CUT)))
+        },
     ];
     for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
         let name = words.first().copied().unwrap_or_default();
@@ -128,6 +161,7 @@ impl Step {
             .current_dir(workspace::root())
             .env("ZIGGURAT_SANITIZE", folder)
             .env("ZIGGURAT_ADAPTER", format!("software:{}", self.profile))
+            .env("ZIGGURAT_LIMITS", self.limits)
             .env("ZIGGURAT_REQUIRE_GPU", "1");
         process::stream(&mut command)
     }

@@ -87,7 +87,9 @@ impl Executor {
         self.with_dense_out(OP, out, &[columns], |out| {
             let taps = g.kernel.map(|taps| taps as u64);
             let extents = [1, taps[0], taps[1], taps[2]];
-            let parts = parts(extents, |len| turns(&g, Method::Direct, len));
+            let parts = parts(extents, self.most_turns(), |len| {
+                turns(&g, Method::Direct, len)
+            });
             let cut = parts.len() > 1;
             let sums = (cut.then(|| self.partials(DType::F32, out.len() as u64, 1))).transpose()?;
             let target = sums.as_ref().unwrap_or(out);

@@ -20,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) workgroup_size: u32,
     /// Most invocations per workgroup.
     pub(crate) max_invocations: u32,
+    /// Most turns of its loops that an invocation takes.
+    pub(crate) turns: u64,
 }
 
 /// The kernel and its fixed properties.
@@ -63,7 +65,7 @@ pub(crate) fn choose(p: &Problem, limits: Limits) -> Choice {
         Side::Kept
     };
     let lanes = lanes::choose(p.outputs(), p.k, side, true, limits.workgroup_size);
-    Choice::Dot(lanes.within(p.k, 1))
+    Choice::Dot(lanes.within(p.k, 1, limits.turns))
 }
 
 fn tile(p: &Problem) -> Tile {
@@ -92,6 +94,7 @@ mod tests {
     const LIMITS: Limits = Limits {
         workgroup_size: 256,
         max_invocations: 256,
+        turns: 1 << 15,
     };
 
     fn layout(dims: &[usize]) -> Layout {
@@ -166,6 +169,7 @@ mod tests {
         let small = Limits {
             workgroup_size: 64,
             max_invocations: 128,
+            turns: 1 << 15,
         };
         assert!(matches!(choose(&p, small), Choice::Dot(_)));
         let empty = Problem::new(&layout(&[64, 0]), &layout(&[0, 64]))

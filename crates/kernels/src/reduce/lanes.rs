@@ -6,8 +6,6 @@
 //! Invariants: `rows * lanes == wg`, both powers of two; chunks cover the elements without gaps; no chunk is empty
 //! unless there are no elements at all.
 
-use crate::turns::MAX_TURNS;
-
 /// What neighbouring invocations walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -93,10 +91,10 @@ fn chunk(groups: u64, len: u64, lanes: u32) -> (u32, u64) {
 
 impl Lanes {
     /// The same with as many chunks more as it takes for a lane to loop no longer than it may, where an element of one of
-    /// `len` takes `turns` turns.
-    pub(crate) fn within(self, len: u64, turns: u64) -> Self {
+    /// `len` takes `turns` turns, of which it may take `most`.
+    pub(crate) fn within(self, len: u64, turns: u64, most: u64) -> Self {
         let lanes = u64::from(self.lanes);
-        let most = (MAX_TURNS / turns.max(1)).max(1) * lanes;
+        let most = (most / turns.max(1)).max(1) * lanes;
         if u64::from(self.chunk_len) <= most {
             return self;
         }
@@ -168,6 +166,8 @@ fn narrow(n: u64) -> u32 {
 mod tests {
     use super::*;
 
+    const MOST: u64 = 1 << 15;
+
     fn check(l: &Lanes, len: u64) {
         assert_eq!(l.rows * l.lanes, l.wg);
         assert!(l.wg.is_power_of_two() && l.lanes.is_power_of_two());
@@ -189,10 +189,10 @@ mod tests {
             for side in [Side::Reduced, Side::Kept] {
                 for turns in [1, 34, 1 << 20] {
                     let whole = choose(outputs, len, side, true, 256);
-                    let l = whole.within(len, turns);
+                    let l = whole.within(len, turns, MOST);
                     check(&l, len);
-                    assert!(l.turns(turns) <= MAX_TURNS.max(turns), "{l:?}");
-                    assert!(whole.turns(turns) > MAX_TURNS || l == whole);
+                    assert!(l.turns(turns) <= MOST.max(turns), "{l:?}");
+                    assert!(whole.turns(turns) > MOST || l == whole);
                 }
             }
         }

@@ -162,7 +162,7 @@ impl Executor {
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
             let operand = Operand::Memory(&piece);
             let turns = 1 + job.op.turns() + operand.turns(walk.reduced.len());
-            let lanes = lanes.within(walk.len, turns);
+            let lanes = lanes.within(walk.len, turns, self.most_turns());
             all.push(self.first_pass(job, operand, &walk, &lanes)?);
         }
         let partial = self.beside_each_other(name, &all)?;

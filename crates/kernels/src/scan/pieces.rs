@@ -20,7 +20,7 @@ impl Executor {
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
         // Each tile of lanes is combined in as many steps as their number has bits.
         let turns = 2 + u64::from(lanes.lanes.ilog2()) + 1 + walk.reduced.len() as u64;
-        lanes.within(walk.len, turns)
+        lanes.within(walk.len, turns, self.most_turns())
     }
 
     /// The totals of the chunks of each row, whose first element has position `first`.

@@ -3,7 +3,7 @@
 use ziggurat_kernels::{
     Affine, ArgReduce, Binary, ChannelAffine, Channels, Compare, Composite, CompositeKind,
     CrossEntropyOptions, DType, Executor, GemmOptions, Norm, Pad, Pool, Predicate, Random as Kind,
-    Reduce, Scan, ScanOptions, Scatter, Unary, View,
+    Reduce, Scan, ScanOptions, Scatter, Shape, Unary, View,
 };
 
 use crate::Outcome;
