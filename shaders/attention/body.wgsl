@@ -84,7 +84,10 @@ fn main(
     let v_base = params.v_offset + batch * params.v_strides.x + kv_head * params.v_strides.y;
     let q_base = params.q_offset + batch * params.q_strides.x + head * params.q_strides.y + query * params.q_strides.z;
 
-    let begun = begun_row(id_of_row(group, groups, lid));
+    var begun = new_row();
+    if live {
+        begun = begun_row(id_of_row(group, groups, lid));
+    }
     var sums = begun.sums;
     var top = begun.top;
     var total = begun.total;

@@ -449,11 +449,11 @@ fn every_dtype_has_every_mask_with_lengths_and_caps() {
     let mut rng = Random(8);
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         for mask in [None, Some(DType::Bool), Some(DType::F32)] {
-            let extents = [2, 2, 1, 3, 9, 4, 5];
+            let extents = [2, 2, 1, 3, 19, 4, 5];
             let mut case = case(&exec, extents, dtype, Arrangement::Contiguous, &mut rng);
             case.mask =
-                mask.map(|kind| random(&exec, kind, &[3, 9], Arrangement::Contiguous, &mut rng));
-            for lengths in [None, Some(vec![4, 9])] {
+                mask.map(|kind| random(&exec, kind, &[3, 19], Arrangement::Contiguous, &mut rng));
+            for lengths in [None, Some(vec![4, 19])] {
                 case.lengths = lengths;
                 for softcap in [0.0, 2.0] {
                     let options = AttentionOptions {

@@ -86,16 +86,17 @@ const FORMS: &[&str] = &[
 
 /// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
 /// several dispatches then, is cut at any size.
-const SHORT_LOOPS: &str = "turns:8";
+const SHORT_LOOPS: &str = "turns:4";
 
 /// Files with tests of what is cut: [`CUT`].
 const WALKING: &[&str] = &[
     "sweep",
     "attention",
-    "conv",
+    "matmul",
     "prologue",
     "epilogue",
     "between",
+    "fused_forms",
 ];
 
 /// Those tests.
@@ -104,11 +105,14 @@ const CUT: &[&str] = &[
     "rows_and_scans_hold_everywhere",
     "products_hold_everywhere",
     "every_dtype_has_every_mask",
-    "volumes_of_every_dtype_take_every_kernel",
+    "masks_of_either_kind_and_lengths",
+    "norms_of_expressions_take_weights_and_biases",
+    "shares_and_their_logarithms",
     "softmax_reads_an_expression",
     "softmax_writes_an_expression",
     "norms_of_random_expressions",
     "norms_write_an_expression",
+    "dense_layer",
 ];
 
 /// All steps; between them every variant of the catalogue has to run.
@@ -137,6 +141,14 @@ pub(super) fn all() -> Vec<Step> {
         Step {
             limits: SHORT_LOOPS,
             ..step("cut", "nvidia", What::Tests(WALKING, Names::With(CUT)))
+        },
+        Step {
+            limits: SHORT_LOOPS,
+            ..step(
+                "cut forms",
+                "nvidia",
+                What::Tests(OTHERS, Names::With(FORMS)),
+            )
         },
     ];
     for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {

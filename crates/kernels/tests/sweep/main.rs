@@ -65,15 +65,16 @@ fn one_per_width(case: &Case) -> Vec<DType> {
 /// the environment, there is one dtype for each width of storage, and fewer sizes; under the sanitizer, which looks at how
 /// memory is used and not at values, there are few sizes.
 fn everything(cases: &[Case]) {
-    let is_second = std::env::var_os("ZIGGURAT_LIMITS").is_some()
-        || std::env::var_os("ZIGGURAT_BACKEND").is_some();
+    let is_set = |name| std::env::var_os(name).is_some();
+    let is_sanitized = is_set("ZIGGURAT_SANITIZE");
+    let is_second = !is_sanitized && (is_set("ZIGGURAT_LIMITS") || is_set("ZIGGURAT_BACKEND"));
     for cases in cases.chunks(AT_ONCE) {
         let Some(exec) = common::fresh_executor() else {
             return;
         };
         let workgroup = exec.device().caps().workgroup_size as usize;
         let mut kinds = vec![Kind::Views];
-        if std::env::var_os("ZIGGURAT_SANITIZE").is_some() {
+        if is_sanitized {
             kinds.extend([5, workgroup + 1, 5000].map(Kind::Size));
         } else {
             kinds.extend(Kind::EDGES);
