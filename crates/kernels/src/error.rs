@@ -119,8 +119,8 @@ pub enum KernelError {
         /// The most that one kernel can index.
         limit: u64,
     },
-    /// What a kernel must see of an operand at once exceeds one binding of the device: a table that is indexed along its own
-    /// axis, a single row that is scanned or sorted.
+    /// What a kernel must see of an operand at once exceeds one binding of the device: one image that is sampled at any place,
+    /// one head of attention, one filter. Everything else is computed in parts.
     #[error(
         "{op}: an operand spans {bytes} bytes that one kernel must see at once, but the device binds at most {limit}"
     )]
