@@ -3,74 +3,18 @@
 //! `cargo xtask wgsl` walks it to parse, validate and translate each shader and to compare parameter offsets. It is
 //! made by the same `choose` functions that the ops call, so there is no second list to keep in step.
 
-use std::borrow::Cow;
+use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
 
-use ziggurat_pipeline::{IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART};
-
-use crate::choice::{CATALOGUE_WG, KernelChoice};
-use crate::elementwise::walk::{FlatParams, Recipe, StridedParams};
-use crate::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
-use crate::error::KernelError;
-use crate::params::{ParamField, Params};
-use crate::{
-    arg_reduce, attention, conv, fused, grid_sample, index, linalg, matmul, norm, numerics, pad,
-    pool, random, reduce, resize, rope, scan, softmax, sort,
+use crate::ops::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
+use crate::ops::{
+    arg_reduce, attention, conv, grid_sample, index, linalg, matmul, norm, numerics, pad, pool,
+    random, reduce, resize, rope, scan, softmax, sort,
 };
+use crate::run::error::KernelError;
+use crate::source::candidate::{Candidate, Variant};
 
-/// One kernel as a device would compile it.
-#[derive(Clone, Debug)]
-pub struct Variant {
-    /// A unique name: the label the kernel has in profiles, its constants, and where its parameters come from.
-    pub name: String,
-    /// The shader's parts, entry point and constants.
-    pub descriptor: KernelDescriptor,
-    /// The host's idea of the shader's `Params`.
-    pub params: Cow<'static, [ParamField]>,
-}
-
-/// A variant before it is decided where its parameters come from.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    choice: KernelChoice,
-    params: &'static [ParamField],
-}
-
-impl Candidate {
-    pub(crate) fn new(choice: KernelChoice, params: &'static [ParamField]) -> Self {
-        Self { choice, params }
-    }
-
-    /// The flat variants with no scalar and with each operand a scalar, and two strided ones.
-    pub(crate) fn of_recipe(recipe: &Recipe, operands: usize) -> Vec<Self> {
-        let mut all = vec![Self::new(
-            recipe.flat(&vec![false; operands]),
-            FlatParams::FIELDS,
-        )];
-        all.push(Self::new(
-            recipe.flat(&vec![true; operands]),
-            FlatParams::FIELDS,
-        ));
-        all.push(Self::new(recipe.strided(3), StridedParams::FIELDS));
-        all
-    }
-
-    fn variant(
-        &self,
-        part: (&'static str, &'static str),
-        suffix: &str,
-    ) -> Result<Variant, KernelError> {
-        let constants: String = self
-            .choice
-            .constants()
-            .map(|(name, value)| format!(" {name}={value}"))
-            .collect();
-        Ok(Variant {
-            name: format!("{}{constants} {suffix}", self.choice.label()),
-            descriptor: self.choice.descriptor(part, CATALOGUE_WG)?,
-            params: Cow::Borrowed(self.params),
-        })
-    }
-}
+pub(crate) mod assembled;
+mod corpus;
 
 fn candidates() -> Vec<Candidate> {
     let mut all = Vec::new();
@@ -117,6 +61,6 @@ pub fn catalogue() -> Result<Vec<Variant>, KernelError> {
             all.push(candidate.variant(IMMEDIATE_PART, "immediate")?);
         }
     }
-    all.extend(fused::variants()?);
+    all.extend(corpus::variants()?);
     Ok(all)
 }

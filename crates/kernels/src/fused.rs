@@ -7,26 +7,25 @@
 //! between ops of a packed dtype are rounded as they would be in memory, and a product is rounded before it is
 //! added to anything, so that exact ops give the bits of the unfused path.
 
-mod between;
-mod corpus;
-mod epilogue;
+pub(crate) mod between;
+pub(crate) mod epilogue;
 mod expression;
-mod generate;
-mod graph;
-mod op;
-mod params;
+pub(crate) mod generate;
+pub(crate) mod graph;
+pub(crate) mod op;
+pub(crate) mod params;
 mod parts;
 mod prepared;
-mod prologue;
+pub(crate) mod prologue;
 mod rename;
 mod run;
 
 use ziggurat_core::Shape;
 
-use crate::completion::Completion;
-use crate::error::KernelError;
-use crate::executor::Executor;
-use crate::view::View;
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
 
 pub use between::{FusedReader, WalkInput};
 pub use epilogue::FusedOutput;
@@ -35,7 +34,6 @@ pub use op::FusedOp;
 pub use prepared::{FusedOperands, PreparedFused};
 pub use prologue::FusedInput;
 
-pub(crate) use corpus::variants;
 pub(crate) use epilogue::{Epilogue, made};
 pub(crate) use prologue::Operand;
 

@@ -24,52 +24,15 @@
 //! # Ok(()) }
 //! ```
 
-mod apart;
-mod arg_reduce;
-mod assemble;
-mod assembled;
-mod attention;
-mod capture;
 mod catalogue;
-mod choice;
-mod completion;
-mod composite;
-mod concat;
-mod conv;
-mod einsum;
-mod elementwise;
-mod error;
-mod executor;
+mod compose;
 pub mod fused;
-mod grid_sample;
-mod index;
-mod launch;
-mod linalg;
-mod list;
-mod loss;
-mod matmul;
-mod meshgrid;
-mod norm;
-mod numerics;
-mod pad;
-mod params;
-mod pattern;
-mod pool;
-mod prelude;
-mod random;
-mod reduce;
+mod limits;
+mod num;
+mod ops;
 pub mod reference;
-mod resize;
-mod rope;
-#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
-mod sanitize;
-mod scan;
-mod select;
-mod shaders;
-mod softmax;
-mod sort;
-mod turns;
-mod view;
+mod run;
+mod source;
 
 pub use ziggurat_core as core;
 pub use ziggurat_pipeline as pipeline;
@@ -77,41 +40,46 @@ pub use ziggurat_pipeline::{device, memory};
 
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
-pub use arg_reduce::ArgReduce;
-pub use assembled::{ASSEMBLED, Assembled};
-pub use attention::{AttentionOperands, AttentionOptions};
-pub use capture::Captured;
-pub use catalogue::{Variant, catalogue};
-pub use completion::{Completion, Counted, Download, DownloadMany};
-pub use composite::{BrokenRule, Composer, Composite, CompositeKind, CompositeSpec, formulas};
-pub use conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
-pub use einsum::{Arranged, Contraction, ContractionStep};
-pub use elementwise::binary::Binary;
-pub use elementwise::compare::Compare;
-pub use elementwise::predicate::Predicate;
-pub use elementwise::row::{BinarySpec, CompareSpec, PredicateSpec, Samples, Tolerance, UnarySpec};
-pub use elementwise::unary::Unary;
-pub use error::KernelError;
-pub use executor::Executor;
+pub use catalogue::assembled::{ASSEMBLED, Assembled};
+pub use catalogue::catalogue;
+pub use compose::composite::{
+    BrokenRule, Composer, Composite, CompositeKind, CompositeSpec, formulas,
+};
+pub use compose::einsum::{Arranged, Contraction, ContractionStep};
+pub use compose::gemm::GemmOptions;
+pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
+pub use compose::meshgrid::Grids;
 pub use fused::{
     Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, FusedReader,
     PreparedFused, WalkInput,
 };
-pub use grid_sample::{GridMode, GridPadding, GridSampleOptions};
-pub use index::Scatter;
-pub use loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
-pub use matmul::GemmOptions;
-pub use meshgrid::Grids;
-pub use norm::{Affine, ChannelAffine, Channels, Norm, statistics_axes};
-pub use numerics::Numerics;
-pub use pad::Pad;
-pub use params::{ParamField, ParamType, Params};
-pub use pool::{Pool, Pool2dOptions, PoolOptions};
-pub use random::{Random, RandomState};
-pub use reduce::Reduce;
-pub use resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
-pub use rope::{ROPE_READS, RopeOptions, RopePositions};
-pub use scan::{Scan, ScanOptions};
-pub use select::Unique;
-pub use softmax::SOFTMAX_READS;
-pub use view::View;
+pub use ops::arg_reduce::ArgReduce;
+pub use ops::attention::{AttentionOperands, AttentionOptions};
+pub use ops::conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
+pub use ops::elementwise::binary::Binary;
+pub use ops::elementwise::compare::Compare;
+pub use ops::elementwise::predicate::Predicate;
+pub use ops::elementwise::row::{
+    BinarySpec, CompareSpec, PredicateSpec, Samples, Tolerance, UnarySpec,
+};
+pub use ops::elementwise::unary::Unary;
+pub use ops::grid_sample::{GridMode, GridPadding, GridSampleOptions};
+pub use ops::index::Scatter;
+pub use ops::norm::{Affine, ChannelAffine, Channels, Norm, statistics_axes};
+pub use ops::numerics::Numerics;
+pub use ops::pad::Pad;
+pub use ops::pool::{Pool, Pool2dOptions, PoolOptions};
+pub use ops::random::{Random, RandomState};
+pub use ops::reduce::Reduce;
+pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
+pub use ops::rope::{ROPE_READS, RopeOptions, RopePositions};
+pub use ops::scan::{Scan, ScanOptions};
+pub use ops::select::Unique;
+pub use ops::softmax::SOFTMAX_READS;
+pub use run::capture::Captured;
+pub use run::completion::{Completion, Counted, Download, DownloadMany};
+pub use run::error::KernelError;
+pub use run::executor::Executor;
+pub use run::view::View;
+pub use source::candidate::Variant;
+pub use source::params::{ParamField, ParamType, Params};

@@ -164,7 +164,7 @@ pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
                 .collect(),
             tolerance: tolerance(s.tolerance),
             rule: s.rule.trim().into(),
-            files: vec!["crates/kernels/src/composite/formula.rs".into()],
+            files: vec!["crates/kernels/src/compose/composite/formula.rs".into()],
         })
     }));
     rows.extend(ASSEMBLED.iter().map(|op| {

@@ -6,16 +6,16 @@
 
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
-use crate::choice::{KernelChoice, WritesBy};
-use crate::error::KernelError;
-use crate::executor::Executor;
 use crate::fused::epilogue::{Epilogue, FusedOutput};
 use crate::fused::generate::{self, Host};
 use crate::fused::graph::{Form, Graph};
 use crate::fused::params::{self, Placed};
 use crate::fused::prologue::{BoundOperand, FusedInput, Operand, Prologue};
-use crate::params::Params;
-use crate::view::View;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::choice::{KernelChoice, WritesBy};
+use crate::source::params::Params;
 
 /// A value of an expression, ready to be read by kernels in place of memory; see [`Executor::fused_reader`].
 #[derive(Debug)]

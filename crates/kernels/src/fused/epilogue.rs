@@ -9,15 +9,15 @@
 use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
-use crate::choice::{KernelChoice, WritesBy};
-use crate::error::KernelError;
-use crate::executor::Executor;
 use crate::fused::expression::{Expression, Id};
 use crate::fused::generate::{self, Host, Role};
 use crate::fused::graph::{Access, Form, Graph, MADE};
 use crate::fused::params;
-use crate::params::Params;
-use crate::view::View;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::choice::{KernelChoice, WritesBy};
+use crate::source::params::Params;
 
 const OP: &str = "fused";
 
@@ -38,9 +38,9 @@ pub struct FusedOutput<'a> {
 /// A [`FusedOutput`] as a kernel writes it.
 #[derive(Debug)]
 pub(crate) struct Epilogue {
-    pub(super) graph: Graph,
-    pub(super) form: Form,
-    pub(super) walk: Option<Coalesced>,
+    pub(crate) graph: Graph,
+    pub(crate) form: Form,
+    pub(crate) walk: Option<Coalesced>,
     /// The inputs that have a binding.
     inputs: Vec<View>,
     /// Where further values go.
@@ -177,7 +177,7 @@ impl Executor {
     }
 
     /// The bindings of an epilogue, which follow those of its kernel, and the offsets in its slots.
-    pub(super) fn bind_epilogue<'a>(
+    pub(crate) fn bind_epilogue<'a>(
         &self,
         epilogue: &'a Epilogue,
     ) -> Result<(Vec<u32>, Vec<Arg<'a>>), KernelError> {

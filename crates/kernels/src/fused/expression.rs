@@ -6,9 +6,9 @@
 use ziggurat_core::{DType, round_to};
 use ziggurat_pipeline::QuickMap;
 
-use crate::error::KernelError;
 use crate::fused::op::FusedOp;
-use crate::view::View;
+use crate::run::error::KernelError;
+use crate::run::view::View;
 
 /// So many nodes are searched one by one, without a map.
 const FEW: usize = 16;

@@ -10,12 +10,12 @@ use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 
 use memory::Declared;
 
-use crate::error::KernelError;
 use crate::fused::MAX_BINDINGS;
 use crate::fused::graph::{Access, Form, Graph, Slots, Source};
 use crate::fused::params::HEAD;
 use crate::fused::parts::{self, Settle, compute, function, settle};
-use crate::params::ParamField;
+use crate::run::error::KernelError;
+use crate::source::params::ParamField;
 
 /// The name that errors give for the generated part.
 const FILE: &str = "fused/generated.wgsl";

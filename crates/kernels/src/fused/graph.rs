@@ -7,10 +7,10 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::KernelKey;
 
-use crate::error::KernelError;
 use crate::fused::MAX_OPS;
 use crate::fused::expression::{Expression, Id, Node};
 use crate::fused::op::FusedOp;
+use crate::run::error::KernelError;
 
 /// The index of the input that is no view: what the kernel around the expression computes.
 pub(crate) const MADE: usize = usize::MAX;

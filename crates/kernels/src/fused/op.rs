@@ -2,11 +2,11 @@
 
 use ziggurat_core::DType;
 
-use crate::elementwise::binary::Binary;
-use crate::elementwise::compare::Compare;
-use crate::elementwise::predicate::Predicate;
-use crate::elementwise::unary::Unary;
-use crate::error::KernelError;
+use crate::ops::elementwise::binary::Binary;
+use crate::ops::elementwise::compare::Compare;
+use crate::ops::elementwise::predicate::Predicate;
+use crate::ops::elementwise::unary::Unary;
+use crate::run::error::KernelError;
 
 /// One op of a fused expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@
 use ziggurat_core::{Coalesced, DType};
 
 use crate::fused::graph::{Form, Graph, Scalar, Slots};
-use crate::params::{ParamField, ParamType};
+use crate::source::params::{ParamField, ParamType};
 
 /// The parameters of a fused kernel of its own, before the slots.
 pub(crate) const HEAD: &[ParamField] = &[field("len", ParamType::U32, None, 0)];
@@ -64,7 +64,7 @@ fn bits(scalar: &Scalar) -> u32 {
     clippy::cast_sign_loss,
     reason = "the low 32 bits are what is wanted: addresses wrap and end up in range"
 )]
-const fn low_bits(value: isize) -> u32 {
+const fn wrap(value: isize) -> u32 {
     value as u32
 }
 
@@ -88,13 +88,9 @@ fn slots(
             let end = words.len() + 4 * slots.rows_per_axis;
             match axis.checked_sub(missing) {
                 Some(d) => {
-                    words.push(
-                        walk.dims
-                            .get(d)
-                            .map_or(1, |&dim| low_bits(dim.cast_signed())),
-                    );
+                    words.push(walk.dims.get(d).map_or(1, |&dim| wrap(dim.cast_signed())));
                     let strides = walk.strides.iter();
-                    words.extend(strides.map(|of| of.get(d).copied().map_or(0, low_bits)));
+                    words.extend(strides.map(|of| of.get(d).copied().map_or(0, wrap)));
                 }
                 None => words.push(1),
             }

@@ -8,16 +8,16 @@ use std::borrow::Cow;
 use ziggurat_core::DType;
 use ziggurat_pipeline::ShaderSource;
 
-use crate::elementwise::binary::Binary;
-use crate::elementwise::cast;
-use crate::elementwise::row::Tolerance;
-use crate::elementwise::unary::Unary;
-use crate::error::KernelError;
 use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
 use crate::fused::rename::rename;
-use crate::prelude;
-use crate::shaders;
+use crate::ops::elementwise::binary::Binary;
+use crate::ops::elementwise::cast;
+use crate::ops::elementwise::row::Tolerance;
+use crate::ops::elementwise::unary::Unary;
+use crate::run::error::KernelError;
+use crate::source::prelude;
+use crate::source::shaders;
 
 const KEEP: &str = "elementwise/keep.wgsl";
 const ROUNDED: &str = "prelude/rounded.wgsl";

@@ -11,14 +11,14 @@ use std::iter;
 use ziggurat_core::DType;
 use ziggurat_pipeline::{Arg, Grid, Kernel};
 
-use crate::elementwise::walk::{PER_INVOCATION, count};
-use crate::error::KernelError;
-use crate::executor::Executor;
 use crate::fused::expression::{Expression, Id};
 use crate::fused::graph::{Access, Graph, Scalar, Slots};
 use crate::fused::params;
 use crate::fused::run::{broadcast, direct, form, same};
-use crate::view::View;
+use crate::ops::elementwise::walk::{PER_INVOCATION, count};
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
 
 const OP: &str = "fused";
 

@@ -10,19 +10,19 @@
 use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
-use crate::choice::{KernelChoice, Reads, WritesBy};
-use crate::elementwise::row::Tolerance;
-use crate::error::KernelError;
-use crate::executor::Executor;
 use crate::fused::expression::{Expression, Id};
 use crate::fused::generate::{self, Host, Role};
 use crate::fused::graph::{Access, Form, Graph};
 use crate::fused::op::FusedOp;
 use crate::fused::run::broadcast;
 use crate::fused::{MAX_REPEATED_WORK, params};
-use crate::launch::{Bound, MAX_INDEX};
-use crate::params::Params;
-use crate::view::View;
+use crate::ops::elementwise::row::Tolerance;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::launch::{Bound, MAX_INDEX};
+use crate::run::view::View;
+use crate::source::choice::{KernelChoice, Reads, WritesBy};
+use crate::source::params::Params;
 
 const OP: &str = "fused";
 
@@ -40,9 +40,9 @@ pub struct FusedInput<'a> {
 /// A [`FusedInput`] as a kernel reads it.
 #[derive(Debug)]
 pub(crate) struct Prologue {
-    pub(super) graph: Graph,
-    pub(super) form: Form,
-    pub(super) walk: Option<Coalesced>,
+    pub(crate) graph: Graph,
+    pub(crate) form: Form,
+    pub(crate) walk: Option<Coalesced>,
     inputs: Vec<View>,
     layout: Layout,
     dtype: DType,

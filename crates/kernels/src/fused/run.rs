@@ -7,25 +7,25 @@
 use ziggurat_core::{Coalesced, Layout, Shape, coalesce};
 use ziggurat_pipeline::{Arg, Grid, Kernel, KernelDescriptor, ShaderSource, params_part};
 
-use crate::elementwise::walk::{PER_INVOCATION, count, is_scalar};
-use crate::error::KernelError;
-use crate::executor::Executor;
 use crate::fused::expression::{Expression, Id};
 use crate::fused::generate;
 use crate::fused::graph::{Access, Form, Graph, Slots};
 use crate::fused::params;
-use crate::launch::check_output;
-use crate::view::View;
+use crate::ops::elementwise::walk::{PER_INVOCATION, count, is_scalar};
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::launch::check_output;
+use crate::run::view::View;
 
 const OP: &str = "fused";
 
 /// Whether two views are the same elements in the same order.
-pub(super) fn same(a: &View, b: &View) -> bool {
+pub(crate) fn same(a: &View, b: &View) -> bool {
     a.dtype == b.dtype && a.layout == b.layout && a.buffer.same_memory(&b.buffer)
 }
 
 /// Which outputs a kernel may write directly: whole quads, and no memory of another operand except in place.
-pub(super) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
+pub(crate) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
     outputs.iter().enumerate().map(|(i, out)| {
         let conflict = inputs
             .iter()
@@ -41,7 +41,7 @@ pub(super) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item 
 
 /// How the kernel reads inputs, all of the outputs' shape, and the walk over those with strides. Outputs that are
 /// not written directly are `None`.
-pub(super) fn form<'a>(
+pub(crate) fn form<'a>(
     inputs: &[&View],
     outputs: impl Iterator<Item = Option<&'a View>> + Clone,
 ) -> (Form, Option<Coalesced>) {
@@ -234,7 +234,7 @@ impl Executor {
     }
 
     /// The kernel of a graph whose parameters have so many bytes.
-    pub(super) fn fused_kernel(
+    pub(crate) fn fused_kernel(
         &self,
         graph: &Graph,
         form: &Form,
@@ -255,7 +255,7 @@ impl Executor {
         missing.map_or_else(|| Ok(kernel?), Err)
     }
 
-    pub(super) fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
+    pub(crate) fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
         let (got, limit) = (form.bindings() + outputs, self.fused_limits().bindings);
         if got > limit {
             return Err(KernelError::FusedTooLarge {

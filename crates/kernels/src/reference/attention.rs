@@ -1,6 +1,6 @@
 //! f64 reference of attention for one head.
 
-use crate::attention::AttentionOptions;
+use crate::ops::attention::AttentionOptions;
 
 /// One head: `q` `[queries, dim]`, `k` `[keys, dim]`, `v` `[keys, value_dim]`, `bias` `[queries, keys]` with −inf for what is
 /// hidden. `count` is how many keys count. Keys that may not be seen do not touch the result.

@@ -1,7 +1,7 @@
 //! f64 references of convolution and its transpose over one to three spatial axes, on dense row-major values.
 
 use super::reduce::Term;
-use crate::conv::{ConvOptions, ConvTransposeOptions};
+use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 
 /// Row-major extents with a batch and a channel axis in front.
 type Dims<'a> = &'a [usize];

@@ -2,10 +2,10 @@
 
 use ziggurat_core::{DType, decode, encode};
 
-use crate::elementwise::binary::Binary;
-use crate::elementwise::compare::Compare;
-use crate::elementwise::predicate::Predicate;
-use crate::elementwise::unary::Unary;
+use crate::ops::elementwise::binary::Binary;
+use crate::ops::elementwise::compare::Compare;
+use crate::ops::elementwise::predicate::Predicate;
+use crate::ops::elementwise::unary::Unary;
 
 /// The value that an element of `dtype` holds after `value` was stored to it: rounded for floats, saturated for integers
 /// (NaN is 0), `!= 0` for bool.

@@ -1,7 +1,7 @@
 //! f64 reference of sampling at the places of a grid, on dense row-major values.
 
 use super::reduce::Term;
-use crate::grid_sample::{GridMode, GridPadding, GridSampleOptions};
+use crate::ops::grid_sample::{GridMode, GridPadding, GridSampleOptions};
 
 /// Where a coordinate lies along an axis, in elements.
 #[must_use]

@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 
 use super::{round_to, wrap};
-use crate::index::Scatter;
+use crate::ops::index::Scatter;
 
 /// How indices name elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! References of movement, on dense row-major values.
 
-use crate::pad::Pad;
+use crate::ops::pad::Pad;
 
 /// `a`, of extents `dims`, continued to the extents `out` as [`Pad`] says; `begin` is where it starts in them.
 #[must_use]

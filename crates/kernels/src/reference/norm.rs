@@ -1,6 +1,6 @@
 //! f64 reference of normalised rows, on dense row-major values.
 
-use crate::norm::{Channels, Norm};
+use crate::ops::norm::{Channels, Norm};
 
 /// Rows of `len` elements, normalised and then scaled by `weight` and moved by `bias` per channel.
 #[must_use]

@@ -1,7 +1,7 @@
 //! f64 references of pooling over one to three spatial axes, on dense row-major values.
 
 use super::conv::{flat, indices};
-use crate::pool::{Pool, PoolOptions};
+use crate::ops::pool::{Pool, PoolOptions};
 
 /// What lies in a window: row-major places and values of the input, and the number of positions counted.
 struct Window {

@@ -1,6 +1,6 @@
 //! References of random numbers: Philox4x32-10 and what is drawn from its words.
 
-use crate::random::RandomState;
+use crate::ops::random::RandomState;
 
 /// The four words of a counter and a key.
 /// Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).

@@ -2,8 +2,8 @@
 //!
 //! Deliberately naive: one loop over the input, indices by division, nothing shared with the launch plans.
 
-use crate::arg_reduce::ArgReduce;
-use crate::reduce::Reduce;
+use crate::ops::arg_reduce::ArgReduce;
+use crate::ops::reduce::Reduce;
 
 /// A reference value, and the sum of the magnitudes of its terms: the scale of a sum's rounding error.
 #[derive(Clone, Copy, Debug, PartialEq)]

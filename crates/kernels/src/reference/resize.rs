@@ -1,7 +1,7 @@
 //! f64 reference of resampling, axis by axis, on dense row-major values.
 
 use super::reduce::Term;
-use crate::resize::{Axis, ResizeAxis, ResizeOptions};
+use crate::ops::resize::{Axis, ResizeAxis, ResizeOptions};
 
 /// Resamples `x` of extents `from` to `to`, with the magnitudes that bound the rounding error.
 #[must_use]

@@ -1,6 +1,6 @@
 //! References of scans, on dense row-major values.
 
-use crate::scan::{Scan, ScanOptions};
+use crate::ops::scan::{Scan, ScanOptions};
 
 /// Scans the middle axis of `a`, of extents `[outer, len, inner]`, in f64; `wrap` brings each result into the dtype.
 #[must_use]

@@ -8,7 +8,7 @@ use super::{Glue, MEMBERS, Names, Role};
 use crate::fused::graph::{Access, Slots};
 use crate::fused::params;
 use crate::fused::parts::{self, compute};
-use crate::params::ParamField;
+use crate::source::params::ParamField;
 
 /// A binding.
 pub(super) struct Declared {

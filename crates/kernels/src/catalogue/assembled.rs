@@ -1,0 +1,251 @@
+//! The ops that have no kernel of their own: methods of the [`Executor`](crate::Executor) that are made of others, for the
+//! documentation.
+
+use ziggurat_core::DType;
+
+use crate::ops::elementwise::row::{ALL, FLOAT, INT, NUMERIC};
+
+/// An op that is made of others.
+#[derive(Clone, Copy, Debug)]
+pub struct Assembled {
+    /// The method's name.
+    pub name: &'static str,
+    /// The dtypes that its operand may have.
+    pub dtypes: &'static [DType],
+    /// The error allowed.
+    pub tolerance: &'static str,
+    /// What it computes, in words.
+    pub rule: &'static str,
+    /// Where, below `crates/kernels/src`.
+    pub file: &'static str,
+}
+
+const fn row(
+    name: &'static str,
+    dtypes: &'static [DType],
+    tolerance: &'static str,
+    rule: &'static str,
+    file: &'static str,
+) -> Assembled {
+    Assembled {
+        name,
+        dtypes,
+        tolerance,
+        rule,
+        file,
+    }
+}
+
+/// Every such op.
+pub const ASSEMBLED: &[Assembled] = &[
+    row(
+        "gemm",
+        NUMERIC,
+        "that of matmul, rounded once",
+        "alpha · a b + beta · c, either matrix transposed first; with beta 0 nothing of c enters.",
+        "compose/gemm.rs",
+    ),
+    row(
+        "linear",
+        NUMERIC,
+        "that of matmul, rounded once",
+        "x wᵀ + bias.",
+        "compose/gemm.rs",
+    ),
+    row(
+        "einsum",
+        NUMERIC,
+        "that of matmul per product; f16 and bf16 rounded once",
+        "The sum of products over letters: repeated ones take diagonals, those missing on the right are summed, `...` and extents of 1 broadcast.",
+        "compose/einsum.rs",
+    ),
+    row(
+        "tensordot",
+        NUMERIC,
+        "that of matmul",
+        "The sum of products over pairs of axes.",
+        "compose/einsum.rs",
+    ),
+    row(
+        "meshgrid",
+        ALL,
+        "exact",
+        "Vectors as grids over all of them, each along its own axis.",
+        "compose/meshgrid.rs",
+    ),
+    row(
+        "batch_norm",
+        FLOAT,
+        "16 ε of the largest term, then one rounding to the dtype",
+        "(x - mean) / √(var + eps) · weight + bias with given statistics per channel.",
+        "ops/norm/batch.rs",
+    ),
+    row(
+        "batch_norm_train",
+        FLOAT,
+        "that of var_mean, then that of batch_norm",
+        "batch_norm with the batch's mean and uncorrected variance, which are written too.",
+        "ops/norm/batch.rs",
+    ),
+    row(
+        "cross_entropy",
+        FLOAT,
+        "16 ε (1 + the largest term) per target, then one rounding to the dtype",
+        "Minus the log-probability of the target's class, or of its probabilities; with class weights, ignored index and label smoothing. An index that is neither a class nor ignored gives NaN.",
+        "compose/loss.rs",
+    ),
+    row(
+        "nll_loss",
+        FLOAT,
+        "16 ε (1 + the largest term) per target, then one rounding to the dtype",
+        "Minus the given log-probability of the target's class.",
+        "compose/loss.rs",
+    ),
+    row(
+        "global_lp_pool",
+        FLOAT,
+        "that of norm",
+        "The p-norm of each channel.",
+        "ops/pool.rs",
+    ),
+    row(
+        "sort",
+        ALL,
+        "exact",
+        "Elements in order, stable in both directions, NaN greatest; and where they stood.",
+        "ops/sort.rs",
+    ),
+    row(
+        "topk",
+        ALL,
+        "exact",
+        "The greatest or least elements in order, of equals the first; and where they stood.",
+        "ops/sort.rs",
+    ),
+    row(
+        "kthvalue",
+        ALL,
+        "exact",
+        "The k-th least element, and where it stands.",
+        "ops/sort/ranked.rs",
+    ),
+    row(
+        "median",
+        ALL,
+        "exact",
+        "The middle element, the lower of two, NaN if there is one; and where it stands.",
+        "ops/sort/ranked.rs",
+    ),
+    row(
+        "nonzero",
+        ALL,
+        "exact",
+        "The places of what is not 0, row-major; their number is read back once.",
+        "ops/select.rs",
+    ),
+    row(
+        "masked_select",
+        ALL,
+        "exact",
+        "The elements where a mask is true, row-major; their number is read back once.",
+        "ops/select.rs",
+    ),
+    row(
+        "unique",
+        ALL,
+        "exact",
+        "Each value once, ascending, every NaN one of its own; which of them each element is, how often each occurs.",
+        "ops/select.rs",
+    ),
+    row(
+        "bincount",
+        INT,
+        "exact; sums of weights as scatter_add",
+        "How often 0, 1, 2, … occur, or the sums of their weights; a negative element is an error.",
+        "ops/select/counts.rs",
+    ),
+    row(
+        "histogram",
+        ALL,
+        "exact, in f32",
+        "How many elements lie between neighbouring edges, the last of which belongs to the part before it.",
+        "ops/select/counts.rs",
+    ),
+    row(
+        "histc",
+        ALL,
+        "exact, in f32",
+        "histogram with equal parts between given bounds or the extremes.",
+        "ops/select/counts.rs",
+    ),
+    row(
+        "repeat_interleave_by",
+        ALL,
+        "exact",
+        "Each position of an axis as often as a vector says; their number is read back once.",
+        "ops/select.rs",
+    ),
+    row(
+        "masked_scatter",
+        ALL,
+        "exact",
+        "Where a mask is true, the elements of a source one after the other.",
+        "ops/select.rs",
+    ),
+    row(
+        "tril",
+        ALL,
+        "exact",
+        "What lies on the k-th diagonal and below; zeros above.",
+        "compose/pattern.rs",
+    ),
+    row(
+        "triu",
+        ALL,
+        "exact",
+        "What lies on the k-th diagonal and above; zeros below.",
+        "compose/pattern.rs",
+    ),
+    row(
+        "one_hot",
+        INT,
+        "exact",
+        "One number at the place that an index names, another elsewhere; negative indices count from the end.",
+        "compose/pattern.rs",
+    ),
+    row(
+        "linspace",
+        FLOAT,
+        "16 ε of the larger end, the ends exact",
+        "Evenly spaced numbers, both ends included.",
+        "compose/pattern.rs",
+    ),
+    row(
+        "uniform",
+        FLOAT,
+        "2 ε (|low| + |high|), then one rounding to the dtype",
+        "Random numbers from low up to but not including high.",
+        "ops/random.rs",
+    ),
+    row(
+        "normal",
+        FLOAT,
+        "2 ε |mean| + 4e-6 std, then one rounding to the dtype",
+        "Random numbers of the normal distribution.",
+        "ops/random.rs",
+    ),
+    row(
+        "bernoulli",
+        FLOAT,
+        "exact",
+        "1 with the probability that each element says, else 0.",
+        "ops/random/weighted.rs",
+    ),
+    row(
+        "multinomial",
+        FLOAT,
+        "that of cumsum in the probabilities",
+        "Indices drawn in proportion to their weights, with or without replacement.",
+        "ops/random/weighted.rs",
+    ),
+];

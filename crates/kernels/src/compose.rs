@@ -1,0 +1,9 @@
+//! Ops that are made of other ops: expressions, and calls one after the other.
+
+pub(crate) mod assemble;
+pub(crate) mod composite;
+pub(crate) mod einsum;
+pub(crate) mod gemm;
+pub(crate) mod loss;
+pub(crate) mod meshgrid;
+pub(crate) mod pattern;

@@ -1,0 +1,205 @@
+//! Operands larger than one storage binding: ops run on parts of them.
+//!
+//! An op says along which axes its operands go together ([`Joint`]): a part of the output needs only that part of those
+//! which have the axis. [`Executor::apart`] cuts along such axes until every part can be bound. What no such axis makes
+//! small enough is the op's own affair: reductions of parts are combined, products added.
+
+use ziggurat_core::Layout;
+
+use crate::fused::{Epilogue, Operand};
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::launch::check_output;
+use crate::run::view::View;
+
+/// An axis that operands share: which one it is of each, if it has it. Outputs come last.
+pub(crate) type Joint<const N: usize> = [Option<usize>; N];
+
+/// The joints of operands of one shape: every axis but those that must stay whole.
+pub(crate) fn alike<const N: usize>(rank: usize, whole: impl Fn(usize) -> bool) -> Vec<Joint<N>> {
+    let axes = (0..rank).filter(|&axis| !whole(axis));
+    axes.map(|axis| [Some(axis); N]).collect()
+}
+
+/// Bytes of the view's elements without gaps.
+fn dense_bytes(view: &View) -> u64 {
+    (view.len() as u64).saturating_mul(view.dtype.bytes() as u64)
+}
+
+/// The stride along an axis whose halves lie apart.
+fn stride(view: &View, axis: Option<usize>) -> Option<usize> {
+    let axis = axis?;
+    let (dim, stride) = (view.dims().get(axis)?, view.layout.strides().get(axis)?);
+    (*dim > 1 && *stride != 0).then_some(stride.unsigned_abs())
+}
+
+/// The first axis that can be halved, and where.
+pub(crate) fn halving(layout: &Layout) -> Option<(usize, usize)> {
+    halving_beside(layout, usize::MAX)
+}
+
+/// As [`halving`], of any axis but one.
+pub(crate) fn halving_beside(layout: &Layout, but: usize) -> Option<(usize, usize)> {
+    let mut axes = layout.dims().iter().enumerate();
+    let first = axes.find(|&(axis, &dim)| axis != but && dim > 1);
+    first.map(|(axis, &dim)| (axis, middle(dim)))
+}
+
+/// Where to halve an axis: at a multiple of 1024 if it is long, so that halves stay aligned.
+pub(crate) const fn middle(dim: usize) -> usize {
+    let half = dim / 2;
+    if half >= 1024 {
+        half / 1024 * 1024
+    } else {
+        half
+    }
+}
+
+/// Both halves of a view.
+pub(crate) fn halves(
+    op: &'static str,
+    view: &View,
+    axis: usize,
+    at: usize,
+) -> Result<[View; 2], KernelError> {
+    let dim = view.dims().get(axis).copied().unwrap_or(0);
+    #[expect(
+        clippy::cast_possible_wrap,
+        reason = "an axis is below the maximal rank"
+    )]
+    let narrow = |start, len| {
+        view.layout
+            .narrow(axis as isize, start, len)
+            .map_err(KernelError::shape(op))
+    };
+    Ok([
+        view.with_layout(narrow(0, at)?)?,
+        view.with_layout(narrow(at, dim - at)?)?,
+    ])
+}
+
+impl Executor {
+    /// Runs an op on parts of its operands if one of them is too large to be bound, by calling `f` with each; whether it
+    /// did. Then `f` is called with operands that can be bound, or that no joint makes smaller. The last `written` are
+    /// outputs.
+    pub(crate) fn apart<const N: usize>(
+        &self,
+        op: &'static str,
+        views: [&View; N],
+        written: usize,
+        joints: impl FnOnce() -> Vec<Joint<N>>,
+        f: &mut dyn FnMut(&[View; N]) -> Result<(), KernelError>,
+    ) -> Result<bool, KernelError> {
+        let Some((inputs, outputs)) = views.split_at_checked(N.saturating_sub(written)) else {
+            return Ok(false);
+        };
+        if self.too_large(&views, written).is_none() {
+            return Ok(false);
+        }
+        let mut targets = views.map(View::clone);
+        let mut copies = Vec::new();
+        for (slot, out) in targets.iter_mut().rev().zip(outputs.iter().rev()) {
+            check_output(op, out)?;
+            // An input that is written must be read whole before.
+            if inputs
+                .iter()
+                .any(|input| input.buffer.same_memory(&out.buffer))
+            {
+                *slot = self.alloc(out.shape(), out.dtype)?;
+                copies.push((slot.clone(), *out));
+            }
+        }
+        let done = self.cut(op, &targets, written, &joints(), f)?;
+        if done {
+            for (scratch, out) in &copies {
+                self.copy_into(op, scratch, out)?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// The first operand that cannot be bound. An output that is not dense is written by way of one that is.
+    fn too_large<V: std::borrow::Borrow<View>>(
+        &self,
+        views: &[V],
+        written: usize,
+    ) -> Option<usize> {
+        let outputs = views.len().saturating_sub(written);
+        views.iter().enumerate().position(|(at, view)| {
+            let view = view.borrow();
+            self.exceeds_binding(&[view])
+                && (at < outputs || view.is_quads() || self.exceeds_dense(view))
+        })
+    }
+
+    /// Whether the view's elements are too many for a binding however they lie.
+    pub(crate) fn exceeds_dense(&self, view: &View) -> bool {
+        dense_bytes(view).saturating_add(512) > self.device().caps().max_binding_bytes
+    }
+
+    /// Whether a walking kernel's operands can be bound as they are: a value of an expression that is too large is refused
+    /// ([`KernelError::FusedTooLarge`]), as are views beside one, because only memory can be cut.
+    pub(crate) fn walks_memory<'a>(
+        &self,
+        a: &Operand<'a>,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Option<&'a View>, KernelError> {
+        match *a {
+            Operand::Memory(view) if epilogue.is_none() => Ok(Some(view)),
+            Operand::Memory(view) => self
+                .refuse_over_binding([view, out].into_iter())
+                .map(|()| None),
+            Operand::Fused(_) => self.refuse_over_binding([out].into_iter()).map(|()| None),
+        }
+    }
+
+    fn cut<const N: usize>(
+        &self,
+        op: &'static str,
+        views: &[View; N],
+        written: usize,
+        joints: &[Joint<N>],
+        f: &mut dyn FnMut(&[View; N]) -> Result<(), KernelError>,
+    ) -> Result<bool, KernelError> {
+        let Some(at) = self.too_large(views, written) else {
+            f(views)?;
+            return Ok(true);
+        };
+        let Some(large) = views.get(at) else {
+            return Ok(false);
+        };
+        if at + written < N && !self.exceeds_dense(large) {
+            let mut views = views.clone();
+            if let Some(slot) = views.get_mut(at) {
+                *slot = self.to_dense(op, large)?;
+            }
+            return self.cut(op, &views, written, joints, f);
+        }
+        // The axis with the longest steps: halves of that lie side by side.
+        let along = |joint: &Joint<N>| joint.get(at).copied().flatten();
+        let best = joints
+            .iter()
+            .filter_map(|joint| Some((stride(large, along(joint))?, joint)))
+            .max_by_key(|(stride, _)| *stride);
+        let Some((_, joint)) = best else {
+            return Ok(false);
+        };
+        let dim = along(joint).and_then(|axis| large.dims().get(axis));
+        let middle = middle(dim.copied().unwrap_or(0));
+        let (mut first, mut second) = (views.clone(), views.clone());
+        for ((view, axis), (first, second)) in
+            (views.iter().zip(joint)).zip(first.iter_mut().zip(&mut second))
+        {
+            if let Some(axis) = *axis {
+                [*first, *second] = halves(op, view, axis, middle)?;
+            }
+        }
+        for half in [&first, &second] {
+            if !self.cut(op, half, written, joints, f)? {
+                f(half)?;
+            }
+        }
+        Ok(true)
+    }
+}

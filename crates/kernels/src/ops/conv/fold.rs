@@ -1,0 +1,211 @@
+//! Fold (col2im): windows summed where they overlap, the transpose of cutting an image into windows.
+
+use ziggurat_core::{DType, Shape};
+use ziggurat_pipeline::Grid;
+
+use super::geometry::{Direction, Geometry, at_least_one};
+use super::options::ConvOptions;
+use super::plan::{ConvParams, Method, Writes, params, turns, walk};
+use crate::limits::budget::parts;
+use crate::num::saturated;
+use crate::num::wrap;
+use crate::ops::reduce::Reduce;
+use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::spatial::{spread, vector};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::choice::KernelChoice;
+use crate::source::prelude;
+
+const OP: &str = "fold";
+
+pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
+    let choice = KernelChoice::new(OP).name(dtype.name()).parts(&[
+        prelude::FLOAT,
+        prelude::load(dtype),
+        prelude::store(dtype),
+    ]);
+    let choice = match writes {
+        Writes::Results => choice.parts(&[prelude::cell(dtype), "conv/out_cell.wgsl"]),
+        Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
+    };
+    choice.parts(&[
+        "conv/params.wgsl",
+        "conv/common.wgsl",
+        "conv/no_bias.wgsl",
+        "conv/image.wgsl",
+        walk(Direction::Transposed),
+        "conv/taps.wgsl",
+        "conv/fold.wgsl",
+    ])
+}
+
+impl Executor {
+    /// Sums the windows `columns` `[n, c · taps, windows]` into `out` `[n, c, ..]` where they overlap; windows are those
+    /// that a convolution with this kernel and these options sees in `out`, row-major, as are the taps. Computed in f32.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless both have the same float dtype; [`KernelError::Operand`], [`KernelError::Operands`] and
+    /// [`KernelError::Option`] where shapes or options do not fit.
+    pub fn fold<const N: usize>(
+        &self,
+        columns: &View,
+        kernel: [usize; N],
+        options: &ConvOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let dtype = |operand, rule, got| KernelError::Dtype {
+            op: OP,
+            operand,
+            rule,
+            got,
+        };
+        if !columns.dtype.is_float() {
+            return Err(dtype("columns", "it must be a float", columns.dtype));
+        }
+        if out.dtype != columns.dtype {
+            return Err(dtype("out", "it must have the dtype of columns", out.dtype));
+        }
+        let g = geometry(columns.shape(), kernel, options, out.shape())?;
+        if out.len() as u64 > MAX_COUNT {
+            return Err(KernelError::IndexTooLarge {
+                op: OP,
+                elements: out.len() as u64,
+                limit: MAX_COUNT,
+            });
+        }
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        let each = &mut |[columns, out]: &[View; 2]| {
+            let part = self.fold(columns, kernel, options, out);
+            part.map(drop)
+        };
+        if self.apart(OP, [columns, out], 1, || vec![[Some(0); 2]], each)? {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(OP, out, &[columns], |out| {
+            let taps = g.kernel.map(|taps| taps as u64);
+            let extents = [1, taps[0], taps[1], taps[2]];
+            let parts = parts(extents, self.most_turns(), |len| {
+                turns(&g, Method::Direct, len)
+            });
+            let cut = parts.len() > 1;
+            let sums = (cut.then(|| self.partials(DType::F32, out.len() as u64, 1))).transpose()?;
+            let target = sums.as_ref().unwrap_or(out);
+            let (read, write) = (self.bind_read(OP, columns)?, self.bind_write(OP, target)?);
+            let step = columns.layout.strides().get(2).copied().unwrap_or(0);
+            let params = ConvParams {
+                x_offset: read.offset,
+                out_offset: write.offset,
+                x_steps: [0, 0, wrap(step), 0],
+                plane: saturated(g.plane() as u64),
+                result: vector(g.output),
+                ..params(&g, &columns.layout, &columns.layout)
+            };
+            // Taps lie behind each other as the windows' rows do.
+            let [_, height, width] = g.kernel.map(|taps| saturated(taps as u64));
+            let row = params.x_channel;
+            let line = width.wrapping_mul(row);
+            let params = ConvParams {
+                x_group: saturated(g.taps() as u64).wrapping_mul(row),
+                w_steps: [height.wrapping_mul(line), line, row, 0],
+                w_offset: 0,
+                ..params
+            };
+            let grid = Grid::elements(out.len() as u64, 1);
+            let args = [read.arg, write.arg];
+            let Some(sums) = &sums else {
+                return self.launch(
+                    &choice(columns.dtype, Writes::Results),
+                    &args,
+                    &params,
+                    grid,
+                );
+            };
+            let choice = choice(columns.dtype, Writes::Sums);
+            for part in &parts {
+                let some = ConvParams {
+                    channels: params.channels,
+                    ..params.of_part(part)
+                };
+                let some = ConvParams {
+                    x_offset: some.x_offset.wrapping_add(some.w_offset),
+                    ..some
+                };
+                self.launch(&choice, &args, &some, grid)?;
+            }
+            let count = g.taps() as u64;
+            self.reduce_partials(Reduce::Sum, columns.dtype, sums, count, out, None)
+        })?;
+        Ok(self.completion())
+    }
+}
+
+/// The transposed walk from the windows' grid (`input`) to the image (`output`).
+fn geometry<const N: usize>(
+    columns: &Shape,
+    kernel: [usize; N],
+    options: &ConvOptions<N>,
+    out: &Shape,
+) -> Result<Geometry, KernelError> {
+    let operand = |operand, rule, got: &Shape| KernelError::Operand {
+        op: OP,
+        operand,
+        rule,
+        got: Box::new(*got),
+    };
+    let &[batch, rows, windows] = columns.dims() else {
+        return Err(operand(
+            "columns",
+            "must be [batch, channels * taps, windows]",
+            columns,
+        ));
+    };
+    let (&[out_batch, channels, ..], true) = (out.dims(), out.rank() == N + 2 && N <= 3) else {
+        return Err(operand(
+            "out",
+            "must have a batch, a channel and 1 to 3 spatial axes",
+            out,
+        ));
+    };
+    let mut output = [1; 3];
+    for (slot, &dim) in output.iter_mut().rev().zip(out.dims().iter().skip(2).rev()) {
+        *slot = dim;
+    }
+    let mut g = Geometry {
+        direction: Direction::Transposed,
+        batch,
+        groups: 1,
+        channels,
+        filters: channels,
+        input: [1; 3],
+        kernel: at_least_one(OP, "kernel", spread(kernel, 1))?,
+        output,
+        strides: at_least_one(OP, "strides", spread(options.strides, 1))?,
+        dilations: at_least_one(OP, "dilations", spread(options.dilations, 1))?,
+        pads: spread(options.pads_begin, 0),
+        pads_end: spread(options.pads_end, 0),
+    };
+    g.input = g.positions(OP, output, || {
+        operand(
+            "out",
+            "must be, with its padding, at least as large as the dilated kernel",
+            out,
+        )
+    })?;
+    let grid = g.input.iter().fold(1_usize, |n, &i| n.saturating_mul(i));
+    let fits =
+        out_batch == batch && channels.checked_mul(g.taps()) == Some(rows) && grid == windows;
+    if !fits {
+        return Err(KernelError::Operands {
+            op: OP,
+            rule: "columns must hold channels times taps of every window of the output",
+            left: Box::new(*columns),
+            right: Box::new(*out),
+        });
+    }
+    Ok(g)
+}

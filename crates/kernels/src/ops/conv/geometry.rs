@@ -1,0 +1,534 @@
+//! Shapes of a convolution: the rules its operands must satisfy and the extents of its output.
+//!
+//! One and two spatial axes are three with extents of 1 in front, so that there is one geometry and one kernel.
+
+use ziggurat_core::Shape;
+
+use super::options::{ConvOptions, ConvTransposeOptions};
+use crate::ops::spatial::{spatial, spread};
+use crate::run::error::KernelError;
+
+/// Which way, and over how many axes: the op's name in errors and labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Direction {
+    Forward,
+    Transposed,
+}
+
+impl Direction {
+    pub(crate) const fn op(self, axes: usize) -> &'static str {
+        match (self, axes) {
+            (Self::Forward, 1) => "conv1d",
+            (Self::Forward, 3) => "conv3d",
+            (Self::Forward, _) => "conv2d",
+            (Self::Transposed, 1) => "conv_transpose1d",
+            (Self::Transposed, 3) => "conv_transpose3d",
+            (Self::Transposed, _) => "conv_transpose2d",
+        }
+    }
+}
+
+/// Extents of a convolution whose operands fit each other; spatial ones as depth, height, width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) direction: Direction,
+    pub(crate) batch: usize,
+    pub(crate) groups: usize,
+    /// Input channels per group.
+    pub(crate) channels: usize,
+    /// Output channels per group.
+    pub(crate) filters: usize,
+    pub(crate) input: [usize; 3],
+    pub(crate) kernel: [usize; 3],
+    pub(crate) output: [usize; 3],
+    pub(crate) strides: [usize; 3],
+    pub(crate) dilations: [usize; 3],
+    pub(crate) pads: [usize; 3],
+    /// Whether anything is padded or cut off at the far end.
+    pub(crate) pads_end: [usize; 3],
+}
+
+impl Geometry {
+    /// Checks `x` `[n, c, ..]`, `w` `[m, c / groups, ..]`, `bias` `[m]` and the options of a convolution.
+    pub(crate) fn new<const N: usize>(
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+        options: &ConvOptions<N>,
+    ) -> Result<Self, KernelError> {
+        let op = Direction::Forward.op(N);
+        let mut g = Self::operands::<N>(Direction::Forward, x, w, bias, options.groups)?;
+        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
+        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
+        g.pads = spread(options.pads_begin, 0);
+        g.pads_end = spread(options.pads_end, 0);
+        g.output = g.positions(op, g.input, || KernelError::Operands {
+            op,
+            rule: "the dilated kernel must fit the padded input",
+            left: Box::new(*x),
+            right: Box::new(*w),
+        })?;
+        Ok(g)
+    }
+
+    /// Checks `x` `[n, c, ..]`, `w` `[c, m / groups, ..]`, `bias` `[m]` and the options of a transposed convolution.
+    pub(crate) fn transposed<const N: usize>(
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+        options: &ConvTransposeOptions<N>,
+    ) -> Result<Self, KernelError> {
+        let op = Direction::Transposed.op(N);
+        let mut g = Self::operands::<N>(Direction::Transposed, x, w, bias, options.groups)?;
+        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
+        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
+        g.pads = spread(options.pads_begin, 0);
+        g.pads_end = spread(options.pads_end, 0);
+        for (axis, more) in spread(options.output_padding, 0).into_iter().enumerate() {
+            if more > 0 && more >= g.strides[axis].max(g.dilations[axis]) {
+                return Err(KernelError::Option {
+                    op,
+                    option: "output_padding",
+                    rule: "must be less than the stride or the dilation",
+                    got: signed(more),
+                });
+            }
+            let span = span(op, g.kernel[axis], g.dilations[axis])?;
+            let whole = g.input[axis]
+                .checked_sub(1)
+                .and_then(|steps| steps.checked_mul(g.strides[axis]))
+                .and_then(|reach| reach.checked_add(span + more))
+                .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
+            let Some(whole) = whole else {
+                return Err(KernelError::Operand {
+                    op,
+                    operand: "x",
+                    rule: "must have spatial extents of at least 1 that give at most 2^30",
+                    got: Box::new(*x),
+                });
+            };
+            let cut = g.pads[axis].checked_add(g.pads_end[axis]);
+            let left = cut.and_then(|cut| whole.checked_sub(cut));
+            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::Option {
+                op,
+                option: "padding",
+                rule: "must leave something of the result",
+                got: cut.map_or(i64::MAX, signed),
+            })?;
+        }
+        Ok(g)
+    }
+
+    /// The extents of the operands; options are still those of a plain convolution.
+    fn operands<const N: usize>(
+        direction: Direction,
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+        groups: usize,
+    ) -> Result<Self, KernelError> {
+        let op = direction.op(N);
+        let operand = |operand, rule, got: &Shape| KernelError::Operand {
+            op,
+            operand,
+            rule,
+            got: Box::new(*got),
+        };
+        if !(1..=3).contains(&N) {
+            return Err(operand("x", "must have 1 to 3 spatial axes", x));
+        }
+        let (&[batch, x_channels, ..], &[rows, columns, ..]) = (x.dims(), w.dims()) else {
+            return Err(operand("x", "must be [batch, channels, spatial..]", x));
+        };
+        if x.rank() != N + 2 {
+            return Err(operand(
+                "x",
+                "must have a batch, a channel and the spatial axes",
+                x,
+            ));
+        }
+        if w.rank() != N + 2 {
+            return Err(operand(
+                "w",
+                "must have two channel axes and the spatial axes",
+                w,
+            ));
+        }
+        if groups == 0 || groups > MAX_EXTENT {
+            return Err(KernelError::Option {
+                op,
+                option: "groups",
+                rule: "must be from 1 to 2^30",
+                got: signed(groups),
+            });
+        }
+        let (channels, filters, all_filters) = match direction {
+            Direction::Forward => (columns, rows / groups, rows),
+            Direction::Transposed => (rows / groups, columns, columns.saturating_mul(groups)),
+        };
+        if channels.checked_mul(groups) != Some(x_channels) {
+            return Err(KernelError::Operands {
+                op,
+                rule: "the channels of x must be groups times the channels of w",
+                left: Box::new(*x),
+                right: Box::new(*w),
+            });
+        }
+        if rows % groups != 0 {
+            return Err(operand("w", "must have a multiple of `groups` filters", w));
+        }
+        if let Some(bias) = bias
+            && bias.dims() != [all_filters]
+        {
+            return Err(KernelError::Operands {
+                op,
+                rule: "the bias must have one element per filter",
+                left: Box::new(*bias),
+                right: Box::new(*w),
+            });
+        }
+        let kernel = spatial(w.dims(), 1);
+        if kernel.contains(&0) {
+            return Err(operand("w", "must have a kernel of at least 1 by 1", w));
+        }
+        Ok(Self {
+            direction,
+            batch,
+            groups,
+            channels,
+            filters,
+            input: spatial(x.dims(), 1),
+            kernel,
+            output: [1; 3],
+            strides: [1; 3],
+            dilations: [1; 3],
+            pads: [0; 3],
+            pads_end: [0; 3],
+        })
+    }
+
+    /// Positions of the kernel in extents: `(len + pads − dilation · (kernel − 1) − 1) / stride + 1` along each axis.
+    pub(crate) fn positions(
+        &self,
+        op: &'static str,
+        extents: [usize; 3],
+        too_small: impl Fn() -> KernelError,
+    ) -> Result<[usize; 3], KernelError> {
+        let mut output = [0; 3];
+        for (axis, slot) in output.iter_mut().enumerate() {
+            let padded = padded(op, extents[axis], self.pads[axis], self.pads_end[axis])?;
+            let span = span(op, self.kernel[axis], self.dilations[axis])?;
+            let Some(free) = padded.checked_sub(span) else {
+                return Err(too_small());
+            };
+            *slot = free / self.strides[axis] + 1;
+        }
+        Ok(output)
+    }
+
+    /// Along an axis, how far apart the taps of one output are that read something.
+    pub(crate) fn tap_step(&self, axis: usize) -> u64 {
+        let stride = self.strides.get(axis).copied().unwrap_or(1).max(1);
+        if self.direction == Direction::Forward {
+            return 1;
+        }
+        let (mut divisor, mut rest) = (
+            stride,
+            self.dilations.get(axis).copied().unwrap_or(1) % stride,
+        );
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        (stride / divisor) as u64
+    }
+
+    /// Products per output.
+    pub(crate) fn depth(&self) -> usize {
+        self.channels.saturating_mul(self.taps())
+    }
+
+    /// Elements of a kernel.
+    pub(crate) fn taps(&self) -> usize {
+        self.kernel
+            .iter()
+            .fold(1, |taps, &k| taps.saturating_mul(k))
+    }
+
+    /// Output positions of one image.
+    pub(crate) fn plane(&self) -> usize {
+        self.output
+            .iter()
+            .fold(1, |plane, &o| plane.saturating_mul(o))
+    }
+
+    /// The shape of the result over `axes` spatial axes.
+    pub(crate) fn output_shape(&self, axes: usize) -> Result<Shape, KernelError> {
+        let mut dims = vec![self.batch, self.filters.saturating_mul(self.groups)];
+        dims.extend(self.output.iter().skip(3_usize.saturating_sub(axes)));
+        Shape::new(dims).map_err(KernelError::shape(self.direction.op(axes)))
+    }
+
+    /// Whether anything happens along the depth.
+    pub(crate) fn is_volume(&self) -> bool {
+        // With padding in front, a single output may stand wholly in the padding.
+        [self.input[0], self.kernel[0], self.output[0]] != [1; 3] || self.pads[0] != 0
+    }
+
+    /// Whether an output is the products of one input element per channel, at its own position.
+    pub(crate) fn is_pointwise(&self) -> bool {
+        self.direction == Direction::Forward
+            && self.kernel == [1; 3]
+            && self.strides == [1; 3]
+            && self.pads == [0; 3]
+            && self.pads_end == [0; 3]
+    }
+}
+
+/// An option as the error reports it.
+pub(crate) fn signed(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Windows and padded inputs are indexed with `i32`.
+const MAX_EXTENT: usize = 1 << 30;
+
+/// The extent with its padding.
+pub(crate) fn padded(
+    op: &'static str,
+    len: usize,
+    begin: usize,
+    end: usize,
+) -> Result<usize, KernelError> {
+    let too_large = |got| KernelError::Option {
+        op,
+        option: "padded extent",
+        rule: "must be at most 2^30",
+        got,
+    };
+    match len.checked_add(begin).and_then(|sum| sum.checked_add(end)) {
+        Some(sum) if sum <= MAX_EXTENT => Ok(sum),
+        sum => Err(too_large(sum.map_or(i64::MAX, signed))),
+    }
+}
+
+/// The extent that a dilated kernel covers; `kernel` is at least 1.
+pub(crate) fn span(op: &'static str, kernel: usize, dilation: usize) -> Result<usize, KernelError> {
+    kernel
+        .saturating_sub(1)
+        .checked_mul(dilation)
+        .and_then(|reach| reach.checked_add(1))
+        .filter(|&span| span <= MAX_EXTENT)
+        .ok_or(KernelError::Option {
+            op,
+            option: "dilated kernel extent",
+            rule: "must be at most 2^30",
+            got: signed(kernel),
+        })
+}
+
+/// The values, if each can be a step or an extent.
+pub(crate) fn at_least_one(
+    op: &'static str,
+    option: &'static str,
+    values: [usize; 3],
+) -> Result<[usize; 3], KernelError> {
+    match values
+        .into_iter()
+        .find(|value| !(1..=MAX_EXTENT).contains(value))
+    {
+        Some(value) => Err(KernelError::Option {
+            op,
+            option,
+            rule: "must be from 1 to 2^30",
+            got: signed(value),
+        }),
+        None => Ok(values),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::ops::conv::Conv2dOptions;
+
+    fn shape(dims: &[usize]) -> Shape {
+        Shape::new(dims).unwrap()
+    }
+
+    fn output(
+        x: &[usize],
+        w: &[usize],
+        options: &Conv2dOptions,
+    ) -> Result<[usize; 2], KernelError> {
+        Geometry::new(&shape(x), &shape(w), None, options).map(|g| [g.output[1], g.output[2]])
+    }
+
+    #[test]
+    fn extents_follow_stride_padding_and_dilation() {
+        let plain = Conv2dOptions::default();
+        assert_eq!(
+            output(&[1, 3, 7, 8], &[4, 3, 3, 3], &plain).unwrap(),
+            [5, 6]
+        );
+        let options = Conv2dOptions {
+            strides: [2, 3],
+            pads_begin: [1, 0],
+            pads_end: [2, 0],
+            dilations: [2, 1],
+            groups: 1,
+        };
+        assert_eq!(
+            output(&[1, 3, 7, 8], &[4, 3, 3, 3], &options).unwrap(),
+            [3, 2]
+        );
+        assert_eq!(
+            output(&[0, 3, 7, 8], &[4, 3, 7, 8], &plain).unwrap(),
+            [1, 1]
+        );
+    }
+
+    #[test]
+    fn operands_that_do_not_fit_are_errors() {
+        let plain = Conv2dOptions::default();
+        let grouped = Conv2dOptions {
+            groups: 2,
+            ..plain.clone()
+        };
+        for (x, w, options) in [
+            (&[3, 7, 8][..], &[4, 3, 3, 3][..], &plain),
+            (&[1, 3, 7, 8], &[4, 3, 3], &plain),
+            (&[1, 3, 7, 8], &[4, 2, 3, 3], &plain),
+            (&[1, 4, 7, 8], &[3, 2, 3, 3], &grouped),
+            (&[1, 3, 7, 8], &[4, 3, 8, 3], &plain),
+            (&[1, 3, 7, 8], &[4, 3, 0, 3], &plain),
+            (
+                &[1, 0, 7, 8],
+                &[4, 0, 3, 3],
+                &Conv2dOptions {
+                    groups: 0,
+                    ..plain.clone()
+                },
+            ),
+            (
+                &[1, 3, 7, 8],
+                &[4, 3, 3, 3],
+                &Conv2dOptions {
+                    strides: [0, 1],
+                    ..plain.clone()
+                },
+            ),
+            (
+                &[1, 3, 7, 8],
+                &[4, 3, 3, 3],
+                &Conv2dOptions {
+                    dilations: [1, 0],
+                    ..plain.clone()
+                },
+            ),
+            (
+                &[1, 3, 7, 8],
+                &[4, 3, 3, 3],
+                &Conv2dOptions {
+                    pads_end: [usize::MAX, 0],
+                    ..plain.clone()
+                },
+            ),
+        ] {
+            assert!(output(x, w, options).is_err(), "{x:?} {w:?} {options:?}");
+        }
+        let bias = shape(&[5]);
+        assert!(
+            Geometry::new(
+                &shape(&[1, 3, 7, 8]),
+                &shape(&[4, 3, 3, 3]),
+                Some(&bias),
+                &plain
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn one_and_three_axes_follow_the_same_rule() {
+        let line = Geometry::new(
+            &shape(&[2, 3, 9]),
+            &shape(&[4, 3, 3]),
+            None,
+            &ConvOptions {
+                strides: [2],
+                ..ConvOptions::default()
+            },
+        )
+        .unwrap();
+        assert_eq!(line.output, [1, 1, 4]);
+        assert_eq!(line.output_shape(1).unwrap().dims(), [2, 4, 4]);
+        assert!(!line.is_volume());
+        let volume = Geometry::new(
+            &shape(&[2, 3, 5, 6, 7]),
+            &shape(&[4, 3, 2, 3, 1]),
+            None,
+            &ConvOptions::<3>::default(),
+        )
+        .unwrap();
+        assert_eq!(volume.output, [4, 4, 7]);
+        assert!(volume.is_volume() && !volume.is_pointwise());
+        assert_eq!((volume.depth(), volume.plane()), (18, 112));
+    }
+
+    #[test]
+    fn transposed_extents_are_those_of_the_gradient() {
+        let options = ConvTransposeOptions {
+            strides: [2],
+            pads_begin: [1],
+            pads_end: [2],
+            dilations: [3],
+            output_padding: [2],
+            groups: 2,
+        };
+        let g = Geometry::transposed(
+            &shape(&[1, 4, 5]),
+            &shape(&[4, 3, 4]),
+            Some(&shape(&[6])),
+            &options,
+        )
+        .unwrap();
+        // 4 · 2 + (3 · 3 + 1) + 2 - 3
+        assert_eq!(g.output, [1, 1, 17]);
+        assert_eq!((g.channels, g.filters), (2, 3));
+        assert_eq!(g.output_shape(1).unwrap().dims(), [1, 6, 17]);
+        for (x, w, options) in [
+            ([1, 4, 0], [4, 3, 4], options.clone()),
+            ([1, 4, 5], [5, 3, 4], options.clone()),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    output_padding: [3],
+                    ..options.clone()
+                },
+            ),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    pads_end: [19],
+                    ..options.clone()
+                },
+            ),
+            (
+                [1, 4, 5],
+                [4, 3, 4],
+                ConvTransposeOptions {
+                    strides: [1 << 30],
+                    ..options.clone()
+                },
+            ),
+        ] {
+            assert!(
+                Geometry::transposed(&shape(&x), &shape(&w), None, &options).is_err(),
+                "{x:?} {w:?} {options:?}"
+            );
+        }
+    }
+}

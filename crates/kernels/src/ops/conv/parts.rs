@@ -1,0 +1,53 @@
+//! Convolutions of operands that one binding cannot hold: by images, and without groups by filters.
+
+use super::Operands;
+use super::geometry::Direction;
+use crate::fused::Epilogue;
+use crate::limits::split::Joint;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+
+impl Executor {
+    /// Calls `f` with parts of the operands if they are too large to be bound; whether it did.
+    pub(super) fn conv_apart(
+        &self,
+        op: &'static str,
+        (direction, groups): (Direction, usize),
+        operands: Operands<'_>,
+        (out, epilogue): (&View, Option<&Epilogue>),
+        f: &mut dyn FnMut(Operands<'_>, &View) -> Result<(), KernelError>,
+    ) -> Result<bool, KernelError> {
+        let Operands { x, w, bias } = operands;
+        if !self.exceeds_binding(&[x, w, out]) {
+            return Ok(false);
+        }
+        if epilogue.is_some() {
+            self.refuse_over_binding([x, w, out].into_iter())?;
+        }
+        let filters = match direction {
+            Direction::Forward => 0,
+            Direction::Transposed => 1,
+        };
+        let joints = || {
+            let mut all: Vec<Joint<4>> = vec![[Some(0), None, None, Some(0)]];
+            if groups == 1 {
+                let biases = if bias.is_some() { 0 } else { filters };
+                all.push([None, Some(filters), Some(biases), Some(1)]);
+            }
+            all
+        };
+        // The weights stand for a bias that is not there.
+        let views = [x, w, bias.unwrap_or(w), out];
+        self.apart(
+            op,
+            views,
+            1,
+            joints,
+            &mut |[x, w, other, out]: &[View; 4]| {
+                let bias = bias.map(|_| other);
+                f(Operands { x, w, bias }, out)
+            },
+        )
+    }
+}

@@ -1,0 +1,421 @@
+//! Which kernel computes a convolution, what it is told, and how long its loops are: pure functions of the geometry and of
+//! how operands lie in memory.
+
+use ziggurat_core::{DType, Layout};
+
+use super::fold;
+use super::geometry::{Direction, Geometry};
+use crate::limits::budget::{Part, nested};
+use crate::num::saturated;
+use crate::num::wrap;
+use crate::ops::spatial::{spatial_strides, steps, vector};
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::{Params, params};
+use crate::source::prelude;
+
+params! {
+    /// Parameters of the convolution kernels.
+    pub(crate) struct ConvParams {
+        batch: u32,
+        groups: u32,
+        channels: u32,
+        filters: u32,
+        tiles_m: u32,
+        tiles_n: u32,
+        k: u32,
+        plane: u32,
+        x_offset: u32,
+        w_offset: u32,
+        bias_offset: u32,
+        bias_step: u32,
+        out_offset: u32,
+        x_batch: u32,
+        x_channel: u32,
+        w_group: u32,
+        w_filter: u32,
+        w_channel: u32,
+        x_group: u32,
+        resumed: u32,
+        extent: [u32; 4],
+        result: [u32; 4],
+        kernel: [u32; 4],
+        stride: [u32; 4],
+        dilation: [u32; 4],
+        pad: [u32; 4],
+        x_steps: [u32; 4],
+        w_steps: [u32; 4],
+    }
+}
+
+/// The kernel of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Method {
+    /// Four filters of one position per invocation.
+    Direct,
+    /// 64 × 64 tiles of (filters, positions of all images), gathered.
+    Tiled,
+    /// 64 × 64 tiles of (filters, positions of one image), read as they lie, four at a time if they may.
+    Pointwise { quads: bool },
+}
+
+/// What the kernel of a convolution leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writes {
+    Results,
+    /// Sums that other dispatches go on with, without an epilogue.
+    Sums,
+}
+
+/// Side of a tile and invocations of its workgroup, as in `matmul/tile.wgsl`.
+pub(super) const TILE: u64 = 64;
+pub(super) const TILE_WG: u32 = 256;
+/// Fewest filters per group, and products per output, for which tiles are not mostly empty.
+const MIN_FILTERS: usize = 16;
+const MIN_DEPTH: usize = 16;
+/// How deep a tile goes at a time, as in `matmul/tile.wgsl`.
+const TILE_DEPTH: u64 = 16;
+/// Turns that a greatest common divisor takes.
+const GCD_TURNS: u64 = 50;
+/// Smallest plane for which tiles of one image are not mostly empty.
+const MIN_PLANE: usize = 64;
+
+pub(super) fn choose(g: &Geometry, x: &Layout, max_invocations: u32) -> Method {
+    let positions = g.batch.saturating_mul(g.plane());
+    let full = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
+    if !full || max_invocations < TILE_WG {
+        return Method::Direct;
+    }
+    if g.is_pointwise()
+        && (g.batch == 1 || g.plane() >= MIN_PLANE)
+        && let Some(step) = plane_step(g, x)
+    {
+        let &[x_batch, x_channel, ..] = x.strides() else {
+            return Method::Tiled;
+        };
+        let quad = |step: isize| step % 4 == 0;
+        let quads = step == 1
+            && g.plane().is_multiple_of(4)
+            && x.offset().is_multiple_of(4)
+            && quad(x_batch)
+            && quad(x_channel);
+        return Method::Pointwise { quads };
+    }
+    Method::Tiled
+}
+
+/// The one stride at which the elements of a plane lie, if there is one.
+pub(super) fn plane_step(g: &Geometry, x: &Layout) -> Option<isize> {
+    let mut step = None;
+    let mut walked = 1;
+    let axes = g.input.iter().zip(spatial_strides(x));
+    for (&extent, stride) in axes.rev().filter(|(extent, _)| **extent != 1) {
+        let first = *step.get_or_insert(stride);
+        if stride != first * walked {
+            return None;
+        }
+        walked *= isize::try_from(extent).ok()?;
+    }
+    Some(step.unwrap_or(1))
+}
+
+pub(super) fn choice(
+    direction: Direction,
+    dtype: DType,
+    method: Method,
+    volume: bool,
+    dense_rows: bool,
+    bias: bool,
+    writes: Writes,
+) -> KernelChoice {
+    let quads = method == Method::Pointwise { quads: true };
+    let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
+        .name(dtype.name())
+        .name(if bias { "bias" } else { "no_bias" })
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
+    choice = match writes {
+        Writes::Results if quads => choice.part(prelude::QUAD),
+        Writes::Results => choice.part(prelude::cell(dtype)),
+        Writes::Sums => choice.name("sums"),
+    };
+    choice = choice.parts(&[
+        "conv/params.wgsl",
+        "conv/common.wgsl",
+        "conv/filter.wgsl",
+        if bias {
+            "conv/bias.wgsl"
+        } else {
+            "conv/no_bias.wgsl"
+        },
+        match writes {
+            Writes::Results if quads => "conv/out_quad.wgsl",
+            Writes::Results => "conv/out_cell.wgsl",
+            Writes::Sums => "conv/out_sum.wgsl",
+        },
+    ]);
+    if !quads {
+        choice = choice.part("conv/image.wgsl");
+    }
+    if !matches!(method, Method::Pointwise { .. }) {
+        choice = choice.part(walk(direction));
+    }
+    choice = choice
+        .constant("VOLUME", u32::from(volume))
+        .without_zeroed_memory();
+    let (name, parts): (_, &[_]) = match method {
+        Method::Direct => {
+            return choice
+                .name("direct")
+                .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
+        }
+        Method::Tiled => ("tiled", &["conv/gather.wgsl"]),
+        Method::Pointwise { quads: true } => (
+            "pointwise_quads",
+            &["conv/pointwise.wgsl", "conv/pointwise_quad.wgsl"],
+        ),
+        Method::Pointwise { quads: false } => (
+            "pointwise",
+            &["conv/pointwise.wgsl", "conv/pointwise_word.wgsl"],
+        ),
+    };
+    choice
+        .name(name)
+        .parts(parts)
+        .parts(&["conv/filter_rows.wgsl", "matmul/tile.wgsl"])
+        .constant("WG", TILE_WG)
+        .constant("A_ALONG_DEPTH", 1)
+        .constant("B_ALONG_DEPTH", 0)
+        .constant("DENSE_ROWS", u32::from(dense_rows))
+}
+
+/// Turns of the loops of an invocation for a part of the channels and of the taps along each axis.
+pub(super) fn turns(
+    g: &Geometry,
+    method: Method,
+    [channels, depth, height, width]: [u64; 4],
+) -> u64 {
+    if method != Method::Direct {
+        let k = channels * depth * height * width;
+        return nested(&[k.div_ceil(TILE_DEPTH), TILE_DEPTH / 4]);
+    }
+    let [depth, height, width] = [(depth, 0), (height, 1), (width, 2)].map(|(taps, axis)| {
+        let step = g.tap_step(axis);
+        (taps.div_ceil(step), taps.min(step))
+    });
+    // Which taps an output has is found first.
+    let search = match g.direction {
+        Direction::Forward => 0,
+        Direction::Transposed => 3 * GCD_TURNS + depth.1 + height.1 + width.1,
+    };
+    search + nested(&[channels, depth.0, height.0, width.0])
+}
+
+pub(super) const fn walk(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "conv/forward.wgsl",
+        Direction::Transposed => "conv/transposed.wgsl",
+    }
+}
+
+/// What the geometry and the operands' strides say; offsets come with the bindings.
+pub(super) fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
+    let n = |value: usize| saturated(value as u64);
+    let front = |layout: &Layout| match *layout.strides() {
+        [first, second, ..] => (first, second),
+        _ => (0, 0),
+    };
+    let ((x_batch, x_channel), (w_first, w_second)) = (front(x), front(w));
+    let times = |stride: isize, by: usize| wrap(stride).wrapping_mul(n(by));
+    let (w_group, w_filter, w_channel) = match g.direction {
+        Direction::Forward => (times(w_first, g.filters), w_first, w_second),
+        Direction::Transposed => (times(w_first, g.channels), w_second, w_first),
+    };
+    ConvParams {
+        batch: n(g.batch),
+        groups: n(g.groups),
+        channels: n(g.channels),
+        filters: n(g.filters),
+        k: n(g.depth()),
+        plane: n(g.plane()),
+        x_batch: wrap(x_batch),
+        x_channel: wrap(x_channel),
+        x_group: times(x_channel, g.channels),
+        w_group,
+        w_filter: wrap(w_filter),
+        w_channel: wrap(w_channel),
+        extent: vector(g.input),
+        result: vector(g.output),
+        kernel: vector(g.kernel),
+        stride: vector(g.strides),
+        dilation: vector(g.dilations),
+        pad: vector(g.pads),
+        x_steps: steps(spatial_strides(x)),
+        w_steps: steps(spatial_strides(w)),
+        ..ConvParams::default()
+    }
+}
+
+impl ConvParams {
+    /// Those of a dispatch that adds up some of the channels and taps (of the axes).
+    pub(super) fn of_part(self, part: &Part<4>) -> Self {
+        let [channel, taps @ ..] = part.from.map(saturated);
+        let [channels, kernel @ ..] = part.len.map(saturated);
+        let mut some = Self {
+            channels,
+            k: saturated(part.len.iter().product()),
+            x_offset: self
+                .x_offset
+                .wrapping_add(channel.wrapping_mul(self.x_channel)),
+            w_offset: self
+                .w_offset
+                .wrapping_add(channel.wrapping_mul(self.w_channel)),
+            resumed: u32::from(part.resumed),
+            ..self
+        };
+        let axes = some.kernel.iter_mut().zip(&mut some.pad);
+        let axes = axes.zip(self.w_steps.iter().zip(&self.dilation));
+        for (((len, pad), (step, dilation)), (first, count)) in axes.zip(taps.iter().zip(kernel)) {
+            *len = count;
+            *pad = pad.wrapping_sub(first.wrapping_mul(*dilation));
+            some.w_offset = some.w_offset.wrapping_add(first.wrapping_mul(*step));
+        }
+        some
+    }
+}
+
+/// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let methods = [
+        (Direction::Forward, Method::Direct),
+        (Direction::Forward, Method::Tiled),
+        (Direction::Forward, Method::Pointwise { quads: true }),
+        (Direction::Forward, Method::Pointwise { quads: false }),
+        (Direction::Transposed, Method::Direct),
+        (Direction::Transposed, Method::Tiled),
+    ];
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (direction, method) in methods {
+            for bias in [false, true] {
+                for volume in [false, true] {
+                    let dense = !volume;
+                    let write =
+                        |writes| choice(direction, dtype, method, volume, dense, bias, writes);
+                    all.push(write(Writes::Results));
+                    if volume && method != (Method::Pointwise { quads: true }) {
+                        all.push(write(Writes::Sums));
+                    }
+                }
+            }
+        }
+        all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
+    }
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
+        .collect()
+}
+
+/// Kernels that write through an epilogue over sums of a dtype, for the corpus of those, and whether they have a bias.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
+    let forward = [
+        Method::Direct,
+        Method::Tiled,
+        Method::Pointwise { quads: true },
+        Method::Pointwise { quads: false },
+    ];
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (i, method) in forward.into_iter().enumerate() {
+            let bias = (i % 2 == 0) == (dtype == DType::F32);
+            let direction = Direction::Forward;
+            let choice = choice(direction, dtype, method, false, true, bias, Writes::Results);
+            all.push((dtype, choice, bias));
+        }
+        let choice = choice(
+            Direction::Transposed,
+            dtype,
+            Method::Tiled,
+            true,
+            false,
+            true,
+            Writes::Results,
+        );
+        all.push((dtype, choice, true));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::super::Conv2dOptions;
+    use super::*;
+    use ziggurat_core::Shape;
+
+    fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
+        let options = Conv2dOptions {
+            groups,
+            ..Conv2dOptions::default()
+        };
+        let g = Geometry::new(
+            &Shape::new(x).unwrap(),
+            &Shape::new(w).unwrap(),
+            None,
+            &options,
+        )
+        .unwrap();
+        choose(&g, &Layout::contiguous(Shape::new(x).unwrap()), most)
+    }
+
+    #[test]
+    fn many_filters_take_the_tiled_kernel_and_few_the_direct_one() {
+        assert_eq!(
+            method([1, 16, 28, 28], [32, 16, 3, 3], 1, 256),
+            Method::Tiled
+        );
+        assert_eq!(
+            method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 32, 28, 28], [32, 1, 3, 3], 32, 256),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 1, 28, 28], [32, 1, 3, 3], 1, 256),
+            Method::Direct
+        );
+        assert_eq!(
+            method([1, 16, 3, 3], [32, 16, 3, 3], 1, 256),
+            Method::Direct
+        );
+    }
+
+    #[test]
+    fn kernels_of_one_element_over_large_planes_are_plain_products() {
+        let quads = Method::Pointwise { quads: true };
+        assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), quads);
+        assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), quads);
+        assert_eq!(
+            method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256),
+            Method::Pointwise { quads: false }
+        );
+        // Small planes of many images fill tiles only together.
+        assert_eq!(method([9, 16, 4, 5], [32, 16, 1, 1], 1, 256), Method::Tiled);
+        assert_eq!(
+            method([1, 16, 28, 28], [8, 16, 1, 1], 1, 256),
+            Method::Direct
+        );
+    }
+
+    #[test]
+    fn transposed_rows_of_a_plane_take_the_general_kernel() {
+        let options = Conv2dOptions::default();
+        let layout = Layout::contiguous(Shape::new([1, 16, 12, 16]).unwrap())
+            .transpose(2, 3)
+            .unwrap();
+        let w = Shape::new([32, 16, 1, 1]).unwrap();
+        let g = Geometry::new(layout.shape(), &w, None, &options).unwrap();
+        assert_eq!(choose(&g, &layout, 256), Method::Tiled);
+    }
+}

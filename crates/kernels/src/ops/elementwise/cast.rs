@@ -1,0 +1,60 @@
+//! Casts between all dtypes.
+//!
+//! The load prelude widens, a snippet converts between compute types, the store prelude rounds (to nearest even) or
+//! wraps. Float to integer truncates and saturates with NaN as 0; anything to bool is `x != 0`. A cast to the same
+//! dtype is a copy.
+
+use ziggurat_core::DType;
+
+use crate::ops::elementwise::row::recipe;
+use crate::ops::elementwise::unary::broadcast;
+use crate::ops::elementwise::walk::Recipe;
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+
+/// The snippet that converts between these dtypes.
+pub(crate) fn snippet(from: DType, to: DType) -> &'static str {
+    match (from.is_float(), to) {
+        (true, DType::I32) => "elementwise/cast/float_to_i32.wgsl",
+        (true, DType::U32) => "elementwise/cast/float_to_u32.wgsl",
+        (true, DType::U8) => "elementwise/cast/float_to_u8.wgsl",
+        (true, DType::I8) => "elementwise/cast/float_to_i8.wgsl",
+        (true, DType::Bool) => "elementwise/cast/float_to_bool.wgsl",
+        _ => "elementwise/cast/plain.wgsl",
+    }
+}
+
+fn choose(from: DType, to: DType) -> Recipe {
+    let mut recipe = recipe("cast", 1, from, to, &[], snippet(from, to));
+    recipe.names.push(to.name());
+    recipe
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let pairs = DType::ALL
+        .iter()
+        .flat_map(|&from| DType::ALL.iter().map(move |&to| (from, to)));
+    pairs
+        .filter(|(from, to)| from != to)
+        .flat_map(|(from, to)| Candidate::of_recipe(&choose(from, to), 1))
+        .collect()
+}
+
+impl Executor {
+    /// Converts `a`, broadcast to `out`'s shape, to `out`'s dtype.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] if `a` does not broadcast to `out`, and the errors of the layers below.
+    pub fn cast(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
+        if a.dtype == out.dtype {
+            return self.copy(a, out);
+        }
+        let a = broadcast("cast", a, out)?;
+        self.walk(&choose(a.dtype, out.dtype), &[&a], out)?;
+        Ok(self.completion())
+    }
+}

@@ -1,0 +1,147 @@
+//! Copies between views of any strides, as bare bits.
+//!
+//! A copy must not change a NaN's payload or flush a subnormal, so elements move as u32, 16-bit or 8-bit integers
+//! and three kernels serve all eight dtypes. A dense output is written in quads; any other by the scatter, which
+//! writes packed dtypes with atomics so that neighbours survive.
+
+use ziggurat_core::{DType, coalesce};
+use ziggurat_pipeline::Grid;
+
+use crate::ops::elementwise::walk::{Recipe, StridedParams, axes, count};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::launch::check_output;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::list::List;
+use crate::source::params::Params;
+use crate::source::prelude;
+
+/// Load and store parts for elements of so many bytes as bare bits, and their name.
+pub(crate) const fn bits(bytes: usize) -> (&'static str, &'static str, &'static str) {
+    match bytes {
+        1 => ("bits8", prelude::load(DType::U8), prelude::store(DType::U8)),
+        2 => ("bits16", prelude::LOAD_BITS16, prelude::STORE_BITS16),
+        _ => (
+            "bits32",
+            prelude::load(DType::U32),
+            prelude::store(DType::U32),
+        ),
+    }
+}
+
+fn gather(bytes: usize) -> Recipe {
+    let (name, load, store) = bits(bytes);
+    Recipe {
+        op: "copy",
+        names: List::of(&[name]),
+        preludes: List::of(&[load, store]),
+        snippet: List::of(&["elementwise/identity.wgsl"]),
+        flat: "elementwise/unary_flat.wgsl",
+        strided: "elementwise/unary_strided.wgsl",
+    }
+}
+
+fn scatter(dtype: DType, rank: u32) -> KernelChoice {
+    let (name, load, store) = bits(dtype.bytes());
+    KernelChoice::new("copy")
+        .name(name)
+        .name("scatter")
+        .part("elementwise/strided_params.wgsl")
+        .part(prelude::FLOAT)
+        .part(load)
+        .part(store)
+        .part(prelude::cell(dtype))
+        .part("elementwise/address.wgsl")
+        .part("elementwise/scatter.wgsl")
+        .constant("RANK", rank)
+}
+
+/// Catalogue entries.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for dtype in [DType::U32, DType::F16, DType::U8] {
+        all.extend(Candidate::of_recipe(&gather(dtype.bytes()), 1));
+        all.push(Candidate::new(scatter(dtype, 4), StridedParams::FIELDS));
+    }
+    all
+}
+
+impl Executor {
+    /// Copies `a`, broadcast to `out`'s shape, into `out`. Same dtype, any strides on both sides; the two may overlap.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if the dtypes differ, [`KernelError::Shape`] if `a` does not broadcast to `out`, and
+    /// the errors of the layers below.
+    pub fn copy(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
+        if a.dtype != out.dtype {
+            return Err(KernelError::Dtype {
+                op: "copy",
+                operand: "a",
+                rule: "it must have the output's dtype",
+                got: a.dtype,
+            });
+        }
+        let a = a.with_layout(
+            a.layout
+                .expand(*out.shape())
+                .map_err(KernelError::shape("copy"))?,
+        )?;
+        self.copy_into("copy", &a, out)?;
+        Ok(self.completion())
+    }
+
+    /// Copies between views of the same shape and element width.
+    pub(crate) fn copy_into(
+        &self,
+        op: &'static str,
+        a: &View,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        check_output(op, out)?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        if a.buffer.same_memory(&out.buffer) {
+            return self.copy_into(op, &self.to_dense(op, a)?, out);
+        }
+        if out.is_quads() {
+            return self.walk(&gather(a.dtype.bytes()), &[a], out);
+        }
+        self.in_parts(op, &[a, out], &mut |part| match part {
+            [a, out] => self.scatter_part(op, a, out),
+            _ => Ok(()),
+        })
+    }
+
+    fn scatter_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
+        let len = count(op, out.len())?;
+        let (source, target) = (self.bind_read(op, a)?, self.bind_write(op, out)?);
+        let walk = coalesce(&[a.layout, out.layout]);
+        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let params = StridedParams {
+            len,
+            offset_a: source.offset,
+            offset_b: target.offset,
+            axes: axes(&walk),
+            ..StridedParams::default()
+        };
+        let grid = Grid::stride(u64::from(len), 1);
+        self.launch(
+            &scatter(out.dtype, rank),
+            &[source.arg, target.arg],
+            &params,
+            grid,
+        )
+    }
+
+    /// A dense copy of a view, in memory of its own.
+    pub(crate) fn to_dense(&self, op: &'static str, view: &View) -> Result<View, KernelError> {
+        view.check()?;
+        let dense = self.alloc(view.shape(), view.dtype)?;
+        self.copy_into(op, view, &dense)?;
+        Ok(dense)
+    }
+}

@@ -1,0 +1,283 @@
+//! How an elementwise op walks its operands: flat quads where everything is dense, strides where not.
+//!
+//! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
+//! stride 0 where they are broadcast; operands too large for one binding are halved along their outermost axis until
+//! they fit, so no op needs to know the limit.
+
+use ziggurat_core::{Coalesced, coalesce};
+use ziggurat_pipeline::{Arg, Grid, KernelKey};
+
+use crate::limits::split::{halves, halving};
+use crate::num::wrap;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::list::List;
+use crate::source::params::{Params, params};
+use crate::source::prelude;
+
+params! {
+    /// Parameters of the flat bodies.
+    pub(crate) struct FlatParams {
+        len: u32,
+        offset_out: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_c: u32,
+    }
+}
+
+params! {
+    /// Parameters of the strided bodies and of the scatter.
+    pub(crate) struct StridedParams {
+        len: u32,
+        offset_out: u32,
+        offset_a: u32,
+        offset_b: u32,
+        offset_c: u32,
+        unused_0: u32,
+        unused_1: u32,
+        unused_2: u32,
+        axes: [[u32; 4]; 8],
+    }
+}
+
+/// Elements that one invocation of these kernels handles per step.
+pub(crate) const PER_INVOCATION: u32 = 4;
+
+/// An elementwise op for given dtypes, before it is known how its operands lie in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    /// The op's name.
+    pub(crate) op: &'static str,
+    /// Further names for the label: dtypes.
+    pub(crate) names: List<&'static str, 3>,
+    /// Load and store preludes.
+    pub(crate) preludes: List<&'static str, 4>,
+    /// Shared functions and the snippet with `apply`.
+    pub(crate) snippet: List<&'static str, 6>,
+    /// The body for dense operands.
+    pub(crate) flat: &'static str,
+    /// The body for operands of any strides.
+    pub(crate) strided: &'static str,
+}
+
+/// The most inputs that an elementwise op has.
+const MAX_INPUTS: usize = 3;
+
+const SCALARS: [&str; MAX_INPUTS] = ["SCALAR_A", "SCALAR_B", "SCALAR_C"];
+
+impl Recipe {
+    fn start(&self, params: &'static str) -> KernelChoice {
+        self.names
+            .iter()
+            .fold(KernelChoice::new(self.op), |choice, name| choice.name(name))
+            .part(params)
+            .part(prelude::FLOAT)
+            .more_parts(self.preludes.iter())
+            .part("elementwise/emit.wgsl")
+            .more_parts(self.snippet.iter())
+    }
+
+    /// What tells this recipe's variants from all others: op, dtypes, then which body and how it is specialised.
+    /// Parts and constants follow from these, so that a recorded op need not list them.
+    fn key(&self, body: &'static str, variant: u64) -> KernelKey {
+        let mut key = KernelKey::new(self.op);
+        key.push_tag("walk");
+        key.push_tag(body);
+        for name in self.names.iter() {
+            key.push_tag(name);
+        }
+        key.push_number(variant);
+        key
+    }
+
+    /// The variant for dense operands, those marked being scalars.
+    pub(crate) fn flat(&self, scalars: &[bool]) -> KernelChoice {
+        let choice = self
+            .start("elementwise/flat_params.wgsl")
+            .name("flat")
+            .part(self.flat);
+        SCALARS
+            .iter()
+            .zip(scalars)
+            .fold(choice, |choice, (name, scalar)| {
+                choice.constant(name, u8::from(*scalar))
+            })
+    }
+
+    /// The variant for operands of any strides, over `rank` axes.
+    pub(crate) fn strided(&self, rank: u32) -> KernelChoice {
+        let choice = self
+            .start("elementwise/strided_params.wgsl")
+            .name("strided");
+        choice
+            .part("elementwise/address.wgsl")
+            .part(self.strided)
+            .constant("RANK", rank)
+    }
+}
+
+impl Candidate {
+    /// The flat variants with no scalar and with each operand a scalar, and two strided ones.
+    pub(crate) fn of_recipe(recipe: &Recipe, operands: usize) -> Vec<Self> {
+        let mut all = vec![Self::new(
+            recipe.flat(&vec![false; operands]),
+            FlatParams::FIELDS,
+        )];
+        all.push(Self::new(
+            recipe.flat(&vec![true; operands]),
+            FlatParams::FIELDS,
+        ));
+        all.push(Self::new(recipe.strided(3), StridedParams::FIELDS));
+        all
+    }
+}
+
+/// Extents and strides as the shader reads them.
+pub(crate) fn axes(walk: &Coalesced) -> [[u32; 4]; 8] {
+    let mut rows = [[0; 4]; 8];
+    for (d, (row, &dim)) in rows.iter_mut().zip(&walk.dims).enumerate() {
+        let [extent, strides @ ..] = row;
+        *extent = wrap(dim as isize);
+        for (slot, operand) in strides.iter_mut().zip(&walk.strides) {
+            *slot = operand.get(d).copied().map_or(0, wrap);
+        }
+    }
+    rows
+}
+
+/// `count` as u32: the walks are limited to what `bind_read` accepts.
+pub(crate) fn count(op: &'static str, elements: usize) -> Result<u32, KernelError> {
+    let limit = crate::run::launch::MAX_INDEX;
+    let elements = elements as u64;
+    match u32::try_from(elements) {
+        Ok(count) if elements <= limit => Ok(count),
+        _ => Err(KernelError::IndexTooLarge {
+            op,
+            elements,
+            limit,
+        }),
+    }
+}
+
+/// Whether the view is one element seen from every index, and its quad may be read whole.
+pub(crate) fn is_scalar(view: &View) -> bool {
+    let quad_end = (view.layout.offset() as u64 / 4 + 1) * 4 * view.dtype.bytes() as u64;
+    view.layout.span().is_some_and(|(low, high)| low == high) && quad_end <= view.buffer.capacity()
+}
+
+impl Executor {
+    /// Calls `f` on equal parts of all views, small enough that each can be bound. The last view is the output.
+    pub(crate) fn in_parts(
+        &self,
+        op: &'static str,
+        views: &[&View],
+        f: &mut dyn FnMut(&[&View]) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let cut = if self.exceeds_binding(views) {
+            views.last().and_then(|out| halving(&out.layout))
+        } else {
+            None
+        };
+        let Some((axis, at)) = cut else {
+            return f(views);
+        };
+        let parts: Vec<[View; 2]> = views
+            .iter()
+            .map(|view| halves(op, view, axis, at))
+            .collect::<Result<_, _>>()?;
+        for half in 0..2 {
+            let part: Vec<&View> = parts.iter().filter_map(|pair| pair.get(half)).collect();
+            self.in_parts(op, &part, f)?;
+        }
+        Ok(())
+    }
+
+    /// Records an elementwise op. Inputs must have the output's shape.
+    pub(crate) fn walk(
+        &self,
+        recipe: &Recipe,
+        inputs: &[&View],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let op = recipe.op;
+        for input in inputs {
+            input.check()?;
+        }
+        self.with_dense_out(op, out, inputs, |out| {
+            if out.is_empty() {
+                return Ok(());
+            }
+            let mut views = [out; MAX_INPUTS + 1];
+            for (slot, input) in views.iter_mut().zip(inputs) {
+                *slot = input;
+            }
+            let views = views.get(..=inputs.len()).unwrap_or_default();
+            self.in_parts(op, views, &mut |part| {
+                let Some((out, inputs)) = part.split_last() else {
+                    return Ok(());
+                };
+                // Halves of a dense output are dense, but may start within a quad.
+                self.with_dense_out(op, out, &[], |out| self.walk_part(recipe, inputs, out))
+            })
+        })
+    }
+
+    fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+        let op = recipe.op;
+        let len = count(op, out.len())?;
+        let target = self.bind_write(op, out)?;
+        let offset_out = target.offset;
+        let mut args = [target.arg; MAX_INPUTS + 1];
+        let mut offsets = [0; MAX_INPUTS];
+        let mut scalars = [false; MAX_INPUTS];
+        let mut flat = true;
+        let slots = args.iter_mut().zip(&mut offsets).zip(&mut scalars);
+        for (input, ((arg, offset), scalar)) in inputs.iter().zip(slots) {
+            let bound = self.bind_read(op, input)?;
+            (*arg, *offset) = (bound.arg, bound.offset);
+            *scalar = is_scalar(input);
+            flat &= *scalar || input.is_quads();
+        }
+        let [offset_a, offset_b, offset_c] = offsets;
+        let args: &[Arg<'_>] = args.get(..=inputs.len()).unwrap_or_default();
+        let scalars = scalars.get(..inputs.len()).unwrap_or_default();
+        let grid = Grid::stride(u64::from(len), PER_INVOCATION);
+        if flat {
+            let params = FlatParams {
+                len,
+                offset_out,
+                offset_a,
+                offset_b,
+                offset_c,
+            };
+            // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
+            let bits = scalars
+                .iter()
+                .rev()
+                .fold(0, |bits, &scalar| (bits << 1) | u64::from(scalar));
+            let key = recipe.key("flat", bits);
+            return self.launch_keyed(key, || recipe.flat(scalars), args, &params, grid);
+        }
+        let mut layouts = [out.layout; MAX_INPUTS];
+        for (slot, input) in layouts.iter_mut().zip(inputs) {
+            *slot = input.layout;
+        }
+        let walk = coalesce(layouts.get(..inputs.len()).unwrap_or_default());
+        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let params = StridedParams {
+            len,
+            offset_out,
+            offset_a,
+            offset_b,
+            offset_c,
+            axes: axes(&walk),
+            ..StridedParams::default()
+        };
+        let key = recipe.key("strided", u64::from(rank));
+        self.launch_keyed(key, || recipe.strided(rank), args, &params, grid)
+    }
+}

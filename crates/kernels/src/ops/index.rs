@@ -1,0 +1,482 @@
+//! Reading and writing elements that indices name: gather, scatter, and a check of the indices.
+//!
+//! All forms are one walk ([`plan`]): a position names an element of the data by its axes, and the components of its index
+//! add to that. Indices are i32 or u32. Invariants: an index that names no element is taken for the nearest end (a
+//! negative i32 counts from the end first), so nothing is read or written out of bounds; updates of one element never
+//! mix, whatever their dtype's width.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use crate::ops::elementwise::binary::Binary;
+use crate::ops::elementwise::copy::bits;
+use crate::ops::elementwise::walk::PER_INVOCATION;
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::launch::check_output;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::Params;
+use crate::source::prelude;
+
+mod ordered;
+mod parts;
+pub(crate) mod plan;
+
+use plan::{How, IndexParams, Plan, Walk};
+
+/// What a scatter does with an element and an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scatter {
+    /// The update replaces the element. Of several updates of one element any one stays, whole.
+    Set,
+    /// Their sum; integers wrap, for bool it is *or*.
+    Add,
+    /// Their product; integers wrap, for bool it is *and*.
+    Mul,
+    /// The larger one; NaN wins.
+    Max,
+    /// The smaller one; NaN wins.
+    Min,
+}
+
+impl Scatter {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Set, Self::Add, Self::Mul, Self::Max, Self::Min];
+
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Set => "scatter",
+            Self::Add => "scatter_add",
+            Self::Mul => "scatter_mul",
+            Self::Max => "scatter_max",
+            Self::Min => "scatter_min",
+        }
+    }
+
+    /// Whether results depend on the order of updates: floats are rounded after each.
+    pub(crate) const fn rounds(self, dtype: DType) -> bool {
+        matches!(self, Self::Add | Self::Mul) && dtype.is_float()
+    }
+
+    /// The binary op that combines element and update; none replaces.
+    pub(crate) const fn binary(self) -> Option<Binary> {
+        match self {
+            Self::Set => None,
+            Self::Add => Some(Binary::Add),
+            Self::Mul => Some(Binary::Mul),
+            Self::Max => Some(Binary::Maximum),
+            Self::Min => Some(Binary::Minimum),
+        }
+    }
+}
+
+/// What a variant depends on beside its op and dtype.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    rank: u32,
+    components: u32,
+    signed: bool,
+}
+
+impl Form {
+    fn of(walk: &Walk, indices: &View) -> Self {
+        Self {
+            rank: walk.rank,
+            components: walk.components,
+            signed: indices.dtype == DType::I32,
+        }
+    }
+
+    fn constants(self, choice: KernelChoice) -> KernelChoice {
+        choice
+            .constant("RANK", self.rank)
+            .constant("COMPONENTS", self.components)
+            .constant("SIGNED", u8::from(self.signed))
+    }
+}
+
+fn gather(bytes: usize, form: Form) -> KernelChoice {
+    let (name, load, store) = bits(bytes);
+    let choice = KernelChoice::new("gather").name(name).parts(&[
+        prelude::FLOAT,
+        load,
+        store,
+        "index/locate.wgsl",
+        "index/located.wgsl",
+        "elementwise/emit.wgsl",
+        "index/gather.wgsl",
+    ]);
+    form.constants(choice)
+}
+
+/// A choice with the parts that say what an update does to an element.
+fn updating(op: Scatter, dtype: DType) -> KernelChoice {
+    let choice = KernelChoice::new(op.name());
+    let (name, load, store, apply) = match op.binary() {
+        Some(binary) => (
+            dtype.name(),
+            prelude::load(dtype),
+            prelude::store(dtype),
+            binary.spec().snippets.of(dtype),
+        ),
+        None => {
+            let (name, load, store) = bits(dtype.bytes());
+            (name, load, store, "index/set.wgsl")
+        }
+    };
+    let choice = choice.name(name).parts(&[prelude::FLOAT, load]);
+    let choice = if dtype.bytes() == 4 {
+        choice.part("index/updated_word.wgsl")
+    } else {
+        choice
+            .part(store)
+            .part("index/updated_cell.wgsl")
+            .constant("CELL_BITS", 8 * dtype.bytes() as u32)
+    };
+    choice.part(apply)
+}
+
+/// A choice with the parts that find the element of a position.
+fn located(choice: KernelChoice, form: Form) -> KernelChoice {
+    let choice = choice.parts(&[prelude::FLOAT, "index/locate.wgsl", "index/located.wgsl"]);
+    form.constants(choice)
+}
+
+fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
+    form.constants(updating(op, dtype).parts(&[
+        "index/locate.wgsl",
+        "index/located.wgsl",
+        "index/scatter.wgsl",
+    ]))
+}
+
+fn check(form: Form) -> KernelChoice {
+    let choice = KernelChoice::new("check_indices").parts(&[
+        prelude::FLOAT,
+        "index/locate.wgsl",
+        "index/check.wgsl",
+    ]);
+    form.constants(choice)
+}
+
+/// Every width of gather, every reduction of every dtype, with one component and with several.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let one = Form {
+        rank: 4,
+        components: 1,
+        signed: true,
+    };
+    let several = Form {
+        components: 3,
+        signed: false,
+        ..one
+    };
+    for form in [one, several] {
+        for dtype in [DType::U32, DType::F16, DType::U8] {
+            all.push(gather(dtype.bytes(), form));
+            all.push(scatter(Scatter::Set, dtype, form));
+        }
+        all.push(check(form));
+    }
+    for op in [Scatter::Add, Scatter::Mul, Scatter::Max, Scatter::Min] {
+        all.extend(DType::ALL.map(|dtype| scatter(op, dtype, one)));
+    }
+    let mut all: Vec<Candidate> = all
+        .into_iter()
+        .map(|choice| Candidate::new(choice, IndexParams::FIELDS))
+        .collect();
+    all.extend(ordered::variants(one));
+    all
+}
+
+impl Executor {
+    /// `out[.., i, ..] = a[.., indices[.., i, ..], ..]` along `axis`: one index per element of `out`, which has the
+    /// indices' shape. Along the other axes the indices reach at most as far as `a`.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless the indices are i32 or u32 and both others agree; [`KernelError::Shape`] for an axis
+    /// that `a` does not have; [`KernelError::Operands`], [`KernelError::Output`] for shapes; [`KernelError::Operand`] if
+    /// the axis has no elements to name.
+    pub fn gather(
+        &self,
+        a: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.gather_how("gather", How::Along(axis), a, indices, out)
+    }
+
+    /// `out[P.., J.., R..] = a[P.., indices[J..], R..]` where P are the axes before `axis` and R those behind it: whole
+    /// slices by their index. An embedding is this along axis 0.
+    ///
+    /// # Errors
+    /// As [`Executor::gather`].
+    pub fn index_select(
+        &self,
+        a: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.gather_how("index_select", How::Slices(axis), a, indices, out)
+    }
+
+    /// `out[B.., J.., R..] = a[B.., indices[B.., J.., 0], .., indices[B.., J.., m − 1], R..]` where B are `batch`
+    /// leading axes that both have and m is the last extent of the indices.
+    ///
+    /// # Errors
+    /// As [`Executor::gather`]; [`KernelError::Operands`] if m is more than the axes behind the batch.
+    pub fn gather_nd(
+        &self,
+        a: &View,
+        indices: &View,
+        batch: usize,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.gather_how("gather_nd", How::Tuples(batch), a, indices, out)
+    }
+
+    /// `out[.., indices[.., i, ..], ..] op= updates[.., i, ..]` along `axis`; the indices have the updates' shape. `out`
+    /// keeps its other elements. Sums and products of floats are of the element and then its updates in row-major order, in
+    /// f32, rounded once (those beyond the first 4,096 in pieces of as many); see [`Executor::set_deterministic`].
+    ///
+    /// # Errors
+    /// As [`Executor::gather`], with `out` in place of `a`; [`KernelError::OverlappingOutput`].
+    pub fn scatter(
+        &self,
+        op: Scatter,
+        updates: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.scatter_how(op, How::Along(axis), updates, indices, out)
+    }
+
+    /// `out[P.., indices[j], R..] op= updates[P.., j, R..]`: whole slices by their index; see [`Executor::scatter`].
+    ///
+    /// # Errors
+    /// As [`Executor::scatter`].
+    pub fn index_scatter(
+        &self,
+        op: Scatter,
+        updates: &View,
+        axis: usize,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.scatter_how(op, How::Slices(axis), updates, indices, out)
+    }
+
+    /// `out[indices[J.., 0], .., indices[J.., m − 1], R..] op= updates[J.., R..]`; see [`Executor::scatter`].
+    ///
+    /// # Errors
+    /// As [`Executor::scatter`] and [`Executor::gather_nd`].
+    pub fn scatter_nd(
+        &self,
+        op: Scatter,
+        updates: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.scatter_how(op, How::Tuples(0), updates, indices, out)
+    }
+
+    /// Lowers the one u32 of `out` to the least row-major position of an index that names no element, if there is one
+    /// below what stands there. Component `m` of the last axis of the indices names one of `extents[m]` positions; with
+    /// one extent, every index does.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless the indices are i32 or u32 and `out` is u32; [`KernelError::Operand`] unless `out`
+    /// has one element and the indices as many components.
+    pub fn check_indices(
+        &self,
+        indices: &View,
+        extents: &[usize],
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let op = "check_indices";
+        let plan = Plan::checked(op, indices, extents)?;
+        if out.dtype != DType::U32 || out.len() != 1 {
+            return Err(KernelError::Operand {
+                op,
+                operand: "out",
+                rule: "must be one u32",
+                got: Box::new(*out.shape()),
+            });
+        }
+        if indices.is_empty() {
+            return Ok(self.completion());
+        }
+        let (read, write) = (self.bind_read(op, indices)?, self.bind_write(op, out)?);
+        let walk = plan.walk(op, indices, None)?;
+        let params = IndexParams {
+            offset_index: read.offset,
+            offset_out: write.offset,
+            ..walk.params
+        };
+        self.launch(
+            &check(Form::of(&walk, indices)),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )?;
+        Ok(self.completion())
+    }
+
+    fn gather_how(
+        &self,
+        op: &'static str,
+        how: How,
+        a: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let plan = how.plan(op, a, indices)?;
+        if out.dtype != a.dtype {
+            return Err(KernelError::Dtype {
+                op,
+                operand: "out",
+                rule: "it must have the dtype of a",
+                got: out.dtype,
+            });
+        }
+        plan.check_result(op, out)?;
+        a.check()?;
+        indices.check()?;
+        self.with_dense_out(op, out, &[a, indices], |out| {
+            self.gather_parts(op, how, [a, indices], out)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// Gathers into a dense output, in parts where an operand exceeds a binding.
+    fn gather_parts(
+        &self,
+        op: &'static str,
+        how: How,
+        [a, indices]: [&View; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let plan = how.plan(op, a, indices)?;
+        if let Some(axis) = self.named_axis(&plan, how, a, indices) {
+            return self.gather_halves(op, (how, axis), [a, indices], out);
+        }
+        let much_data = self.exceeds_binding(&[a]);
+        if (much_data || self.exceeds_binding(&[indices, out]))
+            && let Some(cut) = plan.halving(much_data)
+        {
+            for [a, indices, out] in plan.halves(op, cut, [a, indices, out])? {
+                // Halves may start within a quad.
+                self.with_dense_out(op, &out, &[], |out| {
+                    self.gather_parts(op, how, [&a, &indices], out)
+                })?;
+            }
+            return Ok(());
+        }
+        let data = self.bind_read(op, a)?;
+        let index = self.bind_read(op, indices)?;
+        let target = self.bind_write(op, out)?;
+        let walk = plan.walk(op, indices, None)?;
+        let params = IndexParams {
+            offset_out: target.offset,
+            offset_data: data.offset,
+            offset_index: index.offset,
+            ..walk.params
+        };
+        self.launch(
+            &gather(a.dtype.bytes(), Form::of(&walk, indices)),
+            &[data.arg, index.arg, target.arg],
+            &params,
+            Grid::stride(u64::from(params.len), PER_INVOCATION),
+        )
+    }
+
+    fn scatter_how(
+        &self,
+        op: Scatter,
+        how: How,
+        updates: &View,
+        indices: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let name = op.name();
+        let plan = how.plan(name, out, indices)?;
+        if updates.dtype != out.dtype {
+            return Err(KernelError::Dtype {
+                op: name,
+                operand: "updates",
+                rule: "it must have the output's dtype",
+                got: updates.dtype,
+            });
+        }
+        plan.check_updates(name, updates)?;
+        check_output(name, out)?;
+        updates.check()?;
+        indices.check()?;
+        if updates.is_empty() {
+            return Ok(self.completion());
+        }
+        // What is read must not be what is written.
+        let apart = |view: &View| match view.buffer.same_memory(&out.buffer) {
+            true => self.to_dense(name, view),
+            false => Ok(view.clone()),
+        };
+        let (updates, indices) = (apart(updates)?, apart(indices)?);
+        self.scatter_parts(op, how, [&updates, &indices], out)?;
+        Ok(self.completion())
+    }
+
+    /// Scatters, in parts where an operand exceeds a binding: earlier updates first.
+    fn scatter_parts(
+        &self,
+        op: Scatter,
+        how: How,
+        [updates, indices]: [&View; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let name = op.name();
+        let plan = how.plan(name, out, indices)?;
+        if let Some(axis) = self.named_axis(&plan, how, out, indices) {
+            return self.scatter_halves(op, (how, axis), [updates, indices], out);
+        }
+        let much_data = self.exceeds_binding(&[out]);
+        if (much_data || self.exceeds_binding(&[updates, indices]))
+            && let Some(cut) = plan.halving(much_data)
+        {
+            for [out, indices, updates] in plan.halves(name, cut, [out, indices, updates])? {
+                self.scatter_parts(op, how, [&updates, &indices], &out)?;
+            }
+            return Ok(());
+        }
+        if op.rounds(out.dtype) && self.is_deterministic() {
+            return self.scatter_in_order(op, &plan, updates, indices, out);
+        }
+        let update = self.bind_read(name, updates)?;
+        let index = self.bind_read(name, indices)?;
+        let data = self.bind_write(name, out)?;
+        let walk = plan.walk(name, indices, Some(updates))?;
+        let params = IndexParams {
+            offset_data: data.offset,
+            offset_index: index.offset,
+            offset_update: update.offset,
+            ..walk.params
+        };
+        self.launch(
+            &scatter(op, out.dtype, Form::of(&walk, indices)),
+            &[update.arg, index.arg, data.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )
+    }
+}

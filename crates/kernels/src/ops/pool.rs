@@ -1,0 +1,582 @@
+//! Pooling over one to three spatial axes, NC..: maxima, where they are, averages, norms; over sliding windows, or adaptive
+//! ones.
+//!
+//! One invocation per window. Maxima compare keys made from bits, so NaN wins and padding never does. One- and
+//! two-dimensional pooling are three-dimensional with extents of 1; pooling over whole planes is a reduction.
+//! Invariant: every window holds an element of the input.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::{Arg, Grid};
+
+use crate::limits::budget::{POWER_TURNS, nested, parts};
+use crate::limits::split::alike;
+use crate::num::saturated;
+use crate::num::wrap;
+use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::{Reduce, lowest_key};
+use crate::ops::spatial::spatial_strides;
+use crate::ops::spatial::{steps, vector};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::{Params, params};
+use crate::source::prelude;
+
+mod bands;
+mod geometry;
+mod options;
+mod unpool;
+
+use geometry::Geometry;
+pub use options::{Pool2dOptions, PoolOptions};
+
+/// What a window becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pool {
+    /// Its greatest element; NaN wins, padding does not take part.
+    Max,
+    /// The mean of its elements.
+    Average,
+}
+
+impl Pool {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Max, Self::Average];
+
+    /// The name in labels.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max_pool",
+            Self::Average => "avg_pool",
+        }
+    }
+
+    /// Floats; maxima also of integers.
+    #[must_use]
+    pub const fn accepts(self, dtype: DType) -> bool {
+        match self {
+            Self::Max => !dtype.is_bool(),
+            Self::Average => dtype.is_float(),
+        }
+    }
+
+    const fn window(self) -> Window {
+        match self {
+            Self::Max => Window::Max,
+            Self::Average => Window::Average,
+        }
+    }
+}
+
+/// What the kernel makes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    Max,
+    MaxIndex,
+    Average,
+    Power,
+}
+
+impl Window {
+    const ALL: [Self; 4] = [Self::Max, Self::MaxIndex, Self::Average, Self::Power];
+
+    const fn accepts(self, dtype: DType) -> bool {
+        match self {
+            Self::Max | Self::MaxIndex => !dtype.is_bool(),
+            Self::Average | Self::Power => dtype.is_float(),
+        }
+    }
+
+    const fn output(self, input: DType) -> DType {
+        match self {
+            Self::MaxIndex => DType::I32,
+            _ => input,
+        }
+    }
+
+    /// Words of the state of a window.
+    const fn words(self) -> u32 {
+        match self {
+            Self::MaxIndex => 2,
+            _ => 1,
+        }
+    }
+
+    /// Turns of the loops of an invocation for taps along depth, height and width.
+    fn turns(self, [depth, height, width]: [u64; 3]) -> u64 {
+        match self {
+            Self::Power => nested(&[depth, height, width, POWER_TURNS]),
+            _ => nested(&[depth, height, width]),
+        }
+    }
+
+    const fn name(self, range: Range) -> &'static str {
+        match (self, range) {
+            (Self::Max, Range::Sliding) => "max_pool",
+            (Self::MaxIndex, Range::Sliding) => "max_pool_indices",
+            (Self::Average, Range::Sliding) => "avg_pool",
+            (Self::Power, Range::Sliding) => "lp_pool",
+            (Self::Max, Range::Adaptive) => "adaptive_max_pool",
+            (Self::MaxIndex, Range::Adaptive) => "adaptive_max_pool_indices",
+            (Self::Average | Self::Power, Range::Adaptive) => "adaptive_avg_pool",
+        }
+    }
+}
+
+/// Where windows lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Range {
+    Sliding,
+    Adaptive,
+}
+
+params! {
+    /// Parameters of the pooling kernels.
+    pub(crate) struct PoolParams {
+        outputs: u32,
+        channels: u32,
+        plane: u32,
+        offset: u32,
+        out_offset: u32,
+        identity: u32,
+        include_pad: u32,
+        divisor: u32,
+        x_batch: u32,
+        x_channel: u32,
+        power: f32,
+        resumed: u32,
+        extent: [u32; 4],
+        result: [u32; 4],
+        kernel: [u32; 4],
+        stride: [u32; 4],
+        dilation: [u32; 4],
+        pad: [u32; 4],
+        pad_end: [u32; 4],
+        steps: [u32; 4],
+        first_tap: [u32; 4],
+        end_tap: [u32; 4],
+    }
+}
+
+/// Which of the dispatches over its windows a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The only one.
+    Whole,
+    /// One that leaves states of windows for the next.
+    Some,
+    /// The last of several.
+    Last,
+}
+
+impl Stage {
+    const ALL: [Self; 3] = [Self::Whole, Self::Some, Self::Last];
+
+    /// What tells its kernel's label from that of the whole.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Whole => &[],
+            Self::Some => &["some"],
+            Self::Last => &["last"],
+        }
+    }
+}
+
+fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -> KernelChoice {
+    let output = window.output(dtype);
+    let choice = KernelChoice::new(window.name(range)).name(dtype.name());
+    let choice = (stage.names().iter().copied())
+        .fold(choice, KernelChoice::name)
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(output)]);
+    let choice = match stage {
+        Stage::Whole => choice.parts(&[
+            prelude::cell(output),
+            "pool/out_cell.wgsl",
+            "pool/no_state.wgsl",
+        ]),
+        Stage::Some => choice.part("pool/out_state.wgsl"),
+        Stage::Last => choice.parts(&[
+            prelude::cell(output),
+            "pool/out_cell.wgsl",
+            "pool/state.wgsl",
+        ]),
+    };
+    let choice = choice.parts(&[
+        "pool/params.wgsl",
+        match range {
+            Range::Sliding => "pool/sliding.wgsl",
+            Range::Adaptive => "pool/adaptive.wgsl",
+        },
+    ]);
+    let keys = || {
+        if dtype.is_float() {
+            "reduce/key/float.wgsl"
+        } else {
+            "reduce/key/int.wgsl"
+        }
+    };
+    let choice = match window {
+        Window::Average => choice.part("pool/average.wgsl"),
+        Window::Power => choice.parts(&[
+            "functions/exp.wgsl",
+            "functions/log.wgsl",
+            "functions/pow.wgsl",
+            "elementwise/binary/pow.wgsl",
+            "pool/power.wgsl",
+        ]),
+        Window::Max => choice
+            .parts(&[keys(), "pool/max.wgsl"])
+            .constant("LEAST", 0),
+        Window::MaxIndex => choice
+            .parts(&[keys(), "pool/max_index.wgsl"])
+            .constant("LEAST", 0),
+    };
+    choice.part("pool/body.wgsl")
+}
+
+/// Every pooling for every dtype it accepts, over both kinds of windows.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for window in Window::ALL {
+        for dtype in DType::ALL
+            .into_iter()
+            .filter(|&dtype| window.accepts(dtype))
+        {
+            for stage in Stage::ALL {
+                all.push(choice(window, Range::Sliding, stage, dtype));
+                if window != Window::Power {
+                    all.push(choice(window, Range::Adaptive, stage, dtype));
+                }
+            }
+        }
+    }
+    all.into_iter()
+        .map(|choice| Candidate::new(choice, PoolParams::FIELDS))
+        .collect()
+}
+
+/// A pooling but for its operands.
+#[derive(Clone, Copy)]
+struct Call {
+    window: Window,
+    range: Range,
+    geometry: Geometry,
+    params: PoolParams,
+}
+
+impl Executor {
+    /// Pools the axes behind the first two of `x` `[n, c, ..]`, 1 to 3 of them, into `out`;
+    /// [`PoolOptions::output_shape`] gives its shape.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] where [`Pool::accepts`] says no or the dtypes differ; [`KernelError::Operand`] for another
+    /// rank or windows that do not fit; [`KernelError::Option`] for impossible windows; [`KernelError::Output`].
+    pub fn pool<const N: usize>(
+        &self,
+        op: Pool,
+        x: &View,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.slide(op.window(), x, options, 0.0, out)
+    }
+
+    /// [`Self::pool`] over two axes.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`].
+    pub fn pool2d(
+        &self,
+        op: Pool,
+        x: &View,
+        options: &Pool2dOptions,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.pool(op, x, options, out)
+    }
+
+    /// Where the maxima of [`Self::pool`] lie, row-major in their unpadded planes, into `out` (i32): the first of equals,
+    /// the first NaN if there is one.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::IndexTooLarge`] for planes of 2³¹ elements or more.
+    pub fn max_pool_indices<const N: usize>(
+        &self,
+        x: &View,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.slide(Window::MaxIndex, x, options, 0.0, out)
+    }
+
+    /// `(Σ |x|^p)^(1/p)` over every window, floats only; padding counts as 0.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::Number`] unless `p` is positive and finite.
+    pub fn lp_pool<const N: usize>(
+        &self,
+        x: &View,
+        p: f32,
+        options: &PoolOptions<N>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if !(p.is_finite() && p > 0.0) {
+            return Err(KernelError::Number {
+                op: "lp_pool",
+                number: "p",
+                rule: "must be positive and finite",
+                got: f64::from(p),
+            });
+        }
+        self.slide(Window::Power, x, options, p, out)
+    }
+
+    /// Pools the axes behind the first two of `x` `[n, c, ..]` into the extents that `out` `[n, c, ..]` has there: window o
+    /// is from `floor(o · in / out)` to `ceil((o + 1) · in / out)`.
+    ///
+    /// # Errors
+    /// Like [`Self::pool`]; [`KernelError::Option`] for output extents from 65,536.
+    pub fn adaptive_pool<const N: usize>(
+        &self,
+        op: Pool,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.adapt::<N>(op.window(), x, out)
+    }
+
+    /// Where the maxima of [`Self::adaptive_pool`] lie, as in [`Self::max_pool_indices`].
+    ///
+    /// # Errors
+    /// Like [`Self::adaptive_pool`] and [`Self::max_pool_indices`].
+    pub fn adaptive_max_pool_indices<const N: usize>(
+        &self,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        self.adapt::<N>(Window::MaxIndex, x, out)
+    }
+
+    /// `(Σ |x|^p)^(1/p)` over all axes of `x` `[n, c, ..]` behind the first two, floats only; `out` keeps them with extent 1.
+    ///
+    /// # Errors
+    /// Those of [`Executor::reduce_with`]; [`KernelError::Operand`] if the rank is below 3; [`KernelError::Number`] unless
+    /// `p` is positive and finite.
+    pub fn global_lp_pool(&self, x: &View, p: f32, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "global_lp_pool";
+        if !(p.is_finite() && p > 0.0) {
+            return Err(KernelError::Number {
+                op: OP,
+                number: "p",
+                rule: "must be positive and finite",
+                got: f64::from(p),
+            });
+        }
+        if x.rank() < 3 {
+            return Err(KernelError::Operand {
+                op: OP,
+                operand: "x",
+                rule: "must be [n, c, ..]",
+                got: Box::new(*x.shape()),
+            });
+        }
+        let axes: Vec<usize> = (2..x.rank()).collect();
+        self.reduce_with(Reduce::Norm, p, x, &axes, out)
+    }
+
+    fn slide<const N: usize>(
+        &self,
+        window: Window,
+        x: &View,
+        options: &PoolOptions<N>,
+        power: f32,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let range = Range::Sliding;
+        let geometry = Geometry::sliding(window.name(range), x.shape(), options)?;
+        let params = PoolParams {
+            include_pad: u32::from(options.count_include_pad),
+            divisor: options.divisor.unwrap_or(0),
+            power,
+            ..PoolParams::default()
+        };
+        self.launch_pool(
+            Call {
+                window,
+                range,
+                geometry,
+                params,
+            },
+            x,
+            out,
+        )
+    }
+
+    fn adapt<const N: usize>(
+        &self,
+        window: Window,
+        x: &View,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let range = Range::Adaptive;
+        let mut extents = [1; N];
+        for (slot, &dim) in extents.iter_mut().rev().zip(out.dims().iter().rev()) {
+            *slot = dim;
+        }
+        let geometry = Geometry::adaptive(window.name(range), x.shape(), extents)?;
+        let params = PoolParams::default();
+        self.launch_pool(
+            Call {
+                window,
+                range,
+                geometry,
+                params,
+            },
+            x,
+            out,
+        )
+    }
+
+    fn launch_pool(&self, call: Call, x: &View, out: &View) -> Result<Completion, KernelError> {
+        let Call {
+            window,
+            range,
+            geometry: g,
+            params,
+        } = call;
+        let op = window.name(range);
+        let dtype = |operand, rule, got| KernelError::Dtype {
+            op,
+            operand,
+            rule,
+            got,
+        };
+        if !window.accepts(x.dtype) {
+            let rule = "maxima need numbers, averages and norms floats";
+            return Err(dtype("x", rule, x.dtype));
+        }
+        if out.dtype != window.output(x.dtype) {
+            let rule = "it must have the dtype of x, indices i32";
+            return Err(dtype("out", rule, out.dtype));
+        }
+        let expected = g.output_shape(op, x.shape())?;
+        if expected != *out.shape() {
+            return Err(KernelError::Output {
+                op,
+                expected: Box::new(expected),
+                got: Box::new(*out.shape()),
+            });
+        }
+        let places = g
+            .input
+            .iter()
+            .fold(1_u64, |n, &i| n.saturating_mul(i as u64));
+        let counts = [
+            out.len() as u64,
+            if window == Window::MaxIndex {
+                places + 1
+            } else {
+                0
+            },
+        ];
+        if let Some(elements) = counts.into_iter().find(|&count| count > MAX_COUNT) {
+            return Err(KernelError::IndexTooLarge {
+                op,
+                elements,
+                limit: MAX_COUNT,
+            });
+        }
+        if out.is_empty() {
+            return Ok(self.completion());
+        }
+        let (batch_step, channel_step) = match *x.layout.strides() {
+            [batch, channel, ..] => (batch, channel),
+            _ => (0, 0),
+        };
+        // Planes are pooled each by itself.
+        let joints = || alike(2, |_| false);
+        let each = &mut |[x, out]: &[View; 2]| self.launch_pool(call, x, out).map(drop);
+        if self.apart(op, [x, out], 1, joints, each)? {
+            return Ok(self.completion());
+        }
+        self.with_dense_out(op, out, &[x], |out| {
+            if self.pool_bands(call, x, out)? {
+                return Ok(());
+            }
+            let taps = g.most_taps(range == Range::Adaptive);
+            let parts = parts(taps, self.most_turns(), |taps| window.turns(taps));
+            let states = if parts.len() > 1 {
+                Some(self.partials(DType::U32, out.len() as u64, window.words())?)
+            } else {
+                None
+            };
+            let (read, write) = (self.bind_read(op, x)?, self.bind_write(op, out)?);
+            let params = PoolParams {
+                outputs: saturated(out.len() as u64),
+                channels: saturated(x.dims().get(1).map_or(1, |&dim| dim as u64)),
+                plane: saturated(g.plane() as u64),
+                offset: read.offset,
+                out_offset: write.offset,
+                identity: lowest_key(x.dtype, false),
+                x_batch: wrap(batch_step),
+                x_channel: wrap(channel_step),
+                extent: vector(g.input),
+                result: vector(g.output),
+                kernel: vector(g.kernel),
+                stride: vector(g.strides),
+                dilation: vector(g.dilations),
+                pad: vector(g.pads_begin),
+                pad_end: vector(g.pads_end),
+                steps: steps(spatial_strides(&x.layout)),
+                ..params
+            };
+            let grid = Grid::elements(out.len() as u64, 1);
+            for part in &parts {
+                let params = PoolParams {
+                    first_tap: three(part.from),
+                    end_tap: three([0, 1, 2].map(|axis| part.from[axis] + part.len[axis])),
+                    resumed: u32::from(part.resumed),
+                    ..params
+                };
+                let launch = |stage, args: &[Arg<'_>]| {
+                    self.launch(&choice(window, range, stage, x.dtype), args, &params, grid)
+                };
+                match &states {
+                    None => launch(Stage::Whole, &[read.arg, write.arg])?,
+                    Some(states) if part.is_last => {
+                        let before = self.bind_read(op, states)?;
+                        launch(Stage::Last, &[read.arg, write.arg, before.arg])?;
+                    }
+                    Some(states) => {
+                        let state = self.bind_write(op, states)?;
+                        launch(Stage::Some, &[read.arg, state.arg])?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(self.completion())
+    }
+}
+
+/// Counts along depth, height and width as a vector of the shader.
+fn three([depth, height, width]: [u64; 3]) -> [u32; 4] {
+    [saturated(depth), saturated(height), saturated(width), 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_need_floats_and_maxima_numbers() {
+        for dtype in DType::ALL {
+            assert_eq!(Pool::Average.accepts(dtype), dtype.is_float());
+            assert_eq!(Pool::Max.accepts(dtype), dtype != DType::Bool);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Extents of pooling: where windows start and how many there are.
+
+use ziggurat_core::Shape;
+
+use super::options::PoolOptions;
+use crate::ops::conv::geometry::{at_least_one, padded, signed, span};
+use crate::ops::spatial::{spatial, spread};
+use crate::run::error::KernelError;
+
+/// Largest result of adaptive pooling along an axis: the shader multiplies it with itself.
+const MAX_ADAPTIVE: usize = (1 << 16) - 1;
+
+/// Windows over an input; spatial values as depth, height, width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) input: [usize; 3],
+    pub(crate) output: [usize; 3],
+    pub(crate) kernel: [usize; 3],
+    pub(crate) strides: [usize; 3],
+    pub(crate) dilations: [usize; 3],
+    pub(crate) pads_begin: [usize; 3],
+    pub(crate) pads_end: [usize; 3],
+}
+
+/// The spatial extents of `[n, c, ..]` with `axes` axes behind.
+fn input(op: &'static str, x: &Shape, axes: usize) -> Result<[usize; 3], KernelError> {
+    if x.rank() == axes + 2 && (1..=3).contains(&axes) {
+        return Ok(spatial(x.dims(), 1));
+    }
+    Err(KernelError::Operand {
+        op,
+        operand: "x",
+        rule: match axes {
+            1 => "must have rank 3 (batch, channels, length)",
+            2 => "must have rank 4 (batch, channels, height, width)",
+            _ => "must have rank 5 (batch, channels, depth, height, width)",
+        },
+        got: Box::new(*x),
+    })
+}
+
+impl Geometry {
+    /// Windows of one size at regular steps.
+    pub(crate) fn sliding<const N: usize>(
+        op: &'static str,
+        x: &Shape,
+        options: &PoolOptions<N>,
+    ) -> Result<Self, KernelError> {
+        let mut g = Self {
+            input: input(op, x, N)?,
+            output: [1; 3],
+            kernel: at_least_one(op, "kernel", spread(options.kernel, 1))?,
+            strides: at_least_one(op, "strides", spread(options.strides, 1))?,
+            dilations: at_least_one(op, "dilations", spread(options.dilations, 1))?,
+            pads_begin: spread(options.pads_begin, 0),
+            pads_end: spread(options.pads_end, 0),
+        };
+        for axis in 0..3 {
+            g.output[axis] = g.windows(op, x, axis, options.ceil_mode)?;
+        }
+        if options.divisor == Some(0) {
+            return Err(KernelError::Option {
+                op,
+                option: "divisor",
+                rule: "must not be 0",
+                got: 0,
+            });
+        }
+        Ok(g)
+    }
+
+    /// As many windows as there are outputs.
+    pub(crate) fn adaptive<const N: usize>(
+        op: &'static str,
+        x: &Shape,
+        output: [usize; N],
+    ) -> Result<Self, KernelError> {
+        let g = Self {
+            input: input(op, x, N)?,
+            output: spread(output, 1),
+            kernel: [1; 3],
+            strides: [1; 3],
+            dilations: [1; 3],
+            pads_begin: [0; 3],
+            pads_end: [0; 3],
+        };
+        if let Some(&extent) = g.output.iter().find(|&&extent| extent > MAX_ADAPTIVE) {
+            return Err(KernelError::Option {
+                op,
+                option: "output extent",
+                rule: "must be at most 65,535",
+                got: signed(extent),
+            });
+        }
+        if g.input.contains(&0) && !g.output.contains(&0) {
+            return Err(KernelError::Operand {
+                op,
+                operand: "x",
+                rule: "must have elements to pool",
+                got: Box::new(*x),
+            });
+        }
+        Ok(g)
+    }
+
+    /// The number of windows along an axis.
+    fn windows(
+        &self,
+        op: &'static str,
+        x: &Shape,
+        axis: usize,
+        ceil_mode: bool,
+    ) -> Result<usize, KernelError> {
+        let (len, begin, stride) = (self.input[axis], self.pads_begin[axis], self.strides[axis]);
+        let padded = padded(op, len, begin, self.pads_end[axis])?;
+        let span = span(op, self.kernel[axis], self.dilations[axis])?;
+        let Some(free) = padded.checked_sub(span) else {
+            return Err(KernelError::Operand {
+                op,
+                operand: "x",
+                rule: "must, with its padding, be at least as large as a window",
+                got: Box::new(*x),
+            });
+        };
+        let pad = begin.max(self.pads_end[axis]);
+        if pad >= span {
+            return Err(KernelError::Option {
+                op,
+                option: "padding",
+                rule: "must be smaller than a window, or a window would hold nothing else",
+                got: signed(pad),
+            });
+        }
+        let steps = if ceil_mode {
+            free.div_ceil(stride)
+        } else {
+            free / stride
+        };
+        // The last window starts at steps · stride in padded coordinates.
+        let dropped = ceil_mode && steps > 0 && steps.saturating_mul(stride) >= len + begin;
+        let windows = steps + usize::from(!dropped);
+        if !self.all_hold_an_element(axis, windows) {
+            return Err(KernelError::Option {
+                op,
+                option: "dilation",
+                rule: "must not let a window step over the whole input",
+                got: signed(self.dilations[axis]),
+            });
+        }
+        Ok(windows)
+    }
+
+    /// Whether each of the windows covers at least one element of the input: with a dilation, a window longer than the
+    /// padding can still step over the whole input.
+    ///
+    /// Only windows that begin in the padding before the input can miss it, because none begins behind it.
+    fn all_hold_an_element(&self, axis: usize, windows: usize) -> bool {
+        let (dilation, len) = (self.dilations[axis], self.input[axis]);
+        // One of any `dilation` neighbours is a window's element.
+        dilation <= len
+            || (0..windows)
+                .map_while(|window| {
+                    self.pads_begin[axis].checked_sub(window.checked_mul(self.strides[axis])?)
+                })
+                .all(|before| {
+                    let outside = before.div_ceil(dilation);
+                    outside < self.kernel[axis] && outside * dilation - before < len
+                })
+    }
+
+    /// The shape of the result.
+    pub(crate) fn output_shape(&self, op: &'static str, x: &Shape) -> Result<Shape, KernelError> {
+        let axes = x.rank().saturating_sub(2);
+        let mut dims: Vec<usize> = x.dims().iter().take(2).copied().collect();
+        dims.extend(self.output.iter().skip(3_usize.saturating_sub(axes)));
+        Shape::new(dims).map_err(KernelError::shape(op))
+    }
+
+    /// The most elements of a window along each axis.
+    pub(crate) fn most_taps(&self, adaptive: bool) -> [u64; 3] {
+        let mut taps = self.kernel.map(|taps| taps as u64);
+        if adaptive {
+            for ((slot, &input), &output) in taps.iter_mut().zip(&self.input).zip(&self.output) {
+                *slot = (input as u64).div_ceil((output as u64).max(1)) + 1;
+            }
+        }
+        taps
+    }
+
+    /// Output positions of one channel.
+    pub(crate) fn plane(&self) -> usize {
+        self.output
+            .iter()
+            .fold(1, |plane, &o| plane.saturating_mul(o))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::ops::pool::Pool2dOptions;
+
+    fn extents(input: [usize; 2], options: &Pool2dOptions) -> Result<[usize; 2], KernelError> {
+        let x = Shape::new([1, 1, input[0], input[1]]).unwrap();
+        let shape = options.output_shape("pool", &x)?;
+        Ok([shape.dims()[2], shape.dims()[3]])
+    }
+
+    fn extent(len: usize, kernel: usize, stride: usize, pad: usize, ceil_mode: bool) -> usize {
+        let options = Pool2dOptions {
+            strides: [1, stride],
+            pads_begin: [0, pad],
+            pads_end: [0, pad],
+            ceil_mode,
+            ..Pool2dOptions::new([1, kernel])
+        };
+        extents([1, len], &options).unwrap()[1]
+    }
+
+    #[test]
+    fn ceil_mode_adds_the_partial_window_at_the_end() {
+        assert_eq!(extent(5, 2, 2, 0, false), 2);
+        assert_eq!(extent(5, 2, 2, 0, true), 3);
+        assert_eq!(extent(4, 3, 2, 1, true), 3);
+    }
+
+    #[test]
+    fn a_window_that_starts_in_the_right_padding_is_dropped() {
+        assert_eq!(extent(5, 2, 2, 1, false), 3);
+        assert_eq!(extent(4, 2, 3, 1, true), 2);
+        assert_eq!(extent(2, 2, 3, 1, true), 1);
+        assert_eq!(extent(1, 1, 3, 0, true), 1);
+    }
+
+    #[test]
+    fn windows_that_step_over_the_whole_input_are_errors() {
+        let covers = |input, dilation, begin, end| {
+            let options = PoolOptions {
+                strides: [1],
+                dilations: [dilation],
+                pads_begin: [begin],
+                pads_end: [end],
+                ..PoolOptions::new([2])
+            };
+            let x = Shape::new([1, 1, input]).unwrap();
+            options.output_shape("pool", &x).is_ok()
+        };
+        // One window: elements -1 and 2 of 2, or of 3.
+        assert!(!covers(2, 3, 1, 1));
+        assert!(covers(3, 3, 1, 1));
+        // Elements -2 and 1, then -1 and 2.
+        assert!(!covers(2, 3, 2, 1));
+        assert!(covers(2, 3, 2, 0));
+        assert!(!covers(0, 1, 1, 1));
+        assert!(covers(1, 1, 1, 1));
+    }
+
+    #[test]
+    fn impossible_windows_are_errors() {
+        let base = Pool2dOptions::new([2, 2]);
+        for options in [
+            Pool2dOptions {
+                kernel: [0, 1],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                kernel: [1, 9],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                strides: [0, 1],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                dilations: [1, 0],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                dilations: [1, 8],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                pads_begin: [usize::MAX, 0],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                pads_end: [0, 2],
+                ..base.clone()
+            },
+            Pool2dOptions {
+                divisor: Some(0),
+                ..base.clone()
+            },
+        ] {
+            assert!(extents([8, 8], &options).is_err(), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn adaptive_results_have_a_largest_extent_and_need_elements() {
+        let x = Shape::new([1, 1, 70_000]).unwrap();
+        assert!(Geometry::adaptive("pool", &x, [65_535]).is_ok());
+        assert!(Geometry::adaptive("pool", &x, [65_536]).is_err());
+        let none = Shape::new([1, 1, 0]).unwrap();
+        assert!(Geometry::adaptive("pool", &none, [2]).is_err());
+        assert!(Geometry::adaptive("pool", &none, [0]).is_ok());
+        assert!(Geometry::adaptive("pool", &none, [1, 1]).is_err());
+    }
+}

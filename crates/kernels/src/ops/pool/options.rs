@@ -1,0 +1,59 @@
+//! Windows of pooling over `N` spatial axes.
+
+use ziggurat_core::Shape;
+
+use super::geometry;
+use crate::run::error::KernelError;
+
+/// Windows of a pooling, per spatial axis.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PoolOptions<const N: usize> {
+    /// Window extents.
+    pub kernel: [usize; N],
+    /// Steps between windows.
+    pub strides: [usize; N],
+    /// Steps between a window's elements.
+    pub dilations: [usize; N],
+    /// Padding before the first element; less than a window.
+    pub pads_begin: [usize; N],
+    /// Padding after the last element; less than a window.
+    pub pads_end: [usize; N],
+    /// Round the number of windows up, so that a partial window at the end counts.
+    pub ceil_mode: bool,
+    /// Averages divide by the window's positions in the padded input, not in the input alone.
+    pub count_include_pad: bool,
+    /// Averages divide by this instead of a count.
+    pub divisor: Option<u32>,
+}
+
+/// Options of [`Executor::pool2d`](crate::Executor::pool2d), all `[height, width]`.
+pub type Pool2dOptions = PoolOptions<2>;
+
+impl<const N: usize> PoolOptions<N> {
+    /// Windows side by side: strides equal to the kernel, no padding.
+    #[must_use]
+    pub const fn new(kernel: [usize; N]) -> Self {
+        Self {
+            kernel,
+            strides: kernel,
+            dilations: [1; N],
+            pads_begin: [0; N],
+            pads_end: [0; N],
+            ceil_mode: false,
+            count_include_pad: false,
+            divisor: None,
+        }
+    }
+
+    /// The shape of `x` `[n, c, ..]` pooled, or why the windows do not fit.
+    ///
+    /// `(len + pads − (kernel − 1) · dilation − 1) / stride + 1` windows per axis, the division rounded down, or up with
+    /// `ceil_mode`; then a last window that would start at or beyond `len + pads_begin` is dropped. Every window must
+    /// hold an element of the input.
+    ///
+    /// # Errors
+    /// [`KernelError::Operand`] for another rank or windows that do not fit; [`KernelError::Option`] for impossible ones.
+    pub fn output_shape(&self, op: &'static str, x: &Shape) -> Result<Shape, KernelError> {
+        geometry::Geometry::sliding(op, x, self)?.output_shape(op, x)
+    }
+}

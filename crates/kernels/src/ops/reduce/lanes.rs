@@ -1,0 +1,258 @@
+//! How outputs and reduced elements are laid over workgroups: a pure function over counts.
+//!
+//! A workgroup is a grid of rows (outputs) and lanes (invocations that share one output's elements). Lanes lie
+//! side by side where the reduced elements are neighbours in memory, rows where the outputs are. When few
+//! outputs would leave the device idle, each output's elements are cut into chunks that a second pass combines.
+//! Invariants: `rows * lanes == wg`, both powers of two; chunks cover the elements without gaps; no chunk is empty
+//! unless there are no elements at all.
+
+use crate::num::saturated;
+
+/// What neighbouring invocations walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Neighbouring elements of one output.
+    Reduced,
+    /// The same element of neighbouring outputs.
+    Kept,
+}
+
+/// An assignment of outputs and elements to invocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lanes {
+    pub(crate) wg: u32,
+    pub(crate) rows: u32,
+    pub(crate) lanes: u32,
+    pub(crate) side: Side,
+    pub(crate) chunks: u32,
+    pub(crate) chunk_len: u32,
+}
+
+/// Workgroups below which a long reduction is cut into chunks.
+const BUSY_GROUPS: u64 = 512;
+/// Fewest elements per lane for which a second pass pays.
+const CHUNK_PER_LANE: u64 = 32;
+/// Neighbouring outputs that keep a memory transaction full, and the fewest that do not waste most of one: taken
+/// where chunks cannot keep the device busy.
+const FULL_ROWS: u32 = 32;
+const FEW_ROWS: u32 = 8;
+/// Elements that one lane handles before another lane is worth adding.
+const PER_LANE: u64 = 4;
+
+/// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device whose
+/// preferred workgroup size is `workgroup_size`.
+pub(crate) fn choose(
+    outputs: u64,
+    len: u64,
+    side: Side,
+    may_split: bool,
+    workgroup_size: u32,
+) -> Lanes {
+    let wg = power_below(workgroup_size.clamp(1, 1024));
+    let useful = power_above(len.div_ceil(PER_LANE), wg);
+    let lanes = match side {
+        Side::Reduced => useful,
+        Side::Kept => {
+            let rows = power_above(outputs, wg);
+            let groups = outputs.div_ceil(u64::from(wg)).max(1);
+            let full = if may_split { FULL_ROWS } else { FEW_ROWS };
+            // Enough rows for full transactions; more lanes only while the device has room for them.
+            let room = power_above(BUSY_GROUPS.div_ceil(groups), wg);
+            useful
+                .min((wg / full.min(rows)).max(1))
+                .min(room.max(wg / rows))
+        }
+    };
+    let rows = wg / lanes;
+    let groups = outputs.div_ceil(u64::from(rows)).max(1);
+    let (chunks, chunk_len) = if may_split {
+        chunk(groups, len, lanes)
+    } else {
+        (1, len)
+    };
+    Lanes {
+        wg,
+        rows,
+        lanes,
+        side,
+        chunks,
+        chunk_len: saturated(chunk_len),
+    }
+}
+
+/// Chunks per output and elements per chunk.
+fn chunk(groups: u64, len: u64, lanes: u32) -> (u32, u64) {
+    let lanes = u64::from(lanes);
+    let wanted = (BUSY_GROUPS / groups).min(len / (lanes * CHUNK_PER_LANE));
+    if wanted < 2 {
+        return (1, len);
+    }
+    let chunk_len = len.div_ceil(wanted).next_multiple_of(lanes);
+    (saturated(len.div_ceil(chunk_len)), chunk_len)
+}
+
+impl Lanes {
+    /// The same with as many chunks more as it takes for a lane to loop no longer than it may, where an element of one of
+    /// `len` takes `turns` turns, of which it may take `most`.
+    pub(crate) fn within(self, len: u64, turns: u64, most: u64) -> Self {
+        let lanes = u64::from(self.lanes);
+        let most = (most / turns.max(1)).max(1) * lanes;
+        if u64::from(self.chunk_len) <= most {
+            return self;
+        }
+        let chunk_len = len.div_ceil(len.div_ceil(most)).next_multiple_of(lanes);
+        Self {
+            chunks: saturated(len.div_ceil(chunk_len)),
+            chunk_len: saturated(chunk_len),
+            ..self
+        }
+    }
+
+    /// Turns of a lane's loop over its elements of one of `turns` turns each.
+    pub(crate) fn turns(&self, turns: u64) -> u64 {
+        u64::from(self.chunk_len)
+            .div_ceil(u64::from(self.lanes))
+            .saturating_mul(turns)
+    }
+
+    pub(crate) const fn row_step(&self) -> u32 {
+        match self.side {
+            Side::Reduced => self.lanes,
+            Side::Kept => 1,
+        }
+    }
+
+    pub(crate) const fn lane_step(&self) -> u32 {
+        match self.side {
+            Side::Reduced => 1,
+            Side::Kept => self.rows,
+        }
+    }
+
+    /// Invocations of the whole grid for `outputs` outputs: whole workgroups.
+    pub(crate) fn invocations(&self, outputs: u64) -> u64 {
+        outputs.div_ceil(u64::from(self.rows)) * u64::from(self.chunks) * u64::from(self.wg)
+    }
+
+    /// The override constants that every kernel of this layout takes.
+    pub(crate) fn constants(&self) -> [(&'static str, f64); 5] {
+        [
+            ("WG", f64::from(self.wg)),
+            ("ROWS", f64::from(self.rows)),
+            ("LANES", f64::from(self.lanes)),
+            ("ROW_STEP", f64::from(self.row_step())),
+            ("LANE_STEP", f64::from(self.lane_step())),
+        ]
+    }
+}
+
+/// The greatest power of two that is at most `n` (which is at least 1).
+fn power_below(n: u32) -> u32 {
+    1 << n.max(1).ilog2()
+}
+
+/// The least power of two that is at least `n`, but at most `limit` (a power of two).
+fn power_above(n: u64, limit: u32) -> u32 {
+    saturated(n.min(u64::from(limit)))
+        .max(1)
+        .next_power_of_two()
+        .min(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: u64 = 1 << 15;
+
+    fn check(l: &Lanes, len: u64) {
+        assert_eq!(l.rows * l.lanes, l.wg);
+        assert!(l.wg.is_power_of_two() && l.lanes.is_power_of_two());
+        assert!(u64::from(l.chunks) * u64::from(l.chunk_len) >= len);
+        assert!(
+            len == 0 || u64::from(l.chunks - 1) * u64::from(l.chunk_len) < len,
+            "{l:?} has an empty chunk"
+        );
+    }
+
+    #[test]
+    fn lanes_loop_no_longer_than_they_may() {
+        for (outputs, len) in [
+            (1000, 1 << 30),
+            (1 << 20, 1 << 24),
+            (1, 1 << 31),
+            (300, 1000),
+        ] {
+            for side in [Side::Reduced, Side::Kept] {
+                for turns in [1, 34, 1 << 20] {
+                    let whole = choose(outputs, len, side, true, 256);
+                    let l = whole.within(len, turns, MOST);
+                    check(&l, len);
+                    assert!(l.turns(turns) <= MOST.max(turns), "{l:?}");
+                    assert!(whole.turns(turns) > MOST || l == whole);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn covers_every_element_once_for_any_counts() {
+        for wg in [1, 3, 64, 100, 256, 1024, 5000] {
+            for outputs in [1, 2, 31, 33, 1000, 65_537, 1 << 24] {
+                for len in [0, 1, 2, 63, 257, 1025, 100_000, 1 << 25] {
+                    for side in [Side::Reduced, Side::Kept] {
+                        for may_split in [false, true] {
+                            let l = choose(outputs, len, side, may_split, wg);
+                            check(&l, len);
+                            assert!(may_split || l.chunks == 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packs_many_short_rows_into_one_workgroup() {
+        let l = choose(1000, 16, Side::Reduced, true, 256);
+        assert_eq!((l.rows, l.lanes, l.chunks), (64, 4, 1));
+    }
+
+    #[test]
+    fn gives_a_long_row_a_whole_workgroup() {
+        let l = choose(4096, 4096, Side::Reduced, true, 256);
+        assert_eq!((l.rows, l.lanes, l.chunks), (1, 256, 1));
+    }
+
+    #[test]
+    fn gives_each_of_many_columns_one_invocation() {
+        let l = choose(1 << 20, 64, Side::Kept, true, 256);
+        assert_eq!((l.rows, l.lanes, l.chunks), (256, 1, 1));
+    }
+
+    #[test]
+    fn adds_lanes_to_few_columns_but_keeps_transactions_full() {
+        let l = choose(64, 512, Side::Kept, true, 256);
+        assert_eq!((l.rows, l.lanes), (32, 8));
+    }
+
+    #[test]
+    fn without_chunks_columns_get_more_lanes() {
+        let l = choose(4096, 16384, Side::Kept, false, 256);
+        assert_eq!((l.rows, l.lanes, l.chunks), (8, 32, 1));
+    }
+
+    #[test]
+    fn cuts_a_few_long_reductions_into_chunks() {
+        let l = choose(1, 1 << 25, Side::Reduced, true, 256);
+        assert_eq!((l.lanes, l.chunks), (256, 512));
+        let l = choose(8, 1 << 20, Side::Kept, true, 256);
+        assert!(l.chunks > 1 && l.rows == 8, "{l:?}");
+    }
+
+    #[test]
+    fn an_empty_reduction_has_one_empty_chunk() {
+        let l = choose(7, 0, Side::Reduced, true, 256);
+        assert_eq!((l.chunks, l.chunk_len), (1, 0));
+    }
+}

@@ -1,0 +1,191 @@
+//! Reductions of tensors that one binding cannot hold: the kept axes are taken apart, the reduced ones become
+//! accumulators of pieces, which one last pass combines.
+
+use ziggurat_core::{Layout, Shape};
+
+use super::lanes;
+use super::walk::{Order, Walk};
+use super::{Job, kept_shape};
+use crate::fused::Operand;
+use crate::limits::split::{halves, middle};
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+
+/// A reduction of a part into parts of its outputs.
+type ReducePart<'a, Outs> = dyn FnMut(&View, &Outs) -> Result<(), KernelError> + 'a;
+
+/// The axes that are not reduced.
+fn kept_axes(layout: &Layout, axes: &[usize]) -> Vec<usize> {
+    (0..layout.rank())
+        .filter(|axis| !axes.contains(axis))
+        .collect()
+}
+
+/// The stride along an axis of more than one element.
+fn steps(view: &View, axis: usize) -> Option<usize> {
+    let (dim, stride) = (view.dims().get(axis)?, view.layout.strides().get(axis)?);
+    (*dim > 1).then_some(stride.unsigned_abs())
+}
+
+impl Executor {
+    /// Runs a reduction on parts along kept axes if its operands are too large to be bound, by calling `f` with the parts
+    /// of `a` and `outs`; whether it did. Each of `outs` has the kept axes' elements, behind one axis more if it holds
+    /// several results.
+    pub(crate) fn reduction_apart<const N: usize>(
+        &self,
+        op: &'static str,
+        axes: &[usize],
+        a: &View,
+        outs: [(&View, usize); N],
+        f: &mut ReducePart<'_, [View; N]>,
+    ) -> Result<bool, KernelError> {
+        let large =
+            self.exceeds_binding(&[a]) || outs.iter().any(|(out, _)| self.exceeds_dense(out));
+        let kept = kept_axes(&a.layout, axes);
+        // What lies side by side is read once: pieces along a reduced axis, if that has the longest steps.
+        let longest = |axes: &[usize]| axes.iter().filter_map(|&axis| steps(a, axis)).max();
+        let few = outs.iter().all(|(out, _)| !self.exceeds_dense(out));
+        if !large
+            || (few && longest(axes) > longest(&kept))
+            || kept.iter().all(|&axis| steps(a, axis).is_none())
+        {
+            return Ok(false);
+        }
+        // Outputs in the shape of the kept axes, which they have only if they are dense.
+        let shape = kept_shape(op, &a.layout, axes)?;
+        let mut targets = Vec::with_capacity(N);
+        let mut copies = Vec::new();
+        for (out, results) in outs {
+            crate::run::launch::check_output(op, out)?;
+            let own = if out.layout.is_contiguous() && !out.buffer.same_memory(&a.buffer) {
+                out.clone()
+            } else {
+                let scratch = self.alloc(out.shape(), out.dtype)?;
+                copies.push((scratch.clone(), out));
+                scratch
+            };
+            let dims = [&[results], shape.dims()].concat();
+            let dims = Shape::new(&dims).map_err(KernelError::shape(op))?;
+            let seen = own.layout.reshape(dims).map_err(KernelError::shape(op))?;
+            targets.push(own.with_layout(seen.unwrap_or(own.layout))?);
+        }
+        let mut done = false;
+        let each = &mut |a: &View, outs: &[View]| match <&[View; N]>::try_from(outs) {
+            Ok(outs) => f(a, outs),
+            Err(_) => Ok(()),
+        };
+        self.halve_kept(op, &kept, a, &targets, &mut done, each)?;
+        if done {
+            for (scratch, out) in &copies {
+                self.copy_into(op, scratch, out)?;
+            }
+        }
+        Ok(done)
+    }
+
+    fn halve_kept(
+        &self,
+        op: &'static str,
+        kept: &[usize],
+        a: &View,
+        outs: &[View],
+        done: &mut bool,
+        f: &mut ReducePart<'_, [View]>,
+    ) -> Result<(), KernelError> {
+        let large = self.exceeds_binding(&[a]) || outs.iter().any(|out| self.exceeds_dense(out));
+        let longest = kept.iter().enumerate().filter_map(|(place, &axis)| {
+            Some((steps(a, axis)?, place, axis, *a.dims().get(axis)?))
+        });
+        let (true, Some((_, place, axis, dim))) = (large, longest.max()) else {
+            return if *done { f(a, outs) } else { Ok(()) };
+        };
+        *done = true;
+        let at = middle(dim);
+        let a = halves(op, a, axis, at)?;
+        let outs: Vec<[View; 2]> = outs
+            .iter()
+            .map(|out| halves(op, out, place + 1, at))
+            .collect::<Result<_, _>>()?;
+        for (half, a) in a.iter().enumerate() {
+            let outs: Vec<View> = outs
+                .iter()
+                .filter_map(|pair| pair.get(half))
+                .cloned()
+                .collect();
+            self.halve_kept(op, kept, a, &outs, done, f)?;
+        }
+        Ok(())
+    }
+
+    /// Pieces of `a` that can be bound, cut along the first of `axes` that has more than one position, then the next.
+    pub(crate) fn pieces(
+        &self,
+        op: &'static str,
+        a: &View,
+        axes: &[usize],
+    ) -> Result<Vec<View>, KernelError> {
+        if !self.exceeds_binding(&[a]) {
+            return Ok(vec![a.clone()]);
+        }
+        if !self.exceeds_dense(a) {
+            return Ok(vec![self.to_dense(op, a)?]);
+        }
+        let long = |axis: &&usize| a.dims().get(**axis).is_some_and(|&dim| dim > 1);
+        let Some(&axis) = axes.iter().find(long) else {
+            return Ok(vec![a.clone()]);
+        };
+        let dim = a.dims().get(axis).copied().unwrap_or(0);
+        let mut all = Vec::new();
+        for half in &halves(op, a, axis, middle(dim))? {
+            all.extend(self.pieces(op, half, axes)?);
+        }
+        Ok(all)
+    }
+
+    /// Reduces `axes` of `a` piece by piece into a dense output.
+    pub(super) fn reduce_pieces(
+        &self,
+        job: &Job,
+        a: &View,
+        axes: &[usize],
+        len: u64,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let name = job.op.name();
+        let mut outermost = axes.to_vec();
+        outermost.sort_by_key(|&axis| std::cmp::Reverse(steps(a, axis)));
+        let wg = self.device().caps().workgroup_size;
+        let mut all = Vec::new();
+        for piece in self.pieces(name, a, &outermost)? {
+            let walk = Walk::new(name, &piece.layout, axes, Order::Free)?;
+            let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+            let operand = Operand::Memory(&piece);
+            let turns = 1 + job.op.turns() + operand.turns(walk.reduced.len());
+            let lanes = lanes.within(walk.len, turns, self.most_turns());
+            all.push(self.first_pass(job, operand, &walk, &lanes)?);
+        }
+        let partial = self.beside_each_other(name, &all)?;
+        self.second_pass(job, &partial, len, out, None)
+    }
+
+    /// Rows of words, joined.
+    pub(crate) fn beside_each_other(
+        &self,
+        op: &'static str,
+        rows: &[View],
+    ) -> Result<View, KernelError> {
+        let words = |view: &View| view.dims().get(1).copied().unwrap_or(0);
+        let outputs = rows.first().and_then(|view| view.dims().first()).copied();
+        let all: usize = rows.iter().map(words).sum();
+        let shape = Shape::new([outputs.unwrap_or(0), all]).map_err(KernelError::shape(op))?;
+        let joined = self.alloc(&shape, ziggurat_core::DType::U32)?;
+        let mut at = 0;
+        for row in rows {
+            let part = crate::compose::assemble::narrow(op, &joined, 1, at, words(row))?;
+            self.copy_into(op, row, &part)?;
+            at += words(row);
+        }
+        Ok(joined)
+    }
+}

@@ -1,0 +1,234 @@
+//! A tensor seen as outputs × reduced elements: the plan that reductions and softmax share.
+//!
+//! Kept and reduced axes are merged separately, so that most tensors walk with one stride each. Kept axes keep
+//! their row-major order, because it is the output's; reduced axes may be reordered where the op does not care.
+//! Invariant: every index that a kernel derives from a walk is an element of the layout.
+
+use ziggurat_core::{Layout, normalize_axes};
+
+use super::axes::{Axis, merge, merge_unordered, product};
+use super::lanes::{Lanes, Side};
+use crate::num::{pack, saturated, wrap};
+use crate::run::error::KernelError;
+use crate::source::params::params;
+
+params! {
+    /// Parameters of every kernel that walks outputs × reduced elements.
+    pub(crate) struct WalkParams {
+        outputs: u32,
+        len: u32,
+        chunks: u32,
+        chunk_len: u32,
+        offset: u32,
+        out_offset: u32,
+        identity: u32,
+        count: u32,
+        dims: [[u32; 4]; 2],
+        strides: [[u32; 4]; 2],
+    }
+}
+
+/// Kernels count outputs, elements and invocations in `u32`; half of it leaves room for folded grids and unrolled
+/// loops.
+pub(crate) const MAX_COUNT: u64 = 1 << 31;
+
+/// Whether the order in which an output's elements are visited matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Any order gives the result.
+    Free,
+    /// Positions are results: row-major over the reduced axes.
+    RowMajor,
+}
+
+/// Outputs × reduced elements of one tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    pub(crate) kept: Vec<Axis<1>>,
+    pub(crate) reduced: Vec<Axis<1>>,
+    pub(crate) outputs: u64,
+    pub(crate) len: u64,
+    /// From the layout's first element to the first one visited.
+    pub(crate) shift: isize,
+}
+
+impl Walk {
+    /// The walk that reduces `axes` (distinct, any order) of `layout`.
+    pub(crate) fn new(
+        op: &'static str,
+        layout: &Layout,
+        axes: &[usize],
+        order: Order,
+    ) -> Result<Self, KernelError> {
+        let signed: Vec<isize> = axes
+            .iter()
+            .map(|&axis| isize::try_from(axis).unwrap_or(isize::MAX))
+            .collect();
+        if !axes.is_empty() {
+            normalize_axes(&signed, layout.rank()).map_err(KernelError::shape(op))?;
+        }
+        let (mut kept, mut reduced) = (Vec::new(), Vec::new());
+        for (axis, (&dim, &stride)) in layout.dims().iter().zip(layout.strides()).enumerate() {
+            let side = if axes.contains(&axis) {
+                &mut reduced
+            } else {
+                &mut kept
+            };
+            side.push(Axis {
+                dim: dim as u64,
+                strides: [stride],
+            });
+        }
+        let (outputs, len) = (product(&kept), product(&reduced));
+        for count in [outputs, len] {
+            if count > MAX_COUNT {
+                return Err(KernelError::IndexTooLarge {
+                    op,
+                    elements: count,
+                    limit: MAX_COUNT,
+                });
+            }
+        }
+        let (reduced, shift) = match order {
+            Order::Free => merge_unordered(&reduced),
+            Order::RowMajor => (merge(&reduced), 0),
+        };
+        Ok(Self {
+            kept: merge(&kept),
+            reduced,
+            outputs,
+            len,
+            shift,
+        })
+    }
+
+    /// The walk over the rows of a dense `outputs × len` matrix.
+    pub(crate) fn rows(outputs: u64, len: u64) -> Self {
+        let stride = isize::try_from(len).unwrap_or(isize::MAX);
+        Self {
+            kept: merge(&[Axis {
+                dim: outputs,
+                strides: [stride],
+            }]),
+            reduced: merge(&[Axis {
+                dim: len,
+                strides: [1],
+            }]),
+            outputs,
+            len,
+            shift: 0,
+        }
+    }
+
+    /// Which side has the neighbours in memory.
+    pub(crate) fn side(&self) -> Side {
+        let step = |axes: &[Axis<1>]| axes.last().map(|axis| axis.strides[0].unsigned_abs());
+        match (step(&self.kept), step(&self.reduced)) {
+            (_, None) => Side::Kept,
+            (None, Some(_)) => Side::Reduced,
+            (Some(kept), Some(reduced)) if kept != 0 && kept < reduced => Side::Kept,
+            (Some(_), Some(0)) => Side::Kept,
+            (Some(_), Some(_)) => Side::Reduced,
+        }
+    }
+
+    /// The override constants of a kernel for this walk.
+    pub(crate) fn constants(&self, lanes: &Lanes) -> Vec<(&'static str, f64)> {
+        let mut constants = lanes.constants().to_vec();
+        constants.push(("KEPT", self.kept.len() as f64));
+        constants.push(("REDUCED", self.reduced.len() as f64));
+        constants
+    }
+
+    /// The parameters of a kernel for this walk; `offset` is the layout's first element in the binding.
+    pub(crate) fn params(
+        &self,
+        lanes: &Lanes,
+        offset: u32,
+        out_offset: u32,
+        identity: u32,
+        count: u64,
+    ) -> WalkParams {
+        let axes = || self.kept.iter().chain(&self.reduced);
+        WalkParams {
+            outputs: saturated(self.outputs),
+            len: saturated(self.len),
+            chunks: lanes.chunks,
+            chunk_len: lanes.chunk_len,
+            offset: offset.wrapping_add(wrap(self.shift)),
+            out_offset,
+            identity,
+            count: saturated(count),
+            dims: pack(axes().map(|axis| saturated(axis.dim))),
+            strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use ziggurat_core::Shape;
+
+    fn layout(dims: &[usize]) -> Layout {
+        Layout::contiguous(Shape::new(dims).unwrap())
+    }
+
+    fn walk(layout: &Layout, axes: &[usize]) -> Walk {
+        Walk::new("sum", layout, axes, Order::Free).unwrap()
+    }
+
+    #[test]
+    fn rows_reduce_along_memory_and_columns_across_it() {
+        let l = layout(&[4, 5]);
+        assert_eq!(walk(&l, &[1]), Walk::rows(4, 5));
+        assert_eq!(walk(&l, &[1]).side(), Side::Reduced);
+        assert_eq!(walk(&l, &[0]).side(), Side::Kept);
+        assert_eq!(walk(&l, &[]).side(), Side::Kept);
+        assert_eq!(walk(&l, &[0, 1]).side(), Side::Reduced);
+        let broadcast = layout(&[4, 1]).expand(Shape::new([4, 9]).unwrap()).unwrap();
+        assert_eq!(walk(&broadcast, &[1]).side(), Side::Kept);
+        assert_eq!(walk(&layout(&[]), &[]).side(), Side::Kept);
+    }
+
+    #[test]
+    fn all_axes_of_a_flipped_transposed_tensor_walk_as_one() {
+        let l = layout(&[4, 5]).transpose(0, 1).unwrap().flip(&[0]).unwrap();
+        let w = walk(&l, &[0, 1]);
+        assert_eq!((w.reduced.len(), w.shift, w.outputs, w.len), (1, -4, 1, 20));
+        let ordered = Walk::new("argmax", &l, &[0, 1], Order::RowMajor).unwrap();
+        assert_eq!((ordered.reduced.len(), ordered.shift), (2, 0));
+    }
+
+    #[test]
+    fn empty_extents_count() {
+        let w = walk(&layout(&[3, 0]), &[1]);
+        assert_eq!((w.outputs, w.len), (3, 0));
+        let w = walk(&layout(&[3, 0]), &[0]);
+        assert_eq!((w.outputs, w.len), (0, 3));
+    }
+
+    #[test]
+    fn wrong_axes_and_too_many_elements_are_errors() {
+        let l = layout(&[4, 5]);
+        assert!(matches!(
+            Walk::new("sum", &l, &[2], Order::Free),
+            Err(KernelError::Shape { .. })
+        ));
+        assert!(matches!(
+            Walk::new("sum", &l, &[1, 1], Order::Free),
+            Err(KernelError::Shape { .. })
+        ));
+        let huge = layout(&[1])
+            .expand(Shape::new([1usize << 32]).unwrap())
+            .unwrap();
+        assert!(matches!(
+            Walk::new("sum", &huge, &[0], Order::Free),
+            Err(KernelError::IndexTooLarge {
+                elements: 0x1_0000_0000,
+                ..
+            })
+        ));
+    }
+}

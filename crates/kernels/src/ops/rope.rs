@@ -1,0 +1,402 @@
+//! Rotary position embedding: pairs of elements of each head turned by an angle that grows with the position.
+//!
+//! Cosines and sines come from tables in f32 that the caller made once; a position out of a table's range takes its nearest
+//! row, so nothing outside of the table is read.
+
+use ziggurat_core::{DType, Shape};
+use ziggurat_pipeline::Grid;
+
+use crate::fused::{Epilogue, FusedOutput, Operand, WalkInput, made};
+use crate::num::wrap;
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::{KernelChoice, Reads};
+use crate::source::params::{Params, params};
+use crate::source::prelude;
+
+const OP: &str = "rope";
+
+/// Which elements form a pair, and where positions are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RopeOptions {
+    /// Pairs are neighbours `(x[2i], x[2i + 1])`; else they are halves `(x[i], x[i + rotary / 2])`.
+    pub interleaved: bool,
+    /// The axis of positions is 1, not 2: `[batch, position, head, element]`.
+    pub positions_before_heads: bool,
+}
+
+/// How tables fit an input: their columns and rows.
+struct Fit {
+    half: usize,
+    rows: usize,
+}
+
+impl RopeOptions {
+    /// Checks tables and positions against an input of this shape by the rules of [`Executor::rope`].
+    ///
+    /// # Errors
+    /// Those of [`Executor::rope`] for them.
+    pub fn check(
+        self,
+        shape: &Shape,
+        (cos, sin): (&View, &View),
+        positions: RopePositions<'_>,
+    ) -> Result<(), KernelError> {
+        check_tables(cos, sin)?;
+        self.fit(shape, cos, positions).map(drop)
+    }
+
+    /// The number of positions: one of the two axes in the middle.
+    fn length(self, [d1, d2]: [usize; 2]) -> usize {
+        if self.positions_before_heads { d1 } else { d2 }
+    }
+
+    fn fit(
+        self,
+        shape: &Shape,
+        cos: &View,
+        positions: RopePositions<'_>,
+    ) -> Result<Fit, KernelError> {
+        let &[batch, d1, d2, width] = shape.dims() else {
+            return Err(wrong("a", "must have rank 4", shape));
+        };
+        let length = self.length([d1, d2]);
+        let half = cos.dims().last().copied().unwrap_or(0);
+        if half.saturating_mul(2) > width {
+            return Err(wrong(
+                "cos",
+                "must have at most half as many columns as a head has elements",
+                cos.shape(),
+            ));
+        }
+        if shape.is_empty() {
+            return Ok(Fit { half, rows: 0 });
+        }
+        if half == 0 {
+            return Err(wrong("cos", "must have a column", cos.shape()));
+        }
+        let rows = cos.len() / half;
+        if rows == 0 {
+            return Err(wrong("cos", "must have a row", cos.shape()));
+        }
+        match positions {
+            RopePositions::PerBatch if rows != batch.saturating_mul(length) => {
+                let rule = "must have a row per batch and position";
+                return Err(wrong("cos", rule, cos.shape()));
+            }
+            RopePositions::Given(ids) if ids.dtype != DType::I32 => {
+                return Err(dtype_error("positions", "positions are i32", ids.dtype));
+            }
+            RopePositions::Given(ids)
+                if ids.dims() != [batch, length] || !ids.layout.is_contiguous() =>
+            {
+                return Err(wrong(
+                    "positions",
+                    "must be [batch, position] and contiguous",
+                    ids.shape(),
+                ));
+            }
+            _ => {}
+        }
+        Ok(Fit { half, rows })
+    }
+}
+
+/// Which row of the tables belongs to a position in the input.
+#[derive(Clone, Copy, Debug)]
+pub enum RopePositions<'a> {
+    /// The positions count up from this number.
+    From(usize),
+    /// The tables have rows for each batch in turn.
+    PerBatch,
+    /// i32, contiguous, `[batch, position]`.
+    Given(&'a View),
+}
+
+params! {
+    /// Parameters of the rotary embedding.
+    pub(crate) struct RopeParams {
+        elements: u32,
+        rotary: u32,
+        table_rows: u32,
+        start: u32,
+        batch_step: u32,
+        offset: u32,
+        out_offset: u32,
+        cos_offset: u32,
+        sin_offset: u32,
+        ids_offset: u32,
+        reserved_0: u32,
+        reserved_1: u32,
+        dims: [u32; 4],
+        strides: [u32; 4],
+    }
+}
+
+/// How often the kernel of the rotary embedding reads each element.
+pub const ROPE_READS: usize = 2;
+
+fn choice(dtype: DType, reads: Reads, options: RopeOptions, given: bool) -> KernelChoice {
+    let choice =
+        KernelChoice::new(OP)
+            .name(dtype.name())
+            .name(if given { "given" } else { "counted" });
+    let choice = match reads {
+        Reads::Memory => choice.parts(&[
+            prelude::FLOAT,
+            prelude::load(dtype),
+            "rope/params.wgsl",
+            "reduce/value.wgsl",
+        ]),
+        Reads::Fused => choice.name("fused"),
+    };
+    choice
+        .parts(&[
+            prelude::store(dtype),
+            prelude::cell(dtype),
+            if given {
+                "rope/given.wgsl"
+            } else {
+                "rope/counted.wgsl"
+            },
+            "rope/body.wgsl",
+        ])
+        .constant("INTERLEAVED", u32::from(options.interleaved))
+        .constant(
+            "SEQUENCE",
+            if options.positions_before_heads { 1 } else { 2 },
+        )
+}
+
+/// Every float dtype, with counted and given positions.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
+    floats
+        .flat_map(|dtype| {
+            [false, true].map(|given| {
+                let options = RopeOptions {
+                    interleaved: given,
+                    positions_before_heads: given,
+                };
+                let choice = choice(dtype, Reads::Memory, options, given);
+                Candidate::new(choice, RopeParams::FIELDS)
+            })
+        })
+        .collect()
+}
+
+/// The embedding with an epilogue for the corpus, its bindings, and whether it reads a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
+    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
+    let kinds = [(Reads::Memory, true), (Reads::Fused, false)];
+    floats
+        .flat_map(|dtype| {
+            kinds.map(|(reads, given)| {
+                let choice = choice(dtype, reads, RopeOptions::default(), given);
+                let bindings = 4 + usize::from(given);
+                (dtype, choice, bindings, reads == Reads::Fused)
+            })
+        })
+        .collect()
+}
+
+impl Executor {
+    /// Rotates `a` `[batch, head, position, element]` into `out` of the same shape. `cos` and `sin` are f32 and contiguous with
+    /// as many elements: rows of half the number of rotated elements per head, the first of each head; the others are
+    /// copied.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`], [`KernelError::Operand`] and [`KernelError::Output`] for operands that are not as said, or if
+    /// the tables do not fit the heads, or have no row.
+    pub fn rope(
+        &self,
+        a: &View,
+        cos: &View,
+        sin: &View,
+        positions: RopePositions<'_>,
+        options: RopeOptions,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let operands = (Operand::Memory(a), cos, sin);
+        self.rope_of(operands, positions, options, out, None)
+    }
+
+    /// [`Executor::rope`] of a view or of a value of an expression, which writes a value of an expression over the result
+    /// if one is given.
+    ///
+    /// # Errors
+    /// As [`Executor::rope`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it; [`KernelError::Dtype`] if `out`
+    /// has not the value's dtype.
+    pub fn rope_between(
+        &self,
+        a: WalkInput<'_>,
+        (cos, sin): (&View, &View),
+        positions: RopePositions<'_>,
+        options: RopeOptions,
+        value: Option<&FusedOutput<'_>>,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let given = usize::from(matches!(positions, RopePositions::Given(_)));
+        let epilogue = self.epilogue_behind(a, 2 + given, value, out)?;
+        let operands = (a.operand(), cos, sin);
+        self.rope_of(operands, positions, options, out, epilogue.as_ref())
+    }
+
+    fn rope_of(
+        &self,
+        (a, cos, sin): (Operand<'_>, &View, &View),
+        positions: RopePositions<'_>,
+        options: RopeOptions,
+        out: &View,
+        epilogue: Option<&Epilogue>,
+    ) -> Result<Completion, KernelError> {
+        let layout = a.layout();
+        check(&a, cos, sin, (out.shape(), made(out, epilogue)))?;
+        let Fit { half, rows } = options.fit(layout.shape(), cos, positions)?;
+        let &[batch, d1, d2, width] = layout.dims() else {
+            return Err(wrong("a", "must have rank 4", layout.shape()));
+        };
+        if layout.is_empty() {
+            return Ok(self.completion());
+        }
+        let length = options.length([d1, d2]);
+        let (start, batch_step, ids) = match positions {
+            RopePositions::From(start) => (start, 0, None),
+            RopePositions::PerBatch => (0, length, None),
+            RopePositions::Given(ids) => (0, length, Some(ids)),
+        };
+        let mut tables = vec![cos, sin];
+        tables.extend(ids);
+        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
+            let heads = if options.positions_before_heads { 2 } else { 1 };
+            let joints = || {
+                let mut all = vec![[Some(heads), None, Some(heads)]];
+                if !matches!(positions, RopePositions::PerBatch) {
+                    all.push([Some(0), ids.map(|_| 0), Some(0)]);
+                }
+                all
+            };
+            let each = &mut |[a, ids, out]: &[View; 3]| {
+                let positions = match positions {
+                    RopePositions::Given(_) => RopePositions::Given(ids),
+                    other => other,
+                };
+                let operands = (Operand::Memory(a), cos, sin);
+                let part = self.rope_of(operands, positions, options, out, None);
+                part.map(drop)
+            };
+            // A table stands for positions that are not there.
+            let views = [view, ids.unwrap_or(cos), out];
+            if self.apart(OP, views, 1, joints, each)? {
+                return Ok(self.completion());
+            }
+        }
+        let mut inputs = a.views();
+        inputs.extend(&tables);
+        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
+        self.with_dense_out(OP, out, &inputs, |out| {
+            let (read, write) = (self.bind_operand(OP, &a)?, self.bind_write(OP, out)?);
+            let mut others = vec![write.arg];
+            let mut offsets = [0; 3];
+            for (offset, view) in offsets.iter_mut().zip(&tables) {
+                let bound = self.bind_read(OP, view)?;
+                *offset = bound.offset;
+                others.push(bound.arg);
+            }
+            let [cos_offset, sin_offset, ids_offset] = offsets;
+            let params = RopeParams {
+                elements: count(layout.len()),
+                rotary: count(2 * half),
+                table_rows: count(rows),
+                start: count(start),
+                batch_step: count(batch_step),
+                offset: read.offset(),
+                out_offset: write.offset,
+                cos_offset,
+                sin_offset,
+                ids_offset,
+                dims: [batch, d1, d2, width].map(count),
+                strides: four(layout.strides()),
+                ..RopeParams::default()
+            };
+            let grid = Grid::elements(layout.len() as u64, 1);
+            let choice = choice(a.dtype(), a.reads(), options, ids.is_some());
+            self.launch_between(&choice, &read, &others, &params, grid, epilogue)
+        })?;
+        Ok(self.completion())
+    }
+}
+
+/// Checks what the operands are by themselves.
+fn check(
+    a: &Operand<'_>,
+    cos: &View,
+    sin: &View,
+    (out, made): (&Shape, DType),
+) -> Result<(), KernelError> {
+    if !a.dtype().is_float() {
+        return Err(dtype_error("a", "it must be a float", a.dtype()));
+    }
+    if made != a.dtype() {
+        return Err(dtype_error("out", "it must have the input's dtype", made));
+    }
+    check_tables(cos, sin)?;
+    if out != a.layout().shape() {
+        return Err(KernelError::Output {
+            op: OP,
+            expected: Box::new(*a.layout().shape()),
+            got: Box::new(*out),
+        });
+    }
+    Ok(())
+}
+
+fn check_tables(cos: &View, sin: &View) -> Result<(), KernelError> {
+    for (operand, table) in [("cos", cos), ("sin", sin)] {
+        if table.dtype != DType::F32 {
+            return Err(dtype_error(operand, "tables are f32", table.dtype));
+        }
+        if !table.layout.is_contiguous() || table.rank() == 0 || table.shape() != cos.shape() {
+            return Err(wrong(
+                operand,
+                "must be contiguous rows, the same for cos and sin",
+                table.shape(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(operand: &'static str, rule: &'static str, shape: &Shape) -> KernelError {
+    KernelError::Operand {
+        op: OP,
+        operand,
+        rule,
+        got: Box::new(*shape),
+    }
+}
+
+fn dtype_error(operand: &'static str, rule: &'static str, got: DType) -> KernelError {
+    KernelError::Dtype {
+        op: OP,
+        operand,
+        rule,
+        got,
+    }
+}
+
+/// Counts are bounded by the views' 32-bit indices, which binding checks.
+fn count(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn four(strides: &[isize]) -> [u32; 4] {
+    let mut packed = [0; 4];
+    for (slot, &stride) in packed.iter_mut().zip(strides) {
+        *slot = wrap(stride);
+    }
+    packed
+}

@@ -1,0 +1,343 @@
+//! Running sums, products, extremes and log-sums along an axis.
+//!
+//! The layout over workgroups is that of [`crate::ops::reduce`]: the lanes of a row scan a tile together and carry its total to
+//! the next one. A few long rows are cut into chunks and take three passes: totals of the chunks, a scan of those, and the
+//! scan of each chunk from what stands before it. Every result is a fixed tree, the same on every run.
+//!
+//! Invariants: among equal extremes the last position counts, NaN is more extreme than everything and stays; floats are
+//! added and multiplied in f32.
+
+use ziggurat_core::{DType, ShapeError};
+use ziggurat_pipeline::Grid;
+
+use crate::limits::split::{halves, halving_beside};
+use crate::ops::reduce::lanes::{self, Lanes};
+use crate::ops::reduce::walk::{Order, Walk, WalkParams};
+use crate::ops::reduce::{Reduce, with_constants};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::params::Params;
+use crate::source::prelude;
+
+mod pieces;
+
+/// What a scan combines the elements with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scan {
+    /// Sums. Floats are added in f32, integers wrap.
+    Sum,
+    /// Products, likewise.
+    Product,
+    /// `log(Σ exp(x))`, floats only.
+    LogSumExp,
+    /// Positions of the greatest element so far, the last of equals; i32.
+    ArgMax,
+    /// Positions of the least element so far, the last of equals; i32.
+    ArgMin,
+}
+
+impl Scan {
+    /// All scans.
+    pub const ALL: [Self; 5] = [
+        Self::Sum,
+        Self::Product,
+        Self::LogSumExp,
+        Self::ArgMax,
+        Self::ArgMin,
+    ];
+
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "cumsum",
+            Self::Product => "cumprod",
+            Self::LogSumExp => "logcumsumexp",
+            Self::ArgMax => "cummax",
+            Self::ArgMin => "cummin",
+        }
+    }
+
+    /// Whether `input` may be scanned into `output`.
+    #[must_use]
+    pub const fn accepts(self, input: DType, output: DType) -> bool {
+        match self {
+            Self::Sum | Self::Product => Reduce::Sum.accepts(input, output),
+            Self::LogSumExp => input.is_float() && Reduce::Sum.accepts(input, output),
+            Self::ArgMax | Self::ArgMin => matches!(output, DType::I32),
+        }
+    }
+
+    const fn is_extreme(self) -> bool {
+        matches!(self, Self::ArgMax | Self::ArgMin)
+    }
+
+    /// Words of an accumulator.
+    const fn words(self) -> u32 {
+        if self.is_extreme() { 2 } else { 1 }
+    }
+
+    const fn operator(self, input: DType) -> &'static [&'static str] {
+        match (self, input.compute()) {
+            (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl", "scan/op/zero.wgsl"],
+            (Self::Sum, _) => &["reduce/op/sum.wgsl", "scan/op/zero.wgsl"],
+            (Self::Product, DType::Bool) => &["scan/op/product_bool.wgsl"],
+            (Self::Product, _) => &["scan/op/product.wgsl"],
+            (Self::LogSumExp, _) => &[
+                "functions/exp.wgsl",
+                "functions/log.wgsl",
+                "scan/op/logsumexp.wgsl",
+            ],
+            (_, DType::F32) => &["reduce/key/float.wgsl", "scan/op/extreme.wgsl"],
+            (_, DType::Bool) => &["reduce/key/bool.wgsl", "scan/op/extreme.wgsl"],
+            _ => &["reduce/key/int.wgsl", "scan/op/extreme.wgsl"],
+        }
+    }
+}
+
+/// From which end a scan goes, and whether an element is part of its own result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScanOptions {
+    /// Leave each element out of its own result: the first result is that of nothing.
+    pub exclusive: bool,
+    /// Go from the far end of the axis.
+    pub reverse: bool,
+}
+
+/// What a pass reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    /// Elements to results.
+    Whole,
+    /// Elements to the totals of chunks.
+    Totals,
+    /// Totals to what stands before each chunk.
+    Carries,
+    /// Elements and what stands before their chunk to results.
+    Chunks,
+}
+
+/// A scan of given dtypes.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    op: Scan,
+    input: DType,
+    output: DType,
+    options: ScanOptions,
+}
+
+fn choice(form: Form, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    let Form {
+        op,
+        input,
+        output,
+        options,
+    } = form;
+    let name = match pass {
+        Pass::Whole => "whole",
+        Pass::Totals => "totals",
+        Pass::Carries => "carries",
+        Pass::Chunks => "chunks",
+    };
+    let choice = KernelChoice::new(op.name())
+        .name(input.name())
+        .name(output.name())
+        .name(name);
+    let choice = if pass == Pass::Carries {
+        choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"])
+    } else {
+        choice.reads(Reads::Memory, input)
+    };
+    let choice = choice.part(prelude::store(output));
+    let choice = if matches!(pass, Pass::Whole | Pass::Chunks) {
+        choice.part(prelude::cell(output))
+    } else {
+        choice
+    };
+    let read = match (pass, op.is_extreme()) {
+        (Pass::Carries, _) => "scan/input_acc.wgsl",
+        (_, true) => "scan/input_extreme.wgsl",
+        (_, false) => "scan/input_elem.wgsl",
+    };
+    let write = match pass {
+        Pass::Whole | Pass::Chunks => "reduce/output_elem.wgsl",
+        Pass::Totals | Pass::Carries => "reduce/output_acc.wgsl",
+    };
+    let carry = match pass {
+        Pass::Chunks => "scan/carry.wgsl",
+        _ => "scan/no_carry.wgsl",
+    };
+    let exclusive = match pass {
+        Pass::Carries => true,
+        Pass::Totals => false,
+        Pass::Whole | Pass::Chunks => options.exclusive,
+    };
+    let choice = choice
+        .part("reduce/index.wgsl")
+        .parts(op.operator(input))
+        .parts(&[read, write, carry, "scan/body.wgsl"])
+        .constant("EXCLUSIVE", u8::from(exclusive))
+        .constant(
+            "REVERSE",
+            u8::from(options.reverse && pass != Pass::Carries),
+        )
+        .constant("TOTALS", u8::from(pass == Pass::Totals))
+        .without_zeroed_memory();
+    let choice = if op.is_extreme() {
+        choice.constant("LEAST", u8::from(op == Scan::ArgMin))
+    } else {
+        choice
+    };
+    with_constants(choice, walk, lanes)
+}
+
+/// Every scan of every dtype, in one pass and in three.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    for op in Scan::ALL {
+        for input in DType::ALL {
+            for output in DType::ALL.into_iter().filter(|&to| op.accepts(input, to)) {
+                for pass in [Pass::Whole, Pass::Totals, Pass::Carries, Pass::Chunks] {
+                    let form = Form {
+                        op,
+                        input,
+                        output,
+                        options: ScanOptions::default(),
+                    };
+                    all.push(Candidate::new(
+                        choice(form, pass, &walk, &lanes),
+                        WalkParams::FIELDS,
+                    ));
+                }
+            }
+        }
+    }
+    all
+}
+
+impl Executor {
+    /// Scans `a` along `axis` into `out`, which has its shape. A rank-0 tensor has one row of one element (axis 0).
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] where [`Scan::accepts`] says no; [`KernelError::Shape`] for an axis that `a` does not have;
+    /// [`KernelError::Output`] for another shape; [`KernelError::Option`] for exclusive positions, of which the first
+    /// would be none.
+    pub fn scan(
+        &self,
+        op: Scan,
+        a: &View,
+        axis: usize,
+        options: ScanOptions,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        let name = op.name();
+        if !op.accepts(a.dtype, out.dtype) {
+            let (operand, rule, got) = if op == Scan::LogSumExp && !a.dtype.is_float() {
+                ("a", "it must be a float", a.dtype)
+            } else if op.is_extreme() {
+                ("out", "positions are i32", out.dtype)
+            } else {
+                (
+                    "out",
+                    "it must be the input's dtype or a wider one",
+                    out.dtype,
+                )
+            };
+            return Err(KernelError::Dtype {
+                op: name,
+                operand,
+                rule,
+                got,
+            });
+        }
+        if op.is_extreme() && options.exclusive {
+            return Err(KernelError::Option {
+                op: name,
+                option: "exclusive",
+                rule: "is not possible for positions",
+                got: 1,
+            });
+        }
+        if axis >= a.rank().max(1) {
+            return Err(KernelError::Shape {
+                op: name,
+                source: ShapeError::AxisOutOfRange {
+                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
+                    rank: a.rank(),
+                },
+            });
+        }
+        if out.shape() != a.shape() {
+            return Err(KernelError::Output {
+                op: name,
+                expected: Box::new(*a.shape()),
+                got: Box::new(*out.shape()),
+            });
+        }
+        let _walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        if a.is_empty() {
+            return Ok(self.completion());
+        }
+        let form = Form {
+            op,
+            input: a.dtype,
+            output: out.dtype,
+            options,
+        };
+        self.with_dense_out(name, out, &[a], |out| self.scan_rows(form, a, axis, out))?;
+        Ok(self.completion())
+    }
+
+    /// Scans into a dense output, some rows after the others where all exceed a binding.
+    fn scan_rows(&self, form: Form, a: &View, axis: usize, out: &View) -> Result<(), KernelError> {
+        let name = form.op.name();
+        if self.exceeds_binding(&[a, out])
+            && let Some((cut, at)) = halving_beside(&out.layout, axis)
+        {
+            let (a, out) = (halves(name, a, cut, at)?, halves(name, out, cut, at)?);
+            for (a, out) in a.iter().zip(&out) {
+                self.with_dense_out(name, out, &[], |out| self.scan_rows(form, a, axis, out))?;
+            }
+            return Ok(());
+        }
+        if self.exceeds_dense(a) || self.exceeds_binding(&[out]) {
+            return self.scan_pieces(form, a, axis, out);
+        }
+        let dense = self.exceeds_binding(&[a]).then(|| self.to_dense(name, a));
+        let dense = dense.transpose()?;
+        let a = dense.as_ref().unwrap_or(a);
+        let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let inner: usize = a.dims().iter().skip(axis + 1).product();
+        self.scan_walk(form, a, &walk, inner as u64, out)
+    }
+
+    fn scan_walk(
+        &self,
+        form: Form,
+        a: &View,
+        walk: &Walk,
+        inner: u64,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let name = form.op.name();
+        let lanes = self.scan_lanes(walk);
+        let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
+        if lanes.chunks == 1 {
+            return self.launch(
+                &choice(form, Pass::Whole, walk, &lanes),
+                &[read.arg, write.arg],
+                &walk.params(&lanes, read.offset, write.offset, 0, inner),
+                Grid::elements(lanes.invocations(walk.outputs), 1),
+            );
+        }
+        let totals = self.scan_totals(form, a, walk, &lanes, 0)?;
+        let carries = self.scan_carries(form, walk.outputs, &totals)?;
+        self.scan_chunks(form, [a, &carries, out], (walk, &lanes, inner), 0)
+    }
+}

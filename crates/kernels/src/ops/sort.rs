@@ -1,0 +1,506 @@
+//! Sorting by radix: any number of rows of any length, stable.
+//!
+//! Elements become unsigned keys in the order wanted; pairs of a key and a place are then sorted by one digit of eight bits
+//! after the other, least first, each pass keeping the order of equal digits. Rows are sorted together, with the row as the
+//! most significant digits. A pass counts the digits of each block, scans the counts, and spreads the pairs.
+//!
+//! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
+//! result on every run.
+
+use ziggurat_core::{DType, Layout, Shape, ShapeError, coalesce};
+use ziggurat_pipeline::Grid;
+
+use crate::limits::split::{halves, halving_beside};
+use crate::ops::elementwise::walk::{StridedParams, axes, count};
+use crate::ops::scan::{Scan, ScanOptions};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::candidate::Candidate;
+use crate::source::choice::{CATALOGUE_WG, KernelChoice};
+use crate::source::params::{Params, params};
+use crate::source::prelude;
+
+mod merge;
+mod ranked;
+mod search;
+
+const OP: &str = "argsort";
+/// Elements that are sorted at once: blocks and their digits are counted in u32, with room for a folded grid.
+const MAX_SORTED: u64 = 1 << 30;
+/// Values of a digit.
+const BINS: u64 = 256;
+
+params! {
+    /// Parameters of a pass.
+    pub(crate) struct SortParams {
+        len: u32,
+        span: u32,
+        blocks: u32,
+        shift: u32,
+    }
+}
+
+params! {
+    /// Parameters of the split of places.
+    pub(crate) struct SplitParams {
+        len: u32,
+        by: u32,
+        offset_out: u32,
+    }
+}
+
+/// Bits of a dtype's keys.
+const fn key_bits(dtype: DType) -> u32 {
+    match dtype {
+        DType::Bool => 1,
+        DType::I8 | DType::U8 => 8,
+        _ => 32,
+    }
+}
+
+/// A choice with the parts that turn elements into keys.
+fn keyed(choice: KernelChoice, dtype: DType) -> KernelChoice {
+    let choice = choice.parts(&[prelude::FLOAT, prelude::load(dtype)]);
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => choice.part("sort/key/float.wgsl"),
+        DType::Bool => choice.part("sort/key/bool.wgsl"),
+        _ => choice.part("sort/key/int.wgsl").constant(
+            "BIAS",
+            match dtype {
+                DType::I32 => 0x8000_0000_u32,
+                DType::I8 => 0x80,
+                _ => 0,
+            },
+        ),
+    }
+}
+
+fn keys(dtype: DType, rank: u32, descending: bool) -> KernelChoice {
+    let mask = u32::MAX >> (32 - key_bits(dtype));
+    let choice = KernelChoice::new("sort")
+        .name("keys")
+        .name(dtype.name())
+        .part("elementwise/strided_params.wgsl");
+    keyed(choice, dtype)
+        .parts(&["elementwise/address.wgsl", "sort/keys.wgsl"])
+        .constant("RANK", rank)
+        .constant("DESCENDING", u8::from(descending))
+        .constant("KEY_MASK", mask)
+}
+
+fn counts() -> KernelChoice {
+    KernelChoice::new("sort")
+        .name("count")
+        .parts(&["sort/params.wgsl", "sort/count.wgsl"])
+        .without_zeroed_memory()
+}
+
+fn spread(workgroup: u32) -> KernelChoice {
+    let row = workgroup.div_ceil(32);
+    KernelChoice::new("sort")
+        .name("spread")
+        .parts(&["sort/params.wgsl", "sort/spread.wgsl"])
+        .constant("ROW", row)
+        .constant("MARKS", row.saturating_mul(BINS as u32))
+        .constant("WG", workgroup)
+        .without_zeroed_memory()
+}
+
+fn split(remainder: bool) -> KernelChoice {
+    KernelChoice::new("sort")
+        .name("split")
+        .part("sort/split.wgsl")
+        .constant("REMAINDER", u8::from(remainder))
+}
+
+/// Keys of and searches for every dtype, and the passes.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = vec![
+        Candidate::new(counts(), SortParams::FIELDS),
+        Candidate::new(spread(CATALOGUE_WG), SortParams::FIELDS),
+        Candidate::new(split(false), SplitParams::FIELDS),
+        Candidate::new(split(true), SplitParams::FIELDS),
+    ];
+    for dtype in DType::ALL {
+        all.push(Candidate::new(keys(dtype, 4, true), StridedParams::FIELDS));
+        all.push(search::variant(dtype));
+    }
+    all
+}
+
+/// The widest workgroup whose marks fit the least workgroup memory that a device may have (16 KiB).
+fn workgroup(preferred: u32) -> u32 {
+    preferred.clamp(1, 256)
+}
+
+/// Elements per block and blocks: long enough that their counts are a small part of the elements, short enough that many
+/// blocks run side by side.
+fn blocks(len: u32, workgroup: u32) -> (u32, u32) {
+    let tiles = (len / workgroup / 512).clamp(1, 16);
+    let span = tiles * workgroup;
+    (span, len.div_ceil(span))
+}
+
+/// Where the digits of keys with so many bits begin.
+fn digits(bits: u32) -> impl Iterator<Item = u32> {
+    (0..bits).step_by(8)
+}
+
+/// Pairs that are sorted, and room for them to be moved to.
+struct Pairs {
+    keys: [View; 2],
+    places: [View; 2],
+}
+
+impl Pairs {
+    fn swap(&mut self) {
+        self.keys.swap(0, 1);
+        self.places.swap(0, 1);
+    }
+}
+
+impl Executor {
+    /// Writes the positions along `axis` that sort `a`: `out[.., i, ..]` is where the `i`-th element of its row stands, as
+    /// i32. Equal elements keep their order, also when descending; NaN is the greatest.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] if `out` is not i32; [`KernelError::Shape`] for an axis that `a` does not have;
+    /// [`KernelError::Output`] for another shape.
+    pub fn argsort(
+        &self,
+        a: &View,
+        axis: usize,
+        descending: bool,
+        out: &View,
+    ) -> Result<Completion, KernelError> {
+        if out.dtype != DType::I32 {
+            return Err(KernelError::Dtype {
+                op: OP,
+                operand: "out",
+                rule: "positions are i32",
+                got: out.dtype,
+            });
+        }
+        if axis >= a.rank() {
+            return Err(KernelError::Shape {
+                op: OP,
+                source: ShapeError::AxisOutOfRange {
+                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
+                    rank: a.rank(),
+                },
+            });
+        }
+        if out.shape() != a.shape() {
+            return Err(KernelError::Output {
+                op: OP,
+                expected: Box::new(*a.shape()),
+                got: Box::new(*out.shape()),
+            });
+        }
+        a.check()?;
+        if a.is_empty() {
+            return Ok(self.completion());
+        }
+        let len = a.dims().get(axis).copied().unwrap_or(1);
+        if len == 1 {
+            return self.fill(out, 0.0);
+        }
+        let (a, out) = (rows_last(a, axis)?, rows_last(out, axis)?);
+        self.with_dense_out(OP, &out, &[&a], |out| {
+            self.sort_parts(&a, count(OP, len)?, descending, out)
+        })?;
+        Ok(self.completion())
+    }
+
+    /// Sorts into a dense output, some rows after the others where the elements or their keys exceed a binding.
+    fn sort_parts(
+        &self,
+        a: &View,
+        row: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let keys = (a.len() as u64).saturating_mul(DType::U32.bytes() as u64);
+        let many = keys > self.device().caps().max_binding_bytes;
+        let last = out.rank().saturating_sub(1);
+        if (many || a.len() as u64 > MAX_SORTED || self.exceeds_binding(&[a, out]))
+            && let Some((cut, at)) = halving_beside(&out.layout, last)
+        {
+            let (a, out) = (halves(OP, a, cut, at)?, halves(OP, out, cut, at)?);
+            for (a, out) in a.iter().zip(&out) {
+                self.with_dense_out(OP, out, &[], |out| self.sort_parts(a, row, descending, out))?;
+            }
+            return Ok(());
+        }
+        if row > 1 && (many || self.exceeds_binding(&[out]) || a.len() as u64 > MAX_SORTED) {
+            return self.sort_long_row(a, descending, out);
+        }
+        if self.exceeds_binding(&[a]) {
+            let a = self.to_dense(OP, a)?;
+            return self.sort_rows(&a, row, descending, out);
+        }
+        self.sort_rows(a, row, descending, out)
+    }
+
+    /// The elements of `a` in order along `axis` into `values`, and where they stood into `places` (i32); see
+    /// [`Executor::argsort`].
+    ///
+    /// # Errors
+    /// As [`Executor::argsort`]; [`KernelError::Dtype`] if `values` has not the dtype of `a`.
+    pub fn sort(
+        &self,
+        a: &View,
+        axis: usize,
+        descending: bool,
+        (values, places): (&View, &View),
+    ) -> Result<Completion, KernelError> {
+        check_values(OP, a, values, a.shape())?;
+        let _sorted = self.argsort(a, axis, descending, places)?;
+        self.gather(a, axis, places, values)
+    }
+
+    /// The greatest (or least) elements of `a` along `axis` in order into `values`, as many as that has there, and where
+    /// they stood into `places` (i32): of equals the first ones.
+    ///
+    /// # Errors
+    /// As [`Executor::sort`]; [`KernelError::Output`] if the outputs differ in shape, from each other or but for `axis` from
+    /// `a`, or are longer than `a`.
+    pub fn topk(
+        &self,
+        a: &View,
+        axis: usize,
+        largest: bool,
+        (values, places): (&View, &View),
+    ) -> Result<Completion, KernelError> {
+        let op = "topk";
+        let at = isize::try_from(axis).unwrap_or(isize::MAX);
+        let k = values.dims().get(axis).copied().unwrap_or(0);
+        let shape = a.layout.narrow(at, 0, k).map_err(KernelError::shape(op))?;
+        check_values(op, a, values, shape.shape())?;
+        if places.shape() != values.shape() {
+            return Err(KernelError::Output {
+                op,
+                expected: Box::new(*values.shape()),
+                got: Box::new(*places.shape()),
+            });
+        }
+        let all = self.alloc(a.shape(), DType::I32)?;
+        let _sorted = self.argsort(a, axis, largest, &all)?;
+        let first = all
+            .layout
+            .narrow(at, 0, k)
+            .map_err(KernelError::shape(op))?;
+        let _copied = self.copy(&all.with_layout(first)?, places)?;
+        self.gather(a, axis, places, values)
+    }
+
+    fn sort_rows(
+        &self,
+        a: &View,
+        row: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let len = count(OP, a.len())?;
+        let flat = Shape::new([a.len()]).map_err(KernelError::shape(OP))?;
+        let room = || self.alloc(&flat, DType::U32);
+        let mut pairs = Pairs {
+            keys: [room()?, room()?],
+            places: [room()?, room()?],
+        };
+        let [keys, _] = &pairs.keys;
+        self.sort_keys(a, len, descending, keys)?;
+        let [places, _] = &pairs.places;
+        let _counted = self.arange(places, 0.0, 1.0)?;
+        for shift in digits(key_bits(a.dtype)) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let rows = len / row;
+        let row_bits = 32 - (rows - 1).leading_zeros();
+        if row_bits > 0 {
+            let ([keys, _], [places, _]) = (&pairs.keys, &pairs.places);
+            self.split_places(places, row, false, keys)?;
+        }
+        for shift in digits(row_bits) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let [places, _] = &pairs.places;
+        self.split_places(places, row, true, out)
+    }
+
+    fn sort_keys(
+        &self,
+        a: &View,
+        len: u32,
+        descending: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(OP, a)?, self.bind_write(OP, out)?);
+        let walk = coalesce(&[a.layout]);
+        let params = StridedParams {
+            len,
+            offset_out: write.offset,
+            offset_a: read.offset,
+            axes: axes(&walk),
+            ..StridedParams::default()
+        };
+        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        self.launch(
+            &keys(a.dtype, rank, descending),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(len), 1),
+        )
+    }
+
+    /// Keys of so many bits in order, and where each stood (u32), those of equal keys in the order they had.
+    pub(crate) fn sort_keys_with_places(
+        &self,
+        keys: View,
+        len: u32,
+        bits: u32,
+    ) -> Result<(View, View), KernelError> {
+        let room = || self.alloc(keys.shape(), DType::U32);
+        let (places, other_places, other_keys) = (room()?, room()?, room()?);
+        let _counted = self.arange(&places, 0.0, 1.0)?;
+        let mut pairs = Pairs {
+            keys: [keys, other_keys],
+            places: [places, other_places],
+        };
+        for shift in digits(bits.min(32)) {
+            self.sort_digit(&mut pairs, len, shift)?;
+        }
+        let ([keys, _], [places, _]) = (pairs.keys, pairs.places);
+        Ok((keys, places))
+    }
+
+    /// One stable pass over the digit from bit `shift` on.
+    fn sort_digit(&self, pairs: &mut Pairs, len: u32, shift: u32) -> Result<(), KernelError> {
+        let wg = workgroup(self.device().caps().workgroup_size);
+        let (span, blocks) = blocks(len, wg);
+        let params = SortParams {
+            len,
+            span,
+            blocks,
+            shift,
+        };
+        let grid = Grid::elements(u64::from(blocks) * u64::from(wg), 1);
+        let cells = usize::try_from(u64::from(blocks) * BINS).unwrap_or(usize::MAX);
+        let shape = Shape::new([cells]).map_err(KernelError::shape(OP))?;
+        let counted = self.alloc(&shape, DType::U32)?;
+        let begins = self.alloc(&shape, DType::U32)?;
+        let [keys, new_keys] = &pairs.keys;
+        let [places, new_places] = &pairs.places;
+        {
+            let (read, write) = (self.bind_read(OP, keys)?, self.bind_write(OP, &counted)?);
+            let choice = counts().constant("WG", wg);
+            self.launch(&choice, &[read.arg, write.arg], &params, grid)?;
+        }
+        let options = ScanOptions {
+            exclusive: true,
+            reverse: false,
+        };
+        let _scanned = self.scan(Scan::Sum, &counted, 0, options, &begins)?;
+        let args = [
+            self.bind_read(OP, keys)?.arg,
+            self.bind_read(OP, places)?.arg,
+            self.bind_read(OP, &begins)?.arg,
+            self.bind_write(OP, new_keys)?.arg,
+            self.bind_write(OP, new_places)?.arg,
+        ];
+        self.launch(&spread(wg), &args, &params, grid)?;
+        pairs.swap();
+        Ok(())
+    }
+
+    /// Places divided by the length of a row: quotients or remainders.
+    fn split_places(
+        &self,
+        places: &View,
+        by: u32,
+        remainder: bool,
+        out: &View,
+    ) -> Result<(), KernelError> {
+        let (read, write) = (self.bind_read(OP, places)?, self.bind_write(OP, out)?);
+        let params = SplitParams {
+            len: count(OP, places.len())?,
+            by,
+            offset_out: write.offset,
+        };
+        self.launch(
+            &split(remainder),
+            &[read.arg, write.arg],
+            &params,
+            Grid::stride(u64::from(params.len), 1),
+        )
+    }
+}
+
+/// The output for elements of `a`.
+fn check_values(
+    op: &'static str,
+    a: &View,
+    values: &View,
+    expected: &Shape,
+) -> Result<(), KernelError> {
+    if values.dtype != a.dtype {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "values",
+            rule: "it must have the dtype of a",
+            got: values.dtype,
+        });
+    }
+    if values.shape() != expected {
+        return Err(KernelError::Output {
+            op,
+            expected: Box::new(*expected),
+            got: Box::new(*values.shape()),
+        });
+    }
+    Ok(())
+}
+
+/// The view with `axis` moved behind the others.
+fn rows_last(view: &View, axis: usize) -> Result<View, KernelError> {
+    let order: Vec<isize> = (0..view.rank())
+        .filter(|&at| at != axis)
+        .chain([axis])
+        .map(usize::cast_signed)
+        .collect();
+    let layout: Layout = view
+        .layout
+        .permute(&order)
+        .map_err(KernelError::shape(OP))?;
+    view.with_layout(layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_elements_and_count_less_than_they_hold() {
+        for wg in [1, 8, 64, 256] {
+            for len in [1, 255, 256, 257, 100_000, 10_000_000, 1 << 30] {
+                let (span, blocks) = blocks(len, wg);
+                assert!(u64::from(span) * u64::from(blocks) >= u64::from(len));
+                assert!(u64::from(span) * u64::from(blocks - 1) < u64::from(len));
+                assert_eq!(span % wg, 0);
+            }
+        }
+        // Counts are a sixteenth of the elements at most, once there are many.
+        assert_eq!(blocks(10_000_000, 256).0, 4096);
+    }
+
+    #[test]
+    fn digits_cover_the_bits() {
+        assert_eq!(digits(1).collect::<Vec<_>>(), [0]);
+        assert_eq!(digits(8).collect::<Vec<_>>(), [0]);
+        assert_eq!(digits(9).collect::<Vec<_>>(), [0, 8]);
+        assert_eq!(digits(32).collect::<Vec<_>>(), [0, 8, 16, 24]);
+        assert_eq!(digits(0).count(), 0);
+    }
+}

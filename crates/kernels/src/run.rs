@@ -1,0 +1,10 @@
+//! How a call runs: the [`Executor`](executor::Executor), views, launches, capture, completion, errors.
+
+pub(crate) mod capture;
+pub(crate) mod completion;
+pub(crate) mod error;
+pub(crate) mod executor;
+pub(crate) mod launch;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod sanitize;
+pub(crate) mod view;

@@ -1,0 +1,263 @@
+//! [`Executor`]: every op over buffers and layouts, asynchronous, with no tensor in sight.
+//!
+//! Calling an op checks its operands, records its dispatches at once and returns a future for their completion,
+//! which may be dropped. Outputs are given by the caller. Invariants: an op that returns an error has recorded
+//! nothing that writes to the output; nothing here blocks except the `*_blocking` and `wait` functions, which do not
+//! exist on the web.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use ziggurat_core::{DType, Element, Layout, Shape, encode};
+use ziggurat_device::{Device, DeviceOptions};
+use ziggurat_memory::{Memory, MemoryOptions};
+use ziggurat_pipeline::Pipelines;
+
+use crate::run::completion::{Completion, Download, DownloadMany};
+use crate::run::error::KernelError;
+use crate::run::view::View;
+
+/// Cached scalars beyond this number are made anew each time.
+const MAX_SCALARS: usize = 1024;
+/// Cached tables beyond this number are made anew each time, as are tables of more words.
+const MAX_TABLES: usize = 64;
+const MAX_TABLE_WORDS: usize = 1 << 16;
+
+/// Runs ops on one device. Cheap to clone; clones share caches and memory.
+#[derive(Clone)]
+pub struct Executor(Arc<Inner>);
+
+struct Inner {
+    pipelines: Pipelines,
+    scalars: Arc<Mutex<HashMap<(DType, u64), View>>>,
+    tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
+    /// Whether updates of floats may come in any order.
+    any_order: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor")
+            .field("adapter", self.device().adapter())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// An executor over existing pipelines (and their memory and device).
+    #[must_use]
+    pub fn new(pipelines: &Pipelines) -> Self {
+        Self(Arc::new(Inner {
+            pipelines: pipelines.clone(),
+            scalars: Arc::default(),
+            tables: Arc::default(),
+            any_order: Arc::default(),
+        }))
+    }
+
+    /// An executor whose dispatches go through other pipelines of the same device.
+    pub(crate) fn through(&self, pipelines: Pipelines) -> Self {
+        Self(Arc::new(Inner {
+            pipelines,
+            scalars: Arc::clone(&self.0.scalars),
+            tables: Arc::clone(&self.0.tables),
+            any_order: Arc::clone(&self.0.any_order),
+        }))
+    }
+
+    /// Opens a device with default memory options and builds an executor on it.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`] if no adapter fits or the device cannot be opened.
+    pub async fn open(options: DeviceOptions) -> Result<Self, KernelError> {
+        Ok(Self::on(&Device::open(options).await?))
+    }
+
+    /// Like [`Self::open`], blocking.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`] if no adapter fits or the device cannot be opened.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_blocking(options: DeviceOptions) -> Result<Self, KernelError> {
+        Ok(Self::on(&Device::open_blocking(options)?))
+    }
+
+    fn on(device: &Device) -> Self {
+        Self::new(&Pipelines::new(&Memory::new(
+            device,
+            MemoryOptions::default(),
+        )))
+    }
+
+    /// Whether sums and products of floats by [`Executor::scatter`] and its relatives are the same bits on every run, which
+    /// they are from the beginning. Off, they are added as they come, rounded after each to the dtype: faster for many
+    /// updates, by the sort that an order needs.
+    pub fn set_deterministic(&self, on: bool) {
+        self.0.any_order.store(!on, Ordering::Relaxed);
+    }
+
+    /// What [`Executor::set_deterministic`] said.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        !self.0.any_order.load(Ordering::Relaxed)
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.memory().device()
+    }
+
+    /// The memory that views are allocated from.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        self.pipelines().memory()
+    }
+
+    /// The pipelines that ops run.
+    #[must_use]
+    pub fn pipelines(&self) -> &Pipelines {
+        &self.0.pipelines
+    }
+
+    /// A dense view with unspecified contents, for use as an output.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room.
+    pub fn alloc(&self, shape: &Shape, dtype: DType) -> Result<View, KernelError> {
+        let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        View::new(
+            self.memory().alloc(bytes)?,
+            Layout::contiguous(*shape),
+            dtype,
+        )
+    }
+
+    /// A dense view of the given elements, in row-major order.
+    ///
+    /// # Errors
+    /// [`KernelError::DataLength`] if there are not as many as the shape says; [`KernelError::Memory`];
+    /// [`KernelError::InCapture`] on a capturing executor.
+    pub fn upload<T: Element>(&self, values: &[T], shape: &Shape) -> Result<View, KernelError> {
+        self.upload_bytes(T::DTYPE, &T::write_bytes(values), shape)
+    }
+
+    /// A dense view of elements given as little-endian bytes, in row-major order.
+    ///
+    /// # Errors
+    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`];
+    /// [`KernelError::InCapture`] on a capturing executor.
+    pub fn upload_bytes(
+        &self,
+        dtype: DType,
+        bytes: &[u8],
+        shape: &Shape,
+    ) -> Result<View, KernelError> {
+        self.refuse_in_capture("upload")?;
+        self.upload_now(dtype, bytes, shape)
+    }
+
+    fn upload_now(&self, dtype: DType, bytes: &[u8], shape: &Shape) -> Result<View, KernelError> {
+        let expected = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        if bytes.len() as u64 != expected {
+            return Err(KernelError::DataLength {
+                shape: *shape,
+                expected,
+                got: bytes.len() as u64,
+            });
+        }
+        View::new(
+            self.memory().upload(bytes)?,
+            Layout::contiguous(*shape),
+            dtype,
+        )
+    }
+
+    /// Reads a view, row-major and dense; a strided view is copied on the device first.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room for the copy; [`KernelError::OutOfBuffer`];
+    /// [`KernelError::InCapture`] on a capturing executor.
+    pub fn download(&self, view: &View) -> Result<Download, KernelError> {
+        Ok(Download::new(self.download_many(&[view])?))
+    }
+
+    /// Reads several views after one submission.
+    ///
+    /// # Errors
+    /// Like [`Self::download`].
+    pub fn download_many(&self, views: &[&View]) -> Result<DownloadMany, KernelError> {
+        self.refuse_in_capture("download")?;
+        let mut dense = Vec::with_capacity(views.len());
+        for view in views {
+            view.check()?;
+            dense.push(if view.layout.is_contiguous() {
+                (*view).clone()
+            } else {
+                self.to_dense("download", view)?
+            });
+        }
+        let ranges: Vec<_> = dense
+            .iter()
+            .map(|view| {
+                let element = view.dtype.bytes() as u64;
+                let start = if view.is_empty() {
+                    0
+                } else {
+                    view.layout.offset() as u64 * element
+                };
+                (&view.buffer, start..start + view.len() as u64 * element)
+            })
+            .collect();
+        Ok(DownloadMany::new(self.memory().read_many(&ranges)?))
+    }
+
+    /// A view of one element and rank 0, shared by all who ask for the same value: not to be written to.
+    ///
+    /// # Errors
+    /// [`KernelError::Memory`] if there is no room.
+    pub fn scalar(&self, dtype: DType, value: f64) -> Result<View, KernelError> {
+        let key = (dtype, value.to_bits());
+        if let Some(view) = self.0.scalars.lock().get(&key) {
+            return Ok(view.clone());
+        }
+        let view = self.upload_now(dtype, &encode(dtype, &[value]), &Shape::scalar())?;
+        let mut scalars = self.0.scalars.lock();
+        if scalars.len() < MAX_SCALARS {
+            return Ok(scalars.entry(key).or_insert(view).clone());
+        }
+        Ok(view)
+    }
+
+    /// Numbers that a kernel looks up, shared by all who ask with the same key, which must tell apart everything that the
+    /// words depend on.
+    pub(crate) fn table(
+        &self,
+        key: Vec<u64>,
+        words: &[u32],
+        shape: &Shape,
+    ) -> Result<View, KernelError> {
+        if let Some(view) = self.0.tables.lock().get(&key) {
+            return Ok(view.clone());
+        }
+        let view = self.upload_now(DType::U32, &u32::write_bytes(words), shape)?;
+        let mut tables = self.0.tables.lock();
+        if words.len() <= MAX_TABLE_WORDS && tables.len() < MAX_TABLES {
+            return Ok(tables.entry(key).or_insert(view).clone());
+        }
+        Ok(view)
+    }
+
+    /// Submits what is recorded and resolves when the device has finished everything.
+    pub fn synchronize(&self) -> Completion {
+        Completion::new(self.device().synchronize())
+    }
+
+    /// The completion of everything recorded so far.
+    pub(crate) fn completion(&self) -> Completion {
+        let device = self.device();
+        Completion::new(device.completion(device.pending()))
+    }
+}

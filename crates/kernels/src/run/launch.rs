@@ -1,0 +1,289 @@
+//! From a [`KernelChoice`] and views to a recorded dispatch: the part that all ops share.
+//!
+//! Ops never compute binding ranges or workgroup counts. [`Executor::bind_read`] and [`Executor::bind_write`]
+//! turn a view into a binding and an element offset into it, binding a part of the buffer where the whole is over
+//! the device's binding limit. [`Executor::with_dense_out`] gives ops an output they can write as whole quads and
+//! that is not one of their inputs (wgpu refuses a buffer that one dispatch both reads and writes).
+
+use ziggurat_core::Layout;
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, KernelKey, ShaderSource, params_part};
+
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::choice::KernelChoice;
+use crate::source::params::Params;
+
+/// The most elements a kernel indexes: the last quad's index must not wrap.
+pub(crate) const MAX_INDEX: u64 = u32::MAX as u64 - 7;
+
+/// One operand of a dispatch.
+#[derive(Debug)]
+pub(crate) struct Bound<'a> {
+    /// The binding.
+    pub(crate) arg: Arg<'a>,
+    /// The view's first element, counted from the start of the binding.
+    pub(crate) offset: u32,
+}
+
+/// Bytes of a buffer that a view's binding covers, and the view's offset within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Window {
+    start: u64,
+    bytes: u64,
+    offset: u64,
+}
+
+/// The whole buffer if it may be bound, else the view's span widened to the device's alignment. The start is
+/// a multiple of 256 bytes and so of four elements of any dtype: quads stay quads.
+fn window(layout: &Layout, element: u64, capacity: u64, limit: u64, alignment: u64) -> Window {
+    let offset = layout.offset() as u64;
+    if capacity <= limit {
+        return Window {
+            start: 0,
+            bytes: capacity,
+            offset,
+        };
+    }
+    let alignment = alignment.max(256);
+    let (low, high) = layout.span().unwrap_or((layout.offset(), layout.offset()));
+    let start = (low as u64 * element) / alignment * alignment;
+    let end = ((high as u64 + 1) * element).div_ceil(16) * 16;
+    Window {
+        start,
+        bytes: end.min(capacity).saturating_sub(start),
+        offset: offset.saturating_sub(start / element),
+    }
+}
+
+impl Executor {
+    /// Binds a view that the kernel reads.
+    pub(crate) fn bind_read<'a>(
+        &self,
+        op: &'static str,
+        view: &'a View,
+    ) -> Result<Bound<'a>, KernelError> {
+        let (window, offset) = self.window(op, view)?;
+        Ok(Bound {
+            arg: Arg::read(&view.buffer)
+                .range(window.start, window.bytes)
+                .elements(&view.layout, view.dtype),
+            offset,
+        })
+    }
+
+    /// Binds a view that the kernel writes (and may read).
+    pub(crate) fn bind_write<'a>(
+        &self,
+        op: &'static str,
+        view: &'a View,
+    ) -> Result<Bound<'a>, KernelError> {
+        let (window, offset) = self.window(op, view)?;
+        Ok(Bound {
+            arg: Arg::write(&view.buffer)
+                .range(window.start, window.bytes)
+                .elements(&view.layout, view.dtype),
+            offset,
+        })
+    }
+
+    fn window(&self, op: &'static str, view: &View) -> Result<(Window, u32), KernelError> {
+        let span = view.check_span()?;
+        let caps = self.device().caps();
+        let element = view.dtype.bytes() as u64;
+        let window = window(
+            &view.layout,
+            element,
+            view.buffer.capacity(),
+            caps.max_binding_bytes,
+            u64::from(caps.storage_alignment),
+        );
+        if window.bytes > caps.max_binding_bytes {
+            return Err(KernelError::BindingTooLarge {
+                op,
+                bytes: window.bytes,
+                limit: caps.max_binding_bytes,
+            });
+        }
+        let elements = window.bytes / element;
+        let reach = span.map_or(0, |(_, high)| high as u64 - window.start / element);
+        if reach > MAX_INDEX {
+            return Err(KernelError::IndexTooLarge {
+                op,
+                elements,
+                limit: MAX_INDEX,
+            });
+        }
+        let offset = u32::try_from(window.offset);
+        Ok((
+            window,
+            offset.map_err(|_| KernelError::IndexTooLarge {
+                op,
+                elements,
+                limit: MAX_INDEX,
+            })?,
+        ))
+    }
+
+    /// Whether any of the views touches more of its buffer than one binding may cover.
+    pub(crate) fn exceeds_binding(&self, views: &[&View]) -> bool {
+        let limit = self.device().caps().max_binding_bytes.min(MAX_INDEX);
+        // The window is widened by less than 512 bytes at both ends together.
+        let limit = limit.saturating_sub(512);
+        views.iter().any(|view| {
+            view.buffer.capacity() > limit
+                && view.layout.span().is_some_and(|(low, high)| {
+                    ((high - low) as u64 + 1).saturating_mul(view.dtype.bytes() as u64) > limit
+                })
+        })
+    }
+
+    /// Records one dispatch. Buffers bound by `args` follow the order of binding indices; `params` goes to
+    /// immediates or uniform memory. A grid without work records nothing.
+    pub(crate) fn launch<P: Params>(
+        &self,
+        choice: &KernelChoice,
+        args: &[Arg<'_>],
+        params: &P,
+        grid: Grid,
+    ) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let part = params_part(caps, size_of::<P>());
+        let key = choice.key(part.0, caps.workgroup_size);
+        self.launch_as(&key, part, || choice, args, params, grid)
+    }
+
+    /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
+    /// each time, to be compared). The key must tell apart everything that `choose` depends on.
+    pub(crate) fn launch_keyed<P: Params>(
+        &self,
+        mut key: KernelKey,
+        choose: impl FnOnce() -> KernelChoice,
+        args: &[Arg<'_>],
+        params: &P,
+        grid: Grid,
+    ) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let part = params_part(caps, size_of::<P>());
+        key.push_tag(part.0);
+        key.push_number(u64::from(caps.workgroup_size));
+        self.launch_as(&key, part, choose, args, params, grid)
+    }
+
+    fn launch_as<P: Params, C: std::borrow::Borrow<KernelChoice>>(
+        &self,
+        key: &KernelKey,
+        part: (&'static str, &'static str),
+        choose: impl FnOnce() -> C,
+        args: &[Arg<'_>],
+        params: &P,
+        grid: Grid,
+    ) -> Result<(), KernelError> {
+        let wg = self.device().caps().workgroup_size;
+        let mut missing = None;
+        let kernel = self.pipelines().kernel_for(key, || {
+            let choice = choose();
+            let choice = choice.borrow();
+            choice.descriptor(part, wg).unwrap_or_else(|error| {
+                missing = Some(error);
+                KernelDescriptor::new(ShaderSource::new(choice.label()))
+            })
+        });
+        if let Some(error) = missing {
+            return Err(error);
+        }
+        self.pipelines()
+            .dispatch(&kernel?, args, bytemuck::bytes_of(params), grid)?;
+        Ok(())
+    }
+
+    /// Calls `f` with an output that is contiguous, quad-aligned and shares no memory with `inputs`: `out` itself
+    /// where it is all that, else a scratch view that is copied to `out` afterwards.
+    pub(crate) fn with_dense_out(
+        &self,
+        op: &'static str,
+        out: &View,
+        inputs: &[&View],
+        f: impl FnOnce(&View) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        check_output(op, out)?;
+        if out.is_quads()
+            && !inputs
+                .iter()
+                .any(|input| input.buffer.same_memory(&out.buffer))
+        {
+            return f(out);
+        }
+        let scratch = self.alloc(out.shape(), out.dtype)?;
+        f(&scratch)?;
+        self.copy_into(op, &scratch, out)
+    }
+}
+
+/// An output must lie inside its buffer and write each of its elements once.
+pub(crate) fn check_output(op: &'static str, out: &View) -> Result<(), KernelError> {
+    out.check()?;
+    if !out.is_empty() && !out.layout.is_injective() {
+        return Err(KernelError::OverlappingOutput {
+            op,
+            shape: *out.shape(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use ziggurat_core::Shape;
+
+    fn layout(dims: &[usize]) -> Layout {
+        Layout::contiguous(Shape::new(dims).unwrap())
+    }
+
+    #[test]
+    fn binds_the_whole_buffer_where_it_fits() {
+        let view = layout(&[100]).slice(0, 10, Some(20), 1).unwrap();
+        assert_eq!(
+            window(&view, 4, 400, 400, 256),
+            Window {
+                start: 0,
+                bytes: 400,
+                offset: 10
+            }
+        );
+    }
+
+    #[test]
+    fn binds_an_aligned_window_of_a_buffer_over_the_limit() {
+        let view = layout(&[1000]).slice(0, 500, Some(510), 1).unwrap();
+        // Byte 2000 rounds down to 1792 (element 448), byte 2040 up to 2048.
+        assert_eq!(
+            window(&view, 4, 4000, 1024, 32),
+            Window {
+                start: 1792,
+                bytes: 256,
+                offset: 52
+            }
+        );
+    }
+
+    #[test]
+    fn a_flipped_view_starts_at_the_far_end_of_its_window() {
+        let view = layout(&[1000])
+            .slice(0, 500, Some(510), 1)
+            .unwrap()
+            .flip(&[0])
+            .unwrap();
+        assert_eq!(
+            window(&view, 4, 4000, 1024, 256),
+            Window {
+                start: 1792,
+                bytes: 256,
+                offset: 61
+            }
+        );
+    }
+}

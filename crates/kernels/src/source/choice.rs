@@ -1,0 +1,215 @@
+//! [`KernelChoice`]: which variant of a kernel an op call needs, before any text is assembled.
+//!
+//! A `choose` function looks at shapes, dtypes and capabilities and returns one of these: names for people
+//! (labels, profiles, the catalogue), shader parts by path, and override constants. It is structural: two equal
+//! choices are the same pipeline, so the pipeline layer finds it again without assembling or hashing text.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource, SourcePart};
+
+use crate::run::error::KernelError;
+use crate::source::list::List;
+use crate::source::prelude;
+use crate::source::shaders;
+
+/// The workgroup size that catalogue entries are validated with: the largest every WebGPU device has.
+pub(crate) const CATALOGUE_WG: u32 = 256;
+
+/// Where the elements come from that a walking kernel reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// The view at binding 1.
+    Memory,
+    /// A generated part, which also declares the parameters.
+    Fused,
+}
+
+/// What writes a kernel's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WritesBy {
+    /// The store and cell preludes of the choice.
+    Itself,
+    /// A generated part with `store1` or `store4`, which also declares the parameters.
+    Result,
+}
+
+/// A kernel variant: names, shader parts in order (without the params part), override constants.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KernelChoice {
+    names: List<&'static str, 6>,
+    parts: List<&'static str, 16>,
+    constants: List<(&'static str, f64), 10>,
+    zero_workgroup_memory: bool,
+}
+
+impl KernelChoice {
+    /// A variant whose first name is `family`, usually the op.
+    pub(crate) fn new(family: &'static str) -> Self {
+        Self {
+            names: List::of(&[family]),
+            parts: List::new(),
+            constants: List::new(),
+            zero_workgroup_memory: true,
+        }
+    }
+
+    /// Appends a name; the label is all names joined by `/`: `add/f32/flat`.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn name(mut self, name: &'static str) -> Self {
+        self.names.push(name);
+        self
+    }
+
+    /// Appends the shader part at this path below `shaders/`.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn part(mut self, path: &'static str) -> Self {
+        self.parts.push(path);
+        self
+    }
+
+    /// Appends several shader parts.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn parts(mut self, paths: &[&'static str]) -> Self {
+        self.parts.extend(paths.iter().copied());
+        self
+    }
+
+    /// Appends names, parts and overrides in place: a choice is large, and methods that return it may move it.
+    pub(crate) fn append(
+        &mut self,
+        names: &[&'static str],
+        parts: &[&'static str],
+        constants: &[(&'static str, f64)],
+    ) {
+        self.names.extend(names.iter().copied());
+        self.parts.extend(parts.iter().copied());
+        self.constants.extend(constants.iter().copied());
+    }
+
+    /// Appends the parts of a list.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn more_parts<'a>(mut self, paths: impl Iterator<Item = &'a &'static str>) -> Self {
+        self.parts.extend(paths.copied());
+        self
+    }
+
+    /// Appends what a walking kernel reads its elements of `dtype` by: `load_value` and `struct Params`.
+    #[must_use]
+    pub(crate) fn reads(self, reads: Reads, dtype: DType) -> Self {
+        match reads {
+            Reads::Memory => self.parts(&[
+                prelude::FLOAT,
+                prelude::load(dtype),
+                "reduce/params.wgsl",
+                "reduce/value.wgsl",
+            ]),
+            Reads::Fused => self.name("fused"),
+        }
+    }
+
+    /// Sets an override. Without a constant `WG`, the device's preferred workgroup size is used.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn constant(mut self, name: &'static str, value: impl Into<f64>) -> Self {
+        self.constants.push((name, value.into()));
+        self
+    }
+
+    /// Says that the kernel writes workgroup memory before it reads it.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn without_zeroed_memory(mut self) -> Self {
+        self.zero_workgroup_memory = false;
+        self
+    }
+
+    /// The label.
+    pub(crate) fn label(&self) -> String {
+        self.names.iter().copied().collect::<Vec<_>>().join("/")
+    }
+
+    /// The override constants.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = &(&'static str, f64)> {
+        self.constants.iter()
+    }
+
+    /// Whether results are written four at a time.
+    pub(crate) fn writes_quads(&self) -> bool {
+        self.parts.iter().any(|path| *path == prelude::QUAD)
+    }
+
+    /// Whether it has the prelude that reads elements.
+    pub(crate) fn loads(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|path| path.starts_with("prelude/load/"))
+    }
+
+    /// The last part: the body with the entry point.
+    pub(crate) fn body(&self) -> &'static str {
+        self.parts.last().unwrap_or_default()
+    }
+
+    /// The structural key, for this params part and workgroup size.
+    pub(crate) fn key(&self, params_part: &'static str, wg: u32) -> KernelKey {
+        let mut names = self.names.iter();
+        let mut key = KernelKey::new(names.next().copied().unwrap_or_default());
+        names.for_each(|name| key.push_tag(name));
+        key.push_tag(params_part);
+        key.push_number(u64::from(wg));
+        key.push_number(u64::from(self.zero_workgroup_memory));
+        self.parts.iter().for_each(|part| key.push_tag(part));
+        self.constants.iter().for_each(|(name, value)| {
+            key.push_tag(name);
+            key.push_number(value.to_bits());
+        });
+        key
+    }
+
+    /// The full descriptor.
+    pub(crate) fn descriptor(
+        &self,
+        params_part: (&'static str, &'static str),
+        wg: u32,
+    ) -> Result<KernelDescriptor, KernelError> {
+        let source = ShaderSource::new(self.label()).part(params_part.0, params_part.1);
+        self.descriptor_from(source, WritesBy::Itself, wg)
+    }
+
+    /// The descriptor with the parts behind those of `source`; what is there already is not repeated.
+    pub(crate) fn descriptor_from(
+        &self,
+        mut source: ShaderSource,
+        writes: WritesBy,
+        wg: u32,
+    ) -> Result<KernelDescriptor, KernelError> {
+        // A result part brings the stores and the parameters.
+        let left_out = |path: &str| {
+            writes == WritesBy::Result
+                && (path.starts_with("prelude/store/")
+                    || path.starts_with("prelude/cell/")
+                    || path.ends_with("/params.wgsl"))
+        };
+        for path in self.parts.iter().filter(|path| !left_out(path)) {
+            let text = shaders::text(path)?;
+            let known = |part: &SourcePart| part.file == *path && part.text == text;
+            if !source.parts().iter().any(known) {
+                source = source.part(*path, text);
+            }
+        }
+        let mut descriptor = KernelDescriptor::new(source)
+            .entry("main")
+            .zero_workgroup_memory(self.zero_workgroup_memory);
+        if !self.constants.iter().any(|(name, _)| *name == "WG") {
+            descriptor = descriptor.constant("WG", f64::from(wg));
+        }
+        for (name, value) in self.constants.iter() {
+            descriptor = descriptor.constant(*name, *value);
+        }
+        Ok(descriptor)
+    }
+}
