@@ -410,7 +410,7 @@ fn wrong_calls_are_typed_errors() {
             mask: Some(&mask),
             ..operands
         }),
-        KernelError::Shape { .. }
+        KernelError::Operands { .. }
     ));
     let lengths = view(DType::I32, &[3]);
     assert!(matches!(

@@ -296,6 +296,6 @@ fn wrong_calls_are_typed_errors() {
     ));
     assert!(matches!(
         exec.elu(&view(DType::F32, &[4]), 1.0, &f),
-        Err(KernelError::Shape { .. })
+        Err(KernelError::Operands { .. })
     ));
 }

@@ -162,7 +162,7 @@ fn gemm_ignores_an_addend_of_weight_zero_and_knows_integers() {
             &plain,
             &f(&[2, 2])
         ),
-        Err(KernelError::Shape { .. })
+        Err(KernelError::Operands { .. })
     ));
     assert!(matches!(
         exec.gemm(&f(&[2, 3]), &f(&[2, 3]), None, &plain, &f(&[2, 3])),

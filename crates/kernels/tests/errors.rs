@@ -67,7 +67,7 @@ fn shapes_that_do_not_broadcast_are_named() {
     );
     let error = exec.relu(&a, &out).unwrap_err();
     assert!(
-        matches!(error, KernelError::Shape { op: "relu", .. }),
+        matches!(error, KernelError::Operands { op: "relu", .. }),
         "{error}"
     );
     assert!(

@@ -515,7 +515,7 @@ fn mistakes_are_those_of_the_op() {
     ));
     assert!(matches!(
         exec.reduce_fused(Reduce::Sum, &input(&[3]), &[0], &out),
-        Err(KernelError::Shape { .. })
+        Err(KernelError::Operands { .. })
     ));
     assert!(matches!(
         exec.reduce_fused(Reduce::Sum, &input(&[4, 2]), &[0], &out),

@@ -7,7 +7,8 @@
 //! Invariant: the text says operation, rule, and what was given, as in
 //! `matmul: inner dimensions differ: left is [2, 3], right is [4, 5]`.
 
-use std::fmt;
+mod text;
+
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
 use std::path::PathBuf;
@@ -68,6 +69,10 @@ enum Kind {
     },
     Format {
         path: Option<PathBuf>,
+        detail: String,
+    },
+    Internal {
+        op: &'static str,
         detail: String,
     },
 }
@@ -138,6 +143,14 @@ impl Error {
         })
     }
 
+    /// Something that cannot happen did: a mistake of this crate, never of its caller.
+    pub(crate) fn internal(op: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(Kind::Internal {
+            op,
+            detail: detail.into(),
+        })
+    }
+
     /// The same error, naming the file it is about, where it is about the content of a file.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn in_file(self, path: &Path) -> Self {
@@ -160,14 +173,7 @@ impl Error {
     pub fn is_shape(&self) -> bool {
         match &*self.kind {
             Kind::Shape { .. } => true,
-            Kind::Kernel { source, .. } => matches!(
-                source,
-                KernelError::Shape { .. }
-                    | KernelError::Operands { .. }
-                    | KernelError::Operand { .. }
-                    | KernelError::Output { .. }
-                    | KernelError::DataLength { .. }
-            ),
+            Kind::Kernel { source, .. } => source.is_shape(),
             _ => false,
         }
     }
@@ -213,7 +219,8 @@ impl Error {
         }
     }
 
-    /// The device has no memory left for the operation. The device still works.
+    /// The device has no memory left for the operation; [`Error::requested_bytes`] and [`Error::available_bytes`] say how
+    /// much was missing. The device still works.
     pub fn is_out_of_memory(&self) -> bool {
         match &*self.kind {
             Kind::Kernel { source, .. } => {
@@ -253,61 +260,61 @@ impl Error {
         matches!(&*self.kind, Kind::Format { .. })
     }
 
-    fn device_error(&self) -> Option<&DeviceError> {
+    /// Something that cannot happen did: a bug of this project, never a mistake of the caller. Please report it.
+    pub fn is_internal(&self) -> bool {
         match &*self.kind {
-            Kind::Kernel { source, .. } => device_error(source),
+            Kind::Internal { .. } => true,
+            Kind::Kernel { source, .. } => source.is_internal(),
+            _ => false,
+        }
+    }
+
+    /// The bytes that were asked for, where there was not enough memory ([`Error::is_out_of_memory`]) or the tensor is too
+    /// large for one buffer or binding ([`Error::is_too_large`]).
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let error = Tensor::zeros(&device, [1 << 20, 1 << 20], DType::F32).unwrap_err();
+    /// assert!(error.is_too_large());
+    /// assert_eq!(error.requested_bytes(), Some(1 << 42));
+    /// assert_eq!(error.available_bytes(), Some(device.caps().max_buffer_bytes));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn requested_bytes(&self) -> Option<u64> {
+        self.sizes().map(|(requested, _)| requested)
+    }
+
+    /// The most bytes that the failed request could have asked for: what is left below the memory limit of the options, or the
+    /// limit of one buffer or binding. `None` for other errors, and where only the driver knows.
+    pub fn available_bytes(&self) -> Option<u64> {
+        self.sizes().and_then(|(_, available)| available)
+    }
+
+    /// Bytes asked for, and bytes that there were.
+    fn sizes(&self) -> Option<(u64, Option<u64>)> {
+        match &*self.kind {
+            Kind::TooLarge { bytes, limit, .. } => Some((*bytes, Some(*limit))),
+            Kind::Kernel { source, .. } => match source {
+                KernelError::BindingTooLarge { bytes, limit, .. } => Some((*bytes, Some(*limit))),
+                source => match memory_error(source)? {
+                    MemoryError::TooLarge { requested, limit } => Some((*requested, Some(*limit))),
+                    MemoryError::OutOfMemory {
+                        requested,
+                        in_use,
+                        limit,
+                        ..
+                    } => Some((*requested, limit.map(|limit| limit.saturating_sub(*in_use)))),
+                    _ => None,
+                },
+            },
             _ => None,
         }
     }
-}
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn device_error(&self) -> Option<&DeviceError> {
         match &*self.kind {
-            Kind::Shape { op, detail }
-            | Kind::Dtype { op, detail }
-            | Kind::Argument { op, detail } => {
-                write!(f, "{op}: {detail}")
-            }
-            Kind::TooLarge { op, bytes, limit } => write!(
-                f,
-                "{op}: a tensor must fit one buffer of the device: it has {bytes} bytes, the limit is {limit}"
-            ),
-            Kind::Kernel { op, source } => {
-                let text = source.to_string();
-                // Errors of the executor already begin with its operation.
-                if text.starts_with(&format!("{op}: ")) {
-                    f.write_str(&text)
-                } else {
-                    write!(f, "{op}: {text}")
-                }
-            }
-            Kind::Io {
-                path,
-                action,
-                source,
-            } => write!(f, "cannot {action} {}: {source}", path.display()),
-            Kind::Format {
-                path: Some(path),
-                detail,
-            } => write!(f, "{}: {detail}", path.display()),
-            Kind::Format { path: None, detail } => f.write_str(detail),
-        }
-    }
-}
-
-/// The text: what `unwrap` and `main` print.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &*self.kind {
-            Kind::Kernel { source, .. } => std::error::Error::source(source),
-            Kind::Io { source, .. } => Some(source),
+            Kind::Kernel { source, .. } => device_error(source),
             _ => None,
         }
     }
@@ -335,56 +342,4 @@ fn device_error(error: &KernelError) -> Option<&DeviceError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_say_operation_rule_and_what_was_given() {
-        let error = Error::wrong_dtype("to_vec", DType::F32, DType::I8);
-        assert_eq!(
-            error.to_string(),
-            "to_vec: the tensor holds i8, asked for f32"
-        );
-        assert_eq!(format!("{error:?}"), error.to_string());
-        let error = Error::too_large("zeros", 200, 128);
-        assert_eq!(
-            error.to_string(),
-            "zeros: a tensor must fit one buffer of the device: it has 200 bytes, the limit is 128"
-        );
-    }
-
-    #[test]
-    fn predicates_tell_kinds_apart() {
-        let not_found = || std::io::Error::from(std::io::ErrorKind::NotFound);
-        let errors = [
-            Error::shape("a", "b"),
-            Error::dtype("a", "b"),
-            Error::argument("a", "b"),
-            Error::too_large("a", 2, 1),
-            Error::io("read", Path::new("x"), not_found()),
-            Error::format("b"),
-        ];
-        let predicates = [
-            Error::is_shape,
-            Error::is_dtype,
-            Error::is_argument,
-            Error::is_too_large,
-            Error::is_io,
-            Error::is_format,
-        ];
-        for (i, error) in errors.iter().enumerate() {
-            for (j, predicate) in predicates.iter().enumerate() {
-                assert_eq!(predicate(error), i == j, "error {i}, predicate {j}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_file_is_named_once() {
-        let error = Error::format("too short")
-            .in_file(Path::new("a.npy"))
-            .in_file(Path::new("b.npy"));
-        assert_eq!(error.to_string(), "a.npy: too short");
-        assert!(error.is_format());
-    }
-}
+mod tests;

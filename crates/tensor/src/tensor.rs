@@ -117,7 +117,7 @@ impl Tensor {
         match self.node.value() {
             Some(Ok(view)) => Ok(view),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(Error::argument("eval", "the value was not computed")),
+            None => Err(Error::internal("eval", "the value was not computed")),
         }
     }
 

@@ -174,6 +174,14 @@ pub enum KernelError {
         /// The part's path below `shaders/`.
         path: &'static str,
     },
+    /// Something that cannot happen did: a bug of this project, not a mistake of the caller. Please report it.
+    #[error("{op}: internal error, please report it: {what}")]
+    Internal {
+        /// The op that was called.
+        op: &'static str,
+        /// What was found.
+        what: &'static str,
+    },
     /// The device layer failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -186,8 +194,74 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// Adapts a [`ShapeError`] for `map_err`: `.map_err(KernelError::shape("matmul"))`.
+    /// A shape, axis, index or element count breaks a rule of the op: whether of one operand, two, the output or an option.
+    #[must_use]
+    pub const fn is_shape(&self) -> bool {
+        matches!(
+            self,
+            Self::Shape { .. }
+                | Self::Operands { .. }
+                | Self::Operand { .. }
+                | Self::Output { .. }
+                | Self::DataLength { .. }
+        )
+    }
+
+    /// Something that cannot happen did: a bug of this project, not a mistake of the caller.
+    #[must_use]
+    pub const fn is_internal(&self) -> bool {
+        matches!(self, Self::Internal { .. } | Self::MissingPart { .. })
+    }
+
+    /// Adapts a [`ShapeError`] for `map_err`: `.map_err(KernelError::shape("matmul"))`. Two shapes that do not fit each other
+    /// are [`KernelError::Operands`] in every op.
     pub(crate) fn shape(op: &'static str) -> impl Fn(ShapeError) -> Self {
-        move |source| Self::Shape { op, source }
+        move |source| {
+            let (rule, left, right) = match &source {
+                ShapeError::Broadcast { left, right } => {
+                    ("the shapes do not broadcast", left.clone(), right.clone())
+                }
+                ShapeError::Expand { from, to } => {
+                    let to = to.iter().map(|dim| dim.unsigned_abs()).collect();
+                    ("left does not broadcast to right", from.clone(), to)
+                }
+                _ => return Self::Shape { op, source },
+            };
+            match (Shape::new(left), Shape::new(right)) {
+                (Ok(left), Ok(right)) => Self::Operands {
+                    op,
+                    rule,
+                    left: Box::new(left),
+                    right: Box::new(right),
+                },
+                _ => Self::Shape { op, source },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn shapes_that_do_not_fit_each_other_are_one_kind() {
+        let [left, right] = [[2, 3], [4, 5]].map(|dims| Shape::new(dims).unwrap());
+        let broadcast = ziggurat_core::broadcast_shapes(&[left, right]).unwrap_err();
+        let expand = ziggurat_core::Layout::contiguous(left)
+            .expand(right)
+            .unwrap_err();
+        for source in [broadcast, expand] {
+            let error = KernelError::shape("add")(source);
+            assert!(
+                matches!(&error, KernelError::Operands { op: "add", left: l, right: r, .. }
+                    if **l == left && **r == right),
+                "{error}"
+            );
+            assert!(error.is_shape());
+        }
+        let axis = KernelError::shape("sum")(left.axis(7).unwrap_err());
+        assert!(matches!(axis, KernelError::Shape { op: "sum", .. }) && axis.is_shape());
     }
 }

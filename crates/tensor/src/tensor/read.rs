@@ -105,7 +105,7 @@ impl Tensor {
             values
                 .first()
                 .copied()
-                .ok_or_else(|| Error::shape("item", "the device returned no element"))
+                .ok_or_else(|| Error::internal("item", "the device returned no element"))
         }
     }
 
