@@ -21,14 +21,14 @@ fn main(
         if live && lid == 0u {
             let pivot = out[base + k * n + k];
             // Not `pivot <= 0`: NaN stays NaN either way.
-            out[base + k * n + k] = select(nan_f32(), sqrt(max(pivot, 0.0)), pivot > 0.0 && !is_nan(pivot));
+            out[base + k * n + k] = select(nan_f32(), sqrt_f32(max(pivot, 0.0)), pivot > 0.0 && !is_nan(pivot));
         }
         storageBarrier();
         workgroupBarrier();
         if live {
             let diagonal = out[base + k * n + k];
             for (var i = k + 1u + lid; i < n; i += WG) {
-                out[base + i * n + k] = out[base + i * n + k] / diagonal;
+                out[base + i * n + k] = divide_f32(out[base + i * n + k], diagonal);
                 out[base + k * n + i] = 0.0;
             }
         }

@@ -70,7 +70,7 @@ fn main(
             let diagonal = out[base + k * n + k];
             let divisor = select(diagonal, 1.0, diagonal == 0.0);
             for (var i = k + 1u + lid; i < n; i += WG) {
-                out[base + i * n + k] = out[base + i * n + k] / divisor;
+                out[base + i * n + k] = divide_f32(out[base + i * n + k], divisor);
             }
         }
         storageBarrier();

@@ -27,7 +27,7 @@ fn main(
                 sum -= a[matrix + i * n + j] * out[column + j * params.columns];
             }
             if params.unit == 0u {
-                sum = sum / a[matrix + i * n + i];
+                sum = divide_f32(sum, a[matrix + i * n + i]);
             }
             out[column + i * params.columns] = sum;
         }

@@ -1,5 +1,5 @@
-// x / y
+// x / y, correctly rounded. Requires functions/divide.wgsl.
 
 fn apply(x: elem, y: elem) -> elem {
-    return x / y;
+    return divide_f32(x, y);
 }

@@ -1,9 +1,9 @@
 // floor(x / y), from the exact remainder, so that no quotient just below a whole number is rounded up to it; infinite or
-// NaN for y == 0, NaN for infinite x. Requires functions/fmod.wgsl.
+// NaN for y == 0, NaN for infinite x. Requires functions/fmod.wgsl, functions/divide.wgsl.
 
 fn apply(x: elem, y: elem) -> elem {
     if (bitcast<u32>(y) & 0x7fffffffu) == 0u {
-        return x / y;
+        return divide_f32(x, y);
     }
     let rest = fmod_f32(x, y);
     if is_nan(rest) {
@@ -11,7 +11,7 @@ fn apply(x: elem, y: elem) -> elem {
     }
     let inexact = (bitcast<u32>(rest) & 0x7fffffffu) != 0u;
     let apart = ((bitcast<u32>(rest) ^ bitcast<u32>(y)) >> 31u) == 1u;
-    var quotient = (x - rest) / y;
+    var quotient = divide_f32(x - rest, y);
     // The whole number that the quotient stands for.
     let below = floor(quotient);
     quotient = select(below, below + 1.0, quotient - below > 0.5);

@@ -1,5 +1,5 @@
-// 1 / x
+// 1 / x, correctly rounded. Requires functions/divide.wgsl.
 
 fn apply(x: elem) -> elem {
-    return 1.0 / x;
+    return divide_f32(1.0, x);
 }

@@ -1,12 +1,5 @@
-// The square root: NaN for negative numbers, -0.0 for -0.0.
+// The square root, correctly rounded: NaN for negative numbers, -0.0 for -0.0. Requires functions/sqrt.wgsl.
 
 fn apply(x: elem) -> elem {
-    let bits = bitcast<u32>(x);
-    if bits == 0x7f800000u || (bits & 0x7fffffffu) == 0u || is_nan(x) {
-        return x;
-    }
-    if bits > 0x80000000u {
-        return nan_f32();
-    }
-    return sqrt(x);
+    return sqrt_f32(x);
 }

@@ -69,11 +69,16 @@ impl Kernel {
             Self::Exchange => ("exchange_rows", "linalg/exchange.wgsl"),
             Self::Determinant => ("determinant", "linalg/determinant.wgsl"),
         };
-        KernelChoice::new(name).name(DType::F32.name()).parts(&[
-            prelude::FLOAT,
-            "linalg/params.wgsl",
-            body,
-        ])
+        let functions: &[&'static str] = match self {
+            Self::Lu | Self::Triangular => &["functions/divide.wgsl"],
+            Self::Cholesky => &["functions/divide.wgsl", "functions/sqrt.wgsl"],
+            Self::Exchange | Self::Determinant => &[],
+        };
+        KernelChoice::new(name)
+            .name(DType::F32.name())
+            .parts(&[prelude::FLOAT, "linalg/params.wgsl"])
+            .parts(functions)
+            .part(body)
     }
 }
 

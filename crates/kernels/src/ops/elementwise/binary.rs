@@ -17,6 +17,8 @@ use crate::source::candidate::Candidate;
 const ATAN: &[&str] = &["functions/atan.wgsl"];
 const EXP: &[&str] = &["functions/exp.wgsl"];
 const FMOD: &[&str] = &["functions/fmod.wgsl"];
+const DIVIDE: &[&str] = &["functions/divide.wgsl"];
+const FMOD_DIVIDE: &[&str] = &["functions/fmod.wgsl", "functions/divide.wgsl"];
 const POW: &[&str] = &[
     "functions/exp.wgsl",
     "functions/log.wgsl",
@@ -81,8 +83,8 @@ binary_ops! {
     Sub sub "sub", NUMERIC, &[], |x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT;
     /// `a · b`; integers wrap, for bool it is *and*.
     Mul mul "mul", ALL, &[], |x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT;
-    /// `a / b`; integers truncate, `x / 0` is `x` and `MIN / -1` is `MIN`.
-    Div div "div", NUMERIC, &[], |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::ulps(2.5);
+    /// `a / b`, correctly rounded (IEEE 754), subnormals included; integers truncate, `x / 0` is `x` and `MIN / -1` is `MIN`.
+    Div div "div", NUMERIC, DIVIDE, |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::EXACT;
     /// The larger one; NaN wins, for bool it is *or*.
     Maximum maximum "maximum", ALL, &[], special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT;
     /// The smaller one; NaN wins, for bool it is *and*.
@@ -90,7 +92,7 @@ binary_ops! {
     /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
     Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0);
     /// The quotient rounded down; integers: `x / 0` is `x`.
-    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5);
+    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5);
     /// The remainder of the division rounded down, with the sign of `b`; integers: by 0 it is 0.
     Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT;
     /// The remainder of the division rounded toward zero, with the sign of `a`; integers: by 0 it is 0.

@@ -14,6 +14,8 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 
 const EXP: &[&str] = &["functions/exp.wgsl"];
+const DIVIDE: &[&str] = &["functions/divide.wgsl"];
+const SQRT: &[&str] = &["functions/sqrt.wgsl"];
 const LOG: &[&str] = &["functions/log.wgsl"];
 const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
 const ERFC: &[&str] = &["functions/exp.wgsl", "functions/erfc.wgsl"];
@@ -97,13 +99,13 @@ unary_ops! {
     /// The binary logarithm.
     Log2 log2 "log2", FLOAT, LOG, f64::log2, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0);
     /// The square root; NaN for negative numbers.
-    Sqrt sqrt "sqrt", FLOAT, &[], f64::sqrt, none, Samples::range(0.0, 1e3), Tolerance::ulps(3.0);
+    Sqrt sqrt "sqrt", FLOAT, SQRT, f64::sqrt, none, Samples::range(0.0, 1e3), Tolerance::EXACT;
     /// `1 / √x`.
     Rsqrt rsqrt "rsqrt", FLOAT, &[], |x| 1.0 / x.sqrt(), none, Samples::range(1e-3, 1e3), Tolerance::ulps(5.0);
     /// `x²`; integers wrap.
     Square square "square", NUMERIC, &[], |x| x * x, |x| x.wrapping_mul(x), Samples::signed(1e2), Tolerance::EXACT;
     /// `1 / x`.
-    Reciprocal reciprocal "reciprocal", FLOAT, &[], |x| 1.0 / x, none, Samples::signed(1e2), Tolerance::ulps(2.5);
+    Reciprocal reciprocal "reciprocal", FLOAT, DIVIDE, |x| 1.0 / x, none, Samples::signed(1e2), Tolerance::EXACT;
     /// The sine, its argument in radians; accurate for every finite argument.
     Sin sin "sin", FLOAT, TRIG, f64::sin, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7);
     /// The cosine, its argument in radians; accurate for every finite argument.

@@ -164,7 +164,11 @@ impl Reduce {
             (Self::Prod, _) => &["reduce/op/prod.wgsl"],
             (Self::SumSquares, _) => &["reduce/op/sum_squares.wgsl"],
             (Self::SumAbs, _) => &["reduce/op/sum_abs.wgsl"],
-            (Self::Norm2, _) => &["elementwise/unary/sqrt.wgsl", "reduce/op/norm2.wgsl"],
+            (Self::Norm2, _) => &[
+                "functions/sqrt.wgsl",
+                "elementwise/unary/sqrt.wgsl",
+                "reduce/op/norm2.wgsl",
+            ],
             (Self::Norm, _) => &[
                 "functions/exp.wgsl",
                 "functions/log.wgsl",
@@ -180,6 +184,7 @@ impl Reduce {
                 "reduce/op/logsumexp.wgsl",
             ],
             (Self::Var | Self::Std, _) => &[
+                "functions/sqrt.wgsl",
                 "elementwise/unary/sqrt.wgsl",
                 "reduce/op/var.wgsl",
                 "reduce/op/var_finish.wgsl",
