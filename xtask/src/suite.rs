@@ -1,8 +1,7 @@
 //! `cargo xtask test`: everything that must hold, stage by stage.
 //!
 //! Every stage runs even if one before it failed, so that one run shows all that is wrong. Components
-//! that a fresh machine may lack (rustfmt, Clippy, cargo-nextest) are left out with a word, or replaced
-//! by what does the same.
+//! that a fresh machine may lack (rustfmt, Clippy) are left out with a word.
 
 use std::process::Command;
 
@@ -85,7 +84,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Limits => {
                 let limits = ("ZIGGURAT_LIMITS", "default");
                 let mut tests = SMOKE.to_vec();
-                tests.push("sweep");
+                tests.push("sweep::");
                 smoke(tally, limits, &tests, &[])
             }
             Stage::Gl => gl(tally),
@@ -135,49 +134,40 @@ fn clippy() -> Outcome<String> {
 }
 
 fn tests(tally: &mut Tally) -> Outcome<String> {
-    let nextest = has_subcommand("nextest");
-    let mut command = if nextest {
-        cargo(&["nextest", "run", "--workspace", "--profile", "ci"])
-    } else {
-        cargo(&[
-            "test",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-            "--no-fail-fast",
-        ])
-    };
-    let outcome = process::stream_lines(&mut command, |line| count(line, tally));
-    outcome?;
-    note(tally, if nextest { "nextest" } else { "cargo test" })
+    let mut command = cargo(&[
+        "test",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--tests",
+        "--examples",
+        "--no-fail-fast",
+    ]);
+    process::stream_lines(&mut command, |line| count(line, tally))?;
+    note(tally, "tests")
 }
 
-/// Tests that together reach every family of ops, in a few minutes.
-const SMOKE: [&str; 4] = ["edges", "edges_binary", "conformance", "losses"];
+/// Files of tests that together reach every family of ops, in a few minutes.
+const SMOKE: [&str; 4] = ["edges::", "edges_binary::", "conformance::", "losses::"];
 
 /// What of the sweep runs on OpenGL: reductions and functions of one operand, which take minutes there, are left to [`SMOKE`].
 const SWEEP_ON_GL: [&str; 6] = [
-    "products_hold_everywhere",
-    "windowed_ops_hold_everywhere",
-    "indexed_ops_hold_everywhere",
-    "rows_and_scans_hold_everywhere",
-    "rows_of_two_operands_hold_everywhere",
-    "casts_moves_and_fused_kernels_hold_everywhere",
+    "sweep::products_hold_everywhere",
+    "sweep::windowed_ops_hold_everywhere",
+    "sweep::indexed_ops_hold_everywhere",
+    "sweep::rows_and_scans_hold_everywhere",
+    "sweep::rows_of_two_operands_hold_everywhere",
+    "sweep::casts_moves_and_fused_kernels_hold_everywhere",
 ];
 
 fn gl(tally: &mut Tally) -> Outcome<String> {
-    let backend = ("ZIGGURAT_BACKEND", "gl");
+    let tests = [&SMOKE[..], &SWEEP_ON_GL].concat();
     // wgpu waits six seconds for its OpenGL context and then panics: one test at a time.
-    let mut arguments = vec!["--test-threads=1"];
-    let small = smoke(tally, backend, &SMOKE, &arguments);
-    arguments.extend(SWEEP_ON_GL);
-    let swept = smoke(tally, backend, &["sweep"], &arguments);
-    small.and(swept)
+    let alone = ["--test-threads=1"];
+    smoke(tally, ("ZIGGURAT_BACKEND", "gl"), &tests, &alone)
 }
 
-/// These tests on another kind of device.
+/// Tests whose paths contain one of these words, on another kind of device.
 fn smoke(
     tally: &mut Tally,
     (name, value): (&str, &str),
@@ -186,12 +176,16 @@ fn smoke(
 ) -> Outcome<String> {
     // Of the whole workspace, as the stage of all tests: another choice of packages has other features of dependencies, and
     // would build all of them once more.
-    let mut words = vec!["test", "--workspace"];
-    for test in tests {
-        words.extend(["--test", test]);
-    }
-    words.extend(["--no-fail-fast", "--"]);
+    let mut words = vec![
+        "test",
+        "--workspace",
+        "--test",
+        "all",
+        "--no-fail-fast",
+        "--",
+    ];
     words.extend(arguments);
+    words.extend(tests);
     let mut command = cargo(&words);
     let before = tally.passed;
     process::stream_lines(command.env(name, value), |line| count(line, tally))?;

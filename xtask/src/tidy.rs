@@ -4,6 +4,7 @@
 //! worth a line in the terminal is not worth having.
 
 mod docs;
+mod modules;
 mod rust;
 mod tables;
 mod text;
@@ -37,6 +38,7 @@ pub(crate) fn check(root: &Path) -> Outcome<Report> {
             report.extend(docs::check(file, |path| root.join(path).exists()));
         }
     }
+    report.extend(modules::check(&own));
     report.extend(tables::check(&own, &wgsl::op_rows()?));
     report.scope = format!("{} files", own.len());
     Ok(report)

@@ -9,23 +9,23 @@
 /// Words of messages are not compared: they are wgpu's own here.
 const DRIVER: bool = true;
 
-#[path = "backend/agree.rs"]
+#[path = "all/backend/agree.rs"]
 mod agree;
-#[path = "backend/bindings.rs"]
+#[path = "all/backend/bindings.rs"]
 mod bindings;
-#[path = "backend/buffers.rs"]
+#[path = "all/backend/buffers.rs"]
 mod buffers;
-#[path = "backend/encoding.rs"]
+#[path = "all/backend/encoding.rs"]
 mod encoding;
-#[path = "backend/mapping.rs"]
+#[path = "all/backend/mapping.rs"]
 mod mapping;
-#[path = "backend/passes.rs"]
+#[path = "all/backend/passes.rs"]
 mod passes;
-#[path = "backend/pipelines.rs"]
+#[path = "all/backend/pipelines.rs"]
 mod pipelines;
-#[path = "backend/queries.rs"]
+#[path = "all/backend/queries.rs"]
 mod queries;
-#[path = "backend/scopes.rs"]
+#[path = "all/backend/scopes.rs"]
 mod scopes;
-#[path = "backend/support.rs"]
+#[path = "all/backend/support.rs"]
 mod support;

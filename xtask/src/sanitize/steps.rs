@@ -20,15 +20,9 @@ pub(super) struct Step {
 }
 
 #[derive(Debug)]
-enum Names {
-    With(&'static [&'static str]),
-    Without(&'static [&'static str]),
-}
-
-#[derive(Debug)]
 enum What {
-    /// Test files, of the kernels and of tensors, and what the names of their tests contain, or must not contain.
-    Tests(&'static [&'static str], Names),
+    /// Tests of the kernels and of tensors whose paths contain one of the first, and none of the second.
+    Tests(&'static [&'static str], &'static [&'static str]),
     /// An example with its arguments.
     Example(&'static [&'static str]),
 }
@@ -36,83 +30,59 @@ enum What {
 /// Each op with each dtype over each arrangement of memory, fused kernels of each form, and graphs that fuse, at random and
 /// by hand.
 const WHOLE: &[&str] = &[
-    "sweep",
-    "fused_forms",
-    "fused",
-    "prologue",
-    "epilogue",
-    "between",
-    "fusion",
-    "walking",
+    "sweep::",
+    "fused_forms::",
+    "fused::",
+    "prologue::",
+    "epilogue::",
+    "between::",
+    "fusion::",
+    "walking::",
 ];
 
 /// Tests of these whose names contain this are left out: what is larger than a binding takes minutes and gigabytes when
 /// each word is checked, and other tests run the same kernels.
 const TOO_LARGE: &[&str] = &["over_the_binding_limit"];
 
-/// Files with tests that run what an op has several kernels for: [`FORMS`].
-const OTHERS: &[&str] = &[
-    "attention",
-    "conv",
-    "edges",
-    "elementwise",
-    "index",
-    "matmul",
-    "reduce",
-    "reduce_statistics",
-    "rope",
-    "scan",
-];
-
-/// Those tests. The others of their files run the same kernels again, with more sizes.
+/// Tests that run what an op has several kernels for. The others of their files run the same kernels again, with more
+/// sizes.
 const FORMS: &[&str] = &[
-    "every_dtype_has_every_mask",
-    "volumes_of_every_dtype_take_every_kernel",
-    "kernels_of_one_element_agree",
-    "the_probe_of_numerics",
-    "operands_of_one_element",
-    "scatters_write",
-    "scatters_in_any_order",
-    "every_dtype_moves_by_words",
-    "vectors_of_every_dtype",
-    "written_wider",
-    "every_reduction_of_every_dtype_takes_two_passes",
-    "extremes_come_with_their_positions",
-    "in_one_pass_and_in_two",
-    "variances_and_means_come_from_one_kernel",
-    "every_pairing_position_and_arrangement",
-    "every_scan_of_every_dtype_takes_one_pass_and_three",
+    "attention::every_dtype_has_every_mask",
+    "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
+    "conv::axes::kernels_of_one_element_agree",
+    "edges::the_probe_of_numerics",
+    "elementwise::operands_of_one_element",
+    "index::scatters_write",
+    "index::scatters_in_any_order",
+    "matmul::every_dtype_moves_by_words",
+    "matmul::vectors_of_every_dtype",
+    "matmul::floats_may_be_written_wider",
+    "reduce::every_reduction_of_every_dtype_takes_two_passes",
+    "reduce_statistics::extremes_come_with_their_positions",
+    "reduce_statistics::arguments_are_used_in_one_pass_and_in_two",
+    "reduce_statistics::variances_and_means_come_from_one_kernel",
+    "rope::every_pairing_position_and_arrangement",
+    "scan::every_scan_of_every_dtype_takes_one_pass_and_three",
 ];
 
 /// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
 /// several dispatches then, is cut at any size.
 const SHORT_LOOPS: &str = "turns:4";
 
-/// Files with tests of what is cut: [`CUT`].
-const WALKING: &[&str] = &[
-    "sweep",
-    "attention",
-    "matmul",
-    "prologue",
-    "epilogue",
-    "between",
-    "fused_forms",
-];
-
-/// Those tests.
+/// Tests of what is cut.
 const CUT: &[&str] = &[
-    "windowed_ops_hold_everywhere",
-    "rows_and_scans_hold_everywhere",
-    "products_hold_everywhere",
-    "every_dtype_has_every_mask",
-    "masks_of_either_kind_and_lengths",
-    "norms_of_expressions_take_weights_and_biases",
-    "shares_and_their_logarithms",
-    "softmax_reads_an_expression",
-    "softmax_writes_an_expression",
-    "norms_of_random_expressions",
-    "norms_write_an_expression",
-    "dense_layer",
+    "sweep::windowed_ops_hold_everywhere",
+    "sweep::rows_and_scans_hold_everywhere",
+    "sweep::products_hold_everywhere",
+    "attention::every_dtype_has_every_mask",
+    "attention::masks_of_either_kind_and_lengths",
+    "fused_forms::norms_of_expressions_take_weights_and_biases",
+    "fused_forms::shares_and_their_logarithms",
+    "prologue::softmax_reads_an_expression",
+    "prologue::norms_of_random_expressions",
+    "between::softmax_writes_an_expression",
+    "between::norms_write_an_expression",
+    "epilogue::a_dense_layer",
 ];
 
 /// All steps; between them every variant of the catalogue has to run.
@@ -132,23 +102,15 @@ pub(super) fn all() -> Vec<Step> {
     ]);
     let mut steps = vec![
         step("conformance", "webgpu-default", vectors),
-        step(
-            "ops",
-            "nvidia",
-            What::Tests(WHOLE, Names::Without(TOO_LARGE)),
-        ),
-        step("forms", "nvidia", What::Tests(OTHERS, Names::With(FORMS))),
+        step("ops", "nvidia", What::Tests(WHOLE, TOO_LARGE)),
+        step("forms", "nvidia", What::Tests(FORMS, &[])),
         Step {
             limits: SHORT_LOOPS,
-            ..step("cut", "nvidia", What::Tests(WALKING, Names::With(CUT)))
+            ..step("cut", "nvidia", What::Tests(CUT, &[]))
         },
         Step {
             limits: SHORT_LOOPS,
-            ..step(
-                "cut forms",
-                "nvidia",
-                What::Tests(OTHERS, Names::With(FORMS)),
-            )
+            ..step("cut forms", "nvidia", What::Tests(FORMS, &[]))
         },
     ];
     for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
@@ -167,7 +129,7 @@ pub(super) fn build() -> Outcome {
 impl Step {
     pub(super) fn run(&self, folder: &Path) -> Outcome {
         let mut command = match &self.what {
-            What::Tests(files, names) => tests(files, names),
+            What::Tests(names, without) => tests(names, without),
             What::Example(words) => example(words)?,
         };
         command
@@ -182,22 +144,20 @@ impl Step {
     }
 }
 
-/// Runs tests of these files with nextest, or else with cargo.
-fn tests(files: &[&str], names: &Names) -> Command {
+/// Runs tests of these names without those.
+fn tests(names: &[&str], without: &[&str]) -> Command {
     let mut command = workspace::cargo();
-    if process::succeeds(workspace::cargo().args(["nextest", "--version"])) {
-        command.args(["nextest", "run", "--workspace", "--profile", "ci"]);
-    } else {
-        command.args(["test", "-q", "--workspace", "--no-fail-fast"]);
-    }
-    for file in files {
-        command.args(["--test", file]);
-    }
-    command.arg("--");
-    match names {
-        Names::With(names) => command.args(*names),
-        Names::Without(names) => command.args(names.iter().flat_map(|name| ["--skip", name])),
-    };
+    command.args([
+        "test",
+        "-q",
+        "--workspace",
+        "--no-fail-fast",
+        "--test",
+        "all",
+        "--",
+    ]);
+    command.args(names);
+    command.args(without.iter().flat_map(|name| ["--skip", name]));
     command
 }
 

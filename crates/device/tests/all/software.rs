@@ -1,0 +1,161 @@
+//! The software device as this layer opens it: by name, by profile, and where nothing else is there.
+#![cfg(feature = "software")]
+use std::process::Command;
+
+use ziggurat_device::ziggurat_software::Profile;
+use ziggurat_device::{
+    AdapterWish, Device, DeviceError, DeviceOptions, SoftwareWish, adapters_blocking,
+};
+
+fn wish(software: SoftwareWish) -> DeviceOptions {
+    DeviceOptions {
+        adapter: AdapterWish {
+            software: Some(software),
+            ..AdapterWish::default()
+        },
+        ..DeviceOptions::default()
+    }
+}
+
+/// Whether the environment steers tests to an adapter, which then wins over their options.
+fn steered() -> bool {
+    std::env::var_os("ZIGGURAT_ADAPTER").is_some_and(|value| !value.is_empty())
+}
+
+#[test]
+fn every_profile_opens_with_what_it_has() {
+    for profile in Profile::all() {
+        let device = Device::software(profile.clone(), DeviceOptions::default()).unwrap();
+        assert!(device.adapter().is_software_device());
+        let caps = device.caps();
+        assert_eq!(
+            caps.f16,
+            profile.features.contains(wgpu::Features::SHADER_F16)
+        );
+        assert_eq!(
+            caps.cooperative_matrix.len(),
+            profile.cooperative_matrix.len()
+        );
+        assert_eq!(caps.max_buffer_bytes, profile.limits.max_buffer_size);
+        if caps.subgroups {
+            assert_eq!(
+                caps.subgroup_size,
+                (profile.subgroup_size, profile.subgroup_size)
+            );
+        }
+        if steered() {
+            continue;
+        }
+        let named = wish(SoftwareWish::Named(profile.name.clone()));
+        let named = Device::open_blocking(named).unwrap();
+        assert_eq!(named.caps(), device.caps());
+    }
+}
+
+#[test]
+fn a_profile_of_the_programs_own_is_taken_as_it_is() {
+    let mut profile = Profile::webgpu_default();
+    profile.name = "narrow".to_owned();
+    profile.limits.max_compute_workgroups_per_dimension = 65_535;
+    profile.limits.max_buffer_size = 300 << 20;
+    if !steered() {
+        let device = Device::open_blocking(wish(SoftwareWish::Own(Box::new(profile)))).unwrap();
+        assert_eq!(device.adapter().name, "software (narrow)");
+        assert_eq!(device.caps().max_buffer_bytes, 300 << 20);
+    }
+}
+
+#[test]
+fn an_unknown_profile_is_an_error_that_lists_the_known_ones() {
+    if steered() {
+        return;
+    }
+    let error = Device::open_blocking(wish(SoftwareWish::Named("voodoo".into()))).unwrap_err();
+    assert!(matches!(error, DeviceError::UnknownProfile { .. }));
+    let text = error.to_string();
+    assert!(
+        text.contains("\"voodoo\"") && text.contains("webgpu-default, nvidia"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_listing_ends_with_it_and_its_index_opens_it() {
+    let adapters = adapters_blocking();
+    let ours = adapters.last().unwrap();
+    assert!(ours.is_software_device(), "{ours}");
+    assert_eq!(
+        ours.to_string(),
+        format!(
+            "{}: software (webgpu-default) (built in, no driver)",
+            ours.index
+        )
+    );
+    assert_eq!(
+        adapters
+            .iter()
+            .filter(|adapter| adapter.is_software_device())
+            .count(),
+        1
+    );
+    if steered() {
+        return;
+    }
+    let mut options = DeviceOptions::default();
+    options.adapter.index = Some(ours.index);
+    assert_eq!(Device::open_blocking(options).unwrap().adapter(), ours);
+}
+
+/// Run by the next test, in a process of its own.
+#[test]
+#[ignore = "a part of the next test"]
+fn the_child_opens_two_devices() {
+    for _ in 0..2 {
+        let device = Device::open_blocking(DeviceOptions::default()).unwrap();
+        println!("opened {}", device.adapter().name);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_driver_it_stands_in_and_says_so_once() {
+    let child = |adapter: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "software::the_child_opens_two_devices",
+                "--nocapture",
+            ])
+            .env("VK_DRIVER_FILES", "/nonexistent")
+            .env("VK_ICD_FILENAMES", "/nonexistent")
+            .env("ZIGGURAT_ADAPTER", adapter)
+            .env_remove("ZIGGURAT_BACKEND")
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        (
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (out, said) = child("");
+    assert_eq!(
+        out.matches("opened software (webgpu-default)").count(),
+        2,
+        "{out}"
+    );
+    let lines: Vec<_> = said
+        .lines()
+        .filter(|line| line.starts_with("ziggurat:"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(
+        lines.iter().all(|line| line.contains("For a GPU")),
+        "{said}"
+    );
+
+    let (out, said) = child("software:intel");
+    assert_eq!(out.matches("opened software (intel)").count(), 2, "{out}");
+    assert!(!said.contains("ziggurat:"), "{said}");
+}

@@ -1,0 +1,184 @@
+//! Operands of several axes that fit each other: attention, losses of classes, sums of products.
+
+use ziggurat_kernels::{
+    AttentionOperands, AttentionOptions, Completion, DType, Executor, KernelError, Reduction,
+    RopeOptions, RopePositions, View,
+};
+
+use super::without;
+use crate::any_arguments::any::Any;
+use crate::operands::given;
+
+struct Heads {
+    dtype: DType,
+    q: [usize; 4],
+    k: [usize; 4],
+    v: [usize; 4],
+}
+
+fn heads(any: &mut Any<'_>) -> Heads {
+    let (batch, shared, group) = (any.extent_of(2), any.extent_of(2), any.extent_of(2));
+    let (queries, keys) = (any.extent_of(4), any.extent_of(5));
+    let (width, value_width) = (any.extent_of(4), any.extent_of(5));
+    Heads {
+        dtype: any.float(),
+        q: [batch, shared * group, queries, width],
+        k: [batch, shared, keys, width],
+        v: [batch, shared, keys, value_width],
+    }
+}
+
+fn attention_options(any: &mut Any<'_>) -> AttentionOptions {
+    AttentionOptions {
+        scale: any.rng.pick(&[1.0, 0.5]),
+        softcap: any.rng.pick(&[0.0, 0.0, 4.0]),
+        causal: any.flag(),
+        shift: any.rng.pick(&[0, 0, 1, -1]),
+        left_window: any.rng.pick(&[None, None, Some(1)]),
+        right_window: any.rng.pick(&[None, None, Some(0)]),
+        zero_masked_rows: true,
+    }
+}
+
+pub(crate) fn attention(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
+    let Heads { dtype, q, k, v } = heads(any);
+    let mask_dims = [
+        q[0],
+        any.rng.pick(&[1, q[1]]),
+        any.rng.pick(&[1, q[2]]),
+        k[2],
+    ];
+    let mask_dtype = any.rng.pick(&[DType::Bool, DType::F32]);
+    let mask = any.flag().then(|| any.sized(mask_dtype, &mask_dims));
+    let counts: Vec<f64> = (0..q[0]).map(|_| any.extent_of(k[2]) as f64).collect();
+    let lengths = any
+        .flag()
+        .then(|| given(exec, DType::I32, &[q[0]], &counts).view);
+    let out = any.out(dtype, &[q[0], q[1], q[2], v[3]]);
+    let operands = AttentionOperands {
+        q: &any.sized(dtype, &q),
+        k: &any.sized(dtype, &k),
+        v: &any.sized(dtype, &v),
+        mask: mask.as_ref(),
+        lengths: lengths.as_ref(),
+    };
+    exec.attention(&operands, &attention_options(any), &out)
+}
+
+pub(crate) fn attention_with_past(
+    exec: &Executor,
+    any: &mut Any<'_>,
+) -> Result<Completion, KernelError> {
+    let Heads { dtype, q, k, v } = heads(any);
+    let past = any.rng.below(4);
+    let of = |dims: [usize; 4], len: usize| [dims[0], dims[1], len, dims[3]];
+    let pasts = (
+        any.sized(dtype, &of(k, past)),
+        any.sized(dtype, &of(v, past)),
+    );
+    let presents = (
+        any.out(dtype, &of(k, past + k[2])),
+        any.out(dtype, &of(v, past + k[2])),
+    );
+    let out = any.out(dtype, &[q[0], q[1], q[2], v[3]]);
+    let operands = AttentionOperands {
+        q: &any.sized(dtype, &q),
+        k: &any.sized(dtype, &k),
+        v: &any.sized(dtype, &v),
+        mask: None,
+        lengths: None,
+    };
+    let options = attention_options(any);
+    exec.attention_with_past(
+        &operands,
+        (&pasts.0, &pasts.1),
+        (&presents.0, &presents.1),
+        &options,
+        &out,
+    )
+}
+
+pub(crate) fn rope(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
+    let (dtype, half) = (any.float(), any.extent_of(3));
+    let dims = [
+        any.extent_of(2),
+        any.extent_of(3),
+        any.extent_of(3),
+        2 * half + any.rng.below(2),
+    ];
+    let options = RopeOptions {
+        interleaved: any.flag(),
+        positions_before_heads: any.flag(),
+    };
+    let length = if options.positions_before_heads {
+        dims[1]
+    } else {
+        dims[2]
+    };
+    let at: Vec<f64> = (0..dims[0] * length)
+        .map(|_| any.rng.below(9) as f64)
+        .collect();
+    let at = given(exec, DType::I32, &[dims[0], length], &at).view;
+    let (positions, rows) = match any.rng.below(3) {
+        0 => (RopePositions::From(any.rng.below(3)), length + 2),
+        1 => (RopePositions::PerBatch, dims[0] * length),
+        _ => (RopePositions::Given(&at), 9),
+    };
+    let (cos, sin) = (
+        any.dense(DType::F32, &[rows, half]),
+        any.dense(DType::F32, &[rows, half]),
+    );
+    let a = any.sized(dtype, &dims);
+    exec.rope(&a, &cos, &sin, positions, options, &any.out(dtype, &dims))
+}
+
+/// Logits or log-probabilities, classes, options and an output.
+pub(crate) fn classes(
+    any: &mut Any<'_>,
+    smooth: bool,
+) -> (View, View, Option<View>, Reduction, f64, View) {
+    let (dtype, dims) = (any.float(), any.full(1..=4));
+    let axis = usize::from(dims.len() > 1);
+    let (count, each) = (dims[axis], without(&dims, axis));
+    let reduction = any
+        .rng
+        .pick(&[Reduction::None, Reduction::Mean, Reduction::Sum]);
+    let x = any.sized(dtype, &dims);
+    let probabilities = smooth && any.flag();
+    let target = match probabilities {
+        true => any.positive(dtype, &dims),
+        false => {
+            let index = any.integer();
+            any.below(index, &each, count)
+        }
+    };
+    let weight = any.flag().then(|| any.positive(dtype, &[count]));
+    let smoothing = if smooth {
+        any.rng.pick(&[0.0, 0.25])
+    } else {
+        0.0
+    };
+    let out = match reduction {
+        Reduction::None => any.out(dtype, &each),
+        _ => any.out(dtype, &[]),
+    };
+    (x, target, weight, reduction, smoothing, out)
+}
+
+pub(crate) fn einsum(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
+    let dtype = any.number_dtype();
+    let [i, j, k]: [usize; 3] = std::array::from_fn(|_| any.extent());
+    let (equation, shapes, to): (_, &[&[usize]], &[usize]) = match any.rng.below(7) {
+        0 => ("ij,jk->ik", &[&[i, j], &[j, k]], &[i, k]),
+        1 => ("ijk->kj", &[&[i, j, k]], &[k, j]),
+        2 => ("iij,jk", &[&[i, i, j], &[j, k]], &[k]),
+        3 => ("i,j,k->kij", &[&[i], &[j], &[k]], &[k, i, j]),
+        4 => ("...i,...i->...", &[&[j, k, i], &[k, 1]], &[j, k]),
+        5 => ("ij,ji->", &[&[i, j], &[j, i]], &[]),
+        _ => ("ii->i", &[&[i, i]], &[i]),
+    };
+    let operands: Vec<View> = shapes.iter().map(|dims| any.sized(dtype, dims)).collect();
+    let written = any.rng.pick(&[dtype, dtype.compute()]);
+    let out = any.out(written, to);
+    exec.einsum(equation, &operands.iter().collect::<Vec<_>>(), &out)
+}

@@ -1,0 +1,306 @@
+//! Reductions, softmax and norms that write an expression over their result, of memory and of an expression: the bits of
+//! the path through memory.
+
+use crate::common;
+use crate::layer::{Host, layer, op};
+use crate::operands::{Arrangement, Random, random, shape};
+use ziggurat_kernels::{
+    Affine, Binary, DType, Executor, Expression, FusedInput, FusedOp, FusedOutput, FusedReader,
+    KernelError, Norm, ROPE_READS, Reduce, RopeOptions, RopePositions, SOFTMAX_READS, View,
+    WalkInput,
+};
+
+const PLAIN: Arrangement = Arrangement::Contiguous;
+
+/// `max(a, row)` of the shape of `a`, where `row` is broadcast: an expression that no rounding changes.
+fn most(exec: &Executor, a: &View, row: &View, (reads, views): (usize, usize)) -> FusedReader {
+    let mut e = Expression::new();
+    let (x, y) = (e.input(a.clone()), e.input(row.clone()));
+    let value = op(&mut e, FusedOp::Binary(Binary::Maximum), &[x, y]);
+    let input = FusedInput {
+        expression: &e,
+        value,
+        shape: *a.shape(),
+    };
+    exec.fused_reader(&input, reads, views).unwrap()
+}
+
+/// Operands of an epilogue over `dims`: a bias along the last axis, and a residual that is strided.
+fn with(exec: &Executor, dtype: DType, dims: &[usize], rng: &mut Random) -> [View; 2] {
+    let bias = random(exec, dtype, &dims[dims.len() - 1..], PLAIN, rng).view;
+    let residual = random(exec, dtype, dims, Arrangement::Sliced, rng).view;
+    [bias, residual]
+}
+
+/// Compares the layer over a kernel with the path through memory, sometimes with further outputs.
+fn check(exec: &Executor, host: &Host<'_>, to: DType, what: &str, rng: &mut Random) {
+    let [bias, residual] = with(exec, host.dtype, host.dims, rng);
+    let beside = rng.below(2) == 0;
+    let all = layer(exec, host, (&bias, &residual), to, beside);
+    for (i, [fused, stored]) in all.iter().enumerate() {
+        assert!(fused == stored, "{what} to {to}: value {i}");
+    }
+}
+
+/// Extents, reduced axes and what is left: rows, columns, inner axes.
+const REDUCED: &[(&[usize], &[usize], &[usize])] = &[
+    (&[5, 70], &[1], &[5]),
+    (&[40, 6], &[0], &[6]),
+    (&[2, 9, 3], &[1], &[2, 3]),
+];
+
+fn check_reductions(exec: &Executor, inputs: &[DType], rng: &mut Random) {
+    let mut problems = REDUCED.iter().cycle();
+    let targets = [DType::F32, DType::F16, DType::I32, DType::Bool, DType::U8];
+    let mut targets = targets.into_iter().cycle();
+    for &input in inputs {
+        for op in Reduce::ALL {
+            let outputs = DType::ALL.into_iter();
+            let numbers = outputs.filter(|to| op.accepts(input, *to) && *to != DType::Bool);
+            for output in numbers {
+                let &(dims, axes, kept) = problems.next().unwrap();
+                let a = random(exec, input, dims, Arrangement::Sliced, rng).view;
+                let row = random(exec, input, &dims[dims.len() - 1..], PLAIN, rng).view;
+                let reader = most(exec, &a, &row, (1, 1));
+                let read = match rng.below(3) {
+                    0 => WalkInput::View(&a),
+                    _ => WalkInput::Fused(&reader),
+                };
+                let run = |value: Option<&FusedOutput<'_>>, out: &View| {
+                    exec.reduce_between(op, op.default_argument(), read, axes, value, out)
+                };
+                let host = Host {
+                    dtype: output,
+                    dims: kept,
+                    fused: &|value, out| run(Some(value), out),
+                    plain: &|out| run(None, out),
+                };
+                let what = format!("{op:?} of {input} {dims:?} over {axes:?} in {output}");
+                check(exec, &host, targets.next().unwrap(), &what, rng);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reduction_writes_an_expression_over_its_result() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let inputs = [DType::F32, DType::BF16, DType::I32, DType::U8];
+    check_reductions(&exec, &inputs, &mut Random(41));
+}
+
+#[test]
+fn a_reduction_writes_an_expression_without_optional_features() {
+    let Some(exec) = common::plain_executor() else {
+        return;
+    };
+    check_reductions(&exec, &[DType::F16], &mut Random(42));
+}
+
+#[test]
+fn the_second_of_two_passes_writes_the_expression() {
+    let Some(exec) = common::fresh_executor() else {
+        return;
+    };
+    let mut rng = Random(43);
+    let a = random(&exec, DType::F32, &[2, 70_000], PLAIN, &mut rng).view;
+    let row = random(&exec, DType::F32, &[1], PLAIN, &mut rng).view;
+    let reader = most(&exec, &a, &row, (1, 1));
+    for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+        let run = |value: Option<&FusedOutput<'_>>, out: &View| {
+            exec.reduce_between(Reduce::Mean, 0.0, read, &[1], value, out)
+        };
+        let host = Host {
+            dtype: DType::F32,
+            dims: &[2],
+            fused: &|value, out| run(Some(value), out),
+            plain: &|out| run(None, out),
+        };
+        let before = exec.device().queue_stats().dispatches;
+        let out = exec.alloc(&shape(&[2]), DType::F32).unwrap();
+        let _done = run(None, &out).unwrap();
+        let passes = exec.device().queue_stats().dispatches - before;
+        assert_eq!(passes, 2, "one for chunks, one for results");
+        check(&exec, &host, DType::F16, "mean", &mut rng);
+    }
+}
+
+#[test]
+fn softmax_writes_an_expression_over_its_result() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(44);
+    for (dtype, to) in [
+        (DType::F32, DType::F32),
+        (DType::F16, DType::F16),
+        (DType::BF16, DType::F32),
+        (DType::F32, DType::Bool),
+    ] {
+        for (dims, axis) in [(&[5, 70][..], 1), (&[33, 6], 0), (&[2, 7, 3], 1)] {
+            let a = random(&exec, dtype, dims, Arrangement::Sliced, &mut rng).view;
+            let row = random(&exec, dtype, &dims[dims.len() - 1..], PLAIN, &mut rng).view;
+            let reader = most(&exec, &a, &row, (SOFTMAX_READS, 1));
+            for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+                let host = Host {
+                    dtype,
+                    dims,
+                    fused: &|value, out| exec.softmax_between(read, axis, Some(value), out),
+                    plain: &|out| exec.softmax_between(read, axis, None, out),
+                };
+                check(&exec, &host, to, "softmax", &mut rng);
+                let host = Host {
+                    fused: &|value, out| exec.log_softmax_between(read, axis, Some(value), out),
+                    plain: &|out| exec.log_softmax_between(read, axis, None, out),
+                    ..host
+                };
+                check(&exec, &host, to, "log_softmax", &mut rng);
+            }
+        }
+    }
+}
+
+#[test]
+fn norms_write_an_expression_over_their_result() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(45);
+    for (dtype, to) in [
+        (DType::F32, DType::F32),
+        (DType::F16, DType::F16),
+        (DType::BF16, DType::I32),
+    ] {
+        let dims = [5, 70];
+        let a = random(&exec, dtype, &dims, Arrangement::Sliced, &mut rng).view;
+        let [row, weight, bias] = [0; 3].map(|_| random(&exec, dtype, &[70], PLAIN, &mut rng).view);
+        for given in 0..3 {
+            let affine = Affine {
+                weight: (given > 0).then_some(&weight),
+                bias: (given > 1).then_some(&bias),
+                ..Affine::default()
+            };
+            for norm in Norm::ALL {
+                let reader = most(&exec, &a, &row, (norm.reads(), 1 + given));
+                for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+                    let run = |value: Option<&FusedOutput<'_>>, out: &View| {
+                        exec.normalize_between(norm, read, 1, 1e-5, &affine, value, out)
+                    };
+                    let host = Host {
+                        dtype,
+                        dims: &dims,
+                        fused: &|value, out| run(Some(value), out),
+                        plain: &|out| run(None, out),
+                    };
+                    let what = format!("{norm:?} with {given} parameters");
+                    check(&exec, &host, to, &what, &mut rng);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rotary_embedding_reads_and_writes_expressions() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(46);
+    for (dtype, to) in [
+        (DType::F32, DType::F16),
+        (DType::F16, DType::F16),
+        (DType::BF16, DType::F32),
+    ] {
+        let dims = [2, 3, 5, 8];
+        let a = random(&exec, dtype, &dims, Arrangement::Transposed, &mut rng).view;
+        let row = random(&exec, dtype, &[8], PLAIN, &mut rng).view;
+        let [cos, sin] = [0; 2].map(|_| random(&exec, DType::F32, &[7, 3], PLAIN, &mut rng).view);
+        let ids = exec.upload(&[6i32, 0, 9, -1, 3, 2, 2, 1, 5, 4], &shape(&[2, 5]));
+        let ids = ids.unwrap();
+        let reader = most(&exec, &a, &row, (ROPE_READS, 4));
+        for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+            for positions in [RopePositions::From(1), RopePositions::Given(&ids)] {
+                // Eight memories, which WebGPU's default limits do not bind: refused, as any expression that is too large.
+                let many = matches!(
+                    (read, positions),
+                    (WalkInput::Fused(_), RopePositions::Given(_))
+                );
+                if many && exec.fused_limits().bindings < 8 {
+                    continue;
+                }
+                let run = |value: Option<&FusedOutput<'_>>, out: &View| {
+                    let options = RopeOptions::default();
+                    exec.rope_between(read, (&cos, &sin), positions, options, value, out)
+                };
+                let host = Host {
+                    dtype,
+                    dims: &dims,
+                    fused: &|value, out| run(Some(value), out),
+                    plain: &|out| run(None, out),
+                };
+                check(&exec, &host, to, "rope", &mut rng);
+            }
+        }
+        // What is read is what memory would hold.
+        let stored = exec.alloc(&shape(&dims), dtype).unwrap();
+        let _done = exec.binary(Binary::Maximum, &a, &row, &stored).unwrap();
+        let [fused, plain] = [0; 2].map(|_| exec.alloc(&shape(&dims), dtype).unwrap());
+        let (counted, options) = (RopePositions::From(1), RopeOptions::default());
+        let read = WalkInput::Fused(&reader);
+        let _done = exec.rope_between(read, (&cos, &sin), counted, options, None, &fused);
+        let _done = exec
+            .rope(&stored, &cos, &sin, counted, options, &plain)
+            .unwrap();
+        let [fused, plain] = [fused, plain].map(|of| exec.download(&of).unwrap().wait().unwrap());
+        assert!(fused == plain, "{dtype}");
+    }
+}
+
+#[test]
+fn both_ends_together_must_fit_the_bindings() {
+    let Some(exec) = common::plain_executor() else {
+        return;
+    };
+    let view = || exec.upload(&[1.0f32; 6], &shape(&[2, 3])).unwrap();
+    let sum_of = |e: &mut Expression, first, count: usize| {
+        (0..count).fold(first, |sum, _| {
+            let next = e.input(view());
+            op(e, FusedOp::Binary(Binary::Add), &[sum, next])
+        })
+    };
+    let limit = exec.fused_limits().bindings;
+    let mut read = Expression::new();
+    let first = read.input(view());
+    let value = sum_of(&mut read, first, limit - 4);
+    let input = FusedInput {
+        expression: &read,
+        value,
+        shape: shape(&[2, 3]),
+    };
+    let reader = exec.fused_reader(&input, SOFTMAX_READS, 1).unwrap();
+    assert!(matches!(
+        exec.fused_reader(&input, SOFTMAX_READS, 4),
+        Err(KernelError::FusedTooLarge {
+            what: "bindings",
+            ..
+        })
+    ));
+    let out = exec.alloc(&shape(&[2, 3]), DType::F32).unwrap();
+    // Two bindings are left beside those that are read and the output.
+    for (count, fits) in [(2, true), (3, false)] {
+        let mut e = Expression::new();
+        let made = e.made(DType::F32);
+        let value = sum_of(&mut e, made, count);
+        let written = FusedOutput {
+            expression: &e,
+            value,
+            shape: shape(&[2, 3]),
+            beside: &[],
+        };
+        let done = exec.softmax_between(WalkInput::Fused(&reader), 1, Some(&written), &out);
+        let refused = matches!(done, Err(KernelError::FusedTooLarge { .. }));
+        assert_eq!((done.is_ok(), refused), (fits, !fits), "{count}");
+    }
+}

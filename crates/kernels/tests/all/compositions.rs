@@ -1,0 +1,508 @@
+//! Ops that are made of other kernels: products with scale and addend, sorted values, unpooled planes.
+
+use crate::common;
+use crate::operands::{
+    Arrangement, Expected, Random, check, given, operand, output, random, shape,
+};
+use ziggurat_kernels::reference::matmul::{Extents, matmul};
+use ziggurat_kernels::{
+    AttentionOperands, AttentionOptions, DType, Executor, GemmOptions, KernelError, RandomState,
+    View,
+};
+
+const NAN: f64 = f64::NAN;
+
+fn turned(view: &View, turn: bool) -> View {
+    if !turn {
+        return view.clone();
+    }
+    view.with_layout(view.layout.transpose(0, 1).unwrap())
+        .unwrap()
+}
+
+#[test]
+fn gemm_scales_turns_and_adds_in_one_rounding() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(1);
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        for (m, k, n) in [(3, 5, 7), (1, 300, 1), (33, 17, 40), (4, 0, 3)] {
+            for (trans_a, trans_b) in [(false, false), (true, false), (false, true), (true, true)] {
+                let turn = |turn, rows, columns| {
+                    if turn {
+                        [columns, rows]
+                    } else {
+                        [rows, columns]
+                    }
+                };
+                let a = random(
+                    &exec,
+                    dtype,
+                    &turn(trans_a, m, k),
+                    Arrangement::Sliced,
+                    &mut rng,
+                );
+                let b = random(
+                    &exec,
+                    dtype,
+                    &turn(trans_b, k, n),
+                    Arrangement::Contiguous,
+                    &mut rng,
+                );
+                let c = random(&exec, dtype, &[n], Arrangement::Flipped, &mut rng);
+                let options = GemmOptions {
+                    alpha: 0.5,
+                    beta: -2.0,
+                    trans_a,
+                    trans_b,
+                };
+                let dense =
+                    |view: &View, values: &[f64], turn: bool, (rows, columns): (usize, usize)| {
+                        let at = |r: usize, c: usize| {
+                            if turn {
+                                values[c * rows + r]
+                            } else {
+                                values[r * columns + c]
+                            }
+                        };
+                        assert_eq!(turned(view, turn).dims(), [rows, columns]);
+                        (0..rows * columns)
+                            .map(|i| at(i / columns, i % columns))
+                            .collect::<Vec<f64>>()
+                    };
+                let left = dense(&a.view, &a.values, trans_a, (m, k));
+                let right = dense(&b.view, &b.values, trans_b, (k, n));
+                let product = matmul(&left, &right, Extents { batch: 1, m, n, k });
+                let expected: Vec<Expected> = product
+                    .iter()
+                    .enumerate()
+                    .map(|(i, term)| {
+                        let addend = -2.0 * c.values[i % n];
+                        let magnitude = 0.5 * term.magnitude + addend.abs();
+                        Expected::sum(0.5 * term.value + addend, magnitude, k + 2, dtype)
+                    })
+                    .collect();
+                let out = output(&exec, dtype, &[m, n], 3);
+                let _done = exec
+                    .gemm(&a.view, &b.view, Some(&c.view), &options, &out.view)
+                    .unwrap();
+                check(
+                    &format!("{dtype} {m} {k} {n} {options:?}"),
+                    &out.read(&exec),
+                    &expected,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn gemm_ignores_an_addend_of_weight_zero_and_knows_integers() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let a = given(&exec, DType::F32, &[1, 2], &[1.0, 2.0]);
+    let c = given(&exec, DType::F32, &[1], &[NAN]);
+    let none = GemmOptions {
+        beta: 0.0,
+        trans_b: true,
+        ..GemmOptions::default()
+    };
+    let out = output(&exec, DType::F32, &[1, 1], 0);
+    let _done = exec
+        .gemm(&a.view, &a.view, Some(&c.view), &none, &out.view)
+        .unwrap();
+    assert_eq!(out.read(&exec), [5.0]);
+    for dtype in [DType::I32, DType::U32, DType::I8, DType::U8] {
+        let a = given(&exec, dtype, &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+        let options = GemmOptions {
+            alpha: 3.0,
+            beta: 2.0,
+            ..GemmOptions::default()
+        };
+        let out = output(&exec, dtype, &[2, 2], 0);
+        let _done = exec
+            .gemm(&a.view, &a.view, Some(&a.view), &options, &out.view)
+            .unwrap();
+        assert_eq!(out.read(&exec), [23.0, 34.0, 51.0, 74.0], "{dtype}");
+        let half = GemmOptions {
+            alpha: 0.5,
+            ..GemmOptions::default()
+        };
+        let error = exec.gemm(&a.view, &a.view, None, &half, &out.view);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "gemm: alpha must be whole for integers, but it is 0.5"
+        );
+    }
+    let f = |dims: &[usize]| exec.alloc(&shape(dims), DType::F32).unwrap();
+    let plain = GemmOptions::default();
+    assert!(matches!(
+        exec.gemm(
+            &f(&[2]),
+            &f(&[2, 2]),
+            None,
+            &GemmOptions {
+                trans_a: true,
+                ..plain
+            },
+            &f(&[2, 2])
+        ),
+        Err(KernelError::Shape { .. })
+    ));
+    assert!(matches!(
+        exec.gemm(
+            &f(&[2, 3]),
+            &f(&[3, 2]),
+            Some(&f(&[3])),
+            &plain,
+            &f(&[2, 2])
+        ),
+        Err(KernelError::Operands { .. })
+    ));
+    assert!(matches!(
+        exec.gemm(&f(&[2, 3]), &f(&[2, 3]), None, &plain, &f(&[2, 3])),
+        Err(KernelError::Operands { .. })
+    ));
+}
+
+#[test]
+fn linear_is_a_product_with_the_transpose() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let x = given(&exec, DType::F16, &[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
+    let w = given(&exec, DType::F16, &[3, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+    let b = given(&exec, DType::F16, &[3], &[0.5, 0.25, 0.0]);
+    let out = output(&exec, DType::F16, &[2, 1, 3], 1);
+    let _done = exec
+        .linear(&x.view, &w.view, Some(&b.view), &out.view)
+        .unwrap();
+    assert_eq!(out.read(&exec), [1.5, 2.25, 3.0, 3.5, 4.25, 7.0]);
+    let row = given(&exec, DType::F16, &[2], &[1.0, 2.0]);
+    let out = output(&exec, DType::F16, &[3], 0);
+    let _done = exec.linear(&row.view, &w.view, None, &out.view).unwrap();
+    assert_eq!(out.read(&exec), [1.0, 2.0, 3.0]);
+    assert!(matches!(
+        exec.linear(&row.view, &row.view, None, &out.view),
+        Err(KernelError::Operands { .. })
+    ));
+}
+
+#[test]
+fn sorted_values_come_with_their_places() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let values = [3.0, 1.0, NAN, 1.0, 2.0, 2.0, -1.0, 5.0];
+    for dtype in [DType::F32, DType::BF16] {
+        let a = given(&exec, dtype, &[2, 4], &values);
+        let (sorted, at) = (
+            output(&exec, dtype, &[2, 4], 1),
+            output(&exec, DType::I32, &[2, 4], 2),
+        );
+        let _done = exec
+            .sort(&a.view, 1, false, (&sorted.view, &at.view))
+            .unwrap();
+        let y = sorted.read(&exec);
+        assert_eq!(y[..3], [1.0, 1.0, 3.0]);
+        assert!(y[3].is_nan());
+        assert_eq!(y[4..], [-1.0, 2.0, 2.0, 5.0]);
+        assert_eq!(at.read(&exec), [1.0, 3.0, 0.0, 2.0, 2.0, 0.0, 1.0, 3.0]);
+        let (most, at) = (
+            output(&exec, dtype, &[2, 2], 0),
+            output(&exec, DType::I32, &[2, 2], 0),
+        );
+        let _done = exec.topk(&a.view, 1, true, (&most.view, &at.view)).unwrap();
+        let y = most.read(&exec);
+        assert!(y[0].is_nan() && y[1..] == [3.0, 5.0, 2.0], "{y:?}");
+        assert_eq!(at.read(&exec), [2.0, 0.0, 3.0, 0.0]);
+    }
+    let (f, i) = (
+        |dims: &[usize]| exec.alloc(&shape(dims), DType::F32).unwrap(),
+        |dims: &[usize]| exec.alloc(&shape(dims), DType::I32).unwrap(),
+    );
+    let three = given(&exec, DType::F32, &[3], &[1.0, 2.0, 3.0]).view;
+    let none = (&f(&[0]), &i(&[0]));
+    let _done = exec.topk(&three, 0, true, none).unwrap();
+    assert!(exec.topk(&f(&[3]), 0, true, (&f(&[4]), &i(&[4]))).is_err());
+    assert!(exec.topk(&f(&[3]), 1, true, (&f(&[3]), &i(&[3]))).is_err());
+    assert!(exec.topk(&f(&[3]), 0, true, (&f(&[2]), &i(&[1]))).is_err());
+    assert!(exec.sort(&f(&[3]), 0, true, (&i(&[3]), &i(&[3]))).is_err());
+    assert!(exec.sort(&f(&[3]), 0, true, (&f(&[2]), &i(&[3]))).is_err());
+}
+
+fn unpooled(x: &[f64], at: &[f64], channels: usize, plane: usize) -> Vec<f64> {
+    let mut all = vec![0.0; channels * plane];
+    let each = x.len() / channels;
+    for (i, (&x, &at)) in x.iter().zip(at).enumerate() {
+        all[i / each * plane + at as usize] = x;
+    }
+    all
+}
+
+#[test]
+fn unpooling_puts_elements_back() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(5);
+    let forms: [(&[usize], &[usize]); 3] = [
+        (&[2, 3, 4], &[2, 3, 9]),
+        (&[1, 2, 2, 3], &[1, 2, 5, 4]),
+        (&[2, 1, 2, 1, 2], &[2, 1, 4, 2, 3]),
+    ];
+    for dtype in DType::ALL {
+        for (from, to) in forms {
+            for arrangement in [
+                Arrangement::Contiguous,
+                Arrangement::Transposed,
+                Arrangement::Sliced,
+            ] {
+                let x = random(&exec, dtype, from, arrangement, &mut rng);
+                let plane: usize = to[2..].iter().product();
+                let each: usize = from[2..].iter().product();
+                // Different places within a plane.
+                let mut next = 0;
+                let start = rng.below(plane);
+                let at = operand(&exec, DType::I32, from, Arrangement::Contiguous, || {
+                    next += 1;
+                    ((start + (next - 1) % each) % plane) as f64
+                });
+                let out = output(&exec, dtype, to, rng.below(5));
+                let _done = exec.max_unpool(&x.view, &at.view, &out.view).unwrap();
+                let expected: Vec<Expected> =
+                    unpooled(&x.values, &at.values, from[0] * from[1], plane)
+                        .into_iter()
+                        .map(Expected::exact)
+                        .collect();
+                check(
+                    &format!("{dtype} {:?} to {to:?}", x.view.layout),
+                    &out.read(&exec),
+                    &expected,
+                );
+            }
+        }
+    }
+}
+
+/// `torch.nn.functional.max_unpool2d(*torch.nn.functional.max_pool2d(x, 2, return_indices=True), 2)` of PyTorch 2.15 for
+/// `x = [[[1, 5, 2, 0], [3, 4, 7, 6], [9, 8, -1, -2], [0, 1, -3, -4]]]`.
+const UNPOOLED: [f64; 16] = [
+    0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 9.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+];
+
+fn pooled_and_back(exec: &Executor) -> Vec<f64> {
+    let x = [
+        1., 5., 2., 0., 3., 4., 7., 6., 9., 8., -1., -2., 0., 1., -3., -4.,
+    ];
+    let x = given(exec, DType::F32, &[1, 1, 4, 4], &x);
+    let options = ziggurat_kernels::Pool2dOptions::new([2, 2]);
+    let small = shape(&[1, 1, 2, 2]);
+    let (most, at) = (
+        exec.alloc(&small, DType::F32).unwrap(),
+        exec.alloc(&small, DType::I32).unwrap(),
+    );
+    let _done = exec
+        .pool2d(ziggurat_kernels::Pool::Max, &x.view, &options, &most)
+        .unwrap();
+    let _done = exec.max_pool_indices(&x.view, &options, &at).unwrap();
+    let out = output(exec, DType::F32, &[1, 1, 4, 4], 0);
+    let _done = exec.max_unpool(&most, &at, &out.view).unwrap();
+    out.read(exec)
+}
+
+#[test]
+fn unpooling_a_pooled_plane_gives_what_pytorch_gives() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    assert_eq!(pooled_and_back(&exec), UNPOOLED);
+}
+
+#[test]
+fn unpooling_and_global_norms_refuse_what_does_not_fit() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
+    let (f, i) = (
+        |dims: &[usize]| view(DType::F32, dims),
+        |dims: &[usize]| view(DType::I32, dims),
+    );
+    let empty = output(&exec, DType::F32, &[1, 1, 3], 0);
+    let _done = exec
+        .max_unpool(&f(&[1, 1, 0]), &i(&[1, 1, 0]), &empty.view)
+        .unwrap();
+    assert_eq!(empty.read(&exec), [0.0; 3]);
+    let unpool = |x: &View, at: &View, out: &View| exec.max_unpool(x, at, out).unwrap_err();
+    let (x, at, out) = (f(&[1, 2, 3]), i(&[1, 2, 3]), f(&[1, 2, 6]));
+    assert!(matches!(
+        unpool(&x, &f(&[1, 2, 3]), &out),
+        KernelError::Dtype { .. }
+    ));
+    assert!(matches!(
+        unpool(&x, &at, &i(&[1, 2, 6])),
+        KernelError::Dtype { .. }
+    ));
+    assert!(matches!(
+        unpool(&x, &i(&[1, 2, 2]), &out),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        unpool(&x, &at, &f(&[1, 1, 6])),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        unpool(&f(&[2, 3]), &i(&[2, 3]), &f(&[2, 6])),
+        KernelError::Operands { .. }
+    ));
+    assert!(matches!(
+        unpool(&x, &at, &f(&[1, 2, 0])),
+        KernelError::Operand { .. }
+    ));
+    let x = given(&exec, DType::F16, &[1, 2, 2, 1], &[3.0, -4.0, 1.0, 0.0]);
+    let norms = output(&exec, DType::F16, &[1, 2, 1, 1], 0);
+    let _done = exec.global_lp_pool(&x.view, 2.0, &norms.view).unwrap();
+    assert_eq!(norms.read(&exec), [5.0, 1.0]);
+    let error = |x: &View, p| exec.global_lp_pool(x, p, &norms.view).unwrap_err();
+    assert!(matches!(error(&x.view, 0.0), KernelError::Number { .. }));
+    assert!(matches!(
+        error(&f(&[1, 2]), 2.0),
+        KernelError::Operand { .. }
+    ));
+}
+
+#[test]
+fn attention_appends_to_a_cache_or_joins_what_was_before() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let mut rng = Random(7);
+    let cut = |view: &View, start, len| {
+        view.with_layout(view.layout.narrow(2, start, len).unwrap())
+            .unwrap()
+    };
+    let q = random(
+        &exec,
+        DType::F32,
+        &[1, 2, 2, 4],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let k = random(
+        &exec,
+        DType::F32,
+        &[1, 1, 5, 4],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let v = random(
+        &exec,
+        DType::F32,
+        &[1, 1, 5, 3],
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let options = AttentionOptions {
+        causal: true,
+        shift: 3,
+        ..AttentionOptions::default()
+    };
+    let operands = |k, v| AttentionOperands {
+        q: &q.view,
+        k,
+        v,
+        mask: None,
+        lengths: None,
+    };
+    let wanted = output(&exec, DType::F32, &[1, 2, 2, 3], 0);
+    let _done = exec
+        .attention(&operands(&k.view, &v.view), &options, &wanted.view)
+        .unwrap();
+    let wanted = wanted.read(&exec);
+    let (past, new) = (
+        (cut(&k.view, 0, 3), cut(&v.view, 0, 3)),
+        (cut(&k.view, 3, 2), cut(&v.view, 3, 2)),
+    );
+    let room = || {
+        (
+            exec.alloc(&shape(&[1, 1, 5, 4]), DType::F32).unwrap(),
+            exec.alloc(&shape(&[1, 1, 5, 3]), DType::F32).unwrap(),
+        )
+    };
+    let fresh = room();
+    let cache = room();
+    let held = (cut(&cache.0, 0, 3), cut(&cache.1, 0, 3));
+    let _done = exec.copy(&past.0, &held.0).unwrap();
+    let _done = exec.copy(&past.1, &held.1).unwrap();
+    for (past, present) in [(&past, &fresh), (&held, &cache)] {
+        let out = output(&exec, DType::F32, &[1, 2, 2, 3], 1);
+        let _done = exec
+            .attention_with_past(
+                &operands(&new.0, &new.1),
+                (&past.0, &past.1),
+                (&present.0, &present.1),
+                &options,
+                &out.view,
+            )
+            .unwrap();
+        assert_eq!(out.read(&exec), wanted);
+    }
+    let out = output(&exec, DType::F32, &[1, 2, 2, 3], 0);
+    let short = exec.attention_with_past(
+        &operands(&new.0, &new.1),
+        (&past.0, &past.1),
+        (&held.0, &held.1),
+        &options,
+        &out.view,
+    );
+    assert!(matches!(short, Err(KernelError::Operands { .. })));
+}
+
+#[test]
+fn drawn_numbers_are_scaled_and_rounded_once() {
+    let Some(exec) = common::executor() else {
+        return;
+    };
+    let state = RandomState {
+        seed: 3,
+        ..RandomState::default()
+    };
+    let plain = output(&exec, DType::F32, &[1001], 0);
+    let _done = exec
+        .random(ziggurat_kernels::Random::Uniform, state, &plain.view)
+        .unwrap();
+    let plain = plain.read(&exec);
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        let out = output(&exec, dtype, &[1001], 3);
+        let _done = exec.uniform(-2.0, 6.0, state, &out.view).unwrap();
+        let expected: Vec<Expected> = plain
+            .iter()
+            .map(|u| Expected::exact(f64::from(*u as f32 * 8.0 - 2.0)).rounded(dtype))
+            .map(|e| {
+                if e.value == 6.0 {
+                    Expected::exact(-2.0)
+                } else {
+                    e
+                }
+            })
+            .collect();
+        check(&format!("uniform {dtype}"), &out.read(&exec), &expected);
+    }
+    let f = exec.alloc(&shape(&[3]), DType::F32).unwrap();
+    let i = exec.alloc(&shape(&[3]), DType::I32).unwrap();
+    for error in [
+        exec.uniform(1.0, 1.0, state, &f),
+        exec.uniform(0.0, f32::NAN, state, &f),
+        exec.normal(0.0, -1.0, state, &f),
+        exec.normal(f32::INFINITY, 1.0, state, &f),
+    ] {
+        assert!(matches!(error, Err(KernelError::Number { .. })));
+    }
+    assert!(matches!(
+        exec.normal(0.0, 1.0, state, &i),
+        Err(KernelError::Dtype { .. })
+    ));
+}

@@ -1,0 +1,63 @@
+//! Tests of the kernels on a device, in one program: it links the libraries once and opens each kind of device once.
+//!
+//! What counts the allocations of a thread has a program of its own, `allocations.rs`.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/edge_runs.rs"]
+mod edge_runs;
+#[path = "../common/edge_values.rs"]
+mod edge_values;
+#[path = "../common/expect.rs"]
+mod expect;
+#[path = "../common/fusion.rs"]
+mod fusion;
+#[path = "../common/layer.rs"]
+mod layer;
+#[path = "../common/operands.rs"]
+mod operands;
+#[path = "../common/reducing.rs"]
+mod reducing;
+#[path = "../common/samples.rs"]
+mod samples;
+
+mod any_arguments;
+mod attention;
+mod between;
+mod capture;
+mod catalogue;
+mod composite;
+mod compositions;
+mod conv;
+mod edges;
+mod edges_binary;
+mod einsum;
+mod elementwise;
+mod epilogue;
+mod errors;
+mod formulas;
+mod fused;
+mod fused_forms;
+mod fused_structure;
+mod grid_sample;
+mod index;
+mod large;
+mod linalg;
+mod matmul;
+mod movement;
+mod moves;
+mod norm;
+mod pool;
+mod prologue;
+mod random;
+mod reduce;
+mod reduce_statistics;
+mod resize;
+mod rope;
+mod scan;
+mod selections;
+mod softmax;
+mod sort;
+mod sweep;

@@ -1,0 +1,13 @@
+//! Tests of memory on a device that computes nothing, in one program.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod borrowed_reads;
+mod pool;
+mod reads;
+mod round_trip;
+mod threads;
+mod uniform;

@@ -1,0 +1,79 @@
+//! Parameters reach the batch they were given in.
+
+use crate::common::{device, pattern};
+use ziggurat_memory::{Memory, MemoryError, MemoryOptions, UniformSlice};
+
+/// Records a copy of a uniform slice; the noop device's uniform buffers cannot be read otherwise.
+fn write(memory: &Memory, bytes: &[u8]) -> UniformSlice {
+    memory
+        .device()
+        .record(|recorder| memory.write_uniform(recorder, bytes))
+        .unwrap()
+        .unwrap()
+}
+
+#[test]
+fn slices_of_one_batch_share_a_chunk_and_are_aligned() {
+    let device = device();
+    let memory = Memory::new(&device, MemoryOptions::default());
+    let slices: Vec<_> = (0..10).map(|i| write(&memory, &pattern(i, 20))).collect();
+    let alignment = device.caps().uniform_alignment;
+    for (i, slice) in slices.iter().enumerate() {
+        assert_eq!(slice.id, slices[0].id);
+        assert_eq!(
+            slice.offset,
+            i as u32 * alignment.max(32).next_multiple_of(alignment)
+        );
+        assert!(u64::from(slice.offset) + 32 <= slice.buffer.size());
+    }
+}
+
+#[test]
+fn batches_take_turns_with_the_same_memory() {
+    let device = device();
+    let memory = Memory::new(&device, MemoryOptions::default());
+    let first = write(&memory, &[1; 16]);
+    device.flush().unwrap();
+    let bytes = memory.usage().uniform;
+    for _ in 0..1000 {
+        let next = write(&memory, &[2; 16]);
+        assert_eq!((next.id, next.offset), (first.id, 0));
+        device.flush().unwrap();
+    }
+    assert_eq!(memory.usage().uniform, bytes);
+    device.status().unwrap();
+}
+
+#[test]
+fn a_full_chunk_is_followed_by_another() {
+    let device = device();
+    let memory = Memory::new(&device, MemoryOptions::default());
+    let (first, last) = device
+        .record(|recorder| {
+            let first = memory.write_uniform(recorder, &[1; 1000]).unwrap();
+            let mut last = first.clone();
+            for _ in 0..200 {
+                last = memory.write_uniform(recorder, &[1; 1000]).unwrap();
+            }
+            (first, last)
+        })
+        .unwrap();
+    assert_ne!(first.id, last.id);
+    device.synchronize().wait().unwrap();
+    let bytes = memory.usage().uniform;
+    let again = write(&memory, &[1; 1000]);
+    assert_eq!(again.offset, 0);
+    assert_eq!(memory.usage().uniform, bytes);
+}
+
+#[test]
+fn parameters_beyond_the_binding_limit_are_too_large() {
+    let device = device();
+    let memory = Memory::new(&device, MemoryOptions::default());
+    let limit = device.caps().limits.max_uniform_buffer_binding_size;
+    let result = device
+        .record(|recorder| memory.write_uniform(recorder, &vec![0; limit as usize + 1]))
+        .unwrap();
+    assert!(matches!(result, Err(MemoryError::TooLarge { .. })));
+    assert!(write(&memory, &[]).offset == 0);
+}

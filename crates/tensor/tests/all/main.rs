@@ -1,0 +1,62 @@
+//! Tests of tensors on a device, in one program: it links the libraries once and opens the shared device once.
+//!
+//! Programs of their own have `capture_allocations` and `flat_memory` (an allocator that counts), `many_devices` (threads
+//! and devices that come and go; drivers keep data per process), and `stress` (built again under the thread sanitizer).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/counts.rs"]
+mod counts;
+#[path = "../../../kernels/tests/common/expect.rs"]
+mod expect;
+#[path = "../../../kernels/tests/common/operands.rs"]
+mod operands;
+#[path = "../common/problems.rs"]
+mod problems;
+#[path = "../../../kernels/tests/common/reducing.rs"]
+mod reducing;
+
+mod arithmetic;
+mod attention;
+mod capture;
+mod conformance;
+mod contract;
+mod conv;
+mod custom;
+mod digits;
+mod elementwise;
+mod epilogue;
+mod failures;
+mod files;
+mod fusion;
+mod fusion_smooth;
+mod fuzz;
+mod fuzz_values;
+mod index;
+mod lazy;
+mod linalg;
+mod linear;
+mod long_loops;
+mod long_windows;
+mod loss_under_load;
+mod losses;
+mod movement;
+mod normalisation;
+mod parts;
+mod pool;
+mod prologue;
+mod random;
+mod reading;
+mod reductions;
+mod resize;
+mod sanitize;
+mod sort;
+mod views;
+mod walking;
