@@ -60,4 +60,5 @@ mod scan;
 mod selections;
 mod softmax;
 mod sort;
+mod special_pairs;
 mod sweep;

@@ -1,15 +1,8 @@
 //! Every binary op of floats on all pairs of special values, and correctly rounded quotients and roots.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-#[path = "common/edges.rs"]
-mod edges;
-#[path = "common/operands.rs"]
-mod operands;
-
-use edges::{run_binary, same};
-use operands::Random;
+use crate::common;
+use crate::edge_runs::{run_binary, same};
+use crate::operands::Random;
 use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{Binary, DType, Executor, Shape, reference};
 
