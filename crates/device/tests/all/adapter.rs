@@ -1,8 +1,4 @@
 //! On a real adapter, software included: kernels run in order, are timed, and the queue is bounded.
-//!
-//! Without an adapter each test is a shown skip, or a failure with `ZIGGURAT_REQUIRE_GPU=1`.
-
-use std::io::Write;
 
 use crate::common::read;
 use ziggurat_device::{AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, Stage, block_on};
@@ -19,21 +15,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     data[id.x] = data[id.x] * 3u + 1u + select(0u, 1u, busy == 1u && turns[0] == 0xffffffffu);
 }";
 
-fn open(test: &str, options: DeviceOptions) -> Option<Device> {
-    match Device::open_blocking(options) {
-        Ok(device) => {
-            println!("{test}: {}", device.adapter());
-            Some(device)
-        }
-        Err(error @ DeviceError::NoAdapter { .. }) => {
-            let required = std::env::var("ZIGGURAT_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!required, "{error}");
-            // Written past the test harness, which hides what a test prints unless it fails.
-            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+fn open(test: &str, options: DeviceOptions) -> Device {
+    let device = Device::open_blocking(options).unwrap();
+    println!("{test}: {}", device.adapter());
+    device
 }
 
 struct Kernel {
@@ -116,15 +101,13 @@ impl Kernel {
 #[test]
 fn dependent_dispatches_run_in_order_whether_timed_or_not() {
     for profile in [false, true] {
-        let Some(device) = open(
+        let device = open(
             "dependent_dispatches",
             DeviceOptions {
                 profile,
                 ..Default::default()
             },
-        ) else {
-            return;
-        };
+        );
         let kernel = Kernel::new(&device, 1024, 1);
         for turn in 0..100 {
             kernel
@@ -171,7 +154,7 @@ fn submissions_in_flight_never_exceed_the_bound() {
                 max_in_flight,
                 ..Default::default()
             },
-        )?;
+        );
         let software = device.adapter().kind == AdapterKind::Software;
         let kernel = Kernel::new(&device, 1 << 12, if software { 100 } else { 1_000_000 });
         std::thread::scope(|scope| {
@@ -186,21 +169,18 @@ fn submissions_in_flight_never_exceed_the_bound() {
         device.synchronize().wait().unwrap();
         let stats = device.queue_stats();
         assert_eq!((stats.dispatches, stats.in_flight), (40, 0));
-        Some((stats.max_in_flight_seen, software))
+        (stats.max_in_flight_seen, software)
     };
-    if let (Some((bounded, _)), Some((free, software))) = (seen(2), seen(1000)) {
-        println!("most in flight: {bounded} with a bound of 2, {free} without");
-        assert!(bounded <= 2);
-        // A software driver may work inside `submit`, so that nothing can pile up there.
-        assert!(software || free > 2, "nothing piled up: {free}");
-    }
+    let ((bounded, _), (free, software)) = (seen(2), seen(1000));
+    println!("most in flight: {bounded} with a bound of 2, {free} without");
+    assert!(bounded <= 2);
+    // A software driver may work inside `submit`, so that nothing can pile up there.
+    assert!(software || free > 2, "nothing piled up: {free}");
 }
 
 #[test]
 fn a_profile_has_both_tracks_and_stops() {
-    let Some(device) = open("a_profile_has_both_tracks", DeviceOptions::default()) else {
-        return;
-    };
+    let device = open("a_profile_has_both_tracks", DeviceOptions::default());
     let kernel = Kernel::new(&device, 1024, 1);
     kernel.launch(&device, "before").unwrap();
     device.start_profile();

@@ -22,9 +22,7 @@ fn turned(view: &View, turn: bool) -> View {
 
 #[test]
 fn gemm_scales_turns_and_adds_in_one_rounding() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(1);
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         for (m, k, n) in [(3, 5, 7), (1, 300, 1), (33, 17, 40), (4, 0, 3)] {
@@ -99,9 +97,7 @@ fn gemm_scales_turns_and_adds_in_one_rounding() {
 
 #[test]
 fn gemm_ignores_an_addend_of_weight_zero_and_knows_integers() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let a = given(&exec, DType::F32, &[1, 2], &[1.0, 2.0]);
     let c = given(&exec, DType::F32, &[1], &[NAN]);
     let none = GemmOptions {
@@ -169,9 +165,7 @@ fn gemm_ignores_an_addend_of_weight_zero_and_knows_integers() {
 
 #[test]
 fn linear_is_a_product_with_the_transpose() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let x = given(&exec, DType::F16, &[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
     let w = given(&exec, DType::F16, &[3, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
     let b = given(&exec, DType::F16, &[3], &[0.5, 0.25, 0.0]);
@@ -192,9 +186,7 @@ fn linear_is_a_product_with_the_transpose() {
 
 #[test]
 fn sorted_values_come_with_their_places() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let values = [3.0, 1.0, NAN, 1.0, 2.0, 2.0, -1.0, 5.0];
     for dtype in [DType::F32, DType::BF16] {
         let a = given(&exec, dtype, &[2, 4], &values);
@@ -244,9 +236,7 @@ fn unpooled(x: &[f64], at: &[f64], channels: usize, plane: usize) -> Vec<f64> {
 
 #[test]
 fn unpooling_puts_elements_back() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(5);
     let forms: [(&[usize], &[usize]); 3] = [
         (&[2, 3, 4], &[2, 3, 9]),
@@ -315,17 +305,13 @@ fn pooled_and_back(exec: &Executor) -> Vec<f64> {
 
 #[test]
 fn unpooling_a_pooled_plane_gives_what_pytorch_gives() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     assert_eq!(pooled_and_back(&exec), UNPOOLED);
 }
 
 #[test]
 fn unpooling_and_global_norms_refuse_what_does_not_fit() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let (f, i) = (
         |dims: &[usize]| view(DType::F32, dims),
@@ -376,9 +362,7 @@ fn unpooling_and_global_norms_refuse_what_does_not_fit() {
 
 #[test]
 fn attention_appends_to_a_cache_or_joins_what_was_before() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(7);
     let cut = |view: &View, start, len| {
         view.with_layout(view.layout.narrow(2, start, len).unwrap())
@@ -463,9 +447,7 @@ fn attention_appends_to_a_cache_or_joins_what_was_before() {
 
 #[test]
 fn drawn_numbers_are_scaled_and_rounded_once() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let state = RandomState {
         seed: 3,
         ..RandomState::default()

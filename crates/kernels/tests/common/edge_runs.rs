@@ -1,7 +1,5 @@
 //! Ops applied to tables of values, and comparisons that know the sign of zero.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use ziggurat_kernels::{Binary, DType, Executor, Unary};
 
 use crate::operands::{given, output};

@@ -1,7 +1,5 @@
 //! Values at which dtypes, casts and rounding differ.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use ziggurat_kernels::DType;
 use ziggurat_kernels::reference::round_to;
 

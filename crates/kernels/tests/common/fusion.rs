@@ -1,7 +1,5 @@
 //! One expression three times: as a fused kernel, op by op through the executor, and in f64 on the host.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::reference::{binary, cast, compare, predicate, round_to, unary};

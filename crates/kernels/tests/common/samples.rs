@@ -1,7 +1,5 @@
 //! Inputs of the elementwise tests: deterministic, within the row's range, exactly held by the dtype.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{Binary, DType, Samples, Unary};
 

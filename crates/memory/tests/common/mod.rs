@@ -1,6 +1,5 @@
 //! A device without a GPU and data that shows where each byte came from.
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(unreachable_pub, reason = "a module of several test crates")]
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use ziggurat_device::{Device, DeviceOptions};

@@ -16,9 +16,8 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
 }
 
 /// A device whose counters no other test moves.
-fn own_device() -> Option<Device> {
-    common::device()?;
-    Some(Device::open_blocking(DeviceOptions::default()).unwrap())
+fn own_device() -> Device {
+    Device::open_blocking(DeviceOptions::default()).unwrap()
 }
 
 fn dispatches(device: &Device) -> u64 {
@@ -40,20 +39,20 @@ struct Parts {
     bias: Tensor,
 }
 
-fn parts() -> Option<Parts> {
-    let device = common::device()?;
+fn parts() -> Parts {
+    let device = common::device();
     let weight = range(&device, 48, -3.0).reshape([8, 6]).unwrap();
     let bias = range(&device, 6, -0.5);
-    Some(Parts {
+    Parts {
         device,
         weight,
         bias,
-    })
+    }
 }
 
 #[test]
 fn replays_give_what_running_gives() {
-    let Some(parts) = parts() else { return };
+    let parts = parts();
     let Parts {
         device,
         weight,
@@ -82,9 +81,7 @@ fn replays_give_what_running_gives() {
 
 #[test]
 fn outputs_of_one_replay_stay_when_the_next_one_runs() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let twice = device
         .capture(&[&range(&device, 5, 0.0)], |inputs| {
             Ok(vec![inputs[0].mul(2.0)?])
@@ -100,9 +97,7 @@ fn outputs_of_one_replay_stay_when_the_next_one_runs() {
 
 #[test]
 fn nothing_runs_while_capturing_and_a_replay_runs_the_fused_kernels() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = range(&device, 1000, 0.0);
     x.eval_blocking().unwrap();
     let before = dispatches(&device);
@@ -122,9 +117,7 @@ fn nothing_runs_while_capturing_and_a_replay_runs_the_fused_kernels() {
 
 #[test]
 fn values_from_before_are_computed_once_and_never_overwritten() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     // Pending, and nobody else holds it: a plan would like to write over it.
     let weight = range(&device, 64, 1.0).mul(3.0).unwrap();
     let moved = range(&device, 64, 2.0);
@@ -158,9 +151,7 @@ fn values_from_before_are_computed_once_and_never_overwritten() {
 
 #[test]
 fn pending_values_from_before_are_not_computed_within_reductions_of_the_capture() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let pending = || range(&device, 16, 0.0).mul(2.0).unwrap();
     let (a, b) = (pending(), pending());
     let captured = device
@@ -177,9 +168,7 @@ fn pending_values_from_before_are_not_computed_within_reductions_of_the_capture(
 
 #[test]
 fn inputs_may_be_views_pending_or_broadcast() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let like = Tensor::zeros(&device, [4, 3], DType::F32).unwrap();
     let captured = device
         .capture(&[&like], |inputs| Ok(vec![inputs[0].add(1.0)?]))
@@ -196,9 +185,7 @@ fn inputs_may_be_views_pending_or_broadcast() {
 
 #[test]
 fn zero_sizes_and_packed_dtypes_work() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let empty = Tensor::zeros(&device, [0, 3], DType::F32).unwrap();
     let bytes = Tensor::from_slice(&device, &[1u8, 2, 250, 7, 9], [5]).unwrap();
     let captured = device
@@ -214,9 +201,7 @@ fn zero_sizes_and_packed_dtypes_work() {
 
 #[test]
 fn reads_and_uploads_within_a_capture_are_errors() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = range(&device, 8, 0.0);
     let capture = |f: &dyn Fn(&Tensor) -> Result<Vec<Tensor>, Error>| {
         device
@@ -242,9 +227,7 @@ fn reads_and_uploads_within_a_capture_are_errors() {
 
 #[test]
 fn inputs_that_differ_from_the_captured_ones_are_errors() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = range(&device, 8, 0.0);
     let captured = device
         .capture(&[&x], |inputs| Ok(vec![inputs[0].neg()?]))
@@ -278,9 +261,7 @@ fn inputs_that_differ_from_the_captured_ones_are_errors() {
 
 #[test]
 fn what_leaks_out_of_a_capture_is_an_error_and_not_garbage() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let leaked = RefCell::new(Vec::new());
     let captured = device
         .capture(&[&range(&device, 8, 0.0)], |inputs| {
@@ -314,9 +295,7 @@ fn what_leaks_out_of_a_capture_is_an_error_and_not_garbage() {
 
 #[test]
 fn a_capture_that_fails_or_panics_leaves_the_thread_as_it_was() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = range(&device, 8, 0.0);
     let failed = device.capture(&[&x], |inputs| {
         inputs[0]
@@ -334,7 +313,7 @@ fn a_capture_that_fails_or_panics_leaves_the_thread_as_it_was() {
 
 #[test]
 fn threads_that_share_a_capture_get_their_own_results() {
-    let Some(parts) = parts() else { return };
+    let parts = parts();
     let Parts {
         device,
         weight,
@@ -370,9 +349,6 @@ fn threads_that_share_a_capture_get_their_own_results() {
 
 #[test]
 fn memory_of_a_capture_is_held_and_given_back_with_it() {
-    if common::device().is_none() {
-        return;
-    }
     let device = Device::open_blocking(DeviceOptions::default()).unwrap();
     let like = range(&device, 4096, 0.0);
     device.synchronize_blocking().unwrap();

@@ -1,8 +1,7 @@
 //! The committed conformance vectors, through the public interface.
 //!
 //! Every case of an op that is built must pass; an op is either built or on `conformance-unbuilt.txt`. A second folder of
-//! vectors can be named by `ZIGGURAT_CONFORMANCE_EXTRA`. Without an adapter the tests skip, visibly, unless
-//! `ZIGGURAT_REQUIRE_GPU=1`.
+//! vectors can be named by `ZIGGURAT_CONFORMANCE_EXTRA`.
 #[path = "../../examples/conformance/suite.rs"]
 mod suite;
 
@@ -19,9 +18,7 @@ fn crate_path(name: &str) -> PathBuf {
 }
 
 fn check_folder(folder: &Path, fusion: FusionPolicy) {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     // A handle of its own: the policy is not that of other tests.
     let device = Device::from_executor(device.executor());
     device.set_fusion(fusion);
@@ -66,9 +63,6 @@ fn every_case_of_a_built_op_passes_unfused() {
 /// Operands of more than 64 KiB are taken apart; without the vectors of millions of elements, whose parts are many.
 #[test]
 fn every_case_passes_where_bindings_are_small() {
-    if common::device().is_none() {
-        return;
-    }
     let options = DeviceOptions {
         max_binding_bytes: Some(64 << 10),
         ..DeviceOptions::default()
@@ -117,9 +111,7 @@ const CONTROLS: &[&str] = &[
 
 #[test]
 fn wrong_expected_values_are_noticed() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let folder = crate_path("conformance");
     let wanted =
         |case: &Case| CONTROLS.contains(&case.op.as_str()) && !case.name.starts_with("torch/gen_");

@@ -27,12 +27,12 @@ struct Contract {
 }
 
 impl Contract {
-    fn new() -> Option<Self> {
-        Some(Self {
-            device: common::device()?,
+    fn new() -> Self {
+        Self {
+            device: common::device(),
             held: 0,
             broken: Vec::new(),
-        })
+        }
     }
 
     fn of(&self, dtype: DType, values: &[f64]) -> Tensor {
@@ -88,7 +88,7 @@ fn a_broken_rule_is_seen() {
     for other in [vec![1.0, 1.0, 0.0], vec![NAN, 2.0, 0.0], vec![NAN, 1.0]] {
         assert!(!same(&other, &[NAN, 1.0, 0.0]));
     }
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     let (a, none) = (c.ints(&[1, 2]), Tensor::concat(&[], 0));
     c.gives("a value", &[2], &[1.0, 3.0], Ok(a.clone()));
     c.gives("a shape", &[2, 1], &[1.0, 2.0], Ok(a.clone()));
@@ -100,7 +100,7 @@ fn a_broken_rule_is_seen() {
 
 #[test]
 fn nan_infinity_and_ties() {
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     for t in FLOATS {
         let x = c.of(t, &[1.0, NAN, 3.0, NAN]);
         c.gives("max of NaN", &[], &[NAN], x.max_all());
@@ -137,7 +137,7 @@ fn nan_infinity_and_ties() {
 
 #[test]
 fn numbers() {
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     let (b, e) = (
         c.floats(&[-2.0, -2.0, -8.0, 0.0, 1.0, NAN, -1.0]),
         c.floats(&[3.0, 0.5, 1.0 / 3.0, -1.0, NAN, 0.0, INF]),
@@ -231,7 +231,7 @@ fn numbers() {
 
 #[test]
 fn shapes_and_indices() {
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     let (none, x) = (
         c.zeros(&[0], DType::F32),
         c.ints(&[0, 1, 2, 3, 4, 5]).reshape([2, 3]).unwrap(),
@@ -332,7 +332,7 @@ fn shapes_and_indices() {
 
 #[test]
 fn along_axes() {
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     for t in FLOATS {
         let none = c.zeros(&[2, 0], t);
         for (rule, value, outcome) in [
@@ -440,7 +440,7 @@ fn along_axes() {
 
 #[test]
 fn products_windows_and_losses() {
-    let Some(mut c) = Contract::new() else { return };
+    let mut c = Contract::new();
     for t in [DType::F32, DType::F16, DType::I32, DType::U8] {
         let (a, b) = (c.zeros(&[2, 0], t), c.zeros(&[0, 3], t));
         c.gives("K = 0", &[2, 3], &[0.0; 6], a.matmul(&b));

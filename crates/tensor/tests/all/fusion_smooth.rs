@@ -228,9 +228,6 @@ fn cases() -> u32 {
 
 #[test]
 fn random_smooth_graphs_stay_within_their_bounds_fused_and_unfused() {
-    if common::device().is_none() {
-        return;
-    }
     let device = Device::open_blocking(DeviceOptions::default()).unwrap();
     let steps = prop::collection::vec(any::<Step>(), 1..=40);
     let kept = prop::collection::vec(0u8..3, 60);
@@ -269,9 +266,7 @@ fn random_smooth_graphs_stay_within_their_bounds_fused_and_unfused() {
 
 #[test]
 fn the_bounds_notice_a_wrong_step() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let mut values = build(&device, &[(8, 0, 0), (12, 0, 1), (13, 0, 1)]);
     assert!(values.len() > 4, "{}", values.len());
     check(&values).unwrap();

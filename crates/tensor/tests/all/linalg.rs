@@ -20,9 +20,7 @@ fn near(got: &Tensor, wanted: &[f64]) {
 
 #[test]
 fn systems_broadcast_their_batches_and_take_vectors_and_views() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     // Rows must be exchanged to solve these.
     let a = given(
         &device,
@@ -58,9 +56,7 @@ fn systems_broadcast_their_batches_and_take_vectors_and_views() {
 
 #[test]
 fn inverses_determinants_and_factors() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let a = given(
         &device,
         &[2.0, 1.0, 0.0, 0.0, 1.0, 5.0, 1.0, 0.0, 1.0],
@@ -106,9 +102,7 @@ fn inverses_determinants_and_factors() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let ones = |dims: &[usize]| Tensor::ones(&device, dims, DType::F32).unwrap();
     let text = |result: Result<Tensor, Error>| {
         let error = result.unwrap_err();

@@ -17,9 +17,7 @@ fn windows(kernel: usize, stride: usize, pad: usize) -> Pool1dOptions {
 
 #[test]
 fn averages_are_those_of_the_contract() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = line(&device, &[1.0, 2.0, 3.0, 4.0, 5.0]);
     let plain = windows(2, 2, 1);
     let padded = PoolOptions {
@@ -49,9 +47,7 @@ fn averages_are_those_of_the_contract() {
 
 #[test]
 fn adaptive_windows_are_those_of_the_contract() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = line(&device, &[1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(f64s(&x.adaptive_avg_pool1d([3]).unwrap()), [1.5, 3.0, 4.5]);
     assert_eq!(f64s(&x.adaptive_max_pool1d([2]).unwrap()), [3.0, 5.0]);
@@ -79,9 +75,7 @@ fn adaptive_windows_are_those_of_the_contract() {
 
 #[test]
 fn three_dimensions_are_two_and_one() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = Tensor::arange(&device, 0, 2 * 5 * 6 * 7, 1, DType::F32)
         .unwrap()
         .sin()
@@ -123,9 +117,7 @@ fn three_dimensions_are_two_and_one() {
 
 #[test]
 fn norms_of_windows() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = line(&device, &[3.0, -4.0, 0.0, -2.0]);
     let pairs = windows(2, 2, 0);
     assert_eq!(f64s(&x.lp_pool1d(2.0, &pairs).unwrap()), [5.0, 2.0]);
@@ -137,9 +129,7 @@ fn norms_of_windows() {
 
 #[test]
 fn maxima_keep_nan_and_the_first_of_equals() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = line(&device, &[1.0, f32::NAN, 7.0, 2.0, 2.0, -0.0, 0.0]);
     let (y, at) = x.max_pool1d_with_indices(&windows(3, 2, 0)).unwrap();
     let y = f64s(&y);
@@ -152,9 +142,7 @@ fn maxima_keep_nan_and_the_first_of_equals() {
 
 #[test]
 fn windows_that_hold_nothing_or_do_not_fit_are_refused() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = line(&device, &[1.0, 2.0]);
     let text = |result: Result<Tensor, Error>| result.unwrap_err().to_string();
     assert_eq!(
@@ -195,9 +183,7 @@ fn windows_that_hold_nothing_or_do_not_fit_are_refused() {
 /// `torch.nn.functional.max_unpool2d(*torch.nn.functional.max_pool2d(x, 2, return_indices=True), 2)` of PyTorch 2.15.
 #[test]
 fn maxima_go_back_to_where_they_were() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = [
         1.0f32, 5.0, 2.0, 0.0, 3.0, 4.0, 7.0, 6.0, 9.0, 8.0, -1.0, -2.0, 0.0, 1.0, -3.0, -4.0,
     ];
@@ -237,9 +223,7 @@ fn maxima_go_back_to_where_they_were() {
 
 #[test]
 fn a_norm_over_whole_planes() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = Tensor::from_slice(&device, &[3.0f32, -4.0, 1.0, -2.0], [1, 2, 1, 2]).unwrap();
     let x = x.transpose(1, 3).unwrap().transpose(1, 3).unwrap();
     assert_eq!(f64s(&x.global_lp_pool(1.0).unwrap()), [7.0, 3.0]);

@@ -72,9 +72,7 @@ const ONE_KERNEL: &[(&str, Formula)] = &[
 
 #[test]
 fn a_reduction_of_an_expression_is_one_kernel_without_a_temporary() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 9, 33);
     for (what, formula) in ONE_KERNEL {
         let (fused, kernels, allocations) = ran(&device, || formula(&x));
@@ -120,9 +118,7 @@ const EACH_ONE_KERNEL: &[(&str, u64, Formula)] = &[
 
 #[test]
 fn norms_softmax_and_gates_are_one_kernel_each() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 8, 6).reshape([2, 4, 6]).unwrap();
     for (what, of_expression, formula) in EACH_ONE_KERNEL {
         let (_y, kernels, _) = ran(&device, || formula(&x));
@@ -157,9 +153,7 @@ fn norms_softmax_and_gates_are_one_kernel_each() {
 
 #[test]
 fn rope_is_one_kernel_with_what_is_around_it() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let table = ziggurat_tensor::RopeTable::new(&device, 4, 6, 10_000.0).unwrap();
     let x = matrix(&device, 8, 6).reshape([1, 2, 4, 6]).unwrap();
     let ids = Tensor::from_slice(&device, &[3i32, 0, 2, 1], [1, 4]).unwrap();
@@ -193,9 +187,7 @@ fn rope_is_one_kernel_with_what_is_around_it() {
 
 #[test]
 fn the_extreme_and_its_place_come_from_one_kernel() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 5, 12);
     let square = x.square().unwrap();
     let ((most, at), kernels, allocations) =
@@ -212,9 +204,7 @@ fn the_extreme_and_its_place_come_from_one_kernel() {
 
 #[test]
 fn the_variance_of_rows_takes_two_kernels() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 5, 40);
     let (variance, kernels, allocations) = ran(&device, || {
         let mean = x.mean([-1], true)?;
@@ -232,9 +222,7 @@ fn the_variance_of_rows_takes_two_kernels() {
 
 #[test]
 fn a_value_that_is_asked_for_again_is_stored_the_second_time() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 4, 6);
     let e = x.mul(0.5).unwrap().exp().unwrap();
     let (_sum, kernels, _) = ran(&device, || e.sum_all());
@@ -247,9 +235,7 @@ fn a_value_that_is_asked_for_again_is_stored_the_second_time() {
 
 #[test]
 fn a_value_that_something_pending_needs_is_stored_at_once() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 4, 6);
     let e = x.mul(0.5).unwrap().exp().unwrap();
     let waiting = e.add(1.0).unwrap();
@@ -268,9 +254,7 @@ fn a_value_that_something_pending_needs_is_stored_at_once() {
 
 #[test]
 fn too_much_work_for_softmax_goes_through_memory() {
-    let Some(device) = own_device() else {
-        return;
-    };
+    let device = own_device();
     let x = matrix(&device, 4, 6);
     let dear = (0..8).fold(x, |x, _| x.tanh().unwrap());
     let (_y, kernels, _) = ran(&device, || dear.softmax(-1));
@@ -281,9 +265,7 @@ fn too_much_work_for_softmax_goes_through_memory() {
 
 #[test]
 fn half_precision_is_rounded_before_it_is_reduced() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = Tensor::from_slice(&device, &[f16::from_f32(2048.0); 4], [4]).unwrap();
     let sum = x.add(1.0).unwrap().sub(2048.0).unwrap().sum_all().unwrap();
     assert_eq!(sum.item_blocking::<f16>().unwrap().to_f32(), 0.0);
@@ -291,9 +273,7 @@ fn half_precision_is_rounded_before_it_is_reduced() {
 
 #[test]
 fn errors_are_those_of_the_reduction_and_nans_arrive() {
-    let Some(device) = common::device() else {
-        return;
-    };
+    let device = common::device();
     let x = matrix(&device, 2, 3);
     let error = x.exp().unwrap().sum([2], false).unwrap_err();
     assert!(error.is_shape(), "{error}");

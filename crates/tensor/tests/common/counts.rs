@@ -3,9 +3,8 @@
 use ziggurat_tensor::{Device, DeviceOptions};
 
 /// A device of its own, so that counts are of one test.
-pub(crate) fn own_device() -> Option<Device> {
-    crate::common::device()?;
-    Some(Device::open_blocking(DeviceOptions::default()).unwrap())
+pub(crate) fn own_device() -> Device {
+    Device::open_blocking(DeviceOptions::default()).unwrap()
 }
 
 /// Dispatches and allocations of `f`.

@@ -91,7 +91,7 @@ type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
 fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
     let mut rng = Random(21);
     let executors = [common::executor(), common::plain_executor()];
-    for exec in executors.into_iter().flatten() {
+    for exec in executors {
         for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
             // Cut along the channels, two groups of three filters.
             let options = ConvOptions {
@@ -219,9 +219,7 @@ fn run_transposed<const N: usize>(
 
 #[test]
 fn planes_and_volumes_of_every_dtype_take_every_kernel() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(9);
     for dtype in FLOATS {
         let mut of = |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
@@ -261,9 +259,7 @@ fn planes_and_volumes_of_every_dtype_take_every_kernel() {
 /// A depth of 1 all over is a plane's only while nothing is padded in front of it.
 #[test]
 fn a_single_output_plane_may_stand_in_the_padding() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(12);
     for dtype in FLOATS {
         // Filters for the tiles and for the direct kernel.
@@ -294,9 +290,7 @@ fn a_single_output_plane_may_stand_in_the_padding() {
 /// tiled one, and in folding.
 #[test]
 fn transposed_taps_between_inputs_are_left_out() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(10);
     for (stride, dilation, kernel) in [
         (4, 6, 5),
@@ -331,9 +325,7 @@ fn transposed_taps_between_inputs_are_left_out() {
 
 #[test]
 fn one_to_three_axes_agree_with_the_references_in_both_directions() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(5);
     for case in 0..16 {
         run_axes::<1>(&exec, &mut rng, case % 2 == 0);
@@ -345,10 +337,7 @@ fn one_to_three_axes_agree_with_the_references_in_both_directions() {
 #[test]
 fn one_to_three_axes_on_small_workgroups_and_default_limits() {
     let mut rng = Random(6);
-    for exec in [common::narrow_executor(), common::plain_executor()]
-        .into_iter()
-        .flatten()
-    {
+    for exec in [common::narrow_executor(), common::plain_executor()] {
         for case in 0..3 {
             run_axes::<1>(&exec, &mut rng, case % 2 == 0);
             run_axes::<2>(&exec, &mut rng, case % 2 == 0);
@@ -359,9 +348,7 @@ fn one_to_three_axes_on_small_workgroups_and_default_limits() {
 
 #[test]
 fn kernels_of_one_element_agree_in_quads_words_and_gathered() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(7);
     for dtype in FLOATS {
         for (dims, groups) in [
@@ -395,9 +382,7 @@ fn kernels_of_one_element_agree_in_quads_words_and_gathered() {
 
 #[test]
 fn folding_adds_windows_where_they_overlap() {
-    let Some(exec) = common::executor() else {
-        return;
-    };
+    let exec = common::executor();
     let mut rng = Random(8);
     for case in 0..30 {
         let dtype = FLOATS[case % 3];
