@@ -5,10 +5,19 @@
 //! device's completion thread (or the browser's event loop) wakes it.
 
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 use crate::{Device, DeviceError};
+
+/// The result of a future that is ready at its first poll: `None`, and the future dropped, if it is not.
+pub fn now_or_never<F: Future>(future: F) -> Option<F::Output> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
 
 /// The number of a batch of work. Later batches have larger numbers; 0 stands for no work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,10 @@
 //! it, or an unsubmitted batch would keep itself alive.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use crate::completion::{CallbackGuard, Completion, Failure, Submission};
 #[cfg(not(target_arch = "wasm32"))]
@@ -348,11 +350,13 @@ impl Device {
         async move {
             let submission = submitted?;
             let read = device.inner.profiler.when_read(submission);
-            let failure = device.failure();
-            match futures::future::select(read, failure).await {
-                futures::future::Either::Left(_) => Ok(device.inner.profiler.take()),
-                futures::future::Either::Right((error, _)) => Err(error),
-            }
+            let mut read = pin!(read);
+            let mut failure = pin!(device.failure());
+            std::future::poll_fn(|context| match read.as_mut().poll(context) {
+                Poll::Ready(_) => Poll::Ready(Ok(device.inner.profiler.take())),
+                Poll::Pending => failure.as_mut().poll(context).map(Err),
+            })
+            .await
         }
     }
 }

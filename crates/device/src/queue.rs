@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::completion::Submission;
+use crate::completion::{Submission, now_or_never};
 use crate::encode::Encoding;
 use crate::late::{self, Commands};
 use crate::profile::Stage;
@@ -276,7 +276,7 @@ impl Locked<'_> {
         });
         let index = with.queue.submit(commands);
         if let Some(scope) = scope {
-            let caught = futures::FutureExt::now_or_never(scope.pop()).flatten();
+            let caught = now_or_never(scope.pop()).flatten();
             if let Some(error) = caught {
                 with.shared.fail(DeviceError::Poisoned {
                     message: format!("submission {}: {error}", submission.0),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::channel::oneshot;
+use futures_channel::oneshot;
 use parking_lot::Mutex;
 
 use crate::completion::Submission;

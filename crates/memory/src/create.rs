@@ -25,12 +25,11 @@ pub(crate) fn create(
     };
     #[cfg(not(target_arch = "wasm32"))]
     {
-        use futures::FutureExt as _;
         let scope = device
             .wgpu()
             .push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let buffer = raw(device, &descriptor);
-        match scope.pop().now_or_never() {
+        match ziggurat_device::now_or_never(scope.pop()) {
             Some(Some(_)) => Err(NoMemory),
             _ => Ok(buffer),
         }

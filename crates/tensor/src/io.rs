@@ -1,7 +1,7 @@
 //! Tensors in files: safetensors and NumPy's npy.
 //!
-//! Parsing and formatting are those of the `safetensors` and `npyz` crates; this module maps dtypes, checks lengths, and
-//! says in errors which file is meant. The functions on bytes work everywhere; those on paths exist on native targets.
+//! Safetensors are parsed and formatted by the `safetensors` crate; this module maps dtypes, checks lengths, and says in
+//! errors which file is meant. The functions on bytes work everywhere; those on paths exist on native targets.
 //!
 //! Invariant: no value changes silently. f64 and the wide integers, which no tensor holds, are converted when each value
 //! fits, and refused otherwise.
@@ -9,6 +9,7 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod files;
 mod npy;
+mod npy_header;
 mod safetensors;
 mod wide;
 

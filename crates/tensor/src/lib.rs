@@ -76,8 +76,6 @@ pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
 pub use ziggurat_kernels::{GemmOptions, GridMode, GridPadding, GridSampleOptions};
 
 pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
-#[cfg(not(target_arch = "wasm32"))]
-pub use ziggurat_device::adapters_blocking;
 /// The software device: profiles, and the sanitizer for kernels of one's own.
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 pub use ziggurat_device::ziggurat_software as software;
@@ -85,6 +83,8 @@ pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
     Reuse, SoftwareWish, adapters,
 };
+#[cfg(not(target_arch = "wasm32"))]
+pub use ziggurat_device::{adapters_blocking, block_on};
 pub use ziggurat_kernels::{Pad, ScanOptions, Scatter};
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;

@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use npyz::{Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
 use ziggurat_core::DType;
 
+use super::npy_header::Header;
 use super::wide::Wide;
 use crate::{Device, Error, Tensor};
 
@@ -59,108 +59,75 @@ struct Array {
 
 fn parse(bytes: &[u8]) -> Result<Array, Error> {
     let refused = |detail: String| Error::format(format!("not a valid npy file: {detail}"));
-    check_extents(bytes).map_err(|detail| refused(detail.to_owned()))?;
-    let mut rest = bytes;
-    let header = NpyHeader::from_reader(&mut rest).map_err(|error| refused(error.to_string()))?;
-    let kind = header.dtype();
-    let npyz::DType::Plain(kind) = &kind else {
-        return Err(Error::format(format!(
-            "dtype {} is not supported",
-            kind.descr()
-        )));
-    };
-    let (same, wide) = match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Float, 4) => (Some(DType::F32), None),
-        (TypeChar::Float, 2) => (Some(DType::F16), None),
-        (TypeChar::Int, 4) => (Some(DType::I32), None),
-        (TypeChar::Int, 1) => (Some(DType::I8), None),
-        (TypeChar::Uint, 4) => (Some(DType::U32), None),
-        (TypeChar::Uint, 1) => (Some(DType::U8), None),
-        (TypeChar::Bool, 1) => (Some(DType::Bool), None),
-        (TypeChar::Float, 8) => (None, Some(Wide::F64)),
-        (TypeChar::Int, 8) => (None, Some(Wide::I64)),
-        (TypeChar::Uint, 8) => (None, Some(Wide::U64)),
-        (TypeChar::Int, 2) => (None, Some(Wide::I16)),
-        (TypeChar::Uint, 2) => (None, Some(Wide::U16)),
-        _ => (None, None),
+    let (header, rest) = Header::read(bytes).map_err(|detail| refused(detail.to_owned()))?;
+    let descr = header.descr.as_str();
+    let unsupported = || Error::format(format!("dtype {descr} is not supported"));
+    let (order, kind) = descr.split_at_checked(1).ok_or_else(unsupported)?;
+    let (same, wide) = match kind {
+        "f4" => (Some(DType::F32), None),
+        "f2" => (Some(DType::F16), None),
+        "i4" => (Some(DType::I32), None),
+        "i1" => (Some(DType::I8), None),
+        "u4" => (Some(DType::U32), None),
+        "u1" => (Some(DType::U8), None),
+        "b1" => (Some(DType::Bool), None),
+        "f8" => (None, Some(Wide::F64)),
+        "i8" => (None, Some(Wide::I64)),
+        "u8" => (None, Some(Wide::U64)),
+        "i2" => (None, Some(Wide::I16)),
+        "u2" => (None, Some(Wide::U16)),
+        _ => return Err(unsupported()),
     };
     let width = match (same, wide) {
         (Some(dtype), _) => dtype.bytes(),
         (None, Some(wide)) => wide.bytes(),
-        (None, None) => return Err(Error::format(format!("dtype {kind} is not supported"))),
+        (None, None) => return Err(unsupported()),
     };
-    let mut dims = header
-        .shape()
+    let big_endian = match order {
+        ">" => true,
+        "<" => false,
+        "=" => cfg!(target_endian = "big"),
+        "|" if width == 1 => false,
+        _ => return Err(unsupported()),
+    };
+    let mut dims = header.shape;
+    // Extents of zero do not make the product of the others representable.
+    let addressable = dims
         .iter()
-        .map(|&extent| {
-            usize::try_from(extent).map_err(|_| refused(format!("extent {extent} is too large")))
-        })
-        .collect::<Result<Vec<usize>, Error>>()?;
-    let wanted = dims
-        .iter()
-        .try_fold(width, |bytes, &extent| bytes.checked_mul(extent));
+        .try_fold(width, |bytes, &extent| bytes.checked_mul(extent.max(1)));
+    let wanted = addressable.map(|_| dims.iter().product::<usize>() * width);
     if wanted != Some(rest.len()) {
         let wanted = wanted.map_or_else(
             || "more than can be addressed".to_owned(),
             |bytes| bytes.to_string(),
         );
         return Err(refused(format!(
-            "shape {dims:?} of {kind} needs {wanted} bytes of data, the file has {}",
+            "shape {dims:?} of {descr} needs {wanted} bytes of data, the file has {}",
             rest.len()
         )));
     }
     let mut data = rest.to_vec();
-    if kind.endianness() == Endianness::Big {
+    if big_endian {
         data.chunks_exact_mut(width).for_each(<[u8]>::reverse);
     }
-    let fortran = header.order() == Order::Fortran;
-    if fortran {
+    if header.fortran {
         dims.reverse();
     }
     let (data, dtype) = match (same, wide) {
         (None, Some(wide)) => (wide.convert(&data)?, wide.dtype()),
         (Some(dtype), _) => (data, dtype),
-        (None, None) => return Err(Error::format(format!("dtype {kind} is not supported"))),
+        (None, None) => return Err(unsupported()),
     };
     Ok(Array {
         dims,
         dtype,
         data,
-        fortran,
+        fortran: header.fortran,
     })
 }
 
-/// Refuses headers on which `npyz` would overflow: a length beyond the file, or extents whose product is.
-fn check_extents(bytes: &[u8]) -> Result<(), &'static str> {
-    let (start, len) = match bytes {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => {
-            (10, usize::from(u16::from_le_bytes([*a, *b])))
-        }
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => {
-            (12, u32::from_le_bytes([*a, *b, *c, *d]) as usize)
-        }
-        _ => return Err("it does not begin as one"),
-    };
-    let header = bytes
-        .get(start..)
-        .and_then(|rest| rest.get(..len))
-        .ok_or("it ends within the header")?;
-    let text = String::from_utf8_lossy(header);
-    let (_, shape) = text.split_once("shape").ok_or("the header has no shape")?;
-    let shape = shape
-        .split_once('(')
-        .and_then(|(_, shape)| shape.split_once(')'))
-        .map_or("", |(shape, _)| shape);
-    shape
-        .split(',')
-        .filter_map(|extent| extent.trim().trim_end_matches('L').parse::<u64>().ok())
-        .try_fold(1u64, |product, extent| product.checked_mul(extent.max(1)))
-        .map(|_| ())
-        .ok_or("the shape has too many elements")
-}
-
 fn header(dims: &[usize], dtype: DType) -> Result<Vec<u8>, Error> {
-    let kind = match dtype {
+    let descr = match dtype {
         DType::F32 => "<f4",
         DType::F16 => "<f2",
         DType::I32 => "<i4",
@@ -170,17 +137,13 @@ fn header(dims: &[usize], dtype: DType) -> Result<Vec<u8>, Error> {
         DType::Bool => "|b1",
         DType::BF16 => return Err(Error::dtype("npy", "npy has no bf16: convert to f32 first")),
     };
-    let kind = kind
-        .parse()
-        .map_err(|error| Error::format(format!("dtype {kind}: {error}")))?;
-    let dims: Vec<u64> = dims.iter().map(|&extent| extent as u64).collect();
-    let options = WriteOptions::new_header_only()
-        .dtype(npyz::DType::Plain(kind))
-        .shape(&dims);
-    options
-        .writer(Vec::new())
-        .write_header_only()
-        .map_err(|error| Error::format(format!("npy header: {error}")))
+    Header {
+        descr: descr.to_owned(),
+        fortran: false,
+        shape: dims.to_vec(),
+    }
+    .write()
+    .ok_or_else(|| Error::format("npy header: the shape has too many axes".to_owned()))
 }
 
 #[cfg(test)]
