@@ -5,13 +5,13 @@
 use std::fmt;
 
 /// What went wrong, as it is printed after `error:`.
-pub(crate) struct Failure(String);
+pub struct Failure(String);
 
 /// The result of a chore.
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }

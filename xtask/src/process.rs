@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Step;
 
 /// How a command looks on a command line.
-pub(crate) fn spell(command: &Command) -> String {
+pub fn spell(command: &Command) -> String {
     let name = std::path::Path::new(command.get_program());
     let name = name.file_name().unwrap_or(name.as_os_str());
     let words = std::iter::once(name).chain(command.get_args());
@@ -21,7 +21,7 @@ pub(crate) fn spell(command: &Command) -> String {
 }
 
 /// Runs a command with its output passed straight on.
-pub(crate) fn stream(command: &mut Command) -> Outcome {
+pub fn stream(command: &mut Command) -> Outcome {
     println!("$ {}", spell(command));
     let status = command
         .status()
@@ -37,7 +37,7 @@ pub(crate) fn stream(command: &mut Command) -> Outcome {
 }
 
 /// Runs a command with its output passed on line by line and shown to `see` as well.
-pub(crate) fn stream_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Outcome {
+pub fn stream_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Outcome {
     println!("$ {}", spell(command));
     let mut child = command
         .stdin(Stdio::null())
@@ -89,7 +89,7 @@ fn pass_on(
 }
 
 /// Runs a command behind a spinner; its output is part of the error if it fails.
-pub(crate) fn quiet(message: &str, command: &mut Command) -> Outcome<String> {
+pub fn quiet(message: &str, command: &mut Command) -> Outcome<String> {
     let step = Step::start(message);
     let output = capture(command)?;
     drop(step);
@@ -111,7 +111,7 @@ pub(crate) fn quiet(message: &str, command: &mut Command) -> Outcome<String> {
 }
 
 /// The command's output, whatever its status.
-pub(crate) fn capture(command: &mut Command) -> Outcome<Output> {
+pub fn capture(command: &mut Command) -> Outcome<Output> {
     command
         .stdin(Stdio::null())
         .output()
@@ -119,7 +119,7 @@ pub(crate) fn capture(command: &mut Command) -> Outcome<Output> {
 }
 
 /// True if the command starts and succeeds; nothing is shown.
-pub(crate) fn succeeds(command: &mut Command) -> bool {
+pub fn succeeds(command: &mut Command) -> bool {
     capture(command).is_ok_and(|output| output.status.success())
 }
 

@@ -3,94 +3,89 @@
 //! On a terminal the spinner turns; in a log it is a line every twenty seconds, so that nothing that
 //! takes longer than a few seconds is silent.
 
-use std::io::{IsTerminal as _, stderr};
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use crate::failure::{Failure, Outcome};
 
+/// How often a log gets a line, and a terminal a new one in place of the old.
 const HEARTBEAT: Duration = Duration::from_secs(20);
+const TURN: Duration = Duration::from_millis(120);
 
 /// One long step; it ends when this is dropped.
-pub(crate) struct Step {
-    bar: Option<ProgressBar>,
+#[derive(Debug)]
+pub struct Step {
+    advanced: Arc<AtomicU64>,
     heart: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Step {
     /// A step of unknown length.
-    pub(crate) fn start(message: &str) -> Self {
-        if stderr().is_terminal() {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-                bar.set_style(style);
-            }
-            bar.set_message(message.to_owned());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            return Self {
-                bar: Some(bar),
-                heart: None,
-            };
-        }
-        eprintln!("{message} ...");
-        let (stop, stopped) = mpsc::channel::<()>();
-        let message = message.to_owned();
-        let heart = thread::spawn(move || {
-            let started = Instant::now();
-            while stopped.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{message} ... {} s", started.elapsed().as_secs());
-            }
-        });
-        Self {
-            bar: None,
-            heart: Some((stop, heart)),
-        }
+    pub fn start(message: &str) -> Self {
+        Self::counted(message, 0)
     }
 
     /// A step that shows itself on a terminal only.
-    pub(crate) fn start_quietly(message: &str) -> Self {
+    pub fn start_quietly(message: &str) -> Self {
         if stderr().is_terminal() {
             Self::start(message)
         } else {
             Self {
-                bar: None,
+                advanced: Arc::default(),
                 heart: None,
             }
         }
     }
 
     /// A step of `len` parts; call [`Step::advance`] after each.
-    pub(crate) fn counted(message: &str, len: u64) -> Self {
-        if !stderr().is_terminal() {
-            return Self::start(message);
+    pub fn counted(message: &str, len: u64) -> Self {
+        let terminal = stderr().is_terminal();
+        if !terminal {
+            eprintln!("{message} ...");
         }
-        let bar = ProgressBar::new(len);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} ({elapsed})")
-        {
-            bar.set_style(style);
-        }
-        bar.set_message(message.to_owned());
+        let advanced = Arc::new(AtomicU64::new(0));
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (message, seen) = (message.to_owned(), advanced.clone());
+        let heart = thread::spawn(move || {
+            let started = Instant::now();
+            let pause = if terminal { TURN } else { HEARTBEAT };
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let count = match len {
+                    0 => String::new(),
+                    len => format!(" {}/{len}", seen.load(Ordering::Relaxed)),
+                };
+                let time = started.elapsed();
+                if terminal {
+                    let turn = ["-", "\\", "|", "/"][time.as_millis() as usize / 120 % 4];
+                    eprint!("\r\x1b[K{turn} {message}{count} ({} s)", time.as_secs());
+                    // A terminal that is gone needs no signs of life.
+                    let _ = stderr().flush();
+                } else {
+                    eprintln!("{message} ...{count} {} s", time.as_secs());
+                }
+            }
+            if terminal {
+                eprint!("\r\x1b[K");
+            }
+        });
         Self {
-            bar: Some(bar),
-            heart: None,
+            advanced,
+            heart: Some((stop, heart)),
         }
     }
 
-    pub(crate) fn advance(&self) {
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
-        }
+    /// One part of the step is done.
+    pub fn advance(&self) {
+        self.advanced.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Step {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
         if let Some((stop, heart)) = self.heart.take() {
             drop(stop);
             // The thread only prints; a panic in it is of no consequence here.
@@ -101,19 +96,23 @@ impl Drop for Step {
 
 /// Tests that a stage ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
+pub struct Tally {
+    /// How many passed.
+    pub passed: u64,
+    /// How many failed.
+    pub failed: u64,
 }
 
 /// A run of named stages, each with its time, summed up at the end.
-pub(crate) struct Stages {
+#[derive(Debug)]
+pub struct Stages {
     started: Instant,
     total: usize,
     tally: Tally,
     done: Vec<Done>,
 }
 
+#[derive(Debug)]
 struct Done {
     name: String,
     took: Duration,
@@ -121,7 +120,8 @@ struct Done {
 }
 
 impl Stages {
-    pub(crate) fn new(total: usize) -> Self {
+    /// A run of `total` stages.
+    pub fn new(total: usize) -> Self {
         Self {
             started: Instant::now(),
             total,
@@ -133,11 +133,7 @@ impl Stages {
     /// Runs one stage. A failure is shown and remembered; the stages after it still run.
     ///
     /// A stage that runs tests adds them to the tally; any other counts as one.
-    pub(crate) fn run(
-        &mut self,
-        name: &str,
-        stage: impl FnOnce(&mut Tally) -> Outcome<String>,
-    ) -> bool {
+    pub fn run(&mut self, name: &str, stage: impl FnOnce(&mut Tally) -> Outcome<String>) -> bool {
         let number = self.done.len() + 1;
         println!("\n[{number}/{}] {name}", self.total);
         let started = Instant::now();
@@ -176,7 +172,7 @@ impl Stages {
     }
 
     /// The table of all stages and the closing line.
-    pub(crate) fn finish(self) -> Outcome<String> {
+    pub fn finish(self) -> Outcome<String> {
         let width = self
             .done
             .iter()
@@ -215,7 +211,7 @@ impl Stages {
 }
 
 /// `12.3 s`, or `4 min 05 s` from two minutes on.
-pub(crate) fn seconds(time: Duration) -> String {
+pub fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
     if whole < 120 {
         format!("{:.1} s", time.as_secs_f64())

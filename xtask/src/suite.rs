@@ -5,36 +5,45 @@
 
 use std::process::Command;
 
-use clap::{Args, ValueEnum};
+use crate::{checks, threads, wasm};
+use xtask::failure::{Failure, Outcome};
+use xtask::progress::{Stages, Tally};
+use xtask::{process, workspace};
 
-use crate::failure::{Failure, Outcome};
-use crate::progress::{Stages, Tally};
-use crate::{check, process, sanitize, setup, threads, wasm, workspace};
-
-/// Examples that run by themselves and must end well, each of another layer.
-const EXAMPLES: [&str; 5] = ["adapters", "custom_wgsl", "executor", "first", "digits"];
+/// Examples that run by themselves and must end well, each of another layer, by their paths in the folder of builds.
+const EXAMPLES: [&str; 5] = [
+    "examples/adapters",
+    "examples/custom_wgsl",
+    "examples/executor",
+    "examples/first",
+    "digits",
+];
 
 /// Which stages to run.
-#[derive(Args, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Choice {
-    /// Only these stages
-    #[arg(long, value_delimiter = ',')]
     only: Vec<Stage>,
-    /// All but these stages
-    #[arg(long, value_delimiter = ',')]
     skip: Vec<Stage>,
-    /// Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
-    #[arg(long)]
     gl: bool,
-    /// Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
-    #[arg(long)]
     threads: bool,
-    /// Also compile for the web (fetches a toolchain the first time)
-    #[arg(long)]
     wasm: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// What `cargo xtask test --help` prints.
+pub(crate) const USAGE: &str = "\
+Runs every check and test, stage by stage
+
+Usage: cargo xtask test [OPTIONS]
+
+Options:
+  --only STAGE,…  Only these stages
+  --skip STAGE,…  All but these stages
+  --gl            Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
+  --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
+  --wasm          Also compile for the web (fetches a toolchain the first time)
+";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Setup,
     Format,
@@ -52,31 +61,88 @@ enum Stage {
     Wasm,
 }
 
+impl Stage {
+    /// In the order in which they run.
+    const ALL: [(&str, Self); 14] = [
+        ("setup", Self::Setup),
+        ("format", Self::Format),
+        ("check", Self::Check),
+        ("clippy", Self::Clippy),
+        ("tests", Self::Tests),
+        ("limits", Self::Limits),
+        ("gl", Self::Gl),
+        ("doctests", Self::Doctests),
+        ("tracing", Self::Tracing),
+        ("docs", Self::Docs),
+        ("examples", Self::Examples),
+        ("sanitize", Self::Sanitize),
+        ("threads", Self::Threads),
+        ("wasm", Self::Wasm),
+    ];
+}
+
 impl Choice {
-    fn stages(&self) -> Vec<Stage> {
-        let all = Stage::value_variants().iter().copied();
-        all.filter(|stage| self.only.is_empty() || self.only.contains(stage))
-            .filter(|stage| !self.skip.contains(stage))
-            .filter(|stage| *stage != Stage::Gl || self.gl || self.only.contains(stage))
-            .filter(|stage| *stage != Stage::Threads || self.threads || self.only.contains(stage))
-            .filter(|stage| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
+    /// Reads the words behind `cargo xtask test`.
+    pub(crate) fn parse(words: &[String]) -> Outcome<Self> {
+        let mut choice = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word.as_str(), None),
+            };
+            match name {
+                "--only" | "--skip" => {
+                    let names = value.or_else(|| words.next().map(String::as_str));
+                    let names = names
+                        .ok_or_else(|| Failure::new(format!("{name} needs names of stages")))?;
+                    let stages = names.split(',').map(stage).collect::<Outcome<Vec<_>>>()?;
+                    let list = if name == "--only" {
+                        &mut choice.only
+                    } else {
+                        &mut choice.skip
+                    };
+                    list.extend(stages);
+                }
+                "--gl" => choice.gl = true,
+                "--threads" => choice.threads = true,
+                "--wasm" => choice.wasm = true,
+                _ => return Err(Failure::new(format!("unknown option {word}\n\n{USAGE}"))),
+            }
+        }
+        Ok(choice)
+    }
+
+    fn stages(&self) -> Vec<(&'static str, Stage)> {
+        let all = Stage::ALL.into_iter();
+        all.filter(|(_, stage)| self.only.is_empty() || self.only.contains(stage))
+            .filter(|(_, stage)| !self.skip.contains(stage))
+            .filter(|(_, stage)| *stage != Stage::Gl || self.gl || self.only.contains(stage))
+            .filter(|(_, stage)| {
+                *stage != Stage::Threads || self.threads || self.only.contains(stage)
+            })
+            .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
     }
+}
+
+fn stage(name: &str) -> Outcome<Stage> {
+    let found = Stage::ALL.into_iter().find(|(other, _)| *other == name);
+    found.map(|(_, stage)| stage).ok_or_else(|| {
+        let names = Stage::ALL.map(|(name, _)| name).join(", ");
+        Failure::new(format!("no stage is called {name:?}: there are {names}"))
+    })
 }
 
 /// Runs the chosen stages.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let stages = choice.stages();
     let mut run = Stages::new(stages.len());
-    for stage in stages {
-        let name = stage
-            .to_possible_value()
-            .map(|value| value.get_name().to_owned())
-            .unwrap_or_default();
-        run.run(&name, |tally| match stage {
-            Stage::Setup => setup::run(setup::Choice::default()),
+    for (name, stage) in stages {
+        run.run(name, |tally| match stage {
+            Stage::Setup => checks::built("setup"),
             Stage::Format => format(),
-            Stage::Check => check::all(),
+            Stage::Check => checks::built("check"),
             Stage::Clippy => clippy(),
             Stage::Tests => tests(tally),
             Stage::Limits => {
@@ -90,9 +156,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Tracing => tracing(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
-            Stage::Sanitize => sanitize::run(&sanitize::Choice::default()),
+            Stage::Sanitize => checks::built("sanitize"),
             Stage::Threads => threads::run(),
-            Stage::Wasm => wasm::run(wasm::Choice::default()),
+            Stage::Wasm => wasm::run(false),
         });
     }
     run.finish()
@@ -229,13 +295,11 @@ fn docs() -> Outcome<String> {
 
 /// Builds all examples at once, so that every crate keeps the features it was tested with.
 fn examples(tally: &mut Tally) -> Outcome<String> {
-    process::stream(&mut cargo(&["build", "--workspace", "--examples"]))?;
-    let folder = workspace::target_dir()?.join("debug").join("examples");
+    let words = ["build", "--workspace", "--examples", "--bin", "digits"];
+    process::stream(&mut cargo(&words))?;
     for name in EXAMPLES {
-        let mut command =
-            Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
-        let outcome = process::stream(command.current_dir(workspace::root()));
-        match outcome {
+        let mut command = workspace::program(name)?;
+        match process::stream(&mut command) {
             Ok(()) => tally.passed += 1,
             Err(failure) => {
                 println!("{failure}");
@@ -288,6 +352,7 @@ fn without_colour(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn counted(lines: &[&str]) -> (u64, u64) {
@@ -312,29 +377,40 @@ mod tests {
         assert_eq!(counted(&[line]), (338, 2));
     }
 
+    fn stages(line: &str) -> Vec<Stage> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let choice = Choice::parse(&words).unwrap();
+        choice
+            .stages()
+            .into_iter()
+            .map(|(_, stage)| stage)
+            .collect()
+    }
+
     #[test]
     fn stages_can_be_picked_and_left_out() {
-        let all = Choice::default().stages();
-        assert!(all.contains(&Stage::Tests) && !all.contains(&Stage::Wasm));
-        let some = Choice {
-            only: vec![Stage::Check, Stage::Tests],
-            skip: vec![Stage::Tests],
-            gl: false,
-            threads: false,
-            wasm: true,
-        };
-        assert_eq!(some.stages(), [Stage::Check]);
-        let web = Choice {
-            wasm: true,
-            ..Choice::default()
-        };
-        assert!(web.stages().contains(&Stage::Wasm));
-        assert!(all.contains(&Stage::Sanitize) && !all.contains(&Stage::Threads));
-        let threads = Choice {
-            threads: true,
-            ..Choice::default()
-        };
-        assert!(threads.stages().contains(&Stage::Threads));
+        let all = stages("");
+        assert!(all.contains(&Stage::Tests) && all.contains(&Stage::Sanitize));
+        for (option, stage) in [
+            ("--wasm", Stage::Wasm),
+            ("--gl", Stage::Gl),
+            ("--threads", Stage::Threads),
+        ] {
+            assert!(!all.contains(&stage) && stages(option).contains(&stage));
+        }
+        assert_eq!(
+            stages("--only check,tests --skip=tests --wasm"),
+            [Stage::Check]
+        );
+        assert_eq!(stages("--only gl"), [Stage::Gl]);
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_refused() {
+        for line in ["--only nothing", "--only", "--fast", "tests"] {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert!(Choice::parse(&words).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@
 
 use std::process::Command;
 
-use crate::failure::{Failure, Outcome};
-use crate::{process, workspace};
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
 
 const TOOLCHAIN: &str = "nightly";
 /// The test that races.

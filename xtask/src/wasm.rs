@@ -9,10 +9,8 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use clap::Args;
-
-use crate::failure::{Failure, Outcome};
-use crate::{process, setup, workspace};
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
 
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -24,21 +22,9 @@ struct Toolchain {
     rustc: Option<PathBuf>,
 }
 
-/// How to get the toolchain.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct Choice {
-    /// Take Debian's packages even where rustup has the target
-    #[arg(long)]
-    debian: bool,
-}
-
-/// Compiles every layer for the web.
-pub(crate) fn run(choice: Choice) -> Outcome<String> {
-    let toolchain = if choice.debian {
-        from_debian()?
-    } else {
-        toolchain()?
-    };
+/// Compiles every layer for the web, with Debian's compiler if `debian` says so.
+pub(crate) fn run(debian: bool) -> Outcome<String> {
+    let toolchain = if debian { from_debian()? } else { toolchain()? };
     println!("compiling for {TARGET} with {}", toolchain.name);
     let mut command = workspace::cargo();
     command.args(["build", "--lib", "--target", TARGET]);
@@ -98,7 +84,7 @@ fn toolchain() -> Outcome<Toolchain> {
             Err(failure) => println!("{failure}"),
         }
     }
-    if setup::on_debian() {
+    if workspace::on_debian() {
         println!("rustup cannot get {TARGET} here; taking Debian's packages");
         return from_debian();
     }

@@ -4,47 +4,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use serde_json::Value;
-
 use crate::failure::{Failure, Outcome};
 
 /// The crates of the tower, lowest first.
-pub(crate) const LAYERS: [&str; 6] = ["core", "device", "memory", "pipeline", "kernels", "tensor"];
+pub const LAYERS: [&str; 6] = ["core", "device", "memory", "pipeline", "kernels", "tensor"];
 
 /// The workspace root: this crate's parent folder.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
 /// The cargo that started us, or the one on the path.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
-/// `cargo metadata` of the workspace for the host, with or without the dependency graph.
-pub(crate) fn metadata(dependencies: bool) -> Outcome<Value> {
-    let mut command = cargo();
-    command.args(["metadata", "--format-version", "1"]);
-    if dependencies {
-        command.args(["--filter-platform", &host()?]);
-    } else {
-        command.arg("--no-deps");
-    }
-    let output = command.output()?;
-    if !output.status.success() {
-        return Err(Failure::new(format!(
-            "cargo metadata failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )));
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
-}
-
 /// The host triple, from rustc.
-pub(crate) fn host() -> Outcome<String> {
+pub fn host() -> Outcome<String> {
     let output = Command::new("rustc").arg("-vV").output()?;
     String::from_utf8_lossy(&output.stdout)
         .lines()
@@ -52,26 +31,52 @@ pub(crate) fn host() -> Outcome<String> {
         .ok_or_else(|| Failure::new("rustc -vV names no host"))
 }
 
-/// The folder Cargo builds into.
-pub(crate) fn target_dir() -> Outcome<PathBuf> {
-    let metadata = metadata(false)?;
-    let folder = metadata.get("target_directory").and_then(Value::as_str);
-    folder
-        .map(PathBuf::from)
-        .ok_or_else(|| Failure::new("cargo metadata names no target folder"))
+/// The folder Cargo builds into: the one above this program that Cargo has marked as its own.
+pub fn target_dir() -> Outcome<PathBuf> {
+    let program = env::current_exe()?;
+    let mut above = program.ancestors();
+    above
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        .map(Path::to_path_buf)
+        .ok_or_else(|| Failure::new(format!("{} is in no folder of cargo's", program.display())))
+}
+
+/// A program that Cargo has built in the dev profile, by its path below that profile's folder: `examples/first`.
+pub fn program(path: &str) -> Outcome<Command> {
+    let file = format!("{path}{}", env::consts::EXE_SUFFIX);
+    let mut command = Command::new(target_dir()?.join("debug").join(file));
+    command.current_dir(root());
+    Ok(command)
+}
+
+/// True on Debian, Ubuntu and what calls itself like them.
+pub fn on_debian() -> bool {
+    is_debian(&fs::read_to_string("/etc/os-release").unwrap_or_default())
+}
+
+fn is_debian(os_release: &str) -> bool {
+    os_release
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("ID=")
+                .or_else(|| line.strip_prefix("ID_LIKE="))
+        })
+        .flat_map(|value| value.trim_matches('"').split(' '))
+        .any(|id| matches!(id, "debian" | "ubuntu"))
 }
 
 /// A text file of the workspace.
 #[derive(Clone, Debug)]
-pub(crate) struct TextFile {
+pub struct TextFile {
     /// Relative to the root, with forward slashes.
-    pub(crate) path: String,
-    pub(crate) text: String,
+    pub path: String,
+    /// What it holds.
+    pub text: String,
 }
 
 impl TextFile {
-    #[cfg(test)]
-    pub(crate) fn new(path: &str, text: &str) -> Self {
+    /// One that is on no disk: for tests of checks.
+    pub fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.into(),
             text: text.into(),
@@ -79,7 +84,7 @@ impl TextFile {
     }
 
     /// The file's name without folder and ending.
-    pub(crate) fn stem(&self) -> &str {
+    pub fn stem(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         name.split('.').next().unwrap_or(name)
     }
@@ -88,7 +93,7 @@ impl TextFile {
 /// Every UTF-8 file under `folder` (relative to `root`) with one of `endings`, sorted by path.
 ///
 /// Build output, version control and symbolic links are left out.
-pub(crate) fn text_files(root: &Path, folder: &str, endings: &[&str]) -> Outcome<Vec<TextFile>> {
+pub fn text_files(root: &Path, folder: &str, endings: &[&str]) -> Outcome<Vec<TextFile>> {
     let mut files = Vec::new();
     let start = root.join(folder);
     if start.exists() {
@@ -122,7 +127,29 @@ fn collect(root: &Path, folder: &Path, endings: &[&str], files: &mut Vec<TextFil
 }
 
 /// `path` seen from `root`, with forward slashes.
-pub(crate) fn relative(root: &Path, path: &Path) -> String {
+pub fn relative(root: &Path, path: &Path) -> String {
     let short = path.strip_prefix(root).unwrap_or(path);
     short.to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debian_and_its_relatives_are_recognised() {
+        assert!(is_debian(
+            "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"
+        ));
+        assert!(is_debian("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"));
+        assert!(!is_debian("ID=fedora\nID_LIKE=\"rhel\"\n"));
+        assert!(!is_debian(""));
+    }
+
+    #[test]
+    fn the_folder_of_builds_is_found_from_the_running_program() {
+        let folder = target_dir().unwrap_or_default();
+        let program = env::current_exe().unwrap_or_default();
+        assert!(program.starts_with(&folder) && folder.join("CACHEDIR.TAG").exists());
+    }
 }

@@ -20,12 +20,13 @@ use clap::{Args, ValueEnum};
 use ziggurat_device::DeviceOptions;
 use ziggurat_kernels::Executor;
 
-use crate::failure::{Failure, Outcome};
-use crate::progress::Step;
-use crate::{process, setup, workspace};
+use crate::setup;
 use measure::Patience;
 use report::{Row, Table};
 use sizes::Sizes;
+use xtask::failure::{Failure, Outcome};
+use xtask::progress::Step;
+use xtask::{process, workspace};
 
 /// What to measure.
 #[derive(Args, Clone, Debug, Default)]
@@ -131,7 +132,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
 /// The same command again, built in release mode.
 fn in_release(choice: &Choice) -> Outcome<String> {
     let mut command = workspace::cargo();
-    command.args(["run", "--release", "-p", "xtask", "--", "bench"]);
+    command.args(["run", "--release", "-p", "xtask-checks", "--", "bench"]);
     match choice.suite {
         Suite::Ops => {}
         Suite::Host => {

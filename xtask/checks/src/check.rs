@@ -1,7 +1,8 @@
 //! `cargo xtask check`: the four checks of the workspace itself, one after the other.
 
-use crate::failure::{Failure, Outcome};
-use crate::{docs, layers, tidy, wgsl, workspace};
+use crate::{docs, layers, tidy, wgsl};
+use xtask::failure::{Failure, Outcome};
+use xtask::workspace;
 
 /// A check: the note says what it looked at.
 type Check = fn() -> Outcome<String>;

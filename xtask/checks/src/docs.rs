@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
 use crate::wgsl::{OpRow, op_rows, other_ops};
-use crate::workspace;
+use xtask::failure::{Failure, Outcome};
+use xtask::workspace;
 
 const FILE: &str = "docs/ops.md";
 

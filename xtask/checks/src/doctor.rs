@@ -8,8 +8,9 @@ use ziggurat_kernels::Executor;
 use ziggurat_kernels::memory::{Memory, MemoryOptions};
 use ziggurat_kernels::pipeline::Pipelines;
 
-use crate::failure::Outcome;
-use crate::{process, setup, workspace};
+use crate::setup;
+use xtask::failure::Outcome;
+use xtask::{process, workspace};
 
 /// Prints the report; it never fails because something is missing, that is what it is there to say.
 pub(crate) fn run() -> Outcome<String> {

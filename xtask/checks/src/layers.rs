@@ -7,23 +7,24 @@
 mod blocking;
 mod budget;
 mod edges;
+mod metadata;
 mod owners;
 
 use std::path::Path;
 
-use crate::failure::Outcome;
 use crate::problem::Report;
-use crate::workspace;
+use xtask::failure::Outcome;
+use xtask::workspace;
 
 /// Checks the workspace under `root`.
 pub(crate) fn check(root: &Path) -> Outcome<Report> {
     let mut report = Report::default();
-    report.extend(edges::check(&workspace::metadata(false)?));
+    report.extend(edges::check(&metadata::of(false)?));
     // An upward edge closes a cycle, and cargo resolves nothing then: say what is wrong before asking it.
     if !report.problems.is_empty() {
         return Ok(report);
     }
-    let crates = budget::count(&workspace::metadata(true)?)?;
+    let crates = budget::count(&metadata::of(true)?)?;
     report.extend(budget::check(crates));
     let sources = workspace::text_files(root, "crates", &[".rs"])?;
     report.extend(owners::check(&sources));

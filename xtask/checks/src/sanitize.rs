@@ -15,9 +15,9 @@ use std::time::Instant;
 use clap::Args;
 use ziggurat_device::ziggurat_software::{Report, Suppressions};
 
-use crate::failure::{Failure, Outcome};
-use crate::workspace;
 use steps::Step;
+use xtask::failure::{Failure, Outcome};
+use xtask::workspace;
 
 /// Known findings, with reasons.
 const SUPPRESSIONS: &str = "xtask/sanitize/suppressions.txt";

@@ -5,16 +5,15 @@
 //! software device. Installing needs root: it is done directly, or through sudo where that asks for no
 //! password, and is otherwise left to the person, with the command.
 
-use std::fs;
 use std::process::Command;
 
 use clap::Args;
 use ziggurat_device::wgpu::Backend;
 use ziggurat_device::{AdapterSummary, AdapterWish, DeviceOptions, env};
 
-use crate::failure::{Failure, Outcome};
-use crate::process;
-use crate::progress::Step;
+use xtask::failure::{Failure, Outcome};
+use xtask::progress::Step;
+use xtask::{process, workspace};
 
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
@@ -29,7 +28,7 @@ pub(crate) struct Choice {
 /// Names what computes; with `--vulkan`, sees to it that a Vulkan driver is there.
 pub(crate) fn run(choice: Choice) -> Outcome<String> {
     if choice.vulkan && !has_vulkan() {
-        if !is_debian(&os_release()) {
+        if !workspace::on_debian() {
             return Err(Failure::new(advice(std::env::consts::OS)));
         }
         install()?;
@@ -100,27 +99,6 @@ pub(crate) fn advice(os: &str) -> String {
     format!("no GPU on this machine: {what}")
 }
 
-fn os_release() -> String {
-    fs::read_to_string("/etc/os-release").unwrap_or_default()
-}
-
-/// True for Debian, Ubuntu and what calls itself like them.
-pub(crate) fn is_debian(os_release: &str) -> bool {
-    os_release
-        .lines()
-        .filter_map(|line| {
-            line.strip_prefix("ID=")
-                .or_else(|| line.strip_prefix("ID_LIKE="))
-        })
-        .flat_map(|value| value.trim_matches('"').split(' '))
-        .any(|id| matches!(id, "debian" | "ubuntu"))
-}
-
-/// True on this machine.
-pub(crate) fn on_debian() -> bool {
-    is_debian(&os_release())
-}
-
 fn install() -> Outcome {
     let by_hand = format!(
         "apt-get update && apt-get install -y {}",
@@ -175,16 +153,6 @@ fn apt(prefix: &[&str], words: &[&str]) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn debian_and_its_relatives_are_recognised() {
-        assert!(is_debian(
-            "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"
-        ));
-        assert!(is_debian("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"));
-        assert!(!is_debian("ID=fedora\nID_LIKE=\"rhel\"\n"));
-        assert!(!is_debian(""));
-    }
 
     #[test]
     fn every_system_is_told_something_of_its_own() {

@@ -11,10 +11,10 @@ mod text;
 
 use std::path::Path;
 
-use crate::failure::Outcome;
 use crate::problem::Report;
 use crate::wgsl;
-use crate::workspace::{self, TextFile};
+use xtask::failure::Outcome;
+use xtask::workspace::{self, TextFile};
 
 /// Folders with other people's files, taken over as they are.
 const FOREIGN: [&str; 2] = ["/conformance/", "LICENSE"];

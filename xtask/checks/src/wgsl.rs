@@ -21,12 +21,12 @@ use std::{fs, thread};
 
 use clap::Args;
 
-use crate::failure::{Failure, Outcome};
 use crate::problem::{Problem, Report};
-use crate::progress::Step;
-use crate::workspace;
 use lint::unused::Usage;
 use variant::Variant;
+use xtask::failure::{Failure, Outcome};
+use xtask::progress::Step;
+use xtask::workspace;
 
 pub(crate) use catalogue::{OpRow, op_rows, other_ops};
 

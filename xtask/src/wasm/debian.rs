@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::{Failure, Outcome};
 use crate::wasm::TARGET;
-use crate::{process, workspace};
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
 
 /// Compiler, host library, and library source; the libraries they need follow from their dependencies.
 const PACKAGES: [&str; 3] = ["rustc-web", "libstd-rust-web-dev", "rust-web-src"];

@@ -1,8 +1,8 @@
 //! The digits demo on right and on damaged files.
 
-#[path = "../../examples/digits/held_out.rs"]
+#[path = "../../examples/digits/src/held_out.rs"]
 mod held_out;
-#[path = "../../examples/digits/model.rs"]
+#[path = "../../examples/digits/src/model.rs"]
 mod model;
 
 use crate::common;

@@ -8,7 +8,7 @@ use ziggurat_kernels::{
 use crate::bench::measure::{self, Patience};
 use crate::bench::report::Row;
 use crate::bench::sizes::Sizes;
-use crate::failure::Outcome;
+use xtask::failure::Outcome;
 
 /// One call of an op, recorded on the device.
 type Call = Box<dyn FnMut(&Executor) -> Outcome>;

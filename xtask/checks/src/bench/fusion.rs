@@ -10,8 +10,8 @@ use ziggurat_tensor::{Conv2dOptions, Device, Error, FusionPolicy, Generator, Ten
 use crate::bench::Choice;
 use crate::bench::measure::{self, Patience, Time};
 use crate::bench::sizes::Sizes;
-use crate::failure::{Failure, Outcome};
 use crate::setup;
+use xtask::failure::{Failure, Outcome};
 
 type Formula = fn(&[Tensor]) -> Result<Tensor, Error>;
 

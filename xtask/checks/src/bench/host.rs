@@ -16,8 +16,8 @@ use ziggurat_kernels::{Executor, View};
 use crate::bench::measure::median;
 use crate::bench::sizes::Sizes;
 use crate::bench::{Choice, start};
-use crate::failure::{Failure, Outcome};
 use crate::setup;
+use xtask::failure::{Failure, Outcome};
 
 /// Ops of one chain.
 const CHAIN: u16 = 1000;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ziggurat_kernels::Executor;
 
-use crate::failure::Outcome;
+use xtask::failure::Outcome;
 
 /// How long to measure; by default one short batch.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::bench::measure::Time;
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// One measured thing.
 #[derive(Clone, Debug, Serialize)]

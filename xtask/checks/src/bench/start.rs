@@ -14,7 +14,7 @@ use ziggurat_device::DeviceOptions;
 use ziggurat_kernels::{DType, Executor};
 
 use crate::bench::measure::median;
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// Side of the matrices.
 const SIDE: usize = 256;

@@ -7,7 +7,7 @@ use ziggurat_kernels::Executor;
 use crate::bench::measure::{Patience, Time, median};
 use crate::bench::report::Row;
 use crate::bench::sizes::Sizes;
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// Rounds before the measured ones: they make the staging memory.
 const WARM: usize = 2;

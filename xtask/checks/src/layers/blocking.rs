@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::problem::Problem;
 use crate::rust_text;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// Refuses blocking functions without the attribute.
 pub(super) fn check(sources: &[TextFile]) -> Vec<Problem> {

@@ -7,9 +7,12 @@
 use serde_json::Value;
 
 use crate::problem::Problem;
-use crate::workspace::LAYERS;
+use xtask::workspace::LAYERS;
 
 const RULE: &str = "layer-edge";
+
+/// Packages that stand on the layers, and that no layer depends on.
+const OUTSIDE: [&str; 3] = ["xtask", "xtask-checks", "digits"];
 
 /// Stands between core and device without being a layer.
 const BESIDE: &str = "ziggurat-software";
@@ -21,14 +24,15 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
         let name = text(package, "name");
         let manifest = manifest(metadata, package);
         let from = layer(name);
-        if from.is_none() && name != "xtask" {
+        if from.is_none() && !OUTSIDE.contains(&name) {
             problems.push(Problem::new(
                 manifest,
                 0,
                 RULE,
                 format!(
-                    "{name} is neither a layer ({}) nor xtask",
-                    LAYERS.join(" < ")
+                    "{name} is neither a layer ({}) nor one of {}",
+                    LAYERS.join(" < "),
+                    OUTSIDE.join(", ")
                 ),
             ));
             continue;
@@ -37,7 +41,7 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
             let other = text(dependency, "name");
             let to = layer(other);
             let refused = match (from, to) {
-                _ if other == "xtask" => true,
+                _ if OUTSIDE.contains(&other) && !OUTSIDE.contains(&name) => true,
                 (Some(_), Some(_)) if name == BESIDE && text(dependency, "kind") == "dev" => false,
                 (Some(from), Some(to)) => to >= from,
                 _ => false,

@@ -5,7 +5,7 @@
 
 use crate::problem::Problem;
 use crate::rust_text;
-use crate::workspace::{LAYERS, TextFile};
+use xtask::workspace::{LAYERS, TextFile};
 
 /// Stands beside the tower: it answers the calls that layers own, and reads no environment either.
 const BESIDE: &str = "software";

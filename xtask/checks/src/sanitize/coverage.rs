@@ -10,7 +10,7 @@ use ziggurat_device::ziggurat_software::{Program, Report};
 use ziggurat_kernels::{DType, Variant, catalogue};
 use ziggurat_pipeline::{IMMEDIATE_PART, ShaderSource, UNIFORM_PART};
 
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// Variants that no run reaches, by the beginning of their name, with the reason.
 const NOT_RUN: [(&str, &str); 0] = [];

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::failure::{Failure, Outcome};
-use crate::{process, workspace};
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
 
 /// One command.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Step {
 enum What {
     /// Tests of the kernels and of tensors whose paths contain one of the first, and none of the second.
     Tests(&'static [&'static str], &'static [&'static str]),
-    /// An example with its arguments.
-    Example(&'static [&'static str]),
+    /// A program by its path in the folder of builds, with its arguments.
+    Program(&'static [&'static str]),
 }
 
 /// Each op with each dtype over each arrangement of memory, fused kernels of each form, and graphs that fuse, at random and
@@ -94,8 +94,8 @@ pub(super) fn all() -> Vec<Step> {
         what,
     };
     // Generated vectors have millions of elements.
-    let vectors = What::Example(&[
-        "conformance",
+    let vectors = What::Program(&[
+        "examples/conformance",
         "crates/tensor/conformance",
         "--filter",
         "!gen_",
@@ -113,9 +113,14 @@ pub(super) fn all() -> Vec<Step> {
             ..step("cut forms", "nvidia", What::Tests(FORMS, &[]))
         },
     ];
-    for words in [&["digits"][..], &["first"], &["executor"], &["custom_wgsl"]] {
+    for words in [
+        &["digits"][..],
+        &["examples/first"],
+        &["examples/executor"],
+        &["examples/custom_wgsl"],
+    ] {
         let name = words.first().copied().unwrap_or_default();
-        steps.push(step(name, "nvidia", What::Example(words)));
+        steps.push(step(name, "nvidia", What::Program(words)));
     }
     steps
 }
@@ -123,14 +128,14 @@ pub(super) fn all() -> Vec<Step> {
 /// Builds what the steps run.
 pub(super) fn build() -> Outcome {
     let mut command = workspace::cargo();
-    process::stream(command.args(["build", "--workspace", "--examples"]))
+    process::stream(command.args(["build", "--workspace", "--examples", "--bin", "digits"]))
 }
 
 impl Step {
     pub(super) fn run(&self, folder: &Path) -> Outcome {
         let mut command = match &self.what {
             What::Tests(names, without) => tests(names, without),
-            What::Example(words) => example(words)?,
+            What::Program(words) => program(words)?,
         };
         command
             .current_dir(workspace::root())
@@ -160,13 +165,12 @@ fn tests(names: &[&str], without: &[&str]) -> Command {
     command
 }
 
-/// An example that is built.
-fn example(words: &[&str]) -> Outcome<Command> {
+/// A program that is built.
+fn program(words: &[&str]) -> Outcome<Command> {
     let (name, arguments) = words
         .split_first()
-        .ok_or_else(|| Failure::new("an example without a name"))?;
-    let folder = workspace::target_dir()?.join("debug").join("examples");
-    let mut command = Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+        .ok_or_else(|| Failure::new("a program without a name"))?;
+    let mut command = workspace::program(name)?;
     command.args(arguments);
     Ok(command)
 }

@@ -3,7 +3,7 @@
 //! A path in backticks is looked up from the root and from the document's own folder.
 
 use crate::problem::Problem;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 const ENDINGS: [&str; 11] = [
     ".rs",

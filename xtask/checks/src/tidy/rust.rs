@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::rust_text;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 const VAGUE: [&str; 6] = ["utils", "util", "helpers", "common", "base", "misc"];
 

@@ -6,7 +6,7 @@
 use crate::problem::Problem;
 use crate::rust_text;
 use crate::wgsl::OpRow;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// Rows whose op goes by another name on `Tensor`.
 const RENAMED: [(&str, &str); 2] = [("where", "where_"), ("softplus_with", "softplus")];

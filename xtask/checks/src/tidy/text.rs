@@ -1,7 +1,7 @@
 //! Rules for any text file: length, trailing blanks, and that people wrote it.
 
 use crate::problem::Problem;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// More lines than this fail.
 const LIMIT: usize = 800;

@@ -12,11 +12,11 @@ use ziggurat_pipeline::{
     COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
 };
 
-use crate::failure::{Failure, Outcome};
 use crate::wgsl::header::Header;
 use crate::wgsl::limits;
 use crate::wgsl::variant::{Field, Part, Tier, Variant};
-use crate::workspace;
+use xtask::failure::{Failure, Outcome};
+use xtask::workspace;
 
 const FOLDER: &str = "shaders/";
 const UNIFORM: &str = " uniform";

@@ -18,7 +18,7 @@ pub(crate) mod unused;
 
 use crate::problem::Problem;
 use crate::wgsl::scan::{self, Token};
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// A finding in one file: line and message.
 type Finding = (u32, String);

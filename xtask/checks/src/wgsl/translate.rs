@@ -9,9 +9,9 @@ use naga::back::{hlsl, msl, spv};
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, Module, ShaderStage};
 
-use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::wgsl::variant::Variant;
+use xtask::failure::Failure;
 
 /// Translates a resolved module to each shading language.
 pub(crate) fn check(

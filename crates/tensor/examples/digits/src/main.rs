@@ -1,7 +1,7 @@
 //! Classifies real handwritten digits with a small convolutional network.
 //!
 //! `digits [DIR]` reads images, labels, reference logits and weights from DIR, by default from the
-//! folder `data` beside this file, whose README.md tells where they come from. It prints the adapter,
+//! folder `data` of this package, whose README.md tells where they come from. It prints the adapter,
 //! accuracy, agreement with the reference, speed, GPU time per kernel and memory, and draws some images.
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use futures::executor::block_on;
-use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+use ziggurat_tensor::{Device, DeviceOptions, Tensor, block_on};
 
 use crate::held_out::HeldOut;
 use crate::model::Digits;
@@ -28,7 +27,7 @@ const REQUIRED_AGREEMENT: f32 = 1e-3;
 
 fn main() -> ExitCode {
     let directory = std::env::args_os().nth(1).map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/digits/data"),
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
         PathBuf::from,
     );
     match block_on(run(&directory)) {

@@ -7,7 +7,7 @@ use ziggurat_kernels::{DType, Executor};
 
 use super::Row;
 use crate::bench::measure::median;
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// Rounds before the measured ones: they make the staging memory.
 const WARM: usize = 2;

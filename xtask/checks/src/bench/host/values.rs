@@ -6,7 +6,7 @@ use ziggurat_kernels::{DType, Executor};
 use ziggurat_tensor::{Device, Error, FusionPolicy, Tensor};
 
 use super::{CHAIN, ELEMENTS, Row, Sample, latency, per_op};
-use crate::failure::{Failure, Outcome};
+use xtask::failure::{Failure, Outcome};
 
 /// Layers of the network.
 const LAYERS: usize = 16;

@@ -5,7 +5,7 @@
 
 use super::Finding;
 use crate::wgsl::scan::{self, Token};
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 const BARRIERS: [&str; 5] = [
     "workgroupBarrier",

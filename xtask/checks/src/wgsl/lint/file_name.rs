@@ -4,7 +4,7 @@
 
 use super::Finding;
 use crate::wgsl::scan::Token;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 pub(super) fn check(file: &TextFile, _: &[Token<'_>]) -> Vec<Finding> {
     let path = file.path.trim_end_matches(".wgsl");

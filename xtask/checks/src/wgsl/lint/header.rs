@@ -7,7 +7,7 @@
 use super::{Finding, is_body};
 use crate::wgsl::header::Header;
 use crate::wgsl::scan::Token;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 const WORDS: [&str; 5] = ["Computes:", "Bindings:", "Grid:", "Requires:", "Accuracy:"];
 

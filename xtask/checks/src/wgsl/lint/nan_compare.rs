@@ -4,7 +4,7 @@
 
 use super::Finding;
 use crate::wgsl::scan::Token;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 pub(super) fn check(_: &TextFile, tokens: &[Token<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();

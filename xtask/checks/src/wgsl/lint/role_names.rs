@@ -5,7 +5,7 @@
 
 use super::Finding;
 use crate::wgsl::scan::Token;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 const ROLES: [&str; 3] = ["A", "B", "C"];
 const DECLARING: [&str; 7] = ["let", "var", "const", "override", "fn", "alias", "struct"];

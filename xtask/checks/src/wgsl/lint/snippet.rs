@@ -6,7 +6,7 @@
 
 use super::Finding;
 use crate::wgsl::scan::Token;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// The folders of the op tables; a snippet for a kind of dtype lies in a folder below.
 const FOLDERS: [&str; 5] = ["unary/", "binary/", "compare/", "predicate/", "cast/"];
