@@ -11,6 +11,7 @@ pub struct Failure(String);
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
+    /// A failure with this text.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }

@@ -211,7 +211,7 @@ pub(crate) fn resolve(variant: &Variant, parsed: &Parsed) -> Result<(Module, Mod
     .map_err(|error| {
         variant.problem_somewhere(
             "overrides",
-            crate::failure::Failure::from(error).to_string(),
+            xtask::failure::Failure::from(error).to_string(),
         )
     })
 }
