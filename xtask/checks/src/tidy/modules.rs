@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::rust_text;
-use crate::workspace::TextFile;
+use xtask::workspace::TextFile;
 
 /// Where the program of all tests of a crate has its modules.
 const FOLDER: &str = "/tests/all/";
