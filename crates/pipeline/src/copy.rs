@@ -12,7 +12,7 @@ use crate::descriptor::{KernelDescriptor, KernelKey};
 use crate::dispatch::Arg;
 use crate::error::PipelineError;
 use crate::grid::Grid;
-use crate::params::params_part;
+use crate::params::{own_part, params_part};
 use crate::pipelines::Pipelines;
 use crate::source::ShaderSource;
 
@@ -22,18 +22,9 @@ const SMALLEST: u64 = 16 << 10;
 /// A vector of the kernel.
 const VECTOR: u64 = 16;
 
-const PARAMS: (&str, &str) = (
-    "copy/params.wgsl",
-    include_str!("../shaders/copy/params.wgsl"),
-);
-const ALIGNED: (&str, &str) = (
-    "copy/aligned.wgsl",
-    include_str!("../shaders/copy/aligned.wgsl"),
-);
-const SHIFTED: (&str, &str) = (
-    "copy/shifted.wgsl",
-    include_str!("../shaders/copy/shifted.wgsl"),
-);
+const PARAMS: (&str, &str) = own_part("copy/params.wgsl");
+const ALIGNED: (&str, &str) = own_part("copy/aligned.wgsl");
+const SHIFTED: (&str, &str) = own_part("copy/shifted.wgsl");
 
 /// The kernel's parameters, all `u32` and in this order.
 pub const COPY_PARAMS: [&str; 3] = ["first_a", "first_out", "len"];

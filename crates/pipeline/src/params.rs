@@ -6,17 +6,19 @@
 
 use ziggurat_device::Caps;
 
+/// The path and text of a file of this layer's, for constants: a file that does not exist is an error of the build.
+pub(crate) const fn own_part(path: &'static str) -> (&'static str, &'static str) {
+    match ziggurat_shaders::find(path) {
+        Some(text) => (path, text),
+        None => panic!("no such shader file"),
+    }
+}
+
 /// `var<immediate> params: Params;`
-pub const IMMEDIATE_PART: (&str, &str) = (
-    "params/immediate.wgsl",
-    include_str!("../shaders/params/immediate.wgsl"),
-);
+pub const IMMEDIATE_PART: (&str, &str) = own_part("params/immediate.wgsl");
 
 /// `@group(0) @binding(0) var<uniform> params: Params;`
-pub const UNIFORM_PART: (&str, &str) = (
-    "params/uniform.wgsl",
-    include_str!("../shaders/params/uniform.wgsl"),
-);
+pub const UNIFORM_PART: (&str, &str) = own_part("params/uniform.wgsl");
 
 /// The file name and text of the part that declares parameters of so many bytes on such a device.
 pub fn params_part(caps: &Caps, bytes: usize) -> (&'static str, &'static str) {

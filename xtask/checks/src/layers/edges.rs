@@ -14,6 +14,9 @@ const RULE: &str = "layer-edge";
 /// Packages that stand on the layers, and that no layer depends on.
 const OUTSIDE: [&str; 3] = ["xtask", "xtask-checks", "digits"];
 
+/// Text without code: below every layer but core, which needs none.
+const SHADERS: &str = "ziggurat-shaders";
+
 /// Stands between core and device without being a layer.
 const BESIDE: &str = "ziggurat-software";
 
@@ -66,6 +69,9 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
 fn layer(package: &str) -> Option<usize> {
     if package == BESIDE {
         return Some(1);
+    }
+    if package == SHADERS {
+        return Some(0);
     }
     let name = package.strip_prefix("ziggurat-")?;
     let layer = LAYERS.iter().position(|layer| *layer == name)?;

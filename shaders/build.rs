@@ -1,29 +1,27 @@
-//! Writes the table of WGSL parts: every file below `shaders/` that this crate owns, by its path.
+//! Writes the table of WGSL files: every one in this folder, by its path.
 //!
-//! The folder is the list, so a new snippet needs no second entry. `params/` and `copy/` belong to the pipeline layer.
+//! The folder is the list, so a new snippet needs no second entry.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?)
-        .join("shaders");
-    let mut files = Vec::new();
-    collect(&root, &mut files)?;
-    let mut parts: Vec<(String, PathBuf)> = files
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?);
+    let mut found = Vec::new();
+    collect(&root, &mut found)?;
+    let mut files: Vec<(String, PathBuf)> = found
         .into_iter()
         .map(|file| (relative(&root, &file), file))
-        .filter(|(path, _)| !path.starts_with("params/") && !path.starts_with("copy/"))
         .collect();
-    parts.sort();
+    files.sort();
     let mut table = String::from("&[\n");
-    for (path, file) in &parts {
+    for (path, file) in &files {
         writeln!(table, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;
     }
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
-    fs::write(out.join("parts.rs"), table)
+    fs::write(out.join("files.rs"), table)
 }
 
 /// Every WGSL file below `folder`; cargo runs this again when a folder changes.
