@@ -11,49 +11,194 @@ use std::str::FromStr;
 
 mod promote;
 
-/// The type of a tensor's elements.
-///
-/// ```
-/// use ziggurat_core::DType;
-///
-/// assert_eq!(DType::BF16.to_string(), "bf16");
-/// assert_eq!("u8".parse(), Ok(DType::U8));
-/// assert_eq!(DType::F16.bytes(), 2);
-/// assert_eq!(DType::F16.promote(DType::I32), DType::F16);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DType {
-    /// IEEE 754 binary32.
-    F32,
-    /// IEEE 754 binary16: 11 significant bits, up to 65504.
-    F16,
-    /// The upper half of a binary32: 8 significant bits, the range of [`DType::F32`].
-    BF16,
-    /// Two's-complement 32-bit integer.
-    I32,
-    /// Unsigned 32-bit integer.
-    U32,
-    /// Unsigned byte.
-    U8,
-    /// Two's-complement byte.
-    I8,
-    /// Truth value, stored as one byte: 0 or 1.
+use crate::element::codec::Codec;
+
+/// What kind of number a dtype holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DTypeKind {
+    /// Binary floating point.
+    Float {
+        /// Significant bits, the hidden one included.
+        digits: u32,
+        /// The exponent of the least positive (subnormal) number: it is 2 to the power of this.
+        least_exponent: i32,
+    },
+    /// An integer that wraps.
+    Int {
+        /// Two's complement, or without a sign.
+        signed: bool,
+    },
+    /// A truth value.
     Bool,
 }
 
-impl DType {
-    /// Every element type, in declaration order.
-    pub const ALL: [Self; 8] = [
-        Self::F32,
-        Self::F16,
-        Self::BF16,
-        Self::I32,
-        Self::U32,
-        Self::U8,
-        Self::I8,
-        Self::Bool,
-    ];
+/// The facts of one [`DType`], stated once.
+#[derive(Debug, Clone, Copy)]
+pub struct DTypeInfo {
+    /// The short name, as it is displayed and parsed.
+    pub name: &'static str,
+    /// Bytes that one element takes in storage.
+    pub bytes: usize,
+    /// The kind of number.
+    pub kind: DTypeKind,
+    /// The lowest finite value.
+    pub lowest: f64,
+    /// The greatest finite value.
+    pub greatest: f64,
+    /// The type that a kernel computes in after loading this one.
+    pub compute: DType,
+    /// The type that sums and products of many elements have, as PyTorch's, with i32 for its i64.
+    pub sum: DType,
+    /// The type string of npy files (little endian), if the format has one.
+    pub npy: Option<&'static str>,
+    /// The name in safetensors files.
+    pub safetensors: &'static str,
+    pub(crate) codec: Codec,
+}
 
+/// (2⁸ − 1) · 2¹²⁰, all that 8 significant bits hold below 2¹²⁸.
+const BF16_GREATEST: f64 = 255.0 * (1_u128 << 120) as f64;
+
+macro_rules! dtypes {
+    ($($(#[$doc:meta])* $variant:ident of $element:ty { $($field:ident: $value:expr,)* })*) => {
+        /// The type of a tensor's elements.
+        ///
+        /// ```
+        /// use ziggurat_core::DType;
+        ///
+        /// assert_eq!(DType::BF16.to_string(), "bf16");
+        /// assert_eq!("u8".parse(), Ok(DType::U8));
+        /// assert_eq!(DType::F16.bytes(), 2);
+        /// assert_eq!(DType::F16.promote(DType::I32), DType::F16);
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType { $($(#[$doc])* $variant,)* }
+
+        impl DType {
+            /// Every element type, in declaration order.
+            pub const ALL: [Self; [$(Self::$variant,)*].len()] = [$(Self::$variant,)*];
+
+            /// The dtype's facts.
+            ///
+            /// ```
+            /// use ziggurat_core::DType;
+            ///
+            /// assert_eq!(DType::F16.info().greatest, 65504.0);
+            /// assert_eq!(DType::I8.info().npy, Some("|i1"));
+            /// ```
+            #[must_use]
+            pub const fn info(self) -> &'static DTypeInfo {
+                match self {
+                    $(Self::$variant => const { &DTypeInfo {
+                        $($field: $value,)*
+                        codec: Codec::of::<$element>(),
+                    } },)*
+                }
+            }
+        }
+    };
+}
+
+dtypes! {
+    /// IEEE 754 binary32.
+    F32 of f32 {
+        name: "f32",
+        bytes: 4,
+        kind: DTypeKind::Float { digits: 24, least_exponent: -149 },
+        lowest: f32::MIN as f64,
+        greatest: f32::MAX as f64,
+        compute: DType::F32,
+        sum: DType::F32,
+        npy: Some("<f4"),
+        safetensors: "F32",
+    }
+    /// IEEE 754 binary16: 11 significant bits, up to 65504.
+    F16 of half::f16 {
+        name: "f16",
+        bytes: 2,
+        kind: DTypeKind::Float { digits: 11, least_exponent: -24 },
+        lowest: -65504.0,
+        greatest: 65504.0,
+        compute: DType::F32,
+        sum: DType::F16,
+        npy: Some("<f2"),
+        safetensors: "F16",
+    }
+    /// The upper half of a binary32: 8 significant bits, the range of [`DType::F32`].
+    BF16 of half::bf16 {
+        name: "bf16",
+        bytes: 2,
+        kind: DTypeKind::Float { digits: 8, least_exponent: -133 },
+        lowest: -BF16_GREATEST,
+        greatest: BF16_GREATEST,
+        compute: DType::F32,
+        sum: DType::BF16,
+        npy: None,
+        safetensors: "BF16",
+    }
+    /// Two's-complement 32-bit integer.
+    I32 of i32 {
+        name: "i32",
+        bytes: 4,
+        kind: DTypeKind::Int { signed: true },
+        lowest: i32::MIN as f64,
+        greatest: i32::MAX as f64,
+        compute: DType::I32,
+        sum: DType::I32,
+        npy: Some("<i4"),
+        safetensors: "I32",
+    }
+    /// Unsigned 32-bit integer.
+    U32 of u32 {
+        name: "u32",
+        bytes: 4,
+        kind: DTypeKind::Int { signed: false },
+        lowest: 0.0,
+        greatest: u32::MAX as f64,
+        compute: DType::U32,
+        sum: DType::U32,
+        npy: Some("<u4"),
+        safetensors: "U32",
+    }
+    /// Unsigned byte.
+    U8 of u8 {
+        name: "u8",
+        bytes: 1,
+        kind: DTypeKind::Int { signed: false },
+        lowest: 0.0,
+        greatest: 255.0,
+        compute: DType::U32,
+        sum: DType::I32,
+        npy: Some("|u1"),
+        safetensors: "U8",
+    }
+    /// Two's-complement byte.
+    I8 of i8 {
+        name: "i8",
+        bytes: 1,
+        kind: DTypeKind::Int { signed: true },
+        lowest: -128.0,
+        greatest: 127.0,
+        compute: DType::I32,
+        sum: DType::I32,
+        npy: Some("|i1"),
+        safetensors: "I8",
+    }
+    /// Truth value, stored as one byte: 0 or 1.
+    Bool of bool {
+        name: "bool",
+        bytes: 1,
+        kind: DTypeKind::Bool,
+        lowest: 0.0,
+        greatest: 1.0,
+        compute: DType::Bool,
+        sum: DType::I32,
+        npy: Some("|b1"),
+        safetensors: "BOOL",
+    }
+}
+
+impl DType {
     /// Bytes that one element takes in storage.
     ///
     /// ```
@@ -61,11 +206,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn bytes(self) -> usize {
-        match self {
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F16 | Self::BF16 => 2,
-            Self::U8 | Self::I8 | Self::Bool => 1,
-        }
+        self.info().bytes
     }
 
     /// The short name, as it is displayed and parsed.
@@ -75,16 +216,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::BF16 => "bf16",
-            Self::I32 => "i32",
-            Self::U32 => "u32",
-            Self::U8 => "u8",
-            Self::I8 => "i8",
-            Self::Bool => "bool",
-        }
+        self.info().name
     }
 
     /// Is it a floating-point type?
@@ -97,7 +229,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F16 | Self::BF16)
+        matches!(self.info().kind, DTypeKind::Float { .. })
     }
 
     /// Is it an integer type? [`DType::Bool`] is not one.
@@ -110,7 +242,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn is_int(self) -> bool {
-        matches!(self, Self::I32 | Self::U32 | Self::U8 | Self::I8)
+        matches!(self.info().kind, DTypeKind::Int { .. })
     }
 
     /// Can it hold a negative value?
@@ -123,7 +255,10 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn is_signed(self) -> bool {
-        self.is_float() || matches!(self, Self::I32 | Self::I8)
+        matches!(
+            self.info().kind,
+            DTypeKind::Float { .. } | DTypeKind::Int { signed: true }
+        )
     }
 
     /// Is it [`DType::Bool`]?
@@ -133,7 +268,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn is_bool(self) -> bool {
-        matches!(self, Self::Bool)
+        matches!(self.info().kind, DTypeKind::Bool)
     }
 
     /// Elements in one 32-bit word of storage: 1, 2 or 4.
@@ -157,12 +292,7 @@ impl DType {
     /// ```
     #[must_use]
     pub const fn compute(self) -> Self {
-        match self {
-            Self::F32 | Self::F16 | Self::BF16 => Self::F32,
-            Self::I32 | Self::I8 => Self::I32,
-            Self::U32 | Self::U8 => Self::U32,
-            Self::Bool => Self::Bool,
-        }
+        self.info().compute
     }
 }
 
@@ -195,10 +325,17 @@ impl FromStr for DType {
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
-#[error("unknown dtype {name:?}: expected f32, f16, bf16, i32, u32, u8, i8 or bool")]
+#[error("unknown dtype {name:?}: expected {}", names())]
 pub struct ParseDTypeError {
     /// The name given.
     pub name: String,
+}
+
+/// Every name: "f32, f16, … or bool".
+fn names() -> String {
+    let all = DType::ALL.map(DType::name);
+    let [first @ .., last] = &all;
+    format!("{} or {last}", first.join(", "))
 }
 
 #[cfg(test)]
@@ -251,6 +388,43 @@ mod tests {
             assert_eq!(dtype.is_signed(), signed, "{name}");
             assert_eq!(dtype.is_bool(), dtype == DType::Bool, "{name}");
             assert_eq!(dtype.compute(), compute, "{name}");
+        }
+    }
+
+    #[test]
+    fn bounds_and_tags_of_each_dtype() {
+        for dtype in DType::ALL {
+            let info = dtype.info();
+            for bound in [info.lowest, info.greatest] {
+                assert_eq!(crate::round_to(dtype, bound), bound, "{dtype}");
+            }
+            match info.kind {
+                DTypeKind::Float {
+                    digits,
+                    least_exponent,
+                } => {
+                    let epsilon = f64::powi(2.0, 1 - digits as i32);
+                    assert_eq!(
+                        crate::round_to(dtype, 1.0 + epsilon),
+                        1.0 + epsilon,
+                        "{dtype}"
+                    );
+                    assert_eq!(crate::round_to(dtype, 1.0 + epsilon / 4.0), 1.0, "{dtype}");
+                    let least = f64::powi(2.0, least_exponent);
+                    assert_eq!(crate::round_to(dtype, least), least, "{dtype}");
+                    assert_eq!(crate::round_to(dtype, least / 4.0), 0.0, "{dtype}");
+                    assert!(crate::round_to(dtype, info.greatest * (1.0 + epsilon)).is_infinite());
+                }
+                DTypeKind::Int { .. } => {
+                    let states = f64::powi(2.0, 8 * info.bytes as i32);
+                    assert_eq!(info.greatest - info.lowest + 1.0, states, "{dtype}");
+                }
+                DTypeKind::Bool => assert_eq!((info.lowest, info.greatest), (0.0, 1.0)),
+            }
+            let width = info.bytes.to_string();
+            assert!(info.npy.is_none_or(|tag| tag.ends_with(&width)), "{dtype}");
+            assert_eq!(info.safetensors.to_lowercase(), info.name);
+            assert_eq!(info.sum.info().sum, info.sum, "{dtype}");
         }
     }
 

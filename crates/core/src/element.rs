@@ -15,7 +15,7 @@ use half::{bf16, f16};
 
 use crate::DType;
 
-mod codec;
+pub(crate) mod codec;
 mod round;
 
 pub use codec::{decode, encode, round_to};

@@ -37,7 +37,7 @@ pub mod shape;
 pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::{broadcast_shapes, infer_expand};
 pub use coalesce::{Coalesced, coalesce};
-pub use dtype::{DType, ParseDTypeError};
+pub use dtype::{DType, DTypeInfo, DTypeKind, ParseDTypeError};
 pub use element::{Element, decode, encode, round_to};
 pub use error::ShapeError;
 pub use half::{bf16, f16};

@@ -2,10 +2,29 @@
 //!
 //! For references and tests, where speed is no matter and one type for all dtypes is.
 
-use half::{bf16, f16};
-
 use super::Element;
 use crate::DType;
+
+/// The conversions of one element type, behind pointers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Codec {
+    decode: fn(&[u8]) -> Vec<f64>,
+    encode: fn(&[f64]) -> Vec<u8>,
+    round: fn(f64) -> f64,
+}
+
+impl Codec {
+    pub(crate) const fn of<T: Element>() -> Self {
+        Self {
+            decode: |bytes| T::read_bytes(bytes).into_iter().map(T::to_f64).collect(),
+            encode: |values| {
+                let values: Vec<T> = values.iter().copied().map(T::from_f64).collect();
+                T::write_bytes(&values).into_owned()
+            },
+            round: |value| T::from_f64(value).to_f64(),
+        }
+    }
+}
 
 /// The elements of type `dtype` stored in `bytes`, as f64, exactly; bytes after the last whole
 /// element are ignored.
@@ -18,19 +37,7 @@ use crate::DType;
 /// ```
 #[must_use]
 pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<f64> {
-    fn typed<T: Element>(bytes: &[u8]) -> Vec<f64> {
-        T::read_bytes(bytes).into_iter().map(T::to_f64).collect()
-    }
-    match dtype {
-        DType::F32 => typed::<f32>(bytes),
-        DType::F16 => typed::<f16>(bytes),
-        DType::BF16 => typed::<bf16>(bytes),
-        DType::I32 => typed::<i32>(bytes),
-        DType::U32 => typed::<u32>(bytes),
-        DType::U8 => typed::<u8>(bytes),
-        DType::I8 => typed::<i8>(bytes),
-        DType::Bool => typed::<bool>(bytes),
-    }
+    (dtype.info().codec.decode)(bytes)
 }
 
 /// The storage bytes of `values` cast to `dtype` by [`Element::from_f64`].
@@ -43,21 +50,9 @@ pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<f64> {
 /// ```
 #[must_use]
 pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
-    fn typed<T: Element>(values: &[f64]) -> Vec<u8> {
-        let values: Vec<T> = values.iter().copied().map(T::from_f64).collect();
-        T::write_bytes(&values).into_owned()
-    }
-    match dtype {
-        DType::F32 => typed::<f32>(values),
-        DType::F16 => typed::<f16>(values),
-        DType::BF16 => typed::<bf16>(values),
-        DType::I32 => typed::<i32>(values),
-        DType::U32 => typed::<u32>(values),
-        DType::U8 => typed::<u8>(values),
-        DType::I8 => typed::<i8>(values),
-        DType::Bool => typed::<bool>(values),
-    }
+    (dtype.info().codec.encode)(values)
 }
+
 /// `value` as a `dtype` holds it: cast by [`Element::from_f64`] and back.
 ///
 /// ```
@@ -68,14 +63,5 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
 /// ```
 #[must_use]
 pub fn round_to(dtype: DType, value: f64) -> f64 {
-    match dtype {
-        DType::F32 => f32::from_f64(value).to_f64(),
-        DType::F16 => <f16 as Element>::from_f64(value).to_f64(),
-        DType::BF16 => <bf16 as Element>::from_f64(value).to_f64(),
-        DType::I32 => i32::from_f64(value).to_f64(),
-        DType::U32 => u32::from_f64(value).to_f64(),
-        DType::U8 => u8::from_f64(value).to_f64(),
-        DType::I8 => i8::from_f64(value).to_f64(),
-        DType::Bool => bool::from_f64(value).to_f64(),
-    }
+    (dtype.info().codec.round)(value)
 }
