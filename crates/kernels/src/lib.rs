@@ -70,7 +70,7 @@ pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool2dOptions, PoolOptions};
 pub use ops::random::{Random, RandomState};
-pub use ops::reduce::Reduce;
+pub use ops::reduce::{Reduce, ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
 pub use ops::rope::{ROPE_READS, RopeOptions, RopePositions};
 pub use ops::scan::{Scan, ScanOptions};

@@ -11,6 +11,8 @@ mod text;
 
 use std::path::Path;
 
+use ziggurat_kernels::Reduce;
+
 use crate::problem::Report;
 use crate::wgsl;
 use xtask::failure::Outcome;
@@ -40,6 +42,11 @@ pub(crate) fn check(root: &Path) -> Outcome<Report> {
     }
     report.extend(modules::check(&own));
     report.extend(tables::check(&own, &wgsl::op_rows()?));
+    let reductions = Reduce::ALL.map(|op| format!("{op:?}"));
+    report.extend(tables::reductions(
+        &own,
+        reductions.iter().map(String::as_str),
+    ));
     report.scope = format!("{} files", own.len());
     Ok(report)
 }

@@ -5,6 +5,7 @@ use ziggurat_core::DType;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::predicate::Predicate;
+use crate::ops::elementwise::row::CodeFacts;
 use crate::ops::elementwise::unary::Unary;
 use crate::run::error::KernelError;
 
@@ -40,13 +41,13 @@ impl FusedOp {
         }
     }
 
-    /// Turns of loops that one element takes at most: remainders go eight bits at a time, powers bit by bit.
-    pub(crate) const fn turns(self) -> u64 {
+    /// What code generation and fusion plans must know of the op.
+    pub(crate) const fn code_facts(self) -> CodeFacts {
         match self {
-            Self::Binary(Binary::Fmod | Binary::Remainder | Binary::FloorDivide | Binary::Pow) => {
-                34
-            }
-            _ => 0,
+            Self::Unary(op) => op.spec().code,
+            Self::Binary(op) => op.spec().code,
+            Self::Compare(_) | Self::Predicate(_) | Self::Where => CodeFacts::SELECTION,
+            Self::Cast(_) => CodeFacts::EXACT,
         }
     }
 
@@ -130,6 +131,83 @@ impl FusedOp {
             Self::Where => 0x300,
             Self::Predicate(op) => 0x500 + op as u64,
             Self::Cast(to) => 0x400 + to as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::ops::elementwise::row::{ResultKind, Tolerance};
+    use crate::source::shaders;
+
+    /// The rows that compute in floats or integers: facts, tolerance, shader files.
+    fn rows() -> Vec<(&'static str, CodeFacts, Tolerance, Vec<&'static str>)> {
+        let unary = Unary::ALL.iter().map(|op| {
+            let s = op.spec();
+            (
+                s.name,
+                s.code,
+                s.tolerance,
+                s.dtypes,
+                s.functions,
+                s.snippets,
+            )
+        });
+        let binary = Binary::ALL.iter().map(|op| {
+            let s = op.spec();
+            (
+                s.name,
+                s.code,
+                s.tolerance,
+                s.dtypes,
+                s.functions,
+                s.snippets,
+            )
+        });
+        let row = |(name, code, tolerance, dtypes, functions, snippets): (
+            _,
+            _,
+            _,
+            &'static [DType],
+            &'static [&'static str],
+            crate::ops::elementwise::row::Snippets,
+        )| {
+            let mut files: Vec<&str> = functions.to_vec();
+            files.extend(dtypes.iter().map(|dtype| snippets.of(*dtype)));
+            (name, code, tolerance, files)
+        };
+        unary.chain(binary).map(row).collect()
+    }
+
+    #[test]
+    fn ops_that_are_not_exact_say_that_they_round() {
+        for (name, code, tolerance, _) in rows() {
+            assert!(
+                tolerance == Tolerance::EXACT || code.result == ResultKind::Rounded,
+                "{name} is allowed an error, so its result is rounded"
+            );
+        }
+        for op in [Binary::Add, Binary::Sub, Binary::Mul] {
+            let code = FusedOp::Binary(op).code_facts();
+            assert_eq!((code.result, code.cost), (ResultKind::Rounded, 1), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn ops_count_iterations_if_their_shaders_loop() {
+        for (name, code, _, files) in rows() {
+            let loops = files.iter().any(|file| {
+                let lines = shaders::text(file).unwrap().lines();
+                let code = lines.filter_map(|line| line.split("//").next());
+                code.into_iter().any(|line| {
+                    ["for (", "while ", "loop {"]
+                        .iter()
+                        .any(|word| line.contains(word))
+                })
+            });
+            assert_eq!(code.loop_iterations > 0, loops, "{name}");
         }
     }
 }

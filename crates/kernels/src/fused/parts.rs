@@ -11,10 +11,7 @@ use ziggurat_pipeline::ShaderSource;
 use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
 use crate::fused::rename::rename;
-use crate::ops::elementwise::binary::Binary;
-use crate::ops::elementwise::cast;
-use crate::ops::elementwise::row::Tolerance;
-use crate::ops::elementwise::unary::Unary;
+use crate::ops::elementwise::row::ResultKind;
 use crate::run::error::KernelError;
 use crate::source::prelude;
 use crate::source::shaders;
@@ -57,30 +54,13 @@ pub(crate) enum Settle {
 }
 
 pub(crate) fn settle(step: &Step) -> Settle {
-    let exact_choice = match step.op {
-        FusedOp::Where | FusedOp::Compare(_) | FusedOp::Predicate(_) => true,
-        FusedOp::Unary(op) => {
-            op == Unary::Relu || (step.dtype.is_float() && matches!(op, Unary::Abs | Unary::Neg))
-        }
-        FusedOp::Binary(op) => matches!(
-            op,
-            Binary::Maximum | Binary::Minimum | Binary::Fmax | Binary::Fmin
-        ),
-        FusedOp::Cast(_) => false,
-    };
-    let rounds = match step.op {
-        FusedOp::Unary(op) => op == Unary::Square || op.spec().tolerance != Tolerance::EXACT,
-        FusedOp::Binary(op) => {
-            matches!(op, Binary::Add | Binary::Sub | Binary::Mul)
-                || op.spec().tolerance != Tolerance::EXACT
-        }
-        _ => false,
-    };
-    match step.dtype {
-        _ if !step.consumed || exact_choice => Settle::Nothing,
-        dtype if is_packed(dtype) => Settle::Round,
-        DType::F32 if rounds => Settle::Keep,
-        _ => Settle::Nothing,
+    match step.op.code_facts().result {
+        _ if !step.consumed => Settle::Nothing,
+        ResultKind::Selection => Settle::Nothing,
+        ResultKind::Sign if step.dtype.is_float() => Settle::Nothing,
+        _ if prelude::is_packed(step.dtype) => Settle::Round,
+        ResultKind::Rounded if step.dtype == DType::F32 => Settle::Keep,
+        ResultKind::Sign | ResultKind::Exact | ResultKind::Rounded => Settle::Nothing,
     }
 }
 
@@ -181,7 +161,7 @@ impl Parts {
             FusedOp::Compare(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Predicate(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Where => (&[], "elementwise/where.wgsl"),
-            FusedOp::Cast(to) => (&[], cast::snippet(operand, to)),
+            FusedOp::Cast(to) => (&[], prelude::cast(operand, to)),
         };
         for function in functions.iter().filter(|_| operand.is_float()) {
             self.plain(function)?;
@@ -207,11 +187,6 @@ pub(crate) enum Writes {
     Quads,
     /// By `write1`, or by `write4`.
     Cells { quads: bool },
-}
-
-/// Whether memory holds less than the compute type.
-pub(crate) const fn is_packed(dtype: DType) -> bool {
-    matches!(dtype, DType::F16 | DType::BF16 | DType::U8 | DType::I8)
 }
 
 /// Appends every file that the graph needs.
@@ -244,7 +219,7 @@ impl Parts {
         for input in &graph.inputs {
             if input.index != MADE {
                 self.prelude(prelude::load(input.dtype), input.dtype)?;
-            } else if is_packed(input.dtype) {
+            } else if prelude::is_packed(input.dtype) {
                 self.rounding(input.dtype)?;
             } else if input.dtype == DType::F32 {
                 // A norm's last product, say, must not become part of a fused multiply-add with a bias.

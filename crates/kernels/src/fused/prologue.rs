@@ -13,10 +13,8 @@ use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 use crate::fused::expression::{Expression, Id};
 use crate::fused::generate::{self, Host, Role};
 use crate::fused::graph::{Access, Form, Graph};
-use crate::fused::op::FusedOp;
 use crate::fused::run::broadcast;
 use crate::fused::{MAX_REPEATED_WORK, params};
-use crate::ops::elementwise::row::Tolerance;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::launch::{Bound, MAX_INDEX};
@@ -104,7 +102,7 @@ impl<'a> Operand<'a> {
                         .graph
                         .steps
                         .iter()
-                        .map(|step| step.op.turns())
+                        .map(|step| u64::from(step.op.code_facts().loop_iterations))
                         .sum::<u64>()
             }
         }
@@ -140,17 +138,11 @@ impl BoundOperand<'_> {
 /// How often an element is read, times what its computation costs beyond a load: an op that is a few instructions
 /// counts 1, a function 8.
 fn repeated_work(graph: &Graph, reads: usize) -> usize {
-    let cost = |op: FusedOp| {
-        let tolerance = match op {
-            FusedOp::Unary(op) => op.spec().tolerance,
-            FusedOp::Binary(op) => op.spec().tolerance,
-            FusedOp::Compare(_) | FusedOp::Predicate(_) | FusedOp::Where | FusedOp::Cast(_) => {
-                Tolerance::EXACT
-            }
-        };
-        if tolerance == Tolerance::EXACT { 1 } else { 8 }
-    };
-    let once: usize = graph.steps.iter().map(|step| cost(step.op)).sum();
+    let once: usize = graph
+        .steps
+        .iter()
+        .map(|step| usize::from(step.op.code_facts().cost))
+        .sum();
     once * reads.saturating_sub(1)
 }
 

@@ -12,8 +12,8 @@ use crate::limits::budget::{POWER_TURNS, nested, parts};
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::wrap;
+use crate::ops::reduce::Reduce;
 use crate::ops::reduce::walk::MAX_COUNT;
-use crate::ops::reduce::{Reduce, lowest_key};
 use crate::ops::spatial::spatial_strides;
 use crate::ops::spatial::{steps, vector};
 use crate::run::completion::Completion;
@@ -521,7 +521,7 @@ impl Executor {
                 plane: saturated(g.plane() as u64),
                 offset: read.offset,
                 out_offset: write.offset,
-                identity: lowest_key(x.dtype, false),
+                identity: prelude::lowest_key(x.dtype, false),
                 x_batch: wrap(batch_step),
                 x_channel: wrap(channel_step),
                 extent: vector(g.input),

@@ -6,7 +6,7 @@
 //! Invariants: words, uniform numbers and integers are the same bits on every adapter; normal numbers agree within a few
 //! units in the last place of the radius.
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, DTypeKind, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::{Expression, FusedOp, Id};
@@ -115,17 +115,10 @@ fn choice(kind: Random, dtype: DType) -> KernelChoice {
         "random/philox.wgsl",
     ]);
     let choice = choice.parts(kind.snippet()).part("random/body.wgsl");
-    if kind != Random::Uniform {
+    let (Random::Uniform, DTypeKind::Float { digits, .. }) = (kind, dtype.info().kind) else {
         return choice;
-    }
-    choice.constant(
-        "DIGITS",
-        match dtype {
-            DType::F16 => 11,
-            DType::BF16 => 8,
-            _ => 24,
-        },
-    )
+    };
+    choice.constant("DIGITS", digits)
 }
 
 /// Every kind in every dtype.

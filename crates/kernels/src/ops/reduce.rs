@@ -25,8 +25,7 @@ mod parts;
 pub(crate) mod walk;
 
 use lanes::Lanes;
-pub use op::Reduce;
-pub(crate) use op::lowest_key;
+pub use op::{Reduce, ReduceDTypes, ReduceSpec};
 use walk::{MAX_COUNT, Order, Walk, WalkParams};
 
 /// What a pass reads and writes.
@@ -103,7 +102,7 @@ impl Job {
             .part("reduce/index.wgsl")
             .parts(op.operator(input))
             .parts(&[read, write, "reduce/body.wgsl"]);
-        if let Some((name, value)) = op.constant() {
+        if let Some((name, value)) = op.spec().constant {
             choice = choice.constant(name, value);
         }
         with_constants(choice, walk, lanes)
@@ -415,7 +414,7 @@ impl Executor {
         let name = job.op.name();
         let wg = self.device().caps().workgroup_size;
         let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let turns = 1 + job.op.turns() + a.turns(walk.reduced.len());
+        let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
         let lanes = lanes.within(walk.len, turns, self.most_turns());
         if lanes.chunks > 1 {
             let partial = self.first_pass(job, a, walk, &lanes)?;
@@ -442,7 +441,7 @@ impl Executor {
         let name = job.op.name();
         let read = self.bind_operand(name, &a)?;
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        let words = lanes.chunks.saturating_mul(job.op.words());
+        let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
         let partial = self.partials(DType::U32, walk.outputs, words)?;
         let scratch = self.bind_write(name, &partial)?;
         let first = job.choice(Pass::First, walk, lanes);
@@ -507,7 +506,10 @@ impl Executor {
         let &[outputs, words] = partial.dims() else {
             return Ok(());
         };
-        let walk = Walk::rows(outputs as u64, words as u64 / u64::from(job.op.words()));
+        let walk = Walk::rows(
+            outputs as u64,
+            words as u64 / u64::from(job.op.spec().accumulator_words),
+        );
         let lanes = lanes::choose(
             walk.outputs,
             walk.len,

@@ -10,7 +10,7 @@ use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
 use crate::limits::split::alike;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
-use crate::ops::reduce::{Reduce, lowest_key, with_constants};
+use crate::ops::reduce::{Reduce, with_constants};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -316,7 +316,7 @@ impl Executor {
                 return self.long_softmax(wanted, a, &walk, inner, out, epilogue);
             }
             let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
-            let lowest = lowest_key(dtype, false);
+            let lowest = prelude::lowest_key(dtype, false);
             let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
             let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
             let choice = choice(wanted, a.reads(), dtype, &walk, &lanes);
@@ -343,7 +343,7 @@ impl Executor {
         let pairs = self.accumulators(Reduce::LogSumExp, a, walk, &lanes)?;
         let (read, write) = (self.bind_operand(op, &a)?, self.bind_write(op, out)?);
         let pair = self.bind_read(op, &pairs)?;
-        let lowest = lowest_key(a.dtype(), false);
+        let lowest = prelude::lowest_key(a.dtype(), false);
         let params = walk.params(&lanes, read.offset(), write.offset, lowest, inner as u64);
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
         let choice = long(wanted, a.reads(), a.dtype(), walk, &lanes);

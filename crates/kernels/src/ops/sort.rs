@@ -7,7 +7,7 @@
 //! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
 //! result on every run.
 
-use ziggurat_core::{DType, Layout, Shape, ShapeError, coalesce};
+use ziggurat_core::{DType, DTypeKind, Layout, Shape, ShapeError, coalesce};
 use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_beside};
@@ -51,27 +51,28 @@ params! {
     }
 }
 
-/// Bits of a dtype's keys.
+/// Bits of a dtype's keys: floats of any width are sorted by the bits of their value in f32.
 const fn key_bits(dtype: DType) -> u32 {
-    match dtype {
-        DType::Bool => 1,
-        DType::I8 | DType::U8 => 8,
-        _ => 32,
+    match dtype.info().kind {
+        DTypeKind::Bool => 1,
+        DTypeKind::Int { .. } => 8 * dtype.bytes() as u32,
+        DTypeKind::Float { .. } => 32,
     }
 }
 
 /// A choice with the parts that turn elements into keys.
 fn keyed(choice: KernelChoice, dtype: DType) -> KernelChoice {
     let choice = choice.parts(&[prelude::FLOAT, prelude::load(dtype)]);
-    match dtype {
-        DType::F32 | DType::F16 | DType::BF16 => choice.part("sort/key/float.wgsl"),
-        DType::Bool => choice.part("sort/key/bool.wgsl"),
-        _ => choice.part("sort/key/int.wgsl").constant(
+    match dtype.info().kind {
+        DTypeKind::Float { .. } => choice.part("sort/key/float.wgsl"),
+        DTypeKind::Bool => choice.part("sort/key/bool.wgsl"),
+        // The sign bit is flipped, so that negative numbers come first.
+        DTypeKind::Int { signed } => choice.part("sort/key/int.wgsl").constant(
             "BIAS",
-            match dtype {
-                DType::I32 => 0x8000_0000_u32,
-                DType::I8 => 0x80,
-                _ => 0,
+            if signed {
+                1_u32 << (key_bits(dtype) - 1)
+            } else {
+                0
             },
         ),
     }

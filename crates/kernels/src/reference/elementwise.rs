@@ -1,6 +1,6 @@
 //! Elementwise references: rows of the op tables applied to a dtype.
 
-use ziggurat_core::{DType, decode, encode};
+use ziggurat_core::{DType, DTypeKind, decode, encode};
 
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
@@ -29,13 +29,17 @@ pub fn round_to(dtype: DType, value: f64) -> f64 {
     reason = "rounding to a float dtype is the point"
 )]
 pub fn wrap(dtype: DType, value: i64) -> f64 {
-    match dtype {
-        DType::I32 => f64::from(value as i32),
-        DType::U32 => f64::from(value as u32),
-        DType::U8 => f64::from(value as u8),
-        DType::I8 => f64::from(value as i8),
-        DType::Bool => f64::from(u8::from(value != 0)),
-        DType::F32 | DType::F16 | DType::BF16 => round_to(dtype, value as f64),
+    match dtype.info().kind {
+        DTypeKind::Int { signed: true } => {
+            let unused = 64 - 8 * dtype.bytes() as u32;
+            (value << unused >> unused) as f64
+        }
+        DTypeKind::Int { signed: false } => {
+            let unused = 64 - 8 * dtype.bytes() as u32;
+            ((value as u64) << unused >> unused) as f64
+        }
+        DTypeKind::Bool => f64::from(u8::from(value != 0)),
+        DTypeKind::Float { .. } => round_to(dtype, value as f64),
     }
 }
 

@@ -14,6 +14,16 @@ pub struct Term {
     pub magnitude: f64,
 }
 
+impl Term {
+    /// A result that is its own scale.
+    pub(crate) fn exact(value: f64) -> Self {
+        Self {
+            value,
+            magnitude: value.abs(),
+        }
+    }
+}
+
 /// Groups the positions of `dims` by output: for each output, the input positions in row-major order.
 fn groups(dims: &[usize], axes: &[usize]) -> Vec<Vec<usize>> {
     let kept = |axis: &usize| !axes.contains(axis);
@@ -57,75 +67,95 @@ pub fn reduce_with(
     let groups = groups(dims, axes);
     groups
         .into_iter()
-        .map(|group| one(op, argument, group.into_iter().map(|i| values[i]).collect()))
-        .collect()
-}
-
-/// Sums and products of integers modulo 2⁶⁴; one entry per output. Other reductions are as [`reduce`] has them.
-#[must_use]
-pub fn reduce_integers(op: Reduce, values: &[f64], dims: &[usize], axes: &[usize]) -> Vec<i64> {
-    let add = |sum: i64, term: i64| sum.wrapping_add(term);
-    groups(dims, axes)
-        .into_iter()
         .map(|group| {
-            let whole = group.iter().map(|&i| values[i] as i64);
-            match op {
-                Reduce::Prod => whole.fold(1, i64::wrapping_mul),
-                Reduce::SumSquares => whole.map(|x| x.wrapping_mul(x)).fold(0, add),
-                Reduce::SumAbs => whole.map(i64::wrapping_abs).fold(0, add),
-                _ => whole.fold(0, add),
-            }
+            let elements: Vec<f64> = group.into_iter().map(|i| values[i]).collect();
+            (op.spec().reference)(&elements, argument)
         })
         .collect()
 }
 
-fn one(op: Reduce, argument: f64, values: Vec<f64>) -> Term {
-    let count = values.len() as f64;
-    let sum = |f: &dyn Fn(f64) -> f64| values.iter().map(|&x| f(x)).sum::<f64>();
+/// A reduction of integers modulo 2⁶⁴; one entry per output. `None` for reductions of floats only.
+#[must_use]
+pub fn reduce_integers(
+    op: Reduce,
+    values: &[f64],
+    dims: &[usize],
+    axes: &[usize],
+) -> Option<Vec<i64>> {
+    let reference = op.spec().integers?;
+    let group = |group: Vec<usize>| {
+        let whole: Vec<i64> = group.iter().map(|&i| values[i] as i64).collect();
+        reference(&whole)
+    };
+    Some(groups(dims, axes).into_iter().map(group).collect())
+}
+
+/// The sum of `f` of the elements.
+pub(crate) fn sum_of(values: &[f64], f: fn(f64) -> f64) -> Term {
+    Term {
+        value: values.iter().map(|&x| f(x)).sum(),
+        magnitude: values.iter().map(|&x| f(x).abs()).sum(),
+    }
+}
+
+pub(crate) fn mean(values: &[f64]) -> Term {
+    let (sum, count) = (sum_of(values, |x| x), values.len() as f64);
+    Term {
+        value: sum.value / count,
+        magnitude: sum.magnitude / count,
+    }
+}
+
+/// The extreme element, `start` without elements; NaN is the extreme.
+pub(crate) fn extreme(values: &[f64], start: f64, better: fn(f64, f64) -> f64) -> Term {
+    let best = values.iter().copied().fold(start, better);
     let nan = values.iter().any(|x| x.is_nan());
-    let select = |x: f64| if nan { f64::NAN } else { x };
-    let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let same = |value: f64, magnitude: f64| Term { value, magnitude };
-    match op {
-        Reduce::Sum => same(sum(&|x| x), sum(&f64::abs)),
-        Reduce::Mean => same(sum(&|x| x) / count, sum(&f64::abs) / count),
-        Reduce::Max => same(select(max), max.abs()),
-        Reduce::Min => {
-            let min = values.iter().copied().fold(f64::INFINITY, f64::min);
-            same(select(min), min.abs())
-        }
-        Reduce::Prod => {
-            let value: f64 = values.iter().product();
-            same(value, value.abs())
-        }
-        Reduce::SumSquares => same(sum(&|x| x * x), sum(&|x| x * x)),
-        Reduce::SumAbs => same(sum(&f64::abs), sum(&f64::abs)),
-        Reduce::Norm2 => {
-            let value = sum(&|x| x * x).sqrt();
-            same(value, value)
-        }
-        Reduce::Norm => {
-            let value = sum(&|x| x.abs().powf(argument)).powf(1.0 / argument);
-            same(value, value * (1.0 + 8.0 / argument.abs()))
-        }
-        Reduce::LogSumExp => {
-            let value = if nan || max.is_infinite() {
-                select(max)
-            } else {
-                max + sum(&|x| (x - max).exp()).ln()
-            };
-            same(value, max.abs() + 1.0)
-        }
-        Reduce::Var | Reduce::Std => {
-            let mean = sum(&|x| x) / count;
-            let var = sum(&|x| (x - mean) * (x - mean)) / (count - argument).max(0.0);
-            let scale = mean.abs() * (var * (count - argument).max(0.0) / count).sqrt();
-            if op == Reduce::Var {
-                same(var, var + scale)
-            } else {
-                same(var.sqrt(), var.sqrt() + mean.abs())
-            }
-        }
+    Term {
+        value: if nan { f64::NAN } else { best },
+        magnitude: best.abs(),
+    }
+}
+
+pub(crate) fn norm(values: &[f64], p: f64) -> Term {
+    let sum: f64 = values.iter().map(|x| x.abs().powf(p)).sum();
+    let value = sum.powf(1.0 / p);
+    Term {
+        value,
+        magnitude: value * (1.0 + 8.0 / p.abs()),
+    }
+}
+
+pub(crate) fn logsumexp(values: &[f64]) -> Term {
+    let greatest = extreme(values, f64::NEG_INFINITY, f64::max);
+    let max = greatest.value;
+    let value = if max.is_nan() || max.is_infinite() {
+        max
+    } else {
+        max + values.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
+    };
+    Term {
+        value,
+        magnitude: greatest.magnitude + 1.0,
+    }
+}
+
+pub(crate) fn var(values: &[f64], correction: f64) -> Term {
+    let count = values.len() as f64;
+    let mean = mean(values).value;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    let value = squares / (count - correction).max(0.0);
+    let deviation = (value * (count - correction).max(0.0) / count).sqrt();
+    Term {
+        value,
+        magnitude: value + mean.abs() * deviation,
+    }
+}
+
+pub(crate) fn std(values: &[f64], correction: f64) -> Term {
+    let value = var(values, correction).value.sqrt();
+    Term {
+        value,
+        magnitude: value + mean(values).value.abs(),
     }
 }
 
@@ -210,7 +240,7 @@ mod tests {
         );
         assert_eq!(
             reduce_integers(Reduce::Prod, &[4e9, 4e9], &[2], &[0]),
-            [16_000_000_000_000_000_000u64 as i64]
+            Some(vec![16_000_000_000_000_000_000u64 as i64])
         );
     }
 

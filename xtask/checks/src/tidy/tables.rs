@@ -36,6 +36,35 @@ pub(super) fn check(files: &[TextFile], rows: &[OpRow]) -> Vec<Problem> {
         .collect()
 }
 
+/// Refuses reductions that no method of the tensor crate computes: the name of each variant must occur there.
+pub(super) fn reductions<'a>(
+    files: &[TextFile],
+    variants: impl Iterator<Item = &'a str>,
+) -> Vec<Problem> {
+    let sources: Vec<String> = files
+        .iter()
+        .filter(|file| file.path.starts_with("crates/tensor/src/"))
+        .map(|file| rust_text::code_only(&file.text))
+        .collect();
+    let used = |word: &str| {
+        sources.iter().any(|code| {
+            code.match_indices(word)
+                .any(|(at, _)| rust_text::is_word_at(code, at, word))
+        })
+    };
+    variants
+        .filter(|variant| !used(&format!("Reduce::{variant}")))
+        .map(|variant| {
+            Problem::new(
+                "crates/kernels/src/ops/reduce/op.rs",
+                0,
+                "row-without-method",
+                format!("`Reduce::{variant}` has a row and no method on Tensor"),
+            )
+        })
+        .collect()
+}
+
 /// True for `pub fn name(` and for a row of a macro that has both `name` and its variant, as in
 /// `relu => Relu;` or `Keep relu, Relu;`.
 fn declares(code: &str, name: &str) -> bool {
@@ -88,6 +117,21 @@ mod tests {
             rule: String::new(),
             files: vec![],
         }
+    }
+
+    #[test]
+    fn a_reduction_that_no_method_names_is_refused() {
+        let code =
+            "fn sum() { reduce(Reduce::Sum) } // Reduce::Mean\nfn max() { Reduce::MaxAbs }\n";
+        let files = [
+            TextFile::new("crates/tensor/src/ops.rs", code),
+            TextFile::new("crates/tensor/tests/a.rs", "Reduce::Mean"),
+        ];
+        assert_eq!(reductions(&files, ["Sum"].into_iter()), []);
+        let problems = reductions(&files, ["Sum", "Mean", "Max"].into_iter());
+        let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert!(texts[0].contains("Reduce::Mean") && texts[1].contains("Reduce::Max`"));
     }
 
     #[test]

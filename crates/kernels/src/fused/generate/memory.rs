@@ -7,8 +7,9 @@ use ziggurat_core::DType;
 use super::{Glue, MEMBERS, Names, Role};
 use crate::fused::graph::{Access, Slots};
 use crate::fused::params;
-use crate::fused::parts::{self, compute};
+use crate::fused::parts::compute;
 use crate::source::params::ParamField;
+use crate::source::prelude;
 
 /// A binding.
 pub(super) struct Declared {
@@ -143,7 +144,7 @@ impl Glue<'_> {
                     line!(self, "    let x_{k} = {load}_{k}({offset} + i);");
                 }
                 // What memory would hold of it.
-                Access::Given if parts::is_packed(dtype) => {
+                Access::Given if prelude::is_packed(dtype) => {
                     line!(self, "    let x_{k} = rounded_{dtype}(v);");
                 }
                 Access::Given if dtype == DType::F32 => line!(self, "    let x_{k} = keep(v);"),

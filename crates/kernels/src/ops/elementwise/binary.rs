@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::row::{
-    ALL, BITS, BinarySpec, FLOAT, INT, NUMERIC, Samples, Tolerance, recipe, snippets,
+    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, Samples, Tolerance, recipe, snippets,
 };
 use crate::ops::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
 use crate::ops::elementwise::walk::Recipe;
@@ -36,7 +36,7 @@ fn none_int(x: i64, _: i64) -> i64 {
 }
 
 macro_rules! binary_ops {
-    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr, $code:expr;)*) => {
         /// An elementwise op of two inputs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -46,7 +46,7 @@ macro_rules! binary_ops {
             /// Every binary op.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The op's row: name, dtypes, references, samples, tolerance.
+            /// The op's row: name, dtypes, references, samples, tolerance, facts for code generation.
             #[must_use]
             pub const fn spec(self) -> &'static BinarySpec {
                 match self {
@@ -57,6 +57,7 @@ macro_rules! binary_ops {
                         int: $int,
                         samples: $samples,
                         tolerance: $tolerance,
+                        code: $code,
                         functions: $functions,
                         snippets: snippets!("binary", $name),
                     } },)*
@@ -78,43 +79,43 @@ macro_rules! binary_ops {
 
 binary_ops! {
     /// `a + b`; integers wrap, for bool it is *or*.
-    Add add "add", ALL, &[], |x, y| x + y, |x, y| x + y, Samples::signed(1e3), Tolerance::EXACT;
+    Add add "add", ALL, &[], |x, y| x + y, |x, y| x + y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::ROUNDED;
     /// `a - b`; integers wrap.
-    Sub sub "sub", NUMERIC, &[], |x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT;
+    Sub sub "sub", NUMERIC, &[], |x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::ROUNDED;
     /// `a · b`; integers wrap, for bool it is *and*.
-    Mul mul "mul", ALL, &[], |x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT;
+    Mul mul "mul", ALL, &[], |x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT, CodeFacts::ROUNDED;
     /// `a / b`, correctly rounded (IEEE 754), subnormals included; integers truncate, `x / 0` is `x` and `MIN / -1` is `MIN`.
-    Div div "div", NUMERIC, DIVIDE, |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::EXACT;
+    Div div "div", NUMERIC, DIVIDE, |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::FUNCTION;
     /// The larger one; NaN wins, for bool it is *or*.
-    Maximum maximum "maximum", ALL, &[], special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT;
+    Maximum maximum "maximum", ALL, &[], special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
     /// The smaller one; NaN wins, for bool it is *and*.
-    Minimum minimum "minimum", ALL, &[], special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT;
+    Minimum minimum "minimum", ALL, &[], special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
     /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
-    Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0);
+    Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0), CodeFacts::FUNCTION.looping(34);
     /// The quotient rounded down; integers: `x / 0` is `x`.
-    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5);
+    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5), CodeFacts::FUNCTION.looping(34);
     /// The remainder of the division rounded down, with the sign of `b`; integers: by 0 it is 0.
-    Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT;
+    Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT.looping(34);
     /// The remainder of the division rounded toward zero, with the sign of `a`; integers: by 0 it is 0.
-    Fmod fmod "fmod", NUMERIC, FMOD, |x, y| x % y, |x, y| x.checked_rem(y).unwrap_or(0), Samples::signed(1e3), Tolerance::EXACT;
+    Fmod fmod "fmod", NUMERIC, FMOD, |x, y| x % y, |x, y| x.checked_rem(y).unwrap_or(0), Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT.looping(34);
     /// The angle of the point (`b`, `a`), in (-π, π].
-    Atan2 atan2 "atan2", FLOAT, ATAN, f64::atan2, none_int, Samples::signed(1e3), Tolerance::ulps(5.0);
+    Atan2 atan2 "atan2", FLOAT, ATAN, f64::atan2, none_int, Samples::signed(1e3), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
     /// `√(a² + b²)`, without overflow of the squares.
-    Hypot hypot "hypot", FLOAT, EXP, f64::hypot, none_int, Samples::signed(1e3), Tolerance::ulps(4.0);
+    Hypot hypot "hypot", FLOAT, EXP, f64::hypot, none_int, Samples::signed(1e3), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
     /// The larger one; NaN loses against a number.
-    Fmax fmax "fmax", FLOAT, &[], f64::max, none_int, Samples::signed(1e3), Tolerance::EXACT;
+    Fmax fmax "fmax", FLOAT, &[], f64::max, none_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
     /// The smaller one; NaN loses against a number.
-    Fmin fmin "fmin", FLOAT, &[], f64::min, none_int, Samples::signed(1e3), Tolerance::EXACT;
+    Fmin fmin "fmin", FLOAT, &[], f64::min, none_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
     /// `a · 2ᵇ`, wrapping; 0 where `b` is negative or at least the width.
-    ShiftLeft shift_left "shift_left", INT, &[], none, special::shift_left, Samples::signed(1e3), Tolerance::EXACT;
+    ShiftLeft shift_left "shift_left", INT, &[], none, special::shift_left, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
     /// `a / 2ᵇ` rounded down; 0, or -1 for negative `a`, where `b` is negative or at least the width.
-    ShiftRight shift_right "shift_right", INT, &[], none, special::shift_right, Samples::signed(1e3), Tolerance::EXACT;
+    ShiftRight shift_right "shift_right", INT, &[], none, special::shift_right, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
     /// The bits in both; for bool it is *and*.
-    BitwiseAnd bitwise_and "bitwise_and", BITS, &[], none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT;
+    BitwiseAnd bitwise_and "bitwise_and", BITS, &[], none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
     /// The bits in either; for bool it is *or*.
-    BitwiseOr bitwise_or "bitwise_or", BITS, &[], none, |x, y| x | y, Samples::signed(1e3), Tolerance::EXACT;
+    BitwiseOr bitwise_or "bitwise_or", BITS, &[], none, |x, y| x | y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
     /// The bits in one only; for bool it is *exclusive or*.
-    BitwiseXor bitwise_xor "bitwise_xor", BITS, &[], none, |x, y| x ^ y, Samples::signed(1e3), Tolerance::EXACT;
+    BitwiseXor bitwise_xor "bitwise_xor", BITS, &[], none, |x, y| x ^ y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
 }
 
 impl Binary {

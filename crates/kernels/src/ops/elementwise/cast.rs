@@ -14,21 +14,10 @@ use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-
-/// The snippet that converts between these dtypes.
-pub(crate) fn snippet(from: DType, to: DType) -> &'static str {
-    match (from.is_float(), to) {
-        (true, DType::I32) => "elementwise/cast/float_to_i32.wgsl",
-        (true, DType::U32) => "elementwise/cast/float_to_u32.wgsl",
-        (true, DType::U8) => "elementwise/cast/float_to_u8.wgsl",
-        (true, DType::I8) => "elementwise/cast/float_to_i8.wgsl",
-        (true, DType::Bool) => "elementwise/cast/float_to_bool.wgsl",
-        _ => "elementwise/cast/plain.wgsl",
-    }
-}
+use crate::source::prelude;
 
 fn choose(from: DType, to: DType) -> Recipe {
-    let mut recipe = recipe("cast", 1, from, to, &[], snippet(from, to));
+    let mut recipe = recipe("cast", 1, from, to, &[], prelude::cast(from, to));
     recipe.names.push(to.name());
     recipe
 }

@@ -4,7 +4,7 @@
 //! the dtype afterwards, and a bool is whether it is not 0. Samples must tell the op from the others of its table,
 //! and a test sees to it.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, DTypeKind};
 
 use crate::ops::elementwise::walk::Recipe;
 use crate::source::list::List;
@@ -100,12 +100,8 @@ impl Tolerance {
         if !dtype.is_float() {
             return 0.0;
         }
-        let f32_ulp = ulp(expected, 24, -149);
-        let rounding = match dtype {
-            DType::F16 => 0.5 * ulp(expected, 11, -24),
-            DType::BF16 => 0.5 * ulp(expected, 8, -133),
-            _ => 0.5 * f32_ulp,
-        };
+        let f32_ulp = ulp(expected, DType::F32);
+        let rounding = 0.5 * ulp(expected, dtype);
         let computed = (self.ulps + self.ulps_per_input * input.abs()) * f32_ulp + self.absolute;
         // A result just beside a tie may round the other way.
         let twice = if dtype == DType::F32 || computed == 0.0 {
@@ -117,17 +113,79 @@ impl Tolerance {
     }
 }
 
-/// The distance between neighbours of a float format with `digits` binary digits near `value`.
-fn ulp(value: f64, digits: i32, lowest: i32) -> f64 {
+/// The distance between neighbours of a float dtype near `value`; 0 for other dtypes.
+fn ulp(value: f64, dtype: DType) -> f64 {
+    let DTypeKind::Float {
+        digits,
+        least_exponent,
+    } = dtype.info().kind
+    else {
+        return 0.0;
+    };
     if value == 0.0 || !value.is_finite() {
-        return f64::powi(2.0, lowest);
+        return f64::powi(2.0, least_exponent);
     }
     #[expect(
         clippy::cast_possible_truncation,
         reason = "exponents of f64 are small"
     )]
     let exponent = value.abs().log2().floor() as i32;
-    f64::powi(2.0, (exponent + 1 - digits).max(lowest))
+    f64::powi(
+        2.0,
+        (exponent + 1)
+            .saturating_sub_unsigned(digits)
+            .max(least_exponent),
+    )
+}
+
+/// How an op makes a float result, so far as code around it must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultKind {
+    /// One of the operands, or a constant: nothing to be rounded.
+    Selection,
+    /// The operand with another sign: nothing to be rounded in floats; integers wrap.
+    Sign,
+    /// A value that f32 holds exactly whatever it is computed from.
+    Exact,
+    /// A sum, product or function, rounded to f32: a compiler that sees further may contract or rearrange it with what
+    /// is computed from it, so a guard stands between.
+    Rounded,
+}
+
+/// What code generation and fusion plans must know of an op. How exactly tests compare it is another matter
+/// ([`Tolerance`]) and changes no kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodeFacts {
+    pub(crate) result: ResultKind,
+    /// The work of one element, in ops of a few instructions; a function such as `exp` counts as 8.
+    pub(crate) cost: u8,
+    /// Iterations of loops that one element takes at most.
+    pub(crate) loop_iterations: u8,
+}
+
+impl CodeFacts {
+    pub(crate) const SELECTION: Self = Self::new(ResultKind::Selection, 1);
+    pub(crate) const SIGN: Self = Self::new(ResultKind::Sign, 1);
+    pub(crate) const EXACT: Self = Self::new(ResultKind::Exact, 1);
+    /// A few rounded instructions.
+    pub(crate) const ROUNDED: Self = Self::new(ResultKind::Rounded, 1);
+    /// A rounded function.
+    pub(crate) const FUNCTION: Self = Self::new(ResultKind::Rounded, 8);
+
+    const fn new(result: ResultKind, cost: u8) -> Self {
+        Self {
+            result,
+            cost,
+            loop_iterations: 0,
+        }
+    }
+
+    pub(crate) const fn looping(self, loop_iterations: u8) -> Self {
+        Self {
+            loop_iterations,
+            ..self
+        }
+    }
 }
 
 /// A row of the unary table.
@@ -145,6 +203,7 @@ pub struct UnarySpec {
     pub samples: Samples,
     /// The error allowed on floats.
     pub tolerance: Tolerance,
+    pub(crate) code: CodeFacts,
     pub(crate) functions: &'static [&'static str],
     pub(crate) snippets: Snippets,
 }
@@ -164,6 +223,7 @@ pub struct BinarySpec {
     pub samples: Samples,
     /// The error allowed on floats.
     pub tolerance: Tolerance,
+    pub(crate) code: CodeFacts,
     pub(crate) functions: &'static [&'static str],
     pub(crate) snippets: Snippets,
 }

@@ -1,105 +1,340 @@
-//! The reductions: names, dtypes, accumulators and shader parts, one row each.
+//! The table of reductions: one row each, with every fact that code, catalogue and tests need.
+//!
+//! A new reduction is a row here, its operator's shader in `shaders/reduce/op/`, and a method of `Tensor`. Every row
+//! says every field, so nothing is true of a reduction because nobody thought of it.
 
 use ziggurat_core::DType;
 
 use crate::limits::budget::POWER_TURNS;
+use crate::reference::reduce::{self as reference, Term, sum_of};
+use crate::source::prelude;
 
-/// A reduction of many elements to one.
-///
-/// [`Norm`](Self::Norm), [`Var`](Self::Var) and [`Std`](Self::Std) take an argument, see
-/// [`Executor::reduce_with`](crate::Executor::reduce_with).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    /// The sum; 0 over no elements. Floats are added in f32, integers wrap.
-    Sum,
-    /// The mean, floats only; NaN over no elements.
-    Mean,
-    /// The greatest element; NaN wins. Over no elements −inf, or the least integer. "Any" for bool.
-    Max,
-    /// The least element; NaN wins. Over no elements +inf, or the greatest integer. "All" for bool.
-    Min,
-    /// The product; 1 over no elements. Floats are multiplied in f32, integers wrap.
-    Prod,
-    /// The sum of squares; 0 over no elements.
-    SumSquares,
-    /// The sum of absolute values; 0 over no elements.
-    SumAbs,
-    /// The square root of the sum of squares, floats only; 0 over no elements.
-    Norm2,
-    /// `(Σ |x|^p)^(1/p)`, floats only, for an argument p that is neither 0 nor infinite.
-    Norm,
-    /// `ln Σ exp x` without overflow, floats only; −inf over no elements.
-    LogSumExp,
-    /// The sum of squared distances from the mean over `n − correction` (the argument), floats only; NaN over no
-    /// elements.
-    Var,
-    /// The square root of [`Var`](Self::Var).
-    Std,
+/// Which dtypes a reduction reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceDTypes {
+    /// The output has the input's dtype, whichever that is.
+    Same,
+    /// Floats into the same dtype or f32.
+    Floats,
+    /// Numbers: floats into the same dtype or f32, integers into the same dtype or a wider one.
+    Numbers,
+    /// [`Self::Numbers`], and bool into integers of 32 bits.
+    NumbersAndBool,
 }
 
-impl Reduce {
-    /// All reductions.
-    pub const ALL: [Self; 12] = [
-        Self::Sum,
-        Self::Mean,
-        Self::Max,
-        Self::Min,
-        Self::Prod,
-        Self::SumSquares,
-        Self::SumAbs,
-        Self::Norm2,
-        Self::Norm,
-        Self::LogSumExp,
-        Self::Var,
-        Self::Std,
-    ];
+/// What the kernel's parameter `identity` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// The key that no element's key is below; with `least` keys are reversed, because a minimum is the maximum of
+    /// reversed keys.
+    LowestKey { least: bool },
+    /// The bits of the reduction's argument.
+    Argument,
+}
 
+/// The operator's shader files, by the input's kind of dtype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operator {
+    float: &'static [&'static str],
+    int: &'static [&'static str],
+    bool: &'static [&'static str],
+}
+
+impl Operator {
+    const fn any(files: &'static [&'static str]) -> Self {
+        Self {
+            float: files,
+            int: files,
+            bool: files,
+        }
+    }
+
+    const fn floats(files: &'static [&'static str]) -> Self {
+        Self {
+            float: files,
+            int: &[],
+            bool: &[],
+        }
+    }
+}
+
+/// A row of the table of reductions.
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceSpec {
+    /// The name in labels, messages and the catalogue.
+    pub name: &'static str,
+    /// Which dtypes it reads and writes.
+    pub dtypes: ReduceDTypes,
+    /// The argument that [`Executor::reduce`](crate::Executor::reduce) uses; 0 for reductions without one.
+    pub default_argument: f32,
+    /// Whether reducing one element gives it back.
+    pub keeps_one: bool,
+    /// The reference for an output's elements and the argument.
+    pub reference: fn(&[f64], f64) -> Term,
+    /// The reference for integers, modulo 2⁶⁴; `None` for reductions of floats only.
+    pub integers: Option<fn(&[i64]) -> i64>,
+    pub(crate) operator: Operator,
+    /// The override constant of the operator's file, if it has one.
+    pub(crate) constant: Option<(&'static str, u32)>,
+    /// 32-bit words of a partial result between two passes.
+    pub(crate) accumulator_words: u32,
+    pub(crate) identity: Identity,
+    /// Iterations of the loops that one element takes.
+    pub(crate) loop_iterations: u64,
+}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
+        /// A reduction of many elements to one.
+        ///
+        /// [`Norm`](Self::Norm), [`Var`](Self::Var) and [`Std`](Self::Std) take an argument, see
+        /// [`Executor::reduce_with`](crate::Executor::reduce_with).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Reduce { $($(#[$doc])* $variant,)* }
+
+        impl Reduce {
+            /// All reductions.
+            pub const ALL: [Self; [$(Self::$variant,)*].len()] = [$(Self::$variant,)*];
+
+            /// The reduction's row.
+            #[must_use]
+            pub const fn spec(self) -> &'static ReduceSpec {
+                match self {
+                    $(Self::$variant => const { &ReduceSpec { $($field: $value,)* } },)*
+                }
+            }
+        }
+    };
+}
+
+reductions! {
+    /// The sum; 0 over no elements. Floats are added in f32, integers wrap.
+    Sum {
+        name: "sum",
+        dtypes: ReduceDTypes::NumbersAndBool,
+        default_argument: 0.0,
+        keeps_one: true,
+        reference: |v, _| sum_of(v, |x| x),
+        integers: Some(|v| v.iter().copied().fold(0, i64::wrapping_add)),
+        operator: Operator {
+            bool: &["reduce/op/sum_bool.wgsl"],
+            ..Operator::any(&["reduce/op/sum.wgsl"])
+        },
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The mean, floats only; NaN over no elements.
+    Mean {
+        name: "mean",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 0.0,
+        keeps_one: true,
+        reference: |v, _| reference::mean(v),
+        integers: None,
+        operator: Operator::floats(&["reduce/op/mean.wgsl"]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The greatest element; NaN wins. Over no elements −inf, or the least integer. "Any" for bool.
+    Max {
+        name: "reduce_max",
+        dtypes: ReduceDTypes::Same,
+        default_argument: 0.0,
+        keeps_one: true,
+        reference: |v, _| reference::extreme(v, f64::NEG_INFINITY, f64::max),
+        integers: Some(|v| v.iter().copied().fold(i64::MIN, i64::max)),
+        operator: EXTREMUM,
+        constant: Some(("LEAST", 0)),
+        accumulator_words: 1,
+        identity: Identity::LowestKey { least: false },
+        loop_iterations: 0,
+    }
+    /// The least element; NaN wins. Over no elements +inf, or the greatest integer. "All" for bool.
+    Min {
+        name: "reduce_min",
+        dtypes: ReduceDTypes::Same,
+        default_argument: 0.0,
+        keeps_one: true,
+        reference: |v, _| reference::extreme(v, f64::INFINITY, f64::min),
+        integers: Some(|v| v.iter().copied().fold(i64::MAX, i64::min)),
+        operator: EXTREMUM,
+        constant: Some(("LEAST", 1)),
+        accumulator_words: 1,
+        identity: Identity::LowestKey { least: true },
+        loop_iterations: 0,
+    }
+    /// The product; 1 over no elements. Floats are multiplied in f32, integers wrap.
+    Prod {
+        name: "prod",
+        dtypes: ReduceDTypes::Numbers,
+        default_argument: 0.0,
+        keeps_one: true,
+        reference: |v, _| Term::exact(v.iter().product()),
+        integers: Some(|v| v.iter().copied().fold(1, i64::wrapping_mul)),
+        operator: Operator::any(&["reduce/op/prod.wgsl"]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The sum of squares; 0 over no elements.
+    SumSquares {
+        name: "sum_squares",
+        dtypes: ReduceDTypes::Numbers,
+        default_argument: 0.0,
+        keeps_one: false,
+        reference: |v, _| sum_of(v, |x| x * x),
+        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_mul(*x)))),
+        operator: Operator::any(&["reduce/op/sum_squares.wgsl"]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The sum of absolute values; 0 over no elements.
+    SumAbs {
+        name: "sum_abs",
+        dtypes: ReduceDTypes::Numbers,
+        default_argument: 0.0,
+        keeps_one: false,
+        reference: |v, _| sum_of(v, f64::abs),
+        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_abs()))),
+        operator: Operator::any(&["reduce/op/sum_abs.wgsl"]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The square root of the sum of squares, floats only; 0 over no elements.
+    Norm2 {
+        name: "norm2",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 0.0,
+        keeps_one: false,
+        reference: |v, _| Term::exact(sum_of(v, |x| x * x).value.sqrt()),
+        integers: None,
+        operator: Operator::floats(&[
+            "functions/sqrt.wgsl",
+            "elementwise/unary/sqrt.wgsl",
+            "reduce/op/norm2.wgsl",
+        ]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// `(Σ |x|^p)^(1/p)`, floats only, for an argument p that is neither 0 nor infinite.
+    Norm {
+        name: "norm",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 2.0,
+        keeps_one: false,
+        reference: reference::norm,
+        integers: None,
+        operator: Operator::floats(&[
+            "functions/exp.wgsl",
+            "functions/log.wgsl",
+            "functions/pow.wgsl",
+            "elementwise/binary/pow.wgsl",
+            "reduce/op/norm.wgsl",
+        ]),
+        constant: None,
+        accumulator_words: 1,
+        identity: Identity::Argument,
+        loop_iterations: POWER_TURNS + 1,
+    }
+    /// `ln Σ exp x` without overflow, floats only; −inf over no elements.
+    LogSumExp {
+        name: "logsumexp",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 0.0,
+        keeps_one: false,
+        reference: |v, _| reference::logsumexp(v),
+        integers: None,
+        operator: Operator::floats(&[
+            "functions/log.wgsl",
+            "elementwise/unary/log.wgsl",
+            "reduce/key/float.wgsl",
+            "softmax/exp.wgsl",
+            "reduce/op/logsumexp.wgsl",
+        ]),
+        constant: Some(("LEAST", 0)),
+        accumulator_words: 2,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The sum of squared distances from the mean over `n − correction` (the argument), floats only; NaN over no
+    /// elements.
+    Var {
+        name: "var",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 1.0,
+        keeps_one: false,
+        reference: reference::var,
+        integers: None,
+        operator: VARIANCE,
+        constant: Some(("ROOT", 0)),
+        accumulator_words: 4,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+    /// The square root of [`Var`](Self::Var).
+    Std {
+        name: "std",
+        dtypes: ReduceDTypes::Floats,
+        default_argument: 1.0,
+        keeps_one: false,
+        reference: reference::std,
+        integers: None,
+        operator: VARIANCE,
+        constant: Some(("ROOT", 1)),
+        accumulator_words: 4,
+        identity: Identity::Argument,
+        loop_iterations: 0,
+    }
+}
+
+const EXTREMUM: Operator = Operator {
+    float: &["reduce/key/float.wgsl", "reduce/op/extremum.wgsl"],
+    int: &["reduce/key/int.wgsl", "reduce/op/extremum.wgsl"],
+    bool: &["reduce/key/bool.wgsl", "reduce/op/extremum.wgsl"],
+};
+
+const VARIANCE: Operator = Operator::floats(&[
+    "functions/sqrt.wgsl",
+    "elementwise/unary/sqrt.wgsl",
+    "reduce/op/var.wgsl",
+    "reduce/op/var_finish.wgsl",
+]);
+
+impl Reduce {
     /// The name in labels and messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Max => "reduce_max",
-            Self::Min => "reduce_min",
-            Self::Prod => "prod",
-            Self::SumSquares => "sum_squares",
-            Self::SumAbs => "sum_abs",
-            Self::Norm2 => "norm2",
-            Self::Norm => "norm",
-            Self::LogSumExp => "logsumexp",
-            Self::Var => "var",
-            Self::Std => "std",
-        }
+        self.spec().name
     }
 
     /// The argument that [`Executor::reduce`](crate::Executor::reduce) uses: p = 2, correction 1, and 0 for reductions
     /// without one.
     #[must_use]
     pub const fn default_argument(self) -> f32 {
-        match self {
-            Self::Norm => 2.0,
-            Self::Var | Self::Std => 1.0,
-            _ => 0.0,
-        }
+        self.spec().default_argument
     }
 
     /// Whether only floats have this reduction.
     #[must_use]
     pub const fn needs_floats(self) -> bool {
-        matches!(
-            self,
-            Self::Mean | Self::Norm2 | Self::Norm | Self::LogSumExp | Self::Var | Self::Std
-        )
+        matches!(self.spec().dtypes, ReduceDTypes::Floats)
     }
 
     /// Whether reducing one element gives it back.
     #[must_use]
     pub const fn keeps_one(self) -> bool {
-        matches!(
-            self,
-            Self::Sum | Self::Mean | Self::Max | Self::Min | Self::Prod
-        )
+        self.spec().keeps_one
     }
 
     /// Whether `input` may be reduced into `output`: the same dtype; of floats also f32, but for extremes; for sums and
@@ -107,113 +342,38 @@ impl Reduce {
     #[must_use]
     pub const fn accepts(self, input: DType, output: DType) -> bool {
         let same = input as u8 == output as u8;
-        match self {
-            Self::Max | Self::Min => same,
-            Self::Sum | Self::Prod | Self::SumSquares | Self::SumAbs => match input {
-                DType::F32 | DType::F16 | DType::BF16 => same || matches!(output, DType::F32),
-                DType::I32 | DType::U32 => same,
-                DType::I8 => same || matches!(output, DType::I32),
-                DType::U8 => same || matches!(output, DType::I32 | DType::U32),
-                DType::Bool => {
-                    matches!(self, Self::Sum) && matches!(output, DType::I32 | DType::U32)
-                }
-            },
-            _ => input.is_float() && (same || matches!(output, DType::F32)),
+        let float = input.is_float() && (same || output as u8 == input.compute() as u8);
+        // Every value of the input is one of the output, which is computed in 32 bits.
+        let wider = !input.is_float()
+            && output.is_int()
+            && input.bytes() < output.bytes()
+            && (output.is_signed() || !input.is_signed());
+        match self.spec().dtypes {
+            ReduceDTypes::Same => same,
+            ReduceDTypes::Floats => float,
+            ReduceDTypes::Numbers => float || input.is_int() && (same || wider),
+            ReduceDTypes::NumbersAndBool => float || input.is_int() && same || wider,
         }
     }
 
-    /// 32-bit words of a partial result between two passes.
-    pub(super) const fn words(self) -> u32 {
-        match self {
-            Self::LogSumExp => 2,
-            Self::Var | Self::Std => 4,
-            _ => 1,
+    /// The parameter `identity`.
+    pub(crate) const fn identity(self, input: DType, argument: f32) -> u32 {
+        match self.spec().identity {
+            Identity::LowestKey { least } => prelude::lowest_key(input, least),
+            Identity::Argument => argument.to_bits(),
         }
     }
 
-    /// Turns of the loops that one element takes.
-    pub(super) const fn turns(self) -> u64 {
-        match self {
-            Self::Norm => POWER_TURNS + 1,
-            _ => 0,
-        }
-    }
-
-    /// The parameter `identity`: the least key for extremes, the argument's bits for those that take one.
-    pub(super) fn identity(self, input: DType, argument: f32) -> u32 {
-        match self {
-            // A minimum is the maximum of reversed keys, so both start at the bottom of the keys.
-            Self::Max | Self::Min => lowest_key(input, self == Self::Min),
-            _ => argument.to_bits(),
-        }
-    }
-
-    /// The operator's shader parts.
+    /// The operator's shader files.
     pub(crate) const fn operator(self, input: DType) -> &'static [&'static str] {
-        match (self, input.compute()) {
-            (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl"],
-            (Self::Sum, _) => &["reduce/op/sum.wgsl"],
-            (Self::Mean, _) => &["reduce/op/mean.wgsl"],
-            (Self::Max | Self::Min, DType::F32) => {
-                &["reduce/key/float.wgsl", "reduce/op/extremum.wgsl"]
-            }
-            (Self::Max | Self::Min, DType::Bool) => {
-                &["reduce/key/bool.wgsl", "reduce/op/extremum.wgsl"]
-            }
-            (Self::Max | Self::Min, _) => &["reduce/key/int.wgsl", "reduce/op/extremum.wgsl"],
-            (Self::Prod, _) => &["reduce/op/prod.wgsl"],
-            (Self::SumSquares, _) => &["reduce/op/sum_squares.wgsl"],
-            (Self::SumAbs, _) => &["reduce/op/sum_abs.wgsl"],
-            (Self::Norm2, _) => &[
-                "functions/sqrt.wgsl",
-                "elementwise/unary/sqrt.wgsl",
-                "reduce/op/norm2.wgsl",
-            ],
-            (Self::Norm, _) => &[
-                "functions/exp.wgsl",
-                "functions/log.wgsl",
-                "functions/pow.wgsl",
-                "elementwise/binary/pow.wgsl",
-                "reduce/op/norm.wgsl",
-            ],
-            (Self::LogSumExp, _) => &[
-                "functions/log.wgsl",
-                "elementwise/unary/log.wgsl",
-                "reduce/key/float.wgsl",
-                "softmax/exp.wgsl",
-                "reduce/op/logsumexp.wgsl",
-            ],
-            (Self::Var | Self::Std, _) => &[
-                "functions/sqrt.wgsl",
-                "elementwise/unary/sqrt.wgsl",
-                "reduce/op/var.wgsl",
-                "reduce/op/var_finish.wgsl",
-            ],
+        let operator = &self.spec().operator;
+        if input.is_float() {
+            operator.float
+        } else if input.is_bool() {
+            operator.bool
+        } else {
+            operator.int
         }
-    }
-
-    /// The constant of the operator's part, if it has one.
-    pub(super) const fn constant(self) -> Option<(&'static str, u32)> {
-        match self {
-            Self::Max | Self::LogSumExp => Some(("LEAST", 0)),
-            Self::Min => Some(("LEAST", 1)),
-            Self::Var => Some(("ROOT", 0)),
-            Self::Std => Some(("ROOT", 1)),
-            _ => None,
-        }
-    }
-}
-
-/// Bits of the key that every element's key reaches: that of the least element, or with `least` (keys reversed) of
-/// the greatest.
-pub(crate) const fn lowest_key(dtype: DType, least: bool) -> u32 {
-    match (dtype, least) {
-        // The key of −inf, and the reversed key of +inf.
-        (DType::F32 | DType::F16 | DType::BF16, _) => 0x807f_ffff,
-        (DType::I32, _) => 0x8000_0000,
-        (DType::I8, _) => 0xffff_ff80,
-        (DType::U8, true) => !0xff,
-        (DType::U32 | DType::U8 | DType::Bool, _) => 0,
     }
 }
 
@@ -242,14 +402,35 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_keys_are_those_of_the_extreme_values() {
-        let key = |x: f32| (x.to_bits() as i32) ^ ((x.to_bits() as i32 >> 31) & 0x7fff_ffff);
-        assert_eq!(lowest_key(DType::F32, false), key(f32::NEG_INFINITY) as u32);
-        assert_eq!(lowest_key(DType::F32, true), !key(f32::INFINITY) as u32);
-        assert_eq!(lowest_key(DType::I8, false) as i32, -128);
-        assert_eq!(!(lowest_key(DType::I8, true) as i32), 127);
-        assert_eq!(!lowest_key(DType::U8, true), 255);
-        assert_eq!(!lowest_key(DType::I32, true), i32::MAX as u32);
-        assert_eq!(!lowest_key(DType::U32, true), u32::MAX);
+    fn pairs_of_dtypes_are_those_of_the_documentation() {
+        let pairs = |op: Reduce, input: DType| -> Vec<DType> {
+            let all = DType::ALL.into_iter();
+            all.filter(|&output| op.accepts(input, output)).collect()
+        };
+        let sum = |input| pairs(Reduce::Sum, input);
+        assert_eq!(sum(DType::F32), [DType::F32]);
+        assert_eq!(sum(DType::BF16), [DType::F32, DType::BF16]);
+        assert_eq!(sum(DType::I32), [DType::I32]);
+        assert_eq!(sum(DType::U32), [DType::U32]);
+        assert_eq!(sum(DType::I8), [DType::I32, DType::I8]);
+        assert_eq!(sum(DType::U8), [DType::I32, DType::U32, DType::U8]);
+        assert_eq!(sum(DType::Bool), [DType::I32, DType::U32]);
+        assert_eq!(pairs(Reduce::Prod, DType::Bool), []);
+        assert_eq!(pairs(Reduce::SumAbs, DType::U8), sum(DType::U8));
+        assert_eq!(pairs(Reduce::Var, DType::F16), [DType::F32, DType::F16]);
+        assert_eq!(pairs(Reduce::Var, DType::I8), []);
+    }
+
+    #[test]
+    fn every_row_has_an_operator_and_a_reference_for_each_dtype() {
+        for op in Reduce::ALL {
+            for dtype in DType::ALL {
+                let accepted = DType::ALL.into_iter().any(|to| op.accepts(dtype, to));
+                if accepted {
+                    assert!(!op.operator(dtype).is_empty(), "{op:?} of {dtype}");
+                    assert!(dtype.is_float() || op.spec().integers.is_some(), "{op:?}");
+                }
+            }
+        }
     }
 }

@@ -161,7 +161,7 @@ impl Executor {
             let walk = Walk::new(name, &piece.layout, axes, Order::Free)?;
             let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
             let operand = Operand::Memory(&piece);
-            let turns = 1 + job.op.turns() + operand.turns(walk.reduced.len());
+            let turns = 1 + job.op.spec().loop_iterations + operand.turns(walk.reduced.len());
             let lanes = lanes.within(walk.len, turns, self.most_turns());
             all.push(self.first_pass(job, operand, &walk, &lanes)?);
         }
