@@ -24,12 +24,20 @@
 //! # Ok(()) }
 //! ```
 
+// Without the catalogue nobody asks families for their variants.
+#![cfg_attr(
+    not(feature = "catalogue"),
+    allow(dead_code, unreachable_pub, unused_imports)
+)]
+
+#[cfg(feature = "catalogue")]
 mod catalogue;
 mod compose;
 pub mod fused;
 mod limits;
 mod num;
 mod ops;
+#[cfg(feature = "catalogue")]
 pub mod reference;
 mod run;
 mod source;
@@ -40,11 +48,14 @@ pub use ziggurat_pipeline::{device, memory};
 
 pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
 
+#[cfg(feature = "catalogue")]
 pub use catalogue::assembled::{ASSEMBLED, Assembled};
+#[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
-pub use compose::composite::{
-    BrokenRule, Composer, Composite, CompositeKind, CompositeSpec, formulas,
-};
+pub use compose::composite::Composite;
+#[doc(hidden)]
+pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec, formulas};
+#[doc(hidden)]
 pub use compose::einsum::{Arranged, Contraction, ContractionStep};
 pub use compose::gemm::GemmOptions;
 pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
@@ -59,27 +70,37 @@ pub use ops::conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
 pub use ops::elementwise::binary::Binary;
 pub use ops::elementwise::compare::Compare;
 pub use ops::elementwise::predicate::Predicate;
-pub use ops::elementwise::row::{
-    BinarySpec, CompareSpec, PredicateSpec, Samples, Tolerance, UnarySpec,
-};
+#[doc(hidden)]
+pub use ops::elementwise::row::{BinarySpec, CompareSpec, PredicateSpec, UnarySpec};
+#[cfg(feature = "catalogue")]
+pub use ops::elementwise::tolerance::{Samples, Tolerance};
 pub use ops::elementwise::unary::Unary;
 pub use ops::grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use ops::index::Scatter;
-pub use ops::norm::{Affine, ChannelAffine, Channels, Norm, statistics_axes};
+#[doc(hidden)]
+pub use ops::norm::statistics_axes;
+pub use ops::norm::{Affine, ChannelAffine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool2dOptions, PoolOptions};
 pub use ops::random::{Random, RandomState};
-pub use ops::reduce::{Reduce, ReduceDTypes, ReduceSpec};
+pub use ops::reduce::Reduce;
+#[doc(hidden)]
+pub use ops::reduce::{ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
-pub use ops::rope::{ROPE_READS, RopeOptions, RopePositions};
+#[doc(hidden)]
+pub use ops::rope::ROPE_READS;
+pub use ops::rope::{RopeOptions, RopePositions};
 pub use ops::scan::{Scan, ScanOptions};
 pub use ops::select::Unique;
+#[doc(hidden)]
 pub use ops::softmax::SOFTMAX_READS;
 pub use run::capture::Captured;
 pub use run::completion::{Completion, Counted, Download, DownloadMany};
 pub use run::error::KernelError;
 pub use run::executor::Executor;
 pub use run::view::View;
+#[cfg(feature = "catalogue")]
 pub use source::candidate::Variant;
+#[doc(hidden)]
 pub use source::params::{ParamField, ParamType, Params};

@@ -11,8 +11,11 @@ use ziggurat_core::{DType, Shape};
 
 use crate::fused::{Expression, FusedInput, FusedOp, Id};
 use crate::ops::elementwise::compare::Compare;
-use crate::ops::elementwise::row::{ALL, FLOAT, NUMERIC, Samples, Tolerance};
+use crate::ops::elementwise::row::{ALL, FLOAT, NUMERIC};
+#[cfg(feature = "catalogue")]
+use crate::ops::elementwise::tolerance::{Samples, Tolerance};
 use crate::ops::reduce::Reduce;
+#[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
@@ -74,14 +77,19 @@ pub struct CompositeSpec {
     /// In what it is computed.
     pub kind: CompositeKind,
     /// The reference, for operands and numbers; of bool it is whether the result is not 0.
+    #[cfg(feature = "catalogue")]
     pub reference: fn(&[f64], &[f64]) -> f64,
     /// Numbers to test with.
+    #[cfg(feature = "catalogue")]
     pub examples: &'static [f64],
     /// Operands to test with.
+    #[cfg(feature = "catalogue")]
     pub samples: Samples,
     /// The error allowed on floats.
+    #[cfg(feature = "catalogue")]
     pub tolerance: Tolerance,
     /// What it computes, in words.
+    #[cfg(feature = "catalogue")]
     pub rule: &'static str,
     /// Which number breaks a rule of its own, and that rule.
     number_rule: fn(&[f64]) -> Option<(usize, &'static str)>,
@@ -145,6 +153,7 @@ fn probability(numbers: &[f64]) -> Option<(usize, &'static str)> {
 }
 
 /// `x` or, where it is not above 0, `below`.
+#[cfg(feature = "catalogue")]
 fn positive_or(x: f64, below: f64) -> f64 {
     if x > 0.0 { x } else { below }
 }
@@ -170,13 +179,18 @@ macro_rules! composites {
                         numbers: &[$(stringify!($number),)*],
                         dtypes: $dtypes,
                         kind: CompositeKind::$kind,
+                        #[cfg(feature = "catalogue")]
                         reference: |operands, numbers| match (operands, numbers) {
                             (&$x, &$n) => $reference,
                             _ => f64::NAN,
                         },
+                        #[cfg(feature = "catalogue")]
                         examples: $examples,
+                        #[cfg(feature = "catalogue")]
                         samples: $samples,
+                        #[cfg(feature = "catalogue")]
                         tolerance: $tolerance,
+                        #[cfg(feature = "catalogue")]
                         rule: concat!($($doc,)*),
                         number_rule: $rule,
                     } },)*

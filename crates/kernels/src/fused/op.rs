@@ -139,7 +139,8 @@ impl FusedOp {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::ops::elementwise::row::{ResultKind, Tolerance};
+    use crate::ops::elementwise::row::ResultKind;
+    use crate::ops::elementwise::tolerance::Tolerance;
     use crate::source::shaders;
 
     /// The rows that compute in floats or integers: facts, tolerance, shader files.

@@ -11,6 +11,8 @@ pub(crate) mod copy;
 pub(crate) mod generate;
 pub(crate) mod predicate;
 pub(crate) mod row;
+#[cfg(feature = "catalogue")]
+pub(crate) mod tolerance;
 pub(crate) mod unary;
 pub(crate) mod walk;
 pub(crate) mod where_op;

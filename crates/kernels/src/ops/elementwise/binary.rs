@@ -3,10 +3,13 @@
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::row::{
-    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, Samples, Tolerance, recipe, snippets,
+    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, recipe, snippets,
 };
+#[cfg(feature = "catalogue")]
+use crate::ops::elementwise::tolerance::{Samples, Tolerance};
 use crate::ops::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
 use crate::ops::elementwise::walk::Recipe;
+#[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
@@ -26,11 +29,13 @@ const POW: &[&str] = &[
 ];
 
 /// For rows without floating-point dtypes.
+#[cfg(feature = "catalogue")]
 fn none(x: f64, _: f64) -> f64 {
     x
 }
 
 /// For rows without integer dtypes.
+#[cfg(feature = "catalogue")]
 fn none_int(x: i64, _: i64) -> i64 {
     x
 }
@@ -53,9 +58,13 @@ macro_rules! binary_ops {
                     $(Self::$variant => const { &BinarySpec {
                         name: $name,
                         dtypes: $dtypes,
+                        #[cfg(feature = "catalogue")]
                         float: $float,
+                        #[cfg(feature = "catalogue")]
                         int: $int,
+                        #[cfg(feature = "catalogue")]
                         samples: $samples,
+                        #[cfg(feature = "catalogue")]
                         tolerance: $tolerance,
                         code: $code,
                         functions: $functions,

@@ -29,6 +29,7 @@ macro_rules! compare_ops {
                     $(Self::$variant => const { &CompareSpec {
                         name: $name,
                         dtypes: ALL,
+                        #[cfg(feature = "catalogue")]
                         reference: $reference,
                         snippets: snippets!("compare", $name),
                     } },)*

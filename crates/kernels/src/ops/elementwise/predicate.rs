@@ -30,6 +30,7 @@ macro_rules! predicate_ops {
                     $(Self::$variant => const { &PredicateSpec {
                         name: $name,
                         dtypes: FLOAT,
+                        #[cfg(feature = "catalogue")]
                         reference: $reference,
                         snippets: snippets!("predicate", $name),
                     } },)*

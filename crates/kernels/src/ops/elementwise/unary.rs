@@ -3,9 +3,12 @@
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::row::{
-    BOOL, CodeFacts, FLOAT, INT, NUMERIC, Samples, Tolerance, UnarySpec, recipe, snippets,
+    BOOL, CodeFacts, FLOAT, INT, NUMERIC, UnarySpec, recipe, snippets,
 };
+#[cfg(feature = "catalogue")]
+use crate::ops::elementwise::tolerance::{Samples, Tolerance};
 use crate::ops::elementwise::walk::Recipe;
+#[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
@@ -38,6 +41,7 @@ const SOFTPLUS: &[&str] = &[
 ];
 
 /// For rows without integer dtypes.
+#[cfg(feature = "catalogue")]
 fn none(x: i64) -> i64 {
     x
 }
@@ -60,9 +64,13 @@ macro_rules! unary_ops {
                     $(Self::$variant => const { &UnarySpec {
                         name: $name,
                         dtypes: $dtypes,
+                        #[cfg(feature = "catalogue")]
                         float: $float,
+                        #[cfg(feature = "catalogue")]
                         int: $int,
+                        #[cfg(feature = "catalogue")]
                         samples: $samples,
+                        #[cfg(feature = "catalogue")]
                         tolerance: $tolerance,
                         code: $code,
                         functions: $functions,

@@ -6,6 +6,7 @@
 use ziggurat_core::DType;
 
 use crate::limits::budget::POWER_TURNS;
+#[cfg(feature = "catalogue")]
 use crate::reference::reduce::{self as reference, Term, sum_of};
 use crate::source::prelude;
 
@@ -70,8 +71,10 @@ pub struct ReduceSpec {
     /// Whether reducing one element gives it back.
     pub keeps_one: bool,
     /// The reference for an output's elements and the argument.
+    #[cfg(feature = "catalogue")]
     pub reference: fn(&[f64], f64) -> Term,
     /// The reference for integers, modulo 2⁶⁴; `None` for reductions of floats only.
+    #[cfg(feature = "catalogue")]
     pub integers: Option<fn(&[i64]) -> i64>,
     pub(crate) operator: Operator,
     /// The override constant of the operator's file, if it has one.
@@ -84,7 +87,7 @@ pub struct ReduceSpec {
 }
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* })*) => {
+    ($($(#[$doc:meta])* $variant:ident { $($field:ident: $value:expr,)* } tested { $($fact:ident: $known:expr,)* })*) => {
         /// A reduction of many elements to one.
         ///
         /// [`Norm`](Self::Norm), [`Var`](Self::Var) and [`Std`](Self::Std) take an argument, see
@@ -100,7 +103,10 @@ macro_rules! reductions {
             #[must_use]
             pub const fn spec(self) -> &'static ReduceSpec {
                 match self {
-                    $(Self::$variant => const { &ReduceSpec { $($field: $value,)* } },)*
+                    $(Self::$variant => const { &ReduceSpec {
+                        $($field: $value,)*
+                        $(#[cfg(feature = "catalogue")] $fact: $known,)*
+                    } },)*
                 }
             }
         }
@@ -114,8 +120,6 @@ reductions! {
         dtypes: ReduceDTypes::NumbersAndBool,
         default_argument: 0.0,
         keeps_one: true,
-        reference: |v, _| sum_of(v, |x| x),
-        integers: Some(|v| v.iter().copied().fold(0, i64::wrapping_add)),
         operator: Operator {
             bool: &["reduce/op/sum_bool.wgsl"],
             ..Operator::any(&["reduce/op/sum.wgsl"])
@@ -124,6 +128,9 @@ reductions! {
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| sum_of(v, |x| x),
+        integers: Some(|v| v.iter().copied().fold(0, i64::wrapping_add)),
     }
     /// The mean, floats only; NaN over no elements.
     Mean {
@@ -131,13 +138,14 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 0.0,
         keeps_one: true,
-        reference: |v, _| reference::mean(v),
-        integers: None,
         operator: Operator::floats(&["reduce/op/mean.wgsl"]),
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| reference::mean(v),
+        integers: None,
     }
     /// The greatest element; NaN wins. Over no elements −inf, or the least integer. "Any" for bool.
     Max {
@@ -145,13 +153,14 @@ reductions! {
         dtypes: ReduceDTypes::Same,
         default_argument: 0.0,
         keeps_one: true,
-        reference: |v, _| reference::extreme(v, f64::NEG_INFINITY, f64::max),
-        integers: Some(|v| v.iter().copied().fold(i64::MIN, i64::max)),
         operator: EXTREMUM,
         constant: Some(("LEAST", 0)),
         accumulator_words: 1,
         identity: Identity::LowestKey { least: false },
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| reference::extreme(v, f64::NEG_INFINITY, f64::max),
+        integers: Some(|v| v.iter().copied().fold(i64::MIN, i64::max)),
     }
     /// The least element; NaN wins. Over no elements +inf, or the greatest integer. "All" for bool.
     Min {
@@ -159,13 +168,14 @@ reductions! {
         dtypes: ReduceDTypes::Same,
         default_argument: 0.0,
         keeps_one: true,
-        reference: |v, _| reference::extreme(v, f64::INFINITY, f64::min),
-        integers: Some(|v| v.iter().copied().fold(i64::MAX, i64::min)),
         operator: EXTREMUM,
         constant: Some(("LEAST", 1)),
         accumulator_words: 1,
         identity: Identity::LowestKey { least: true },
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| reference::extreme(v, f64::INFINITY, f64::min),
+        integers: Some(|v| v.iter().copied().fold(i64::MAX, i64::min)),
     }
     /// The product; 1 over no elements. Floats are multiplied in f32, integers wrap.
     Prod {
@@ -173,13 +183,14 @@ reductions! {
         dtypes: ReduceDTypes::Numbers,
         default_argument: 0.0,
         keeps_one: true,
-        reference: |v, _| Term::exact(v.iter().product()),
-        integers: Some(|v| v.iter().copied().fold(1, i64::wrapping_mul)),
         operator: Operator::any(&["reduce/op/prod.wgsl"]),
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| Term::exact(v.iter().product()),
+        integers: Some(|v| v.iter().copied().fold(1, i64::wrapping_mul)),
     }
     /// The sum of squares; 0 over no elements.
     SumSquares {
@@ -187,13 +198,14 @@ reductions! {
         dtypes: ReduceDTypes::Numbers,
         default_argument: 0.0,
         keeps_one: false,
-        reference: |v, _| sum_of(v, |x| x * x),
-        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_mul(*x)))),
         operator: Operator::any(&["reduce/op/sum_squares.wgsl"]),
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| sum_of(v, |x| x * x),
+        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_mul(*x)))),
     }
     /// The sum of absolute values; 0 over no elements.
     SumAbs {
@@ -201,13 +213,14 @@ reductions! {
         dtypes: ReduceDTypes::Numbers,
         default_argument: 0.0,
         keeps_one: false,
-        reference: |v, _| sum_of(v, f64::abs),
-        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_abs()))),
         operator: Operator::any(&["reduce/op/sum_abs.wgsl"]),
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| sum_of(v, f64::abs),
+        integers: Some(|v| v.iter().fold(0, |sum: i64, x| sum.wrapping_add(x.wrapping_abs()))),
     }
     /// The square root of the sum of squares, floats only; 0 over no elements.
     Norm2 {
@@ -215,8 +228,6 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 0.0,
         keeps_one: false,
-        reference: |v, _| Term::exact(sum_of(v, |x| x * x).value.sqrt()),
-        integers: None,
         operator: Operator::floats(&[
             "functions/sqrt.wgsl",
             "elementwise/unary/sqrt.wgsl",
@@ -226,6 +237,9 @@ reductions! {
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| Term::exact(sum_of(v, |x| x * x).value.sqrt()),
+        integers: None,
     }
     /// `(Σ |x|^p)^(1/p)`, floats only, for an argument p that is neither 0 nor infinite.
     Norm {
@@ -233,8 +247,6 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 2.0,
         keeps_one: false,
-        reference: reference::norm,
-        integers: None,
         operator: Operator::floats(&[
             "functions/exp.wgsl",
             "functions/log.wgsl",
@@ -246,6 +258,9 @@ reductions! {
         accumulator_words: 1,
         identity: Identity::Argument,
         loop_iterations: POWER_TURNS + 1,
+    } tested {
+        reference: reference::norm,
+        integers: None,
     }
     /// `ln Σ exp x` without overflow, floats only; −inf over no elements.
     LogSumExp {
@@ -253,8 +268,6 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 0.0,
         keeps_one: false,
-        reference: |v, _| reference::logsumexp(v),
-        integers: None,
         operator: Operator::floats(&[
             "functions/log.wgsl",
             "elementwise/unary/log.wgsl",
@@ -266,6 +279,9 @@ reductions! {
         accumulator_words: 2,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: |v, _| reference::logsumexp(v),
+        integers: None,
     }
     /// The sum of squared distances from the mean over `n − correction` (the argument), floats only; NaN over no
     /// elements.
@@ -274,13 +290,14 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 1.0,
         keeps_one: false,
-        reference: reference::var,
-        integers: None,
         operator: VARIANCE,
         constant: Some(("ROOT", 0)),
         accumulator_words: 4,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: reference::var,
+        integers: None,
     }
     /// The square root of [`Var`](Self::Var).
     Std {
@@ -288,13 +305,14 @@ reductions! {
         dtypes: ReduceDTypes::Floats,
         default_argument: 1.0,
         keeps_one: false,
-        reference: reference::std,
-        integers: None,
         operator: VARIANCE,
         constant: Some(("ROOT", 1)),
         accumulator_words: 4,
         identity: Identity::Argument,
         loop_iterations: 0,
+    } tested {
+        reference: reference::std,
+        integers: None,
     }
 }
 
