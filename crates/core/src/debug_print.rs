@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::wgsl::{is_word, skip_blank};
+
 /// The variables of [`expanded`] text have this name, and a number after it.
 pub const VARIABLE: &str = "ziggurat_debug_print_";
 
@@ -19,26 +21,79 @@ struct Call {
     argument: Range<usize>,
 }
 
-/// The text with its calls made into variables; as it is if it has none, or defines such a function itself.
+/// Text with its calls made into variables, and where its bytes come from.
+#[derive(Debug)]
+pub struct Expanded<'a> {
+    /// The text; as it was if it has no calls, or defines such a function itself.
+    pub text: Cow<'a, str>,
+    /// Where its bytes were before.
+    pub places: Places,
+}
+
+/// Where the bytes of expanded text were before.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// Copied stretches: where each begins now, where it began, and its length.
+    copied: Vec<(usize, usize, usize)>,
+}
+
+impl Places {
+    /// The place in the original text of a place in the expanded one: of what was not there, the call's.
+    #[must_use]
+    pub fn original(&self, at: usize) -> usize {
+        let after = self.copied.partition_point(|(here, _, _)| *here <= at);
+        let before = after.checked_sub(1).and_then(|i| self.copied.get(i));
+        before.map_or(at, |(here, there, len)| there + (at - here).min(*len))
+    }
+}
+
+/// The text with its calls made into variables.
 ///
 /// ```
-/// let text = ziggurat_core::debug_print::expanded("debug_print(x + 1u);");
+/// let text = ziggurat_core::debug_print::expanded("debug_print(x + 1u);").text;
 /// let name = "ziggurat_debug_print_0";
 /// assert_eq!(text, format!("{{ var {name} = (x + 1u); {name} = {name}; }}"));
 /// ```
 #[must_use]
-pub fn expanded(text: &str) -> Cow<'_, str> {
-    let mut number = 0;
-    replaced(text, |out, argument, statement| {
+pub fn expanded(text: &str) -> Expanded<'_> {
+    let mut copied = Vec::new();
+    let mut copy = |out: &mut String, range: Range<usize>| {
+        let piece = text.get(range.clone()).unwrap_or_default();
+        copied.push((out.len(), range.start, piece.len()));
+        out.push_str(piece);
+    };
+    let calls = calls(text);
+    if calls.is_empty() {
+        return Expanded {
+            text: Cow::Borrowed(text),
+            places: Places::default(),
+        };
+    }
+    let mut out = String::with_capacity(text.len() + 64 * calls.len());
+    let mut at = 0;
+    for (number, call) in calls.into_iter().enumerate() {
+        let Call {
+            statement,
+            argument,
+        } = call;
+        copy(&mut out, at..statement.start);
         let name = format!("{VARIABLE}{number}");
-        number += 1;
-        out.push_str(&format!(
-            "{{ var {name} = ({argument}); {name} = {name}; }}"
-        ));
-        let lines = |text: &str| text.matches('\n').count();
-        let around = lines(statement).saturating_sub(lines(argument));
+        let lines = |range: Range<usize>| {
+            let text = text.get(range).unwrap_or_default();
+            text.matches('\n').count()
+        };
+        let around = lines(statement.clone()).saturating_sub(lines(argument.clone()));
+        out.push_str(&format!("{{ var {name} = ("));
+        copy(&mut out, argument);
+        out.push_str(&format!("); {name} = {name}; }}"));
         out.extend(std::iter::repeat_n('\n', around));
-    })
+        at = statement.end;
+    }
+    copy(&mut out, at..text.len());
+    Expanded {
+        text: Cow::Owned(out),
+        places: Places { copied },
+    }
 }
 
 /// The text without its calls; as it is if it has none, or defines such a function itself.
@@ -49,41 +104,39 @@ pub fn expanded(text: &str) -> Cow<'_, str> {
 /// ```
 #[must_use]
 pub fn removed(text: &str) -> Cow<'_, str> {
-    replaced(text, |out, _, statement| {
-        out.extend(statement.chars().filter(|c| *c == '\n'));
-    })
-}
-
-fn replaced<'a>(text: &'a str, mut put: impl FnMut(&mut String, &str, &str)) -> Cow<'a, str> {
-    if !text.contains(NAME) {
-        return Cow::Borrowed(text);
-    }
     let calls = calls(text);
     if calls.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 64 * calls.len());
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+    let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for call in calls {
-        let part = |range: Range<usize>| text.get(range).unwrap_or_default();
         out.push_str(part(at..call.statement.start));
-        put(&mut out, part(call.argument), part(call.statement.clone()));
+        out.extend(part(call.statement.clone()).chars().filter(|c| *c == '\n'));
         at = call.statement.end;
     }
-    out.push_str(text.get(at..).unwrap_or_default());
+    out.push_str(part(at..text.len()));
     Cow::Owned(out)
 }
 
-/// The statements, in order; none if the text has a function of that name.
+/// The statements, in order; none if the text has a function of that name. Takes time in proportion to the text.
 fn calls(text: &str) -> Vec<Call> {
+    if !text.contains(NAME) {
+        return Vec::new();
+    }
     let bytes = text.as_bytes();
     let mut calls = Vec::new();
-    let mut at = 0;
+    // Open brackets: where the name of the call stands that one belongs to, and where its argument begins.
+    let mut open: Vec<Option<(usize, usize)>> = Vec::new();
+    let mut name = None;
     let mut before = "";
-    while at < bytes.len() {
-        at = skip_blank(bytes, at);
+    let mut at = skip_blank(bytes, 0);
+    while let Some(&byte) = bytes.get(at) {
         let start = at;
-        if bytes.get(at).copied().is_some_and(is_word) {
+        at += 1;
+        let named = name.take();
+        if is_word(byte) {
             while bytes.get(at).copied().is_some_and(is_word) {
                 at += 1;
             }
@@ -92,92 +145,39 @@ fn calls(text: &str) -> Vec<Call> {
                 if before == "fn" {
                     return Vec::new();
                 }
-                if let Some(call) = statement(bytes, start, at) {
-                    at = call.statement.end;
-                    calls.push(call);
-                }
+                name = Some(start);
             }
             before = word;
         } else {
-            at += 1;
             before = "";
+            match byte {
+                b'(' => open.push(named.map(|name| (name, at))),
+                b'[' => open.push(None),
+                b')' | b']' => {
+                    let semicolon = skip_blank(bytes, at);
+                    if let Some(Some((name, argument))) = open.pop()
+                        && bytes.get(semicolon) == Some(&b';')
+                    {
+                        at = semicolon + 1;
+                        calls.push(Call {
+                            statement: name..at,
+                            argument: argument..start,
+                        });
+                        open.clear();
+                    }
+                }
+                b'{' | b'}' | b';' => open.clear(),
+                _ => {}
+            }
         }
+        at = skip_blank(bytes, at);
     }
     calls
 }
 
-/// The call whose name is at `start..end`, if a semicolon follows its parenthesis.
-fn statement(bytes: &[u8], start: usize, end: usize) -> Option<Call> {
-    let open = skip_blank(bytes, end);
-    if bytes.get(open) != Some(&b'(') {
-        return None;
-    }
-    let mut depth = 0_usize;
-    let mut at = open;
-    let close = loop {
-        match bytes.get(at)? {
-            b'(' | b'[' => depth += 1,
-            b')' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    break at;
-                }
-            }
-            b'{' | b'}' | b';' => return None,
-            _ => {}
-        }
-        // Of a comment only its own bytes are passed over: an argument may hold one.
-        at = skip_blank(bytes, at + 1);
-    };
-    let semicolon = skip_blank(bytes, close + 1);
-    (bytes.get(semicolon) == Some(&b';')).then(|| Call {
-        statement: start..semicolon + 1,
-        argument: open + 1..close,
-    })
-}
-
-/// Letters of names; bytes of names in other scripts count too.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// The first byte at or after `at` that is neither blank nor in a comment. Comments nest in WGSL.
-fn skip_blank(bytes: &[u8], mut at: usize) -> usize {
-    let two = |at: usize| bytes.get(at..at + 2).unwrap_or_default();
-    loop {
-        match bytes.get(at) {
-            Some(byte) if byte.is_ascii_whitespace() => at += 1,
-            Some(b'/') if two(at) == b"//" => {
-                while bytes.get(at).is_some_and(|byte| *byte != b'\n') {
-                    at += 1;
-                }
-            }
-            Some(b'/') if two(at) == b"/*" => {
-                let mut depth = 0_usize;
-                while at < bytes.len() {
-                    match two(at) {
-                        b"/*" => {
-                            depth += 1;
-                            at += 2;
-                        }
-                        b"*/" => {
-                            depth -= 1;
-                            at += 2;
-                            if depth == 0 {
-                                break;
-                            }
-                        }
-                        _ => at += 1,
-                    }
-                }
-            }
-            _ => return at,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::{expanded, removed};
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
             "// debug_print(x);\nx",
         ] {
             assert!(
-                matches!(expanded(text), std::borrow::Cow::Borrowed(_)),
+                matches!(expanded(text).text, std::borrow::Cow::Borrowed(_)),
                 "{text}"
             );
             assert!(
@@ -203,14 +203,14 @@ mod tests {
     fn lines_stay_where_they_are() {
         let text = "a\ndebug_print( // why\n f(x, y)[2]\n ) /* so\n */ ;\nb";
         assert_eq!(removed(text), "a\n\n\n\n\nb");
-        let expanded = expanded(text);
+        let expanded = expanded(text).text;
         assert_eq!(expanded.lines().count(), 6, "{expanded}");
         assert!(expanded.contains("f(x, y)[2]"), "{expanded}");
     }
 
     #[test]
     fn each_call_has_a_variable_of_its_own() {
-        let text = expanded("debug_print(x);debug_print(vec2(y, 1));");
+        let text = expanded("debug_print(x);debug_print(vec2(y, 1));").text;
         assert!(
             text.contains("print_0 = (x);") && text.contains("print_1 = (vec2(y, 1));"),
             "{text}"
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_comment_at_the_end_of_an_argument_does_not_hide_the_rest() {
-        let text = expanded("debug_print(x // the sum\n);");
+        let text = expanded("debug_print(x // the sum\n);").text;
         assert!(
             text.starts_with("{ var ziggurat_debug_print_0 = (x // the sum\n);"),
             "{text}"
@@ -258,7 +258,40 @@ mod tests {
     #[test]
     fn a_function_of_the_users_own_stays() {
         let text = "fn debug_print(x: f32) {}\nfn main() { debug_print(1.0); }";
-        assert_eq!(expanded(text), text);
+        assert_eq!(expanded(text).text, text);
         assert_eq!(removed(text), text);
+    }
+
+    #[test]
+    fn places_map_back_to_the_original_text() {
+        let text = "a; debug_print(x + 1); b; debug_print(y); c";
+        let expanded = expanded(text);
+        let at = |part: &str| expanded.text.find(part).unwrap();
+        assert_eq!(
+            expanded.places.original(at("x + 1")),
+            text.find("x + 1").unwrap()
+        );
+        assert_eq!(expanded.places.original(at("b;")), text.find("b;").unwrap());
+        assert_eq!(
+            expanded.places.original(at("var zig")),
+            text.find("debug_print(x").unwrap()
+        );
+        assert_eq!(super::expanded("abc").places.original(2), 2);
+    }
+
+    #[test]
+    fn hostile_texts_take_no_longer_than_others() {
+        let start = std::time::Instant::now();
+        for piece in [
+            "debug_print(",
+            "debug_print((;",
+            "debug_print(x);",
+            "debug_print([",
+            "fn debug_print ",
+        ] {
+            let text = piece.repeat(100_000);
+            let _ = (expanded(&text), removed(&text));
+        }
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     }
 }

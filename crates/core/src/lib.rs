@@ -4,7 +4,10 @@
 //! rules between them: broadcasting, axes, reshaping, the merging of dimensions for a kernel
 //! ([`coalesce()`]). Everything above agrees on these rules because there is one copy of them.
 //!
-//! Invariants: no GPU, thread or I/O; every function is total or returns a [`ShapeError`]; element
+//! Besides, what several layers need for text: [`wgsl`] measures shaders, [`debug_print`] rewrites them, `large_stack` is
+//! the thread on which compilers read them, [`text`] keeps errors short.
+//!
+//! Invariants: no GPU and no I/O; every function is total or returns a [`ShapeError`]; element
 //! counts and addresses are checked when a [`Shape`] or [`Layout`] is made, so that arithmetic on
 //! an existing one cannot overflow; strides and offsets count elements, never bytes.
 //!
@@ -31,8 +34,12 @@ pub mod debug_print;
 pub mod dtype;
 pub mod element;
 pub mod error;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod large_stack;
 pub mod layout;
 pub mod shape;
+pub mod text;
+pub mod wgsl;
 
 pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::{broadcast_shapes, infer_expand};

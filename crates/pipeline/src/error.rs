@@ -4,18 +4,34 @@
 //! WGSL file and line that it is about. A line of 0 means that the compiler gave no place. Errors are `Clone`,
 //! because all callers that waited for one pipeline creation get the same one.
 
+use std::fmt;
+
 use ziggurat_core::DType;
+use ziggurat_core::text::{self, at_most_error_bytes};
 use ziggurat_device::DeviceError;
 use ziggurat_memory::MemoryError;
 
 use crate::reflect::{Access, Scalar};
+
+/// What follows as one text of an error, of at most 1 KiB: what is longer ends in ` [...]`.
+macro_rules! short {
+    ($($text:tt)*) => { Short(format_args!($($text)*)) };
+}
+
+struct Short<'a>(fmt::Arguments<'a>);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        at_most_error_bytes(f, |out| out.write_fmt(self.0))
+    }
+}
 
 /// An error of this layer.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineError {
     /// The text is not WGSL.
-    #[error("{kernel}: {file}:{line}:{column}: {message}\n{snippet}")]
+    #[error("{}", short!("{kernel}: {file}:{line}:{column}: {message}\n{snippet}"))]
     Parse {
         /// The kernel's name.
         kernel: String,
@@ -31,7 +47,7 @@ pub enum PipelineError {
         snippet: String,
     },
     /// The text parses, but breaks a rule of WGSL.
-    #[error("{kernel}: {file}:{line}:{column}: {message}\n{snippet}")]
+    #[error("{}", short!("{kernel}: {file}:{line}:{column}: {message}\n{snippet}"))]
     Validation {
         /// The kernel's name.
         kernel: String,
@@ -46,8 +62,47 @@ pub enum PipelineError {
         /// The line of code with a mark below.
         snippet: String,
     },
+    /// The shader is larger than [`ShaderLimits`](crate::ShaderLimits) allow.
+    #[error("{}", short!("{kernel}: {file}:{line}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
+    ShaderTooLarge {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the place.
+        file: String,
+        /// The line in that file, from 1; 0 if it is about the whole.
+        line: u32,
+        /// What there are too many of.
+        what: &'static str,
+        /// How many there are.
+        count: u64,
+        /// How many there may be.
+        limit: u64,
+        /// The limit's field.
+        option: &'static str,
+    },
+    /// Reading or compiling a large shader took longer than [`ShaderLimits::time`](crate::ShaderLimits::time) allows. It goes
+    /// on in the background until it is done; nothing waits for it.
+    #[error("{}", short!("{kernel}: {stage} the shader took longer than {limit:?} (`ShaderLimits::time`)"))]
+    ShaderTooSlow {
+        /// The kernel's name.
+        kernel: String,
+        /// What took so long.
+        stage: &'static str,
+        /// How long it may take.
+        limit: std::time::Duration,
+    },
+    /// A limit of [`ShaderLimits`](crate::ShaderLimits) that cannot be.
+    #[error("{}", short!("`ShaderLimits::{option}` is {given}; it must be from 1 to {most}"))]
+    ShaderLimit {
+        /// The limit's field.
+        option: &'static str,
+        /// Its value.
+        given: u64,
+        /// The greatest that it may have.
+        most: u64,
+    },
     /// The shader has no compute entry point.
-    #[error("{kernel}: no `@compute` entry point in {file}")]
+    #[error("{}", short!("{kernel}: no `@compute` entry point in {file}"))]
     NoEntryPoint {
         /// The kernel's name.
         kernel: String,
@@ -55,7 +110,7 @@ pub enum PipelineError {
         file: String,
     },
     /// The shader has no compute entry point of the wanted name.
-    #[error("{kernel}: no entry point `{wanted}`; the shader has {}", list(have))]
+    #[error("{}", short!("{kernel}: no entry point `{wanted}`; the shader has {}", list(have)))]
     UnknownEntryPoint {
         /// The kernel's name.
         kernel: String,
@@ -65,7 +120,7 @@ pub enum PipelineError {
         have: Vec<String>,
     },
     /// No entry point was named and the shader has several.
-    #[error("{kernel}: name one of the entry points {}", list(have))]
+    #[error("{}", short!("{kernel}: name one of the entry points {}", list(have)))]
     AmbiguousEntryPoint {
         /// The kernel's name.
         kernel: String,
@@ -73,7 +128,7 @@ pub enum PipelineError {
         have: Vec<String>,
     },
     /// A constant was given that the shader does not declare as an `override`.
-    #[error("{kernel}: no override `{name}`; the shader has {}", list(have))]
+    #[error("{}", short!("{kernel}: no override `{name}`; the shader has {}", list(have)))]
     UnknownConstant {
         /// The kernel's name.
         kernel: String,
@@ -83,7 +138,7 @@ pub enum PipelineError {
         have: Vec<String>,
     },
     /// An `override` without a default got no value.
-    #[error("{kernel}: {file}:{line}: override `{name}` has no default and got no value")]
+    #[error("{}", short!("{kernel}: {file}:{line}: override `{name}` has no default and got no value"))]
     MissingConstant {
         /// The kernel's name.
         kernel: String,
@@ -95,7 +150,7 @@ pub enum PipelineError {
         name: String,
     },
     /// The values of the overrides cannot be used, for example because one does not fit its type.
-    #[error("{kernel}: {file}:{line}: {message} (constants: {constants:?})")]
+    #[error("{}", short!("{kernel}: {file}:{line}: {message} (constants: {constants:?})"))]
     ConstantValue {
         /// The kernel's name.
         kernel: String,
@@ -109,9 +164,7 @@ pub enum PipelineError {
         constants: Vec<(String, f64)>,
     },
     /// The shader needs something that the device does not have.
-    #[error(
-        "{kernel}: {file}:{line}: needs {feature}, which this device does not have (or which was switched off)"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: needs {feature}, which this device does not have (or which was switched off)"))]
     MissingFeature {
         /// The kernel's name.
         kernel: String,
@@ -123,9 +176,7 @@ pub enum PipelineError {
         feature: &'static str,
     },
     /// The shader declares a binding that is not a storage or uniform buffer, or whose index is of no use.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers with one legal index each can be bound"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers with one legal index each can be bound"))]
     UnsupportedBinding {
         /// The kernel's name.
         kernel: String,
@@ -139,9 +190,7 @@ pub enum PipelineError {
         what: &'static str,
     },
     /// A binding outside group 0.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` is in group {group}; all bindings must be in group 0"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is in group {group}; all bindings must be in group 0"))]
     BindingGroup {
         /// The kernel's name.
         kernel: String,
@@ -155,9 +204,7 @@ pub enum PipelineError {
         group: u32,
     },
     /// More than one uniform or immediate variable.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` is a second place for parameters, after `{first}`; use one `var<uniform>` or one `var<immediate>`"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is a second place for parameters, after `{first}`; use one `var<uniform>` or one `var<immediate>`"))]
     SecondParams {
         /// The kernel's name.
         kernel: String,
@@ -171,9 +218,7 @@ pub enum PipelineError {
         first: String,
     },
     /// More storage buffers than the device binds at once.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` is storage buffer number {count}; the device binds at most {limit}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is storage buffer number {count}; the device binds at most {limit}"))]
     TooManyStorageBuffers {
         /// The kernel's name.
         kernel: String,
@@ -189,9 +234,7 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The parameters are larger than the device takes.
-    #[error(
-        "{kernel}: {file}:{line}: the parameters `{name}` take {bytes} bytes; the device takes at most {limit}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: the parameters `{name}` take {bytes} bytes; the device takes at most {limit}"))]
     ParamsTooLarge {
         /// The kernel's name.
         kernel: String,
@@ -207,10 +250,8 @@ pub enum PipelineError {
         limit: u64,
     },
     /// The workgroup has more invocations than the device runs, or none.
-    #[error(
-        "{kernel}: {file}:{line}: workgroup size {size:?} ({} invocations) is over the device's limits {limit:?} and {max_invocations} invocations in all, or zero",
-        size.iter().map(|&n| u64::from(n)).product::<u64>()
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: workgroup size {size:?} ({} invocations) is over the device's limits {limit:?} and {max_invocations} invocations in all, or zero",
+        size.iter().map(|&n| u64::from(n)).product::<u64>()))]
     WorkgroupTooLarge {
         /// The kernel's name.
         kernel: String,
@@ -226,9 +267,7 @@ pub enum PipelineError {
         max_invocations: u32,
     },
     /// The workgroup's shared memory is larger than the device has.
-    #[error(
-        "{kernel}: {file}:{line}: {bytes} bytes of workgroup memory; the device has {limit} (`{name}` is the largest)"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: {bytes} bytes of workgroup memory; the device has {limit} (`{name}` is the largest)"))]
     WorkgroupMemory {
         /// The kernel's name.
         kernel: String,
@@ -244,7 +283,7 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The driver, or wgpu's own validation, refused the pipeline.
-    #[error("{kernel}: {file}:{line}: cannot compile: {message}")]
+    #[error("{}", short!("{kernel}: {file}:{line}: cannot compile: {message}"))]
     Compile {
         /// The kernel's name.
         kernel: String,
@@ -256,9 +295,7 @@ pub enum PipelineError {
         message: String,
     },
     /// A structural key was used for two different descriptors.
-    #[error(
-        "{kernel}: the key {key} already stands for another descriptor; keys must tell all variants apart"
-    )]
+    #[error("{}", short!("{kernel}: the key {key} already stands for another descriptor; keys must tell all variants apart"))]
     KeyMismatch {
         /// The kernel's name.
         kernel: String,
@@ -266,22 +303,20 @@ pub enum PipelineError {
         key: String,
     },
     /// A dispatch on a taping handle whose tape was already taken.
-    #[error("{kernel}: the tape that this handle dispatches onto was already taken")]
+    #[error("{}", short!("{kernel}: the tape that this handle dispatches onto was already taken"))]
     TapeEnded {
         /// The kernel's name.
         kernel: String,
     },
     /// The kernel was made by another `Pipelines`.
-    #[error("{kernel}: the kernel belongs to another device's pipelines")]
+    #[error("{}", short!("{kernel}: the kernel belongs to another device's pipelines"))]
     ForeignKernel {
         /// The kernel's name.
         kernel: String,
     },
     /// The number of buffers is not the number of the shader's storage bindings.
-    #[error(
-        "{kernel}: expected {expected} buffers for {}, got {got}",
-        list(declared)
-    )]
+    #[error("{}", short!("{kernel}: expected {expected} buffers for {}, got {got}",
+        list(declared)))]
     BindingCount {
         /// The kernel's name.
         kernel: String,
@@ -293,9 +328,7 @@ pub enum PipelineError {
         declared: Vec<String>,
     },
     /// A buffer's elements are not what the binding reads.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"))]
     BindingType {
         /// The kernel's name.
         kernel: String,
@@ -313,9 +346,7 @@ pub enum PipelineError {
         got: DType,
     },
     /// A buffer was given for reading where the shader may write, or the other way round.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}) is {expected}, the argument is {got}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) is {expected}, the argument is {got}"))]
     BindingAccess {
         /// The kernel's name.
         kernel: String,
@@ -333,9 +364,7 @@ pub enum PipelineError {
         got: Access,
     },
     /// A range reaches past its buffer.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset} are not inside a buffer of {capacity} bytes"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset} are not inside a buffer of {capacity} bytes"))]
     RangeOutOfBounds {
         /// The kernel's name.
         kernel: String,
@@ -355,9 +384,7 @@ pub enum PipelineError {
         capacity: u64,
     },
     /// A range starts, or ends, where the device cannot bind it.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset}: the offset must be a multiple of {alignment} and the length of 4"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset}: the offset must be a multiple of {alignment} and the length of 4"))]
     MisalignedOffset {
         /// The kernel's name.
         kernel: String,
@@ -377,9 +404,7 @@ pub enum PipelineError {
         alignment: u32,
     },
     /// A range is longer than the device binds.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes; the device binds at most {limit}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes; the device binds at most {limit}"))]
     BindingTooLarge {
         /// The kernel's name.
         kernel: String,
@@ -397,9 +422,7 @@ pub enum PipelineError {
         limit: u64,
     },
     /// A range is shorter than the declared type (for a runtime array: than one element).
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}) needs at least {needed} bytes, got {bytes}"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) needs at least {needed} bytes, got {bytes}"))]
     BindingTooSmall {
         /// The kernel's name.
         kernel: String,
@@ -417,9 +440,7 @@ pub enum PipelineError {
         needed: u64,
     },
     /// A range ends inside an element, which the shader would never see.
-    #[error(
-        "{kernel}: {file}:{line}: `{name}` (binding {binding}) has elements of {stride} bytes, {bytes} bytes end inside one"
-    )]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) has elements of {stride} bytes, {bytes} bytes end inside one"))]
     PartialElement {
         /// The kernel's name.
         kernel: String,
@@ -437,9 +458,7 @@ pub enum PipelineError {
         stride: u32,
     },
     /// Memory that is written is bound a second time in the same dispatch.
-    #[error(
-        "{kernel}: `{first}` ({first_place}) and `{second}` ({second_place}) are the same memory and one is written; use one `read_write` binding"
-    )]
+    #[error("{}", short!("{kernel}: `{first}` ({first_place}) and `{second}` ({second_place}) are the same memory and one is written; use one `read_write` binding"))]
     Aliased {
         /// The kernel's name.
         kernel: String,
@@ -453,7 +472,7 @@ pub enum PipelineError {
         second_place: String,
     },
     /// The parameter bytes are not as many as the shader declares.
-    #[error("{kernel}: {file}:{line}: the parameters `{name}` take {expected} bytes, got {got}")]
+    #[error("{}", short!("{kernel}: {file}:{line}: the parameters `{name}` take {expected} bytes, got {got}"))]
     ParamsSize {
         /// The kernel's name.
         kernel: String,
@@ -469,7 +488,7 @@ pub enum PipelineError {
         got: usize,
     },
     /// The work needs more workgroups than the device dispatches.
-    #[error("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension")]
+    #[error("{}", short!("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
     GridTooLarge {
         /// The kernel's name.
         kernel: String,
@@ -479,7 +498,7 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The pipeline cache could not be written.
-    #[error("cannot write the pipeline cache {path}: {message}")]
+    #[error("{}", short!("cannot write the pipeline cache {path}: {message}"))]
     CacheFile {
         /// The file.
         path: String,
@@ -494,11 +513,7 @@ pub enum PipelineError {
     Memory(#[from] MemoryError),
 }
 
-/// A list for a message: `a, b` or `none`.
+/// A list for a message: `a, b` or `none`; of many the first eight, and how many more there are.
 fn list(items: &[String]) -> String {
-    if items.is_empty() {
-        "none".to_owned()
-    } else {
-        items.join(", ")
-    }
+    text::list(items, 9)
 }

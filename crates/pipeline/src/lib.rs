@@ -58,6 +58,7 @@ mod quick_hash;
 mod reflect;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
+mod shader_limits;
 mod source;
 mod stats;
 mod tape;
@@ -82,8 +83,9 @@ pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
 pub use reflect::{
     Access, Binding, Member, Override, ParamSpace, Params, Reflection, Scalar, WorkgroupVariable,
-    check_limits, reflect,
+    check_limits, reflect, reflect_within,
 };
+pub use shader_limits::ShaderLimits;
 pub use source::{ShaderSource, SourcePart};
 pub use stats::PipelineStats;
 pub use tape::{Tape, TapeScope, TapedDispatch};

@@ -19,6 +19,7 @@ use crate::kernel::Kernel;
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
 use crate::reflect::Texts;
+use crate::shader_limits::ShaderLimits;
 use crate::stats::PipelineStats;
 use crate::tape::Taping;
 
@@ -42,6 +43,7 @@ struct Inner {
     memory: Memory,
     features: ShaderFeatures,
     texts: Texts,
+    shader_limits: RwLock<ShaderLimits>,
     kernels: OnceMap<KernelDescriptor, Kernel, PipelineError>,
     check_keys: AtomicBool,
     by_key: RwLock<QuickMap<KernelKey, Kernel>>,
@@ -84,6 +86,7 @@ impl Pipelines {
                 device,
                 memory: memory.clone(),
                 texts: Texts::default(),
+                shader_limits: RwLock::default(),
                 kernels: OnceMap::default(),
                 check_keys: AtomicBool::new(cfg!(debug_assertions)),
                 by_key: RwLock::default(),
@@ -181,6 +184,22 @@ impl Pipelines {
     /// release builds. For measurements.
     pub fn set_key_checks(&self, on: bool) {
         self.inner.check_keys.store(on, Ordering::Relaxed);
+    }
+
+    /// Says how large shaders may be from now on; clones of these pipelines take the same.
+    ///
+    /// # Errors
+    ///
+    /// [`PipelineError::ShaderLimit`] for a limit that cannot be; nothing changes then.
+    pub fn set_shader_limits(&self, limits: ShaderLimits) -> Result<(), PipelineError> {
+        limits.check()?;
+        *self.inner.shader_limits.write() = limits;
+        Ok(())
+    }
+
+    /// How large shaders may be.
+    pub fn shader_limits(&self) -> ShaderLimits {
+        *self.inner.shader_limits.read()
     }
 
     /// Whether what a key stands for is compared each time: see [`Self::set_key_checks`].

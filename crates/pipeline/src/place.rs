@@ -1,8 +1,10 @@
 //! From a compiler's span to a place that people can open: file, line, column and the line of code itself.
 
-use naga::{SourceLocation, Span};
+use std::cell::OnceCell;
 
-use ziggurat_core::debug_print;
+use naga::{SourceLocation, Span};
+use ziggurat_core::debug_print::{self, Places};
+use ziggurat_core::text::shortened;
 
 use crate::source::ShaderSource;
 
@@ -19,32 +21,81 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Assembled<'a> {
     pub(crate) source: &'a ShaderSource,
+    /// As a device that prints sees it, so that mistakes in arguments are found on all.
     pub(crate) text: String,
+    /// As it was written, and where the bytes of `text` stand in it, if that is not the same.
+    written: Option<(String, Places)>,
+    /// Where the lines of the written text begin.
+    lines: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Assembled<'a> {
     pub(crate) fn new(source: &'a ShaderSource) -> Self {
+        let written = source.text();
+        let expanded = debug_print::expanded(&written);
+        let (text, written) = match expanded.text {
+            std::borrow::Cow::Owned(text) => (text, Some((expanded.places, written))),
+            std::borrow::Cow::Borrowed(_) => (written, None),
+        };
         Self {
             source,
-            // As a device that prints sees it, so that mistakes in arguments are found on all.
-            text: debug_print::expanded(&source.text()).into_owned(),
+            text,
+            written: written.map(|(places, written)| (written, places)),
+            lines: OnceCell::new(),
         }
     }
 
     /// The kernel's name, for errors.
     pub(crate) fn name(&self) -> String {
-        self.source.name().to_owned()
+        shortened(self.source.name(), 128).into_owned()
+    }
+
+    fn written(&self) -> &str {
+        self.written.as_ref().map_or(&self.text, |(text, _)| text)
+    }
+
+    /// Where the lines of the written text begin.
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let breaks = self.written().match_indices('\n');
+            std::iter::once(0)
+                .chain(breaks.map(|(at, _)| at + 1))
+                .collect()
+        })
     }
 
     /// The place of a span.
     pub(crate) fn place(&self, span: Option<Span>) -> Place {
-        let location = span
-            .filter(|span| {
-                span.to_range()
-                    .is_some_and(|range| self.text.get(..range.start).is_some())
-            })
-            .map(|span| span.location(&self.text));
-        self.place_at(location)
+        let range = span.and_then(|span| span.to_range());
+        let range = range.filter(|range| self.text.is_char_boundary(range.start));
+        self.place_at(range.map(|range| {
+            let (start, end) = match &self.written {
+                Some((_, places)) => (places.original(range.start), places.original(range.end)),
+                None => (range.start, range.end),
+            };
+            let line = self.lines().partition_point(|begin| *begin <= start);
+            let begin = line.checked_sub(1).and_then(|line| self.lines().get(line));
+            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            SourceLocation {
+                line_number: number(line),
+                line_position: number(start - begin.copied().unwrap_or(0) + 1),
+                offset: number(start),
+                length: number(end.saturating_sub(start)),
+            }
+        }))
+    }
+
+    /// The place of a line of the assembled text.
+    pub(crate) fn place_of_line(&self, line: u32) -> Place {
+        let located = self.source.locate(line);
+        located.map_or_else(
+            || self.place_at(None),
+            |(file, line)| Place {
+                file: shortened(file, FILE).into_owned(),
+                line,
+                ..Place::default()
+            },
+        )
     }
 
     /// The place of a location in the assembled text.
@@ -55,7 +106,7 @@ impl<'a> Assembled<'a> {
         });
         match located {
             Some((at, file, line)) => Place {
-                file: file.to_owned(),
+                file: shortened(file, FILE).into_owned(),
                 line,
                 column: at.line_position,
                 snippet: self.snippet(at, line),
@@ -79,13 +130,8 @@ impl<'a> Assembled<'a> {
                 && ident
                     .strip_prefix(name)
                     .is_some_and(|rest| rest.trim_start().starts_with('('));
-            let line = self.text.get(..start).unwrap_or_default();
-            let comment = line
-                .rsplit('\n')
-                .next()
-                .is_some_and(|line| line.contains("//"));
             if named
-                && !comment
+                && !self.is_commented(start)
                 && let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(from))
             {
                 return self.place(Some(Span::new(start, end)));
@@ -94,35 +140,77 @@ impl<'a> Assembled<'a> {
         self.place(None)
     }
 
+    /// Whether what stands at `at` follows `//` on its line. Of a line of any length only the end is looked at.
+    fn is_commented(&self, at: usize) -> bool {
+        let before = self.text.as_bytes().get(at.saturating_sub(512)..at);
+        let before = before.unwrap_or_default();
+        let line = before.rsplit(|byte| *byte == b'\n').next();
+        line.is_some_and(|line| line.windows(2).any(|two| two == b"//"))
+    }
+
     /// The last part's name: bodies come last.
     pub(crate) fn last_file(&self) -> String {
         let last = self.source.parts().last();
-        last.map_or_else(|| self.name(), |part| part.file.clone().into_owned())
+        last.map_or_else(
+            || self.name(),
+            |part| shortened(&part.file, FILE).into_owned(),
+        )
     }
 
-    /// The line of code and a row of carets below the span.
+    /// The line of code and a row of carets below the span; of a long line what is around it.
     fn snippet(&self, at: SourceLocation, shown_line: u32) -> String {
-        let index = usize::try_from(at.line_number.saturating_sub(1)).unwrap_or(usize::MAX);
-        let Some(code) = self.text.lines().nth(index) else {
+        let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let index = number(at.line_number.saturating_sub(1));
+        let begin = self.lines().get(index).copied().unwrap_or(usize::MAX);
+        let next = self.lines().get(index + 1).copied();
+        let end = next.map_or(self.written().len(), |next| next - 1);
+        let Some(code) = self.written().get(begin..end) else {
             return String::new();
         };
-        let column = usize::try_from(at.line_position.saturating_sub(1)).unwrap_or(0);
-        let before = code.get(..column).unwrap_or_default();
-        let rest = code.get(column..).unwrap_or_default();
-        let length = usize::try_from(at.length).unwrap_or(0).min(rest.len());
-        let marked = rest.get(..length).unwrap_or(rest).chars().count().max(1);
+        let code = code.trim_end_matches('\r');
+        let column = number(at.line_position.saturating_sub(1));
+        let (before, rest) = code.split_at_checked(column).unwrap_or((code, ""));
+        let (marked, after) = rest
+            .split_at_checked(number(at.length))
+            .unwrap_or((rest, ""));
+        let before = ending(before, 60);
+        let (marked, after) = (beginning(marked, 60), beginning(after, 40));
         let pad: String = before
             .chars()
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();
-        let number = shown_line.to_string();
-        let gutter = " ".repeat(number.len());
-        format!("{number} | {code}\n{gutter} | {pad}{}", "^".repeat(marked))
+        let carets = "^".repeat(marked.chars().count().max(1));
+        let line = shown_line.to_string();
+        let gutter = " ".repeat(line.len());
+        format!("{line} | {before}{marked}{after}\n{gutter} | {pad}{carets}")
+    }
+}
+
+/// Bytes of a file's name in an error.
+const FILE: usize = 256;
+
+/// The text, or the beginning of one with more than `most` characters.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// The text, or the end of one with more than `most` characters.
+fn ending(text: &str, most: usize) -> String {
+    match text.char_indices().rev().nth(most) {
+        None => text.to_owned(),
+        Some((start, c)) => {
+            let rest = text.get(start + c.len_utf8()..).unwrap_or_default();
+            format!("…{rest}")
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
@@ -134,6 +222,35 @@ mod tests {
         let place = text.place(Some(Span::new(8, 13)));
         assert_eq!((place.file.as_str(), place.line, place.column), ("b", 1, 5));
         assert_eq!(place.snippet, "1 | two three\n  |     ^^^^^");
+    }
+
+    #[test]
+    fn columns_are_those_of_the_text_as_it_was_written() {
+        let source = ShaderSource::wgsl("k", "a;\n  debug_print(x + wrong); b;\n");
+        let text = Assembled::new(&source);
+        let at = |word: &str| {
+            let start = u32::try_from(text.text.find(word).unwrap()).unwrap();
+            let end = start + u32::try_from(word.len()).unwrap();
+            text.place(Some(Span::new(start, end)))
+        };
+        let place = at("wrong");
+        assert_eq!((place.line, place.column), (2, 19));
+        let code = "2 |   debug_print(x + wrong); b;\n  |                   ^^^^^";
+        assert_eq!(place.snippet, code);
+        assert_eq!(at(" b;").column, 26);
+        assert_eq!(at("var ").column, 3, "what is not in the text: the call");
+    }
+
+    #[test]
+    fn of_a_long_line_what_is_around_the_place_is_shown() {
+        let line = format!("{}wrong{}", "a ".repeat(5000), " b".repeat(5000));
+        let source = ShaderSource::wgsl("k", line);
+        let place = Assembled::new(&source).place(Some(Span::new(10_000, 10_005)));
+        assert_eq!((place.line, place.column), (1, 10_001));
+        assert!(place.snippet.len() < 400, "{}", place.snippet);
+        let (code, marks) = place.snippet.split_once('\n').unwrap();
+        let column = code.chars().position(|c| c == 'w');
+        assert_eq!(column, marks.chars().position(|c| c == '^'));
     }
 
     #[test]

@@ -16,15 +16,20 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ziggurat_core::DType;
+#[cfg(not(target_arch = "wasm32"))]
+use ziggurat_core::large_stack::{self, LargeStackError};
+use ziggurat_core::text::shortened;
+use ziggurat_core::wgsl::Extent;
 
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
+use crate::shader_limits::ShaderLimits;
 
 pub use limits::check_limits;
 
-pub(crate) use texts::{Text, Texts};
+pub(crate) use texts::{Read, Text, Texts};
 
 /// How a shader, or an argument, uses a storage buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,30 +240,98 @@ impl Reflection {
 ///
 /// # Errors
 ///
-/// Text that is no valid WGSL, an entry point or constant that does not exist, a binding of an unsupported kind, or a
-/// feature that is not available; each with its file and line.
+/// Text that is no valid WGSL or larger than the default [`ShaderLimits`], an entry point or constant that does not exist,
+/// a binding of an unsupported kind, or a feature that is not available; each with its file and line.
 pub fn reflect(
     descriptor: &KernelDescriptor,
     available: ShaderFeatures,
 ) -> Result<Reflection, PipelineError> {
-    let text = Assembled::new(&descriptor.source);
-    guarded(&text, || {
-        let valid = module::read(&text, descriptor, available)?;
-        module::specialise(&text, descriptor, &valid)
-    })
+    reflect_within(descriptor, available, &ShaderLimits::default())
 }
 
-/// naga is not ours, and what it reads is a user's: a panic in it is an error of that text.
-fn guarded<R>(
-    text: &Assembled<'_>,
+/// [`reflect`](reflect()) with limits of one's own.
+///
+/// # Errors
+///
+/// Those of [`reflect`](reflect()), and [`PipelineError::ShaderLimit`] for limits that cannot be.
+pub fn reflect_within(
+    descriptor: &KernelDescriptor,
+    available: ShaderFeatures,
+    limits: &ShaderLimits,
+) -> Result<Reflection, PipelineError> {
+    limits.check()?;
+    let (text, extent) = limits.check_text(descriptor)?;
+    let limits = *limits;
+    read(
+        descriptor,
+        text,
+        &extent,
+        &limits,
+        move |text, descriptor| {
+            let valid = module::read(text, descriptor, available, &limits)?;
+            let specialised = module::specialise(text, descriptor, &valid, &limits)?;
+            Ok(specialised.reflection)
+        },
+    )
+}
+
+/// Reads a text of that extent: here if it is small, else with a large stack and for a limited time.
+fn read<R: Send + 'static>(
+    descriptor: &KernelDescriptor,
+    text: Assembled<'_>,
+    extent: &Extent,
+    limits: &ShaderLimits,
+    work: impl FnOnce(&Assembled<'_>, &KernelDescriptor) -> Result<R, PipelineError> + Send + 'static,
+) -> Result<R, PipelineError> {
+    let kernel = descriptor.source.name();
+    #[cfg(not(target_arch = "wasm32"))]
+    if !extent.is_small() {
+        drop(text);
+        let owned = descriptor.clone();
+        let done = large_stack::run(limits.time, move || {
+            guarded(owned.source.name(), || {
+                work(&Assembled::new(&owned.source), &owned)
+            })
+        });
+        return done.unwrap_or_else(|error| Err(too_slow(kernel, "reading", error)));
+    }
+    #[cfg(target_arch = "wasm32")]
+    let _ = (extent, limits);
+    guarded(kernel, || work(&text, descriptor))
+}
+
+/// The error of work on a large stack that did not end.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn too_slow(kernel: &str, stage: &'static str, error: LargeStackError) -> PipelineError {
+    match error {
+        LargeStackError::Time { limit } => PipelineError::ShaderTooSlow {
+            kernel: kernel.to_owned(),
+            stage,
+            limit,
+        },
+        LargeStackError::Thread { message } => PipelineError::Compile {
+            kernel: kernel.to_owned(),
+            file: kernel.to_owned(),
+            line: 0,
+            message: format!("the system gives no thread for {stage} it: {message}"),
+        },
+    }
+}
+
+/// naga is not ours, and what it reads is a user's: a panic in it is an error of that text, with the panic's words.
+pub(crate) fn guarded<R>(
+    kernel: &str,
     read: impl FnOnce() -> Result<R, PipelineError>,
 ) -> Result<R, PipelineError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let words = shortened(text.unwrap_or("a panic without words"), 400);
         Err(PipelineError::Compile {
-            kernel: text.name(),
-            file: text.name(),
+            kernel: kernel.to_owned(),
+            file: kernel.to_owned(),
             line: 0,
-            message: "naga, which reads WGSL, failed on this text".to_owned(),
+            message: format!("the WGSL compiler (naga) panicked on this text: {words}"),
         })
     })
 }

@@ -5,6 +5,10 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[cfg(feature = "software")]
+#[path = "adapter/hostile.rs"]
+mod hostile;
+
 use std::time::{Duration, Instant};
 
 use ziggurat_pipeline::device::{Device, DeviceOptions};

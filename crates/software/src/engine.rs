@@ -47,12 +47,32 @@ pub(crate) struct CompileError {
     pub(crate) message: String,
 }
 
+/// Why a run was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error(
+        "one workgroup took more than {0} steps, so this loop probably never ends \
+         (the limit is `Profile::workgroup_steps`)"
+    )]
+    WorkgroupSteps(u64),
+    #[error("the dispatch took more than {0} steps (the limit is `Profile::steps`)")]
+    Steps(u64),
+    #[error(
+        "the sanitizer would need more than {0} bytes to follow the memory that this dispatch uses \
+         (the limit is `Profile::shadow_bytes`); run it with smaller buffers"
+    )]
+    Shadow(u64),
+    #[error("nothing is bound to @group({group}) @binding({binding})")]
+    Unbound { group: u32, binding: u32 },
+    #[error("another workgroup of the dispatch was stopped")]
+    Elsewhere,
+}
+
 /// A run that was stopped.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("line {line}, workgroup {workgroup:?}: {message}")]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Trap {
     /// Why.
-    pub(crate) message: String,
+    pub(crate) stop: Stop,
     /// Line in the WGSL text, from 1; 0 if it has none.
     pub(crate) line: u32,
     /// The workgroup that was running.
@@ -74,8 +94,10 @@ pub(crate) struct Bound<'a> {
 pub(crate) struct RunLimits {
     /// Threads that run workgroups; 0 takes as many as the machine has.
     pub(crate) threads: usize,
-    /// Operations over a workgroup, in all; more is a [`Trap`].
+    /// Steps of all workgroups; more is a [`Trap`].
     pub(crate) steps: Option<u64>,
+    /// Steps of one workgroup, likewise.
+    pub(crate) workgroup_steps: Option<u64>,
 }
 
 /// A compiled entry point.
@@ -116,11 +138,6 @@ impl Program {
     #[cfg(test)]
     pub(crate) fn workgroup_size(&self) -> [u32; 3] {
         self.code.workgroup
-    }
-
-    /// Whether it holds a `debug_print`.
-    pub(crate) fn prints(&self) -> bool {
-        !self.code.prints.sites.is_empty()
     }
 
     /// What it printed since the last time, and how many prints more were not kept.

@@ -24,7 +24,6 @@ pub use backend::{
 pub use engine::Value;
 pub use profile::Profile;
 pub use sanitize::{
-    Checks, Finding, Invocation, Kind, ListError, Opened, Program, Report, SanitizeError,
-    Sanitizer, Side, Suppression, Suppressions, Target, UnknownKind, assert_clean, sanitize,
-    sanitize_with,
+    Checks, Finding, Invocation, Kind, Opened, Program, Report, SanitizeError, Sanitizer, Side,
+    Target, UnknownKind, assert_clean, sanitize, sanitize_with,
 };

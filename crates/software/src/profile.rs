@@ -34,8 +34,18 @@ pub struct Profile {
     pub threads: usize,
     /// Also write what shaders print through `debug_print` to standard error, line by line.
     pub echo_prints: bool,
-    /// Steps after which a dispatch is stopped with an internal error. `None`: never.
+    /// Steps after which a dispatch is stopped with an internal error that names the kernel and the
+    /// loop. A step is one operation for up to 16 invocations, or an iteration of a loop; a word
+    /// that the sanitizer looks up is 8. `None`: never. The default, 2^40, is ten times what a
+    /// product of two 8192×8192 matrices takes.
     pub steps: Option<u64>,
+    /// The same for one workgroup: what stops an endless loop. The default, 2^31, takes some
+    /// seconds.
+    pub workgroup_steps: Option<u64>,
+    /// Bytes that the sanitizer may take to follow the memory that one dispatch uses, about 28 for
+    /// each byte of it; a dispatch that needs more is stopped with an out-of-memory error. The
+    /// default is 4 GiB.
+    pub shadow_bytes: u64,
     /// Kernels run in a checked form, and what is wrong goes here. `None`: unchecked and fast.
     pub sanitizer: Option<Sanitizer>,
 }
@@ -67,7 +77,9 @@ impl Profile {
             lose_after_submits: None,
             threads: 0,
             echo_prints: false,
-            steps: None,
+            steps: Some(1 << 40),
+            workgroup_steps: Some(1 << 31),
+            shadow_bytes: 4 * GIB,
             sanitizer: None,
         }
     }

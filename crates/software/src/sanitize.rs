@@ -4,13 +4,15 @@
 //! is found. [`sanitize`] does that for a closure, [`assert_clean`] for a test. The closure's
 //! device is of any layer: plain wgpu as [`Opened`], or whatever implements [`Target`].
 //!
+//! What is right as it is says so in its line, by a comment: `// sanitizer: allow(shift): the reason`.
+//!
 //! Only what runs is checked, with the values it runs with. Checked kernels run on one thread, so
 //! that a report is the same every time.
 
+mod allow;
 mod kind;
 mod log;
 mod report;
-mod suppress;
 
 use std::error::Error;
 use std::io;
@@ -22,7 +24,6 @@ use parking_lot::Mutex;
 pub use kind::{Checks, Kind, UnknownKind};
 pub(crate) use report::Text;
 pub use report::{Finding, Invocation, Program, Report, Side};
-pub use suppress::{ListError, Suppression, Suppressions};
 
 use log::Log;
 

@@ -2,25 +2,22 @@
 //!
 //! What drives the kernels is what tests them anyway: the tests of kernels with their sizes, views and dtypes, those of
 //! fused graphs, the conformance vectors, and the examples. `ZIGGURAT_SANITIZE` puts all of them on a checked software
-//! device that writes what it finds into a folder; this reads it, takes off what `sanitize/suppressions.txt` explains, and
-//! compares what ran with the catalogue.
+//! device that writes what it finds into a folder; this reads it and compares what ran with the catalogue. What is right as
+//! it is says so in its line of WGSL (`// sanitizer: allow(kind): reason`), and such a comment must be needed.
 
 mod coverage;
 mod steps;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
-use ziggurat_device::ziggurat_software::{Report, Suppressions};
+use ziggurat_device::ziggurat_software::Report;
 
 use steps::Step;
 use xtask::failure::{Failure, Outcome};
 use xtask::workspace;
-
-/// Known findings, with reasons.
-const SUPPRESSIONS: &str = "xtask/sanitize/suppressions.txt";
 
 /// What to run.
 #[derive(Args, Debug, Default)]
@@ -33,7 +30,7 @@ pub(crate) struct Choice {
     read: bool,
 }
 
-/// Runs the steps; any finding, stale suppression or kernel that did not run is a failure.
+/// Runs the steps; any finding, needless allowance or kernel that did not run is a failure.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let folder = workspace::target_dir()?.join("sanitize");
     let steps: Vec<Step> = steps::all()
@@ -56,10 +53,10 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             println!("{}: {:.0} s", step.name, start.elapsed().as_secs_f64());
         }
     }
-    let mut report = Report::read(&folder)
+    let report = Report::read(&folder)
         .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
     let whole = choice.only.is_none();
-    let mut problems = conclude(&mut report, whole)?;
+    let mut problems = conclude(&report, whole)?;
     problems.extend(failed.iter().map(|name| format!("{name} failed")));
     if problems.is_empty() {
         let kernels = report.kernels().len();
@@ -78,13 +75,9 @@ fn clear(folder: &Path) -> Outcome {
 }
 
 /// What is wrong, in words; `whole`: every step has run.
-fn conclude(report: &mut Report, whole: bool) -> Outcome<Vec<String>> {
-    let path: PathBuf = workspace::root().join(SUPPRESSIONS);
-    let list = std::fs::read_to_string(&path)?;
-    let mut list = Suppressions::parse(&list)
-        .map_err(|error| Failure::new(format!("{SUPPRESSIONS}: {error}")))?;
-    let suppressed = list.apply(report);
-    println!("{suppressed} findings are suppressed, with reasons, in {SUPPRESSIONS}");
+fn conclude(report: &Report, whole: bool) -> Outcome<Vec<String>> {
+    let allowed = report.allowed().len();
+    println!("{allowed} findings are allowed, with reasons, on their lines");
     let mut problems = Vec::new();
     if report.programs().next().is_none() {
         problems.push("no kernel ran".to_owned());
@@ -108,12 +101,7 @@ fn conclude(report: &mut Report, whole: bool) -> Outcome<Vec<String>> {
         problems.push(format!("{all} findings on {lines} lines"));
     }
     if whole {
-        for stale in list.stale() {
-            problems.push(format!(
-                "{SUPPRESSIONS}:{}: nothing is found any more that this suppresses",
-                stale.line
-            ));
-        }
+        problems.extend(coverage::needless(report)?);
         problems.extend(coverage::missing(report)?);
     }
     Ok(problems)
@@ -121,7 +109,7 @@ fn conclude(report: &mut Report, whole: bool) -> Outcome<Vec<String>> {
 
 /// A new folder for a test.
 #[cfg(test)]
-fn scratch() -> PathBuf {
+fn scratch() -> std::path::PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -170,26 +158,23 @@ mod tests {
     #[test]
     fn a_race_fails_the_run_and_a_barrier_mends_it() {
         let racy = "tile[i] = i; out[i] = tile[63u - i];";
-        let problems = conclude(&mut found(racy), false).unwrap();
+        let problems = conclude(&found(racy), false).unwrap();
         assert_eq!(problems, ["1 findings on 1 lines"]);
         let mended = "tile[i] = i; workgroupBarrier(); out[i] = tile[63u - i];";
-        assert!(conclude(&mut found(mended), false).unwrap().is_empty());
+        assert!(conclude(&found(mended), false).unwrap().is_empty());
     }
 
     #[test]
     fn a_run_of_something_else_covers_no_variant() {
-        let mut report = found("out[i] = i;");
-        let problems = conclude(&mut report, true).unwrap();
+        let report = found("out[i] = i;");
+        let problems = conclude(&report, true).unwrap();
         let missing = problems.iter().filter(|line| line.ends_with("did not run"));
         assert!(missing.count() > 1000);
         let stale = problems
             .iter()
             .filter(|line| line.contains("nothing is found"));
-        assert!(
-            stale.count() > 0,
-            "suppressions of findings that are not there"
-        );
-        let nothing = conclude(&mut Report::default(), false).unwrap();
+        assert!(stale.count() > 0, "comments that nothing needs");
+        let nothing = conclude(&Report::default(), false).unwrap();
         assert_eq!(nothing, ["no kernel ran"]);
     }
 }

@@ -9,7 +9,12 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::Duration;
 
+#[cfg(not(target_arch = "wasm32"))]
+use ziggurat_core::large_stack;
+use ziggurat_core::text::shortened;
 use ziggurat_device::{Device, DeviceError, LatePipeline};
 
 use super::Inner;
@@ -20,7 +25,9 @@ use crate::disk_cache::DiskCache;
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
 use crate::once_map::Origin;
-use crate::reflect::{Text, check_limits};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::reflect::too_slow;
+use crate::reflect::{Read, Text, check_limits, guarded};
 
 /// What tests have called before a kernel is compiled: it may wait, or refuse.
 #[cfg(all(test, not(target_arch = "wasm32")))]
@@ -42,6 +49,9 @@ struct Compiling {
     kernel: Kernel,
     text: Arc<Text>,
     device: Device,
+    /// Of a shader that is not small: how long compiling it may take.
+    #[cfg(not(target_arch = "wasm32"))]
+    large: Option<Duration>,
     #[cfg(not(target_arch = "wasm32"))]
     time_ns: Arc<AtomicU64>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -51,10 +61,22 @@ struct Compiling {
 }
 
 impl Compiling {
-    fn run(&self) {
+    fn run(self: &Arc<Self>) {
         #[cfg(not(target_arch = "wasm32"))]
         let start = std::time::Instant::now();
-        let made = self.compile();
+        let compile = |this: &Self| guarded(this.kernel.name(), || this.compile());
+        #[cfg(target_arch = "wasm32")]
+        let made = compile(self);
+        #[cfg(not(target_arch = "wasm32"))]
+        let made = match self.large {
+            None => compile(self),
+            // Whatever becomes of it later, this kernel has failed when the time is over.
+            Some(limit) => {
+                let this = Arc::clone(self);
+                large_stack::run(limit, move || compile(&this))
+                    .unwrap_or_else(|error| Err(too_slow(self.kernel.name(), "compiling", error)))
+            }
+        };
         #[cfg(not(target_arch = "wasm32"))]
         {
             if let (Ok(_), Some(disk)) = (&made, &self.disk) {
@@ -101,8 +123,8 @@ impl Compiling {
 
     fn refused(&self, message: String) -> DeviceError {
         DeviceError::Kernel {
-            kernel: self.kernel.name().to_owned(),
-            message,
+            kernel: shortened(self.kernel.name(), 128).into_owned(),
+            message: shortened(&message, 640).into_owned(),
         }
     }
 }
@@ -112,7 +134,7 @@ impl Drop for Compiling {
     fn drop(&mut self) {
         let pipeline = self.kernel.pipeline();
         if !pipeline.is_settled() {
-            pipeline.settle(Err(self.refused("compiling it was broken off".to_owned())));
+            pipeline.settle(Err(self.refused("compiling it was interrupted".to_owned())));
         }
     }
 }
@@ -159,12 +181,19 @@ impl Inner {
     }
 
     /// All but the pipeline.
-    fn begin(&self, descriptor: &KernelDescriptor) -> Result<Compiling, PipelineError> {
+    fn begin(&self, descriptor: &KernelDescriptor) -> Result<Arc<Compiling>, PipelineError> {
         self.device.status()?;
         self.misses.fetch_add(1, Ordering::Relaxed);
         #[cfg(not(target_arch = "wasm32"))]
         let start = std::time::Instant::now();
-        let (reflection, text) = self.texts.reflect(descriptor, self.features)?;
+        let limits = *self.shader_limits.read();
+        let Read {
+            reflection,
+            text,
+            is_large,
+        } = self.texts.reflect(descriptor, self.features, &limits)?;
+        #[cfg(target_arch = "wasm32")]
+        let _ = is_large;
         check_limits(&reflection, &self.device.caps().limits)?;
         let layout = || self.binds.layout(self.device.wgpu(), &reflection);
         let layout = lay_out(&self.device, &reflection, layout)?;
@@ -172,17 +201,19 @@ impl Inner {
         self.compile_time_ns
             .fetch_add(nanoseconds(start), Ordering::Relaxed);
         let pipeline = LatePipeline::new();
-        Ok(Compiling {
+        Ok(Arc::new(Compiling {
             kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, layout),
             text,
             device: self.device.clone(),
+            #[cfg(not(target_arch = "wasm32"))]
+            large: is_large.then_some(limits.time),
             #[cfg(not(target_arch = "wasm32"))]
             time_ns: Arc::clone(&self.compile_time_ns),
             #[cfg(not(target_arch = "wasm32"))]
             disk: self.disk.clone(),
             #[cfg(all(test, not(target_arch = "wasm32")))]
             hook: self.before_compile.lock().clone(),
-        })
+        }))
     }
 
     /// The error of a kernel that could not be compiled, which the next caller may try again; none while it is being

@@ -5,6 +5,7 @@ use naga::{
     AddressSpace, ArraySize, GlobalVariable, Handle, Module, ScalarKind, StorageAccess, Type,
     TypeInner,
 };
+use ziggurat_core::text::shortened;
 
 use super::{Access, Binding, Member, ParamSpace, Params, Scalar, WorkgroupVariable};
 use crate::error::PipelineError;
@@ -33,7 +34,9 @@ pub(super) fn collect(
             continue;
         }
         let place = text.place(Some(module.global_variables.get_span(handle)));
-        let name = variable.name.clone().unwrap_or_default();
+        // What is bound is told by its name in errors only.
+        let name = variable.name.as_deref().unwrap_or_default();
+        let name = shortened(name, 64).into_owned();
         let one = One {
             text,
             module,

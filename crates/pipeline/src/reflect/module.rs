@@ -3,12 +3,19 @@
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
+use ziggurat_core::text::shortened;
 
 use super::{Override, Reflection, globals};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::{ShaderFeature, ShaderFeatures};
 use crate::place::{Assembled, Place};
+use crate::shader_limits::ShaderLimits;
+
+/// Bytes of a compiler's words in an error.
+const MESSAGE: usize = 400;
+/// Bytes of a name in an error.
+const NAME: usize = 64;
 
 /// A text that is valid, before its overrides have values.
 #[derive(Debug)]
@@ -24,8 +31,10 @@ pub(super) fn read(
     text: &Assembled<'_>,
     descriptor: &KernelDescriptor,
     available: ShaderFeatures,
+    limits: &ShaderLimits,
 ) -> Result<Valid, PipelineError> {
     let module = parse(text)?;
+    limits.check_types(text, &module)?;
     let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
     let at = text.function(&entry);
     let (info, features) = validate(text, &module, available, &at)?;
@@ -36,18 +45,31 @@ pub(super) fn read(
     })
 }
 
+/// One kernel of a valid text.
+#[derive(Debug)]
+pub(super) struct Specialised {
+    pub(super) reflection: Reflection,
+    /// Whether compiling it takes more time and stack than a thread has to spare.
+    pub(super) is_large: bool,
+}
+
+/// Expressions and statements, with those of called functions, up to which compiling takes no time to speak of.
+const FEW: u64 = 10_000;
+
 /// One kernel of a valid text: its entry point, with values for the overrides.
 pub(super) fn specialise(
     text: &Assembled<'_>,
     descriptor: &KernelDescriptor,
     valid: &Valid,
-) -> Result<Reflection, PipelineError> {
+    limits: &ShaderLimits,
+) -> Result<Specialised, PipelineError> {
     let Valid {
         module,
         info,
         features,
     } = valid;
     let entry = choose_entry(text, module, descriptor.entry.as_deref())?;
+    let inlined = limits.check_calls(text, module, &entry)?;
     let at = text.function(&entry);
     let overrides = overrides(text, module);
     let constants = constants(text, descriptor, &overrides)?;
@@ -62,10 +84,11 @@ pub(super) fn specialise(
     let Some((index, point)) = index.and_then(|i| Some((i, resolved.entry_points.get(i)?))) else {
         return Err(unknown_entry(text, module, &entry));
     };
+    limits.check_types(text, &resolved)?;
     let only = module.entry_points.len() == 1;
     let found = globals::collect(text, &resolved, resolved_info.get_entry_point(index), only)?;
 
-    Ok(Reflection {
+    let reflection = Reflection {
         kernel: text.name(),
         workgroup_size: point.workgroup_size,
         entry,
@@ -76,6 +99,10 @@ pub(super) fn specialise(
         workgroup_memory: found.workgroup_memory,
         overrides,
         features: *features,
+    };
+    Ok(Specialised {
+        reflection,
+        is_large: inlined > FEW,
     })
 }
 
@@ -88,6 +115,7 @@ fn parse(text: &Assembled<'_>) -> Result<Module, PipelineError> {
             message.push_str("; ");
             message.push_str(note);
         }
+        let message = shortened(&message, MESSAGE).into_owned();
         PipelineError::Parse {
             kernel: text.name(),
             file: place.file,
@@ -107,19 +135,33 @@ fn entries(module: &Module) -> impl Iterator<Item = &str> {
         .map(|point| point.name.as_str())
 }
 
-/// Each entry point with its file and line.
+/// The first entry points with file and line, and how many more there are.
 fn entry_places(text: &Assembled<'_>, module: &Module) -> Vec<String> {
     let place = |name: &str| {
         let at = text.function(name);
-        format!("`{name}` ({}:{})", at.file, at.line)
+        format!("`{}` ({}:{})", shortened(name, NAME), at.file, at.line)
     };
-    entries(module).map(place).collect()
+    some(entries(module), place)
+}
+
+/// Items shown in an error.
+const SHOWN: usize = 8;
+
+/// The first of them, and how many more there are.
+fn some<T>(items: impl Iterator<Item = T>, show: impl Fn(T) -> String) -> Vec<String> {
+    let mut items = items;
+    let mut shown: Vec<String> = items.by_ref().take(SHOWN).map(show).collect();
+    let more = items.count();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown
 }
 
 fn unknown_entry(text: &Assembled<'_>, module: &Module, wanted: &str) -> PipelineError {
     PipelineError::UnknownEntryPoint {
         kernel: text.name(),
-        wanted: wanted.to_owned(),
+        wanted: shortened(wanted, NAME).into_owned(),
         have: entry_places(text, module),
     }
 }
@@ -230,6 +272,7 @@ fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> 
         message.push_str(&next.to_string());
         cause = next.source();
     }
+    let message = shortened(&message, MESSAGE).into_owned();
     PipelineError::Validation {
         kernel: text.name(),
         file: place.file,
@@ -271,11 +314,10 @@ fn constants(
         if !overrides.iter().any(|declared| declared.name == **name) {
             return Err(PipelineError::UnknownConstant {
                 kernel: text.name(),
-                name: name.clone().into_owned(),
-                have: overrides
-                    .iter()
-                    .map(|o| format!("`{}` ({}:{})", o.name, o.file, o.line))
-                    .collect(),
+                name: shortened(name, NAME).into_owned(),
+                have: some(overrides.iter(), |o| {
+                    format!("`{}` ({}:{})", shortened(&o.name, NAME), o.file, o.line)
+                }),
             });
         }
         constants.insert(name.clone().into_owned(), *value);
@@ -297,7 +339,7 @@ fn override_error(
                 kernel: text.name(),
                 file: declared.map_or_else(|| entry.file.clone(), |o| o.file.clone()),
                 line: declared.map_or(entry.line, |o| o.line),
-                name: name.clone(),
+                name: shortened(name, NAME).into_owned(),
             }
         }
         PipelineConstantError::ValidationError(error) => validation_error(text, error),
@@ -305,7 +347,7 @@ fn override_error(
             kernel: text.name(),
             file: entry.file.clone(),
             line: entry.line,
-            message: other.to_string(),
+            message: shortened(&other.to_string(), MESSAGE).into_owned(),
             constants: descriptor
                 .constants
                 .iter()

@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use ziggurat_core::wgsl::Extent;
 
 use super::module::{self, Valid};
-use super::{Reflection, guarded};
+use super::{Reflection, read};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
+use crate::shader_limits::ShaderLimits;
 use crate::source::SourcePart;
 
 /// Texts that are kept; at one more all are forgotten.
@@ -32,41 +34,68 @@ pub(crate) struct Texts {
 #[derive(Debug)]
 pub(crate) struct Text {
     valid: Valid,
+    extent: Extent,
     /// wgpu's module, once there is one.
     pub(crate) module: OnceLock<wgpu::ShaderModule>,
 }
 
+/// A kernel that was read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) reflection: Reflection,
+    pub(crate) text: Arc<Text>,
+    /// Whether compiling it takes more time and stack than a thread has to spare.
+    pub(crate) is_large: bool,
+}
+
 impl Texts {
-    /// [`reflect`](super::reflect), which reads the text only if it is new.
+    /// [`reflect_within`](super::reflect_within), which reads the text only if it is new.
     pub(crate) fn reflect(
         &self,
         descriptor: &KernelDescriptor,
         available: ShaderFeatures,
-    ) -> Result<(Reflection, Arc<Text>), PipelineError> {
+        limits: &ShaderLimits,
+    ) -> Result<Read, PipelineError> {
         // Files too, because a module knows where its lines come from.
         let parts = descriptor.source.parts();
         let known = self.known.lock().get(parts).cloned();
-        let assembled = Assembled::new(&descriptor.source);
-        guarded(&assembled, || {
-            let text = match known {
-                Some(text) => text,
-                None => {
-                    self.read.fetch_add(1, Ordering::Relaxed);
-                    let text = Arc::new(Text {
-                        valid: module::read(&assembled, descriptor, available)?,
+        let is_new = known.is_none();
+        let (assembled, extent) = match &known {
+            Some(text) => (Assembled::new(&descriptor.source), text.extent),
+            None => limits.check_text(descriptor)?,
+        };
+        self.read.fetch_add(u64::from(is_new), Ordering::Relaxed);
+        let limits = *limits;
+        let read = read(
+            descriptor,
+            assembled,
+            &extent,
+            &limits,
+            move |assembled, descriptor| {
+                let text = match known {
+                    Some(text) => text,
+                    None => Arc::new(Text {
+                        valid: module::read(assembled, descriptor, available, &limits)?,
+                        extent,
                         module: OnceLock::new(),
-                    });
-                    let mut known = self.known.lock();
-                    if known.len() >= MOST {
-                        known.clear();
-                    }
-                    known.insert(parts.to_vec(), Arc::clone(&text));
-                    text
-                }
-            };
-            let reflection = module::specialise(&assembled, descriptor, &text.valid)?;
-            Ok((reflection, text))
-        })
+                    }),
+                };
+                let specialised = module::specialise(assembled, descriptor, &text.valid, &limits)?;
+                Ok(Read {
+                    is_large: specialised.is_large || !extent.is_small(),
+                    reflection: specialised.reflection,
+                    text,
+                })
+            },
+        )?;
+        if is_new {
+            let mut known = self.known.lock();
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(parts.to_vec(), Arc::clone(&read.text));
+        }
+        Ok(read)
     }
 
     /// How many texts were read.

@@ -43,6 +43,6 @@ pub fn name_lines<'a>(module: &wgpu::ShaderModule, parts: impl Iterator<Item = (
         .and_then(ShaderModule::data)
     {
         let parts = parts.map(|(file, lines)| (file.to_owned(), lines));
-        let _ = data.parts.set(parts.collect());
+        let _ = data.text.parts.set(parts.collect());
     }
 }

@@ -9,7 +9,7 @@ use super::object::ObjectError;
 use super::pipeline::PipelineData;
 use super::query::QueryData;
 use super::state::State;
-use crate::engine::{Bound, RunLimits, Storage, Trap, Watch};
+use crate::engine::{Bound, RunLimits, Stop, Storage, Trap, Watch};
 use crate::sanitize::Program;
 
 /// A part of a buffer bound for one dispatch.
@@ -77,14 +77,24 @@ pub(super) enum Command {
 pub(super) enum RunError {
     #[error(transparent)]
     Object(#[from] ObjectError),
-    #[error("kernel '{kernel}' was stopped")]
-    Stopped { kernel: String, source: Trap },
+    #[error("kernel '{kernel}' was stopped at {place} in workgroup {workgroup:?}: {stop}")]
+    Stopped {
+        kernel: String,
+        /// File and line, with the line's text.
+        place: String,
+        workgroup: [u32; 3],
+        stop: Stop,
+    },
 }
 
 impl RunError {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Object(_) => Kind::Validation,
+            Self::Stopped {
+                stop: Stop::Shadow(_),
+                ..
+            } => Kind::OutOfMemory,
             Self::Stopped { .. } => Kind::Internal,
         }
     }
@@ -213,12 +223,15 @@ impl Dispatch {
         let limits = RunLimits {
             threads: state.profile.threads,
             steps: state.profile.steps,
+            workgroup_steps: state.profile.workgroup_steps,
         };
         let outcome = self.execute(state, &bound, workgroups, &limits);
         state.collect_prints(&self.pipeline);
-        outcome.map_err(|source| RunError::Stopped {
+        outcome.map_err(|trap| RunError::Stopped {
             kernel: self.pipeline.label.clone(),
-            source,
+            place: self.pipeline.text().described(trap.line),
+            workgroup: trap.workgroup,
+            stop: trap.stop,
         })
     }
 
@@ -229,14 +242,18 @@ impl Dispatch {
         workgroups: [u32; 3],
         limits: &RunLimits,
     ) -> Result<(), Trap> {
-        let PipelineData { program, label, .. } = &*self.pipeline;
-        let (Some(sanitizer), Some(module)) = (&state.profile.sanitizer, &self.pipeline.module)
-        else {
+        let PipelineData {
+            program,
+            label,
+            module,
+            ..
+        } = &*self.pipeline;
+        let Some(sanitizer) = &state.profile.sanitizer else {
             return program.run(bound, &self.immediates, workgroups, limits);
         };
-        let watch = Watch::new(sanitizer.checks(), workgroups);
+        let watch = Watch::new(sanitizer.checks(), workgroups, state.profile.shadow_bytes);
         let outcome = program.run_checked(bound, &self.immediates, workgroups, limits, &watch);
-        let text = module.text(label);
+        let text = self.pipeline.text();
         let ran = Program {
             kernel: label.clone(),
             text: module.hash,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::ThreadId;
 
 use parking_lot::Mutex;
+use ziggurat_core::text::shortened;
 
 /// wgpu's three kinds of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +26,35 @@ pub(super) enum Kind {
 struct Context {
     call: &'static str,
     label: String,
-    source: Box<dyn Error + Send + Sync>,
+    source: Link,
+}
+
+/// A link of an error's chain, with a text of limited length: names and lines of shaders have any.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Link {
+    text: String,
+    source: Option<Box<Self>>,
+}
+
+/// Bytes of a link's text, and of a whole description: layers above put it into a text of at most 1 KiB.
+const LINK_BYTES: usize = 640;
+const DESCRIPTION_BYTES: usize = 900;
+
+impl Link {
+    fn new(error: &dyn Error) -> Self {
+        Self {
+            text: shortened(&error.to_string(), LINK_BYTES).into_owned(),
+            source: error.source().map(|source| Box::new(Self::new(source))),
+        }
+    }
 }
 
 fn shown(label: &str) -> String {
     if label.is_empty() {
         String::new()
     } else {
-        format!(", label = '{label}'")
+        format!(", label = '{}'", shortened(label, 128))
     }
 }
 
@@ -101,9 +123,9 @@ impl Errors {
         let context = Context {
             call,
             label: label.to_owned(),
-            source,
+            source: Link::new(&*source),
         };
-        let description = describe(kind, &context);
+        let description = shortened(&describe(kind, &context), DESCRIPTION_BYTES).into_owned();
         let source = Box::new(context);
         let (filter, error) = match kind {
             Kind::Validation => (

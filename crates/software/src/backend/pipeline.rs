@@ -9,13 +9,15 @@ use wgpu::custom::{ComputePipelineInterface, DispatchBindGroupLayout};
 use wgpu::{BindGroupLayoutEntry, BindingType, BufferBindingType, ShaderStages};
 
 use super::errors::Kind;
-use super::guard::{Panicked, contained};
+use super::guard::{Panicked, contained, with_stack_for};
 use super::layout::{BindGroupLayout, Entries, LayoutError, PipelineLayout, PipelineLayoutData};
 use super::object::{Object, ObjectError, debug_by_name, own};
 use super::reflect::{self, Interface, Resource};
-use super::shader::{ModuleData, ShaderModule};
+use super::shader::{ModuleData, ModuleText, ShaderModule};
 use super::state::State;
 use crate::engine::{CompileError, Program};
+use crate::sanitize::Text;
+use ziggurat_core::large_stack::LargeStackError;
 
 /// Why a compute pipeline cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,8 @@ enum PipelineError {
     Object(#[from] ObjectError),
     #[error(transparent)]
     Panicked(#[from] Panicked),
+    #[error("this kernel cannot be compiled: {0}")]
+    Stack(#[from] LargeStackError),
     #[error(transparent)]
     Layout(#[from] LayoutError),
     #[error("there is no compute entry point '{wanted}', only {have:?}")]
@@ -71,7 +75,7 @@ enum PipelineError {
 impl PipelineError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Unsupported(_) | Self::Panicked(_) => Kind::Internal,
+            Self::Unsupported(_) | Self::Panicked(_) | Self::Stack(_) => Kind::Internal,
             _ => Kind::Validation,
         }
     }
@@ -104,10 +108,16 @@ pub(super) struct PipelineData {
     /// Bytes that the shader needs at each group and binding.
     pub(super) needs: Vec<(u32, u32, u64)>,
     pub(super) immediates: ImmediateSlots,
-    /// The text, for a sanitizer's findings and for where a print stands.
-    pub(super) module: Option<Arc<ModuleData>>,
-    /// The constants, likewise.
+    /// Where its lines come from, for findings, prints and errors.
+    pub(super) module: Arc<ModuleText>,
+    /// The constants, for a sanitizer's findings.
     pub(super) constants: String,
+}
+
+impl PipelineData {
+    pub(super) fn text(&self) -> Text<'_> {
+        self.module.text(&self.label)
+    }
 }
 
 /// wgpu's handle.
@@ -136,8 +146,7 @@ impl Object for ComputePipeline {
 impl ComputePipeline {
     pub(super) fn create(state: &Arc<State>, desc: &wgpu::ComputePipelineDescriptor<'_>) -> Self {
         let label = desc.label.unwrap_or_default();
-        let built = contained(|| build(state, desc));
-        let data = match built.unwrap_or_else(|panicked| Err(panicked.into())) {
+        let data = match build(state, desc) {
             Ok(data) => Some(Arc::new(data)).filter(|_| !state.is_lost()),
             Err(error) => {
                 state.report(
@@ -177,44 +186,83 @@ fn build(
         }
         .into());
     };
-    let entry = entry_name(shader, desc.entry_point)?;
+    let extent = shader.extent;
+    let state = Arc::clone(state);
+    let shader = Arc::clone(shader);
+    let given = given.cloned();
+    let label = desc.label.map(str::to_owned);
+    let wanted = desc.entry_point.map(str::to_owned);
+    let zeroed = desc.compilation_options.zero_initialize_workgroup_memory;
     let constants: HashMap<String, f64> = desc
         .compilation_options
         .constants
         .iter()
         .map(|&(name, value)| (name.to_owned(), value))
         .collect();
+    with_stack_for(&extent, move || {
+        let request = Request {
+            label,
+            wanted,
+            given,
+            constants,
+            zeroed,
+        };
+        contained(|| compile(&state, &shader, request))
+    })??
+}
+
+/// What a pipeline is made of besides its shader.
+struct Request {
+    label: Option<String>,
+    wanted: Option<String>,
+    given: Option<Arc<PipelineLayoutData>>,
+    constants: HashMap<String, f64>,
+    zeroed: bool,
+}
+
+fn compile(
+    state: &Arc<State>,
+    shader: &ModuleData,
+    request: Request,
+) -> Result<PipelineData, PipelineError> {
+    let Request {
+        label,
+        wanted,
+        given,
+        constants,
+        zeroed,
+    } = request;
+    let entry = entry_name(shader, wanted.as_deref())?;
     let interface = resolved_interface(shader, &entry, &constants)?;
     check_workgroup(&state.limits, &interface)?;
     let layout = match given {
         Some(layout) => {
             for resource in &interface.resources {
-                check_resource(layout, resource)?;
+                check_resource(&layout, resource)?;
             }
-            PipelineLayoutData::clone(layout)
+            PipelineLayoutData::clone(&layout)
         }
         None => derive(state, &interface)?,
     };
     let program = Program::compile(
         &shader.module,
         &shader.info,
-        &shader.source,
+        &shader.text.source,
         &entry,
         &constants,
         &state.profile,
-        desc.compilation_options.zero_initialize_workgroup_memory,
+        zeroed,
     )?;
     let needs = interface.resources.iter();
-    let located = state.profile.sanitizer.is_some() || program.prints();
     Ok(PipelineData {
-        label: desc.label.unwrap_or(&entry).to_owned(),
+        label: label.unwrap_or(entry),
         program,
         layout,
         needs: needs
             .map(|resource| (resource.group, resource.binding, resource.bytes))
             .collect(),
         immediates: interface.immediates,
-        module: located.then(|| Arc::clone(shader)),
+        module: Arc::clone(&shader.text),
         constants: if state.profile.sanitizer.is_some() {
             listed(&constants)
         } else {

@@ -112,14 +112,11 @@ impl State {
             return;
         }
         let kernel = &pipeline.label;
-        let text = pipeline.module.as_ref().map(|module| module.text(kernel));
+        let text = pipeline.text();
         let mut kept = self.prints.lock();
         kept.dropped = kept.dropped.saturating_add(dropped);
         for line in lines {
-            let (file, number) = match &text {
-                Some(text) => text.place(line.line),
-                None => (kernel.as_str(), line.line),
-            };
+            let (file, number) = text.place(line.line);
             let print = DebugPrint {
                 kernel: kernel.clone(),
                 file: file.to_owned(),

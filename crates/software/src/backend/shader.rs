@@ -7,8 +7,10 @@ use std::sync::{Arc, OnceLock};
 use naga::valid::{ModuleInfo, ValidationFlags};
 use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
 use ziggurat_core::debug_print;
+use ziggurat_core::large_stack::LargeStackError;
+use ziggurat_core::wgsl::{Extent, Measured, measure};
 
-use super::guard::{Panicked, contained};
+use super::guard::{Panicked, contained, with_stack_for};
 use super::object::{Object, ObjectError, debug_by_name};
 use super::state::State;
 use crate::sanitize::{Program, Text};
@@ -20,6 +22,15 @@ enum ShaderError {
     Object(#[from] ObjectError),
     #[error(transparent)]
     Panicked(#[from] Panicked),
+    #[error("this text cannot be compiled: {0}")]
+    Stack(#[from] LargeStackError),
+    #[error("{count} {what} (line {line}); at most {limit} are compiled")]
+    TooLarge {
+        what: &'static str,
+        count: usize,
+        line: u32,
+        limit: usize,
+    },
     #[error("Shader '{label}' parsing error: {text}")]
     Parse { label: String, text: String },
     #[error("Shader validation error: {text}")]
@@ -36,6 +47,12 @@ enum ShaderError {
 pub(super) struct ModuleData {
     pub(super) module: naga::Module,
     pub(super) info: ModuleInfo,
+    pub(super) text: Arc<ModuleText>,
+    pub(super) extent: Extent,
+}
+
+/// A module's text, which its pipelines keep.
+pub(super) struct ModuleText {
     pub(super) source: String,
     pub(super) label: String,
     /// [`Program::hash`] of the text.
@@ -44,7 +61,7 @@ pub(super) struct ModuleData {
     pub(super) parts: OnceLock<Vec<(String, u32)>>,
 }
 
-impl ModuleData {
+impl ModuleText {
     /// For finding files and lines; a module without a name is called like its kernel.
     pub(super) fn text<'a>(&'a self, kernel: &'a str) -> Text<'a> {
         Text {
@@ -87,8 +104,7 @@ impl ShaderModule {
     pub(super) fn create(state: &Arc<State>, desc: wgpu::ShaderModuleDescriptor<'_>) -> Self {
         let label = desc.label.unwrap_or_default().to_owned();
         let mut messages = Vec::new();
-        let compiled = contained(|| compile(state, &label, desc.source, &mut messages));
-        let data = match compiled.unwrap_or_else(|panicked| Err(panicked.into())) {
+        let data = match read(state, &label, desc.source, &mut messages) {
             Ok(data) => Some(Arc::new(data)).filter(|_| !state.is_lost()),
             Err(error) => {
                 state.invalid("Device::create_shader_module", &label, error);
@@ -125,8 +141,13 @@ impl ShaderModule {
     }
 }
 
-fn compile(
-    state: &State,
+/// How far a text may nest, so that the stack holds it.
+const MAX_BLOCKS: usize = 4_000;
+const MAX_OPERATIONS: usize = 40_000;
+
+/// Measures a text, and compiles it where there is stack enough for it.
+fn read(
+    state: &Arc<State>,
     label: &str,
     source: wgpu::ShaderSource<'_>,
     messages: &mut Vec<wgpu::CompilationMessage>,
@@ -137,7 +158,42 @@ fn compile(
         }
         .into());
     };
-    let source = debug_print::expanded(&source).into_owned();
+    let source = debug_print::expanded(&source).text.into_owned();
+    let extent = measure(&source);
+    for (what, Measured { count, line }, limit) in [
+        ("blocks within each other", extent.blocks, MAX_BLOCKS),
+        (
+            "operations within each other",
+            extent.operations,
+            MAX_OPERATIONS,
+        ),
+    ] {
+        if count > limit {
+            return Err(ShaderError::TooLarge {
+                what,
+                count,
+                line,
+                limit,
+            });
+        }
+    }
+    let (state, label) = (Arc::clone(state), label.to_owned());
+    let (compiled, said) = with_stack_for(&extent, move || {
+        let mut messages = Vec::new();
+        let compiled = contained(|| compile(&state, &label, source, extent, &mut messages));
+        (compiled, messages)
+    })?;
+    messages.extend(said);
+    compiled?
+}
+
+fn compile(
+    state: &State,
+    label: &str,
+    source: String,
+    extent: Extent,
+    messages: &mut Vec<wgpu::CompilationMessage>,
+) -> Result<ModuleData, ShaderError> {
     let capabilities =
         wgpu_naga_bridge::features_to_naga_capabilities(state.features, super::downlevel().flags);
     let mut options = naga::front::wgsl::Options::new();
@@ -172,10 +228,13 @@ fn compile(
     Ok(ModuleData {
         module,
         info,
-        hash: Program::hash(&source),
-        source,
-        label: label.to_owned(),
-        parts: OnceLock::new(),
+        extent,
+        text: Arc::new(ModuleText {
+            hash: Program::hash(&source),
+            source,
+            label: label.to_owned(),
+            parts: OnceLock::new(),
+        }),
     })
 }
 

@@ -3,11 +3,12 @@
 //! They exist only in programs compiled for a sanitizer, so that other programs pay nothing. Each
 //! belongs to a [`Site`], a place in the WGSL text.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::ir::{Addr, MatrixShape, Reg, Rmw, Scaled};
+use super::shadow::PAGE_BYTES;
 use crate::sanitize::{Checks, Kind};
 
 /// A place in the text.
@@ -163,12 +164,16 @@ pub(crate) struct Watch {
     pub(crate) checks: Checks,
     /// A number that no other dispatch or workgroup of the process has; not 0.
     pub(crate) dispatch: u32,
+    /// Bytes that remembering uses of memory may take.
+    pub(crate) shadow_bytes: u64,
+    /// Bytes that it takes, or would take.
+    shadow_used: AtomicU64,
     found: Mutex<Vec<Raw>>,
 }
 
 impl Watch {
     /// For a dispatch of so many workgroups.
-    pub(crate) fn new(checks: Checks, workgroups: [u32; 3]) -> Self {
+    pub(crate) fn new(checks: Checks, workgroups: [u32; 3], shadow_bytes: u64) -> Self {
         // Room for 4 thousand million workgroups of a process before a number comes again.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let workgroups = workgroups.iter().fold(1u32, |all, n| all.wrapping_mul(*n));
@@ -176,8 +181,21 @@ impl Watch {
         Self {
             checks,
             dispatch: NEXT.fetch_add(numbers, Ordering::Relaxed).max(1),
+            shadow_bytes,
+            shadow_used: AtomicU64::new(0),
             found: Mutex::default(),
         }
+    }
+
+    /// Whether there is room to remember one more page of uses, which is then taken.
+    pub(super) fn take_shadow(&self) -> bool {
+        let used = self.shadow_used.fetch_add(PAGE_BYTES, Ordering::Relaxed);
+        used.saturating_add(PAGE_BYTES) <= self.shadow_bytes
+    }
+
+    /// Whether there was no room.
+    pub(super) fn shadow_is_full(&self) -> bool {
+        self.shadow_used.load(Ordering::Relaxed) > self.shadow_bytes
     }
 
     /// A number that no other workgroup or dispatch has, for memory that each workgroup has to itself.

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 
 use super::check::Watch;
 use super::ir::Code;
-use super::{Bound, RunLimits, Storage, Trap};
+use super::{Bound, RunLimits, Stop, Storage, Trap};
 use machine::Machine;
 
 /// After this time other threads join.
@@ -46,7 +46,7 @@ struct Shared<'a> {
     workgroups: [u32; 3],
     next: AtomicU64,
     total: u64,
-    budget: Option<u64>,
+    limits: RunLimits,
     steps: AtomicU64,
     stop: AtomicBool,
     trap: Mutex<Option<(u64, Trap)>>,
@@ -69,7 +69,10 @@ pub(super) fn run(
             .find(|b| b.group == *group && b.binding == *binding);
         let Some(bound) = found else {
             return Err(Trap {
-                message: format!("nothing is bound to @group({group}) @binding({binding})"),
+                stop: Stop::Unbound {
+                    group: *group,
+                    binding: *binding,
+                },
                 line: 0,
                 workgroup: [0; 3],
             });
@@ -99,7 +102,7 @@ pub(super) fn run(
         workgroups,
         next: AtomicU64::new(0),
         total,
-        budget: limits.steps,
+        limits: *limits,
         steps: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         trap: Mutex::new(None),
@@ -149,7 +152,8 @@ fn work(machine: &mut Machine<'_>, shared: &Shared<'_>, until: Option<Instant>) 
         if let Some(trap) = machine.workgroup(group) {
             shared.stop.store(true, Relaxed);
             let mut first = shared.trap.lock();
-            if first.as_ref().is_none_or(|(other, _)| group < *other) {
+            let cause = !matches!(trap.stop, Stop::Elsewhere);
+            if cause && first.as_ref().is_none_or(|(other, _)| group < *other) {
                 *first = Some((group, trap));
             }
             return false;

@@ -38,7 +38,7 @@ pub(super) type Result<T> = std::result::Result<T, CompileError>;
 const MAX_OPS: usize = 400_000;
 
 /// Blocks nested in each other above which a program is refused: execution recurses.
-const MAX_NEST: u32 = 200;
+const MAX_NEST: u32 = 500;
 
 /// What a function is given for one parameter.
 #[derive(Clone, Debug)]

@@ -99,6 +99,8 @@ impl Cell {
 
 /// Cells of a page.
 const PAGE: usize = 256;
+/// Bytes of a page.
+pub(super) const PAGE_BYTES: u64 = (PAGE * size_of::<Cell>()) as u64;
 /// Pages kept for other buffers, of 28 KiB each.
 const KEPT: usize = 4096;
 /// Pages that nobody uses: memory that is given back and taken again costs more than all checks.
@@ -111,17 +113,22 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn at(&mut self, index: usize) -> Option<&mut Cell> {
+    /// The cell of a place. One that needs a new page exists only if `may_grow` allows one more.
+    pub(super) fn at(
+        &mut self,
+        index: usize,
+        may_grow: impl FnOnce() -> bool,
+    ) -> Option<&mut Cell> {
         let number = index / PAGE;
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, || None);
         }
         let page = self.pages.get_mut(number)?;
-        page.get_or_insert_with(|| {
+        if page.is_none() && may_grow() {
             let kept = FREE.lock().pop();
-            kept.unwrap_or_else(|| vec![Cell::default(); PAGE].into())
-        })
-        .get_mut(index % PAGE)
+            *page = Some(kept.unwrap_or_else(|| vec![Cell::default(); PAGE].into()));
+        }
+        page.as_mut()?.get_mut(index % PAGE)
     }
 }
 
@@ -250,7 +257,7 @@ mod tests {
     fn a_page_that_another_buffer_has_left_means_nothing() {
         let mut cells = Cells::default();
         let old = touch(0, 0, 0);
-        assert!(cells.at(5).unwrap().note(old, true, 4).is_none());
+        assert!(cells.at(5, || true).unwrap().note(old, true, 4).is_none());
         drop(cells);
         let mut cells = Cells::default();
         let now = Touch {
@@ -258,10 +265,10 @@ mod tests {
             ..touch(1, 3, 0)
         };
         for write in [false, true] {
-            assert!(cells.at(5).unwrap().note(now, write, 4).is_none());
+            assert!(cells.at(5, || true).unwrap().note(now, write, 4).is_none());
         }
         let other = Touch { group: 7, ..now };
-        assert!(cells.at(5).unwrap().note(other, true, 4).is_some());
+        assert!(cells.at(5, || true).unwrap().note(other, true, 4).is_some());
     }
 
     #[test]

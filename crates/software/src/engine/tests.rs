@@ -11,12 +11,13 @@ mod refusals;
 
 use std::collections::HashMap;
 
-use super::{Bound, CompileError, Program, RunLimits, Storage, Trap};
+use super::{Bound, CompileError, Program, RunLimits, Stop, Storage, Trap};
 use crate::profile::Profile;
 
 pub(super) const LIMITS: RunLimits = RunLimits {
     threads: 2,
-    steps: Some(1 << 32),
+    steps: Some(1 << 36),
+    workgroup_steps: None,
 };
 
 pub(super) fn compile_for(

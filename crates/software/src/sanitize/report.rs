@@ -78,6 +78,15 @@ impl Text<'_> {
         (file.to_owned(), line, code)
     }
 
+    /// File and line of a line, and its text, for an error.
+    pub(crate) fn described(&self, line: u32) -> String {
+        let (file, number, code) = self.locate(line);
+        if code.is_empty() {
+            return format!("{file}:{number}");
+        }
+        format!("{file}:{number} (`{code}`)")
+    }
+
     /// The file of a line, and the line in it.
     pub(crate) fn place(&self, line: u32) -> (&str, u32) {
         let mut rest = line;
@@ -124,6 +133,13 @@ impl Finding {
             other: raw.other.map(|party| text.side(party)),
             count: raw.count,
         }
+    }
+
+    /// The reason that a comment on the line gives why this is right:
+    /// `// sanitizer: allow(shift): the reason`.
+    #[must_use]
+    pub fn allowed(&self) -> Option<&str> {
+        super::allow::reason(&self.code, self.kind)
     }
 
     fn key(&self) -> (&str, &str, u32, Kind) {
@@ -190,6 +206,8 @@ impl Program {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     findings: Vec<Finding>,
+    /// Those that their lines allow.
+    allowed: Vec<Finding>,
     programs: BTreeSet<Program>,
 }
 
@@ -216,6 +234,12 @@ impl Report {
         &self.findings
     }
 
+    /// What was found and is right, as comments on the lines say: see [`Finding::allowed`].
+    #[must_use]
+    pub fn allowed(&self) -> &[Finding] {
+        &self.allowed
+    }
+
     /// The kernels that ran.
     pub fn programs(&self) -> impl Iterator<Item = &Program> {
         self.programs.iter()
@@ -237,7 +261,7 @@ impl Report {
 
     /// Adds what another run found.
     pub fn merge(&mut self, other: Self) {
-        for finding in other.findings {
+        for finding in other.findings.into_iter().chain(other.allowed) {
             let _ = self.add(finding);
         }
         self.programs.extend(other.programs);
@@ -250,18 +274,19 @@ impl Report {
 
     /// Adds a finding, or its count; whether it is new.
     pub(crate) fn add(&mut self, finding: Finding) -> bool {
-        match self
-            .findings
-            .binary_search_by(|known| known.key().cmp(&finding.key()))
-        {
+        let list = match finding.allowed() {
+            Some(_) => &mut self.allowed,
+            None => &mut self.findings,
+        };
+        match list.binary_search_by(|known| known.key().cmp(&finding.key())) {
             Ok(at) => {
-                if let Some(known) = self.findings.get_mut(at) {
+                if let Some(known) = list.get_mut(at) {
                     known.count += finding.count;
                 }
                 false
             }
             Err(at) => {
-                self.findings.insert(at, finding);
+                list.insert(at, finding);
                 true
             }
         }
@@ -329,6 +354,30 @@ mod tests {
         );
         let (file, line, code) = at(0);
         assert_eq!((file.as_str(), line, code.as_str()), ("a.wgsl", 0, ""));
+    }
+
+    #[test]
+    fn what_a_line_allows_is_kept_apart() {
+        let text = Text {
+            source: "a << b; // sanitizer: allow(shift): meant\na << b;\n",
+            parts: &[],
+            label: "module",
+        };
+        let mut report = Report::default();
+        for line in [1, 2, 1] {
+            let _ = report.add(Finding::new("k", &text, raw(line)));
+        }
+        let lines = |findings: &[Finding]| findings.iter().map(|f| f.line).collect::<Vec<_>>();
+        assert_eq!(
+            (lines(report.findings()), lines(report.allowed())),
+            (vec![2], vec![1])
+        );
+        assert_eq!(report.allowed()[0].allowed(), Some("meant"));
+        report.retain(|finding| finding.line != 2);
+        assert!(report.is_clean());
+        let mut all = Report::default();
+        all.merge(report);
+        assert_eq!((all.findings().len(), all.allowed().len()), (0, 1));
     }
 
     #[test]

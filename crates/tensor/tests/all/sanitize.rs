@@ -66,3 +66,21 @@ fn the_print_of_the_page_is_what_comes_out() {
     let shown: Vec<String> = prints.prints.iter().map(ToString::to_string).collect();
     assert_eq!(shown, [block("text", "invert").trim_end()]);
 }
+
+/// Where a length is no multiple of four, kernels read what lies behind their output, to keep it.
+#[test]
+fn the_librarys_own_kernels_are_clean_at_every_length() {
+    assert_clean(|device: &Device| {
+        for len in 1..10_usize {
+            let a = Tensor::ones(device, [len], DType::F32).unwrap();
+            let quotient = (&a / &a).unwrap();
+            assert_eq!(quotient.to_vec_blocking::<f32>().unwrap(), vec![1.0; len]);
+            let table = Tensor::ones(device, [len, 7], DType::F32).unwrap();
+            let strided = table.transpose(0, 1).unwrap();
+            let sum = (&strided + &strided).unwrap().sum([0], false).unwrap();
+            assert_eq!(sum.to_vec_blocking::<f32>().unwrap(), vec![14.0; len]);
+            let halves = strided.to_dtype(DType::F16).unwrap();
+            halves.relu().unwrap().eval_blocking().unwrap();
+        }
+    });
+}

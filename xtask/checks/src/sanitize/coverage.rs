@@ -48,6 +48,36 @@ const SIZES: [(&str, &str); 14] = [
 /// A variant as far as it is compared: text and constants.
 type Key = (u64, String);
 
+/// Gives a line for each comment in a kernel that allows findings where there are none.
+pub(super) fn needless(report: &Report) -> Outcome<Vec<String>> {
+    let variants = catalogue().map_err(|error| Failure::new(error.to_string()))?;
+    let mut comments = BTreeSet::new();
+    for variant in &variants {
+        for part in variant.descriptor.source.parts() {
+            let lines = part.text.lines().map(str::trim);
+            let allowing = lines.filter(|line| line.contains("// sanitizer: allow("));
+            // Of generated text no two are alike: one needed line stands for all.
+            let generated = part.file.contains("generated");
+            comments.extend(
+                allowing.map(|line| (part.file.to_string(), (!generated).then(|| line.to_owned()))),
+            );
+        }
+    }
+    let needed = |(file, code): &(String, Option<String>)| {
+        report.allowed().iter().any(|finding| {
+            finding.file == *file && code.as_ref().is_none_or(|code| finding.code == *code)
+        })
+    };
+    Ok(comments
+        .iter()
+        .filter(|comment| !needed(comment))
+        .map(|(file, code)| {
+            let code = code.as_deref().unwrap_or("its lines");
+            format!("{file}: nothing is found any more that this allows: {code}")
+        })
+        .collect())
+}
+
 /// Says which variants have run; gives a line for each that has not, and for each excuse that is none.
 pub(super) fn missing(report: &Report) -> Outcome<Vec<String>> {
     let variants = catalogue().map_err(|error| Failure::new(error.to_string()))?;

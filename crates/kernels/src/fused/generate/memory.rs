@@ -233,7 +233,7 @@ impl Glue<'_> {
             line!(self, "    }} else {{");
             line!(
                 self,
-                "        out_{i}[at] = merge_{dtype}(out_{i}[at], pack_{dtype}(v), left);"
+                "        out_{i}[at] = merge_{dtype}(out_{i}[at], pack_{dtype}(v), left); // sanitizer: allow(uninitialized): as in elementwise/emit.wgsl"
             );
             line!(self, "    }}\n}}");
         }

@@ -4,6 +4,7 @@ mod memory;
 mod numbers;
 
 use super::machine::{LANES, Machine, Place};
+use crate::engine::Stop;
 use crate::engine::check::{Check, Order, Party, Raw, Site, Watch, What};
 use crate::engine::ir::Addr;
 use crate::engine::shadow::{Cells, Touch};
@@ -23,6 +24,8 @@ pub(super) struct Checker<'a> {
     epochs: [u32; 2],
     /// By subgroup.
     subepochs: Vec<u32>,
+    /// Steps that checks took and that are not counted yet.
+    steps: u64,
 }
 
 impl<'a> Checker<'a> {
@@ -35,6 +38,7 @@ impl<'a> Checker<'a> {
             id: [0; 3],
             epochs: [0; 2],
             subepochs: vec![0; subgroups],
+            steps: 0,
         }
     }
 
@@ -69,6 +73,13 @@ impl Machine<'_> {
                 number: check.site,
             };
             looking.look(&check.what);
+        }
+        self.steps += std::mem::take(&mut checker.steps);
+        if let (true, Some(site)) = (
+            checker.watch.shadow_is_full(),
+            code.sites.get(check.site as usize),
+        ) {
+            self.stop(site.line, Stop::Shadow(checker.watch.shadow_bytes));
         }
         self.checker = Some(checker);
     }

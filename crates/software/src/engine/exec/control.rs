@@ -8,6 +8,7 @@ use crate::engine::ir::{Op, Reg};
 
 impl Machine<'_> {
     pub(super) fn run(&mut self, ops: &[Op]) {
+        self.steps += (ops.len() * (self.to - self.from)) as u64;
         for op in ops {
             match op {
                 Op::Un { op, d, a } => self.unary(*op, *d, *a),
@@ -36,7 +37,12 @@ impl Machine<'_> {
                 Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
                 Op::Matrix(matrix) => self.matrix(matrix),
                 Op::Print { site, v } => self.print(*site, v),
-                Op::Check(check) => self.check(check),
+                Op::Check(check) => {
+                    self.check(check);
+                    if self.stopped.is_some() {
+                        return;
+                    }
+                }
                 Op::If { c, then, other } => {
                     match self.place(*c) {
                         Place::Uniform(0) => self.run(other),
@@ -183,9 +189,9 @@ impl Machine<'_> {
         self.frames[id].left[from..to].fill([0; LANES]);
         self.frames[id].continued[from..to].fill([0; LANES]);
         self.frames[id].any_continued = false;
-        let steps = 1 + body.len() as u64;
         loop {
-            self.count(steps, line);
+            self.steps += 1;
+            self.count_steps(line);
             if self.stopped.is_some() {
                 return;
             }

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Shared;
 use super::check::Checker;
-use crate::engine::Trap;
 use crate::engine::ir::{Code, Input, Reg};
+use crate::engine::{Stop, Trap};
 
 /// One word of 16 lanes.
 pub(super) type Chunk = [u32; LANES];
@@ -56,9 +56,12 @@ pub(super) struct Machine<'a> {
     starts: Vec<u32>,
     /// The workgroup that runs.
     pub(super) group: [u32; 3],
-    steps: u64,
-    /// Line where it was stopped.
-    pub(super) stopped: Option<u32>,
+    /// Steps that are not counted yet.
+    pub(super) steps: u64,
+    /// Steps of this workgroup that are.
+    workgroup_steps: u64,
+    /// Line where it was stopped, and why.
+    pub(super) stopped: Option<(u32, Stop)>,
     /// Only in a checked run.
     pub(super) checker: Option<Box<Checker<'a>>>,
 }
@@ -89,6 +92,7 @@ impl<'a> Machine<'a> {
             starts: vec![0; code.inputs.len()],
             group: [0; 3],
             steps: 0,
+            workgroup_steps: 0,
             stopped: None,
             checker: None,
         };
@@ -219,34 +223,45 @@ impl<'a> Machine<'a> {
         if let Some(checker) = &mut self.checker {
             checker.enter(number, id);
         }
-        self.count(code.block.len() as u64, 0);
+        self.count_steps(0);
+        self.workgroup_steps = 0;
         if self.stopped.is_none() {
             self.run(&code.block);
         }
-        self.stopped.map(|line| Trap {
-            message: "the dispatch ran for more steps than its budget allows".to_owned(),
+        self.stopped.map(|(line, stop)| Trap {
+            stop,
             line,
             workgroup: id,
         })
     }
 
-    /// Counts steps against the budget.
-    pub(super) fn count(&mut self, steps: u64, line: u32) {
-        self.steps += steps;
-        if self.steps < 1 << 12 && self.shared.budget.is_none_or(|budget| budget > 1 << 24) {
+    /// Counts the steps taken since the last call, at a loop in `line`, and stops the run at the limits.
+    pub(super) fn count_steps(&mut self, line: u32) {
+        /// Fewer are not worth the counter that threads share.
+        const FEW: u64 = 1 << 12;
+        let limits = &self.shared.limits;
+        let limit = limits.steps.into_iter().chain(limits.workgroup_steps).min();
+        if self.steps < FEW && limit.is_none_or(|limit| limit > FEW << 12) {
             return;
         }
         let steps = std::mem::take(&mut self.steps);
-        let used = self
-            .shared
-            .steps
-            .fetch_add(steps, Relaxed)
-            .saturating_add(steps);
-        let over = self.shared.budget.is_some_and(|budget| used > budget);
-        if over || self.shared.stop.load(Relaxed) {
-            self.stopped = Some(line);
-            self.any = false;
+        self.workgroup_steps = self.workgroup_steps.saturating_add(steps);
+        let total = self.shared.steps.fetch_add(steps, Relaxed);
+        let total = total.saturating_add(steps);
+        let over = |limit: Option<u64>, steps: u64| limit.filter(|limit| steps > *limit);
+        if self.shared.stop.load(Relaxed) {
+            self.stop(line, Stop::Elsewhere);
+        } else if let Some(limit) = over(limits.workgroup_steps, self.workgroup_steps) {
+            self.stop(line, Stop::WorkgroupSteps(limit));
+        } else if let Some(limit) = over(limits.steps, total) {
+            self.stop(line, Stop::Steps(limit));
         }
+    }
+
+    /// Stops the run.
+    pub(super) fn stop(&mut self, line: u32, why: Stop) {
+        self.stopped = Some((line, why));
+        self.any = false;
     }
 
     pub(super) fn place(&self, reg: Reg) -> Place {

@@ -11,11 +11,17 @@ impl Lower<'_> {
         reg
     }
 
-    pub(super) fn emit(&mut self, op: Op) -> Result<()> {
-        self.ops += 1;
+    /// Counts operations, emitted or computed here.
+    pub(super) fn count_ops(&mut self, ops: usize) -> Result<()> {
+        self.ops = self.ops.saturating_add(ops);
         if self.ops > MAX_OPS {
             return self.refuse("program", "it is too large once calls are inlined");
         }
+        Ok(())
+    }
+
+    pub(super) fn emit(&mut self, op: Op) -> Result<()> {
+        self.count_ops(1)?;
         if let Some(block) = self.blocks.last_mut() {
             block.push(op);
         }

@@ -18,6 +18,8 @@ impl Lower<'_> {
         if self.calls >= MAX_CALLS {
             return self.refuse("call", "calls are nested too deeply");
         }
+        // What is computed here emits nothing, but takes time all the same.
+        self.count_ops(self.module.functions[function].expressions.len())?;
         let mut given = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let inner = self.inner(*argument);

@@ -1,6 +1,6 @@
 //! Control flow, against the same written in Rust.
 
-use super::{LIMITS, RunLimits, compile, map, run, run_with};
+use super::{LIMITS, RunLimits, Stop, compile, map, run, run_with};
 
 fn inputs() -> Vec<u32> {
     (0..100u32)
@@ -197,13 +197,36 @@ fn a_runaway_loop_is_stopped_at_its_line() {
             out[i] = k + 1u;
          }",
     );
+    for (steps, workgroup_steps, stop) in [
+        (Some(10_000), None, Stop::Steps(10_000)),
+        (None, Some(5_000), Stop::WorkgroupSteps(5_000)),
+    ] {
+        let limits = RunLimits {
+            threads: 2,
+            steps,
+            workgroup_steps,
+        };
+        let trap = run_with(&program, &[&[0; 32]], &[], [4, 1, 1], &limits).unwrap_err();
+        assert_eq!((trap.line, trap.stop), (4, stop));
+        assert!(run_with(&program, &[&[1; 32]], &[], [4, 1, 1], &limits).is_ok());
+    }
+}
+
+#[test]
+fn many_workgroups_may_take_more_steps_than_one() {
+    let program = compile(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+         @compute @workgroup_size(1) fn main() {
+            for (var k = 0u; k < 100u; k++) { out[0] += k; }
+         }",
+    );
     let limits = RunLimits {
-        threads: 2,
-        steps: Some(10_000),
+        threads: 1,
+        steps: None,
+        workgroup_steps: Some(20_000),
     };
-    let trap = run_with(&program, &[&[0; 32]], &[], [4, 1, 1], &limits).unwrap_err();
-    assert_eq!(trap.line, 4);
-    assert!(run_with(&program, &[&[1; 32]], &[], [4, 1, 1], &limits).is_ok());
+    let out = run_with(&program, &[&[0]], &[], [1000, 1, 1], &limits).unwrap();
+    assert_eq!(out[0][0], 1000 * (0..100).sum::<u32>());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Kernels run through the whole interface.
 
 use wgpu::BufferUsages as U;
-use ziggurat_software::Profile;
+use ziggurat_software::{Checks, Profile, Sanitizer};
 
 use super::support::{Gpu, bytes_of, gpu, gpu_of, plain};
 
@@ -192,13 +192,22 @@ fn a_dynamic_offset_moves_the_binding() {
 }
 
 #[test]
-fn a_runaway_kernel_is_stopped_with_an_error_that_names_it() {
-    let mut profile = Profile::webgpu_default();
-    profile.steps = Some(100_000);
+fn an_endless_loop_is_stopped_with_an_error_that_names_kernel_and_line() {
+    // The limits that a profile has by itself.
+    is_stopped(Profile::webgpu_default(), 1 << 31);
+    let mut checked = Profile::webgpu_default();
+    checked.sanitizer = Some(Sanitizer::new(Checks::default()));
+    assert!(checked.workgroup_steps.is_some() && checked.steps.is_some());
+    checked.workgroup_steps = Some(1 << 24);
+    is_stopped(checked, 1 << 24);
+}
+
+fn is_stopped(profile: Profile, steps: u64) {
     let gpu = gpu_of(profile);
     let pipeline = gpu.pipeline(
         "@group(0) @binding(0) var<storage, read_write> a: array<u32>;
          @compute @workgroup_size(1) fn main() {
+             for (var i = 0u; i < 10u; i++) { a[0] += i; }
              loop { a[0] = a[0] | 1u; if a[0] == 0u { break; } }
          }",
     );
@@ -212,13 +221,48 @@ fn a_runaway_kernel_is_stopped_with_an_error_that_names_it() {
     let (_, error) = gpu.outcome(|| gpu.queue.submit([commands]));
     match error {
         Some(wgpu::Error::Internal { description, .. }) => {
-            assert!(
-                description.contains("kernel 'pipeline' was stopped"),
-                "{description}"
-            );
+            let place = "kernel 'pipeline' was stopped at shader:4 (`loop { a[0]";
+            let why = format!("one workgroup took more than {steps} steps");
+            for part in [place, &why] {
+                assert!(description.contains(part), "{description}");
+            }
         }
         other => panic!("no internal error but {other:?}"),
     }
     let quick = gpu.pipeline(DOUBLES);
     assert_eq!(run(&gpu, &quick, &[4], [1, 1, 1]), [8]);
+}
+
+#[test]
+fn the_sanitizer_stops_a_dispatch_that_it_has_no_room_to_follow() {
+    let mut profile = Profile::webgpu_default();
+    profile.sanitizer = Some(Sanitizer::new(Checks::default()));
+    profile.shadow_bytes = 1 << 20;
+    let gpu = gpu_of(profile);
+    let pipeline = gpu.pipeline(DOUBLES);
+    let large = gpu.storage(1 << 20);
+    let group = gpu.group(&pipeline.get_bind_group_layout(0), &[&large]);
+    let commands = gpu.pass(|pass| {
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(4096, 1, 1);
+    });
+    let (_, error) = gpu.outcome(|| gpu.queue.submit([commands]));
+    let Some(wgpu::Error::OutOfMemory { source }) = error else {
+        panic!("not out of memory but {error:?}");
+    };
+    let mut text = source.to_string();
+    let mut cause = source.source();
+    while let Some(error) = cause {
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    for part in [
+        "kernel 'pipeline'",
+        "more than 1048576 bytes",
+        "shadow_bytes",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!(run(&gpu, &pipeline, &[4], [1, 1, 1]), [8]);
 }

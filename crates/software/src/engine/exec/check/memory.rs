@@ -16,6 +16,9 @@ use crate::sanitize::Kind;
 /// Addresses from here on stand for an index that is out of bounds.
 const BEYOND: u32 = 1 << 31;
 
+/// Steps for looking one word up, which takes as long.
+const LOOK_UP: u64 = 8;
+
 /// A place that one invocation uses.
 struct Place<'f> {
     lane: usize,
@@ -53,6 +56,7 @@ impl Looking<'_, '_> {
             // More readers of one place cannot race with more writers.
             lanes.truncate(2);
         }
+        self.checker.steps += lanes.len() as u64 * u64::from(words.max(1)) * LOOK_UP;
         for lane in lanes {
             let address = machine.address(&found, lane);
             let range = address..address.saturating_add(bytes);
@@ -97,6 +101,7 @@ impl Looking<'_, '_> {
             // The subgroup works as one; its first invocation stands for it.
             next = (lane / size + 1) * size;
             for address in machine.elements(at, stride, shape, lane) {
+                self.checker.steps += LOOK_UP;
                 let bytes = if shape.half { 2 } else { 4 };
                 let range = address..address.saturating_add(bytes);
                 if !self.inside(at, trail, range, usage, &[], lane) {
@@ -216,7 +221,7 @@ impl Looking<'_, '_> {
             let cells = if place.half || shift == 2 { 1 } else { 2 };
             let first = (start >> shift) as usize;
             for index in first..first + cells {
-                let cell = shadow.cells.at(index);
+                let cell = shadow.cells.at(index, || self.checker.watch.take_shadow());
                 let found =
                     cell.and_then(|cell| cell.note(touch, usage.write, machine.code.subgroup));
                 conflict = conflict.or(found);
@@ -251,7 +256,8 @@ impl Looking<'_, '_> {
         };
         if checks.races {
             let subgroup = self.machine.code.subgroup;
-            let cell = self.checker.cells.at(word);
+            let watch = self.checker.watch;
+            let cell = self.checker.cells.at(word, || watch.take_shadow());
             let found = cell.and_then(|cell| cell.note(touch, usage.write, subgroup));
             if let Some(conflict) = found {
                 self.race(&conflict, place, usage, old);
