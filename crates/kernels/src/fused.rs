@@ -7,9 +7,10 @@
 //! between ops of a packed dtype are rounded as they would be in memory, and a product is rounded before it is
 //! added to anything, so that exact ops give the bits of the unfused path.
 
-pub(crate) mod between;
+pub(crate) mod ends;
 pub(crate) mod epilogue;
 mod expression;
+pub(crate) mod form;
 pub(crate) mod generate;
 pub(crate) mod graph;
 pub(crate) mod op;
@@ -27,14 +28,13 @@ use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 
-pub use between::{FusedReader, WalkInput};
 pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
 pub use prepared::{FusedOperands, PreparedFused};
-pub use prologue::FusedInput;
+pub use prologue::{FusedInput, FusedReader};
 
-pub(crate) use epilogue::{Epilogue, made};
+pub(crate) use epilogue::Epilogue;
 pub(crate) use prologue::Operand;
 
 /// The most ops in one kernel.
@@ -72,7 +72,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Shape`] if an input does not broadcast, [`KernelError::Output`] and [`KernelError::Dtype`] for an
-    /// output of another shape or dtype, [`KernelError::FusedTooLarge`], and the errors of the layers below.
+    /// output of another shape or dtype, [`KernelError::CannotFuse`], and the errors of the layers below.
     pub fn fused(
         &self,
         expression: &Expression,

@@ -62,7 +62,7 @@ pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
 pub use compose::meshgrid::Grids;
 pub use fused::{
     Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, FusedReader,
-    PreparedFused, WalkInput,
+    PreparedFused,
 };
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
@@ -88,17 +88,16 @@ pub use ops::reduce::Reduce;
 #[doc(hidden)]
 pub use ops::reduce::{ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
-#[doc(hidden)]
-pub use ops::rope::ROPE_READS;
-pub use ops::rope::{RopeOptions, RopePositions};
+pub use ops::rope::{RopeOptions, RopePositions, RopeRows};
 pub use ops::scan::{Scan, ScanOptions};
 pub use ops::select::Unique;
-#[doc(hidden)]
-pub use ops::softmax::SOFTMAX_READS;
+pub use ops::softmax::SoftmaxKind;
+pub use run::call::{Axes, Call, F32Bits, Operands, ReduceOp, Sink, Source};
 pub use run::capture::Captured;
 pub use run::completion::{Completion, Counted, Download, DownloadMany};
-pub use run::error::KernelError;
+pub use run::error::{CannotFuse, KernelError};
 pub use run::executor::Executor;
+pub use run::plan::Plan;
 pub use run::view::View;
 #[cfg(feature = "catalogue")]
 pub use source::candidate::Variant;

@@ -1,10 +1,14 @@
 //! How a call runs: the [`Executor`](executor::Executor), views, launches, capture, completion, errors.
 
+pub(crate) mod call;
 pub(crate) mod capture;
 pub(crate) mod completion;
+pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod executor;
 pub(crate) mod launch;
+pub(crate) mod plan;
+mod runner;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 pub(crate) mod view;

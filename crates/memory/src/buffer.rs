@@ -20,6 +20,8 @@ struct Inner {
     capacity: u64,
     pool: Arc<Pool>,
     wrapped: bool,
+    /// Whether there is no memory behind it.
+    placeholder: bool,
 }
 
 impl Buffer {
@@ -31,6 +33,7 @@ impl Buffer {
                 capacity,
                 pool: Arc::clone(pool),
                 wrapped: false,
+                placeholder: false,
             }),
         }
     }
@@ -47,6 +50,23 @@ impl Buffer {
                 capacity: bytes,
                 pool: Arc::clone(pool),
                 wrapped: true,
+                placeholder: false,
+            }),
+        }
+    }
+
+    pub(crate) fn placeholder(stub: wgpu::Buffer, bytes: u64, pool: &Arc<Pool>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                block: Block {
+                    buffer: stub,
+                    id: pool.new_id(),
+                },
+                bytes,
+                capacity: bytes.checked_next_multiple_of(16).unwrap_or(bytes),
+                pool: Arc::clone(pool),
+                wrapped: false,
+                placeholder: true,
             }),
         }
     }
@@ -90,7 +110,13 @@ impl Buffer {
     #[must_use]
     pub fn same_memory(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
-            || self.inner.block.buffer == other.inner.block.buffer
+            || (!self.inner.placeholder && self.inner.block.buffer == other.inner.block.buffer)
+    }
+
+    /// Whether there is no memory behind it: see [`Memory::placeholder`](crate::Memory::placeholder).
+    #[must_use]
+    pub fn is_placeholder(&self) -> bool {
+        self.inner.placeholder
     }
 
     /// Whether the memory was given from outside and does not belong to the pool.
@@ -112,6 +138,9 @@ impl fmt::Debug for Buffer {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if self.placeholder {
+            return;
+        }
         let block = self.block.clone();
         if self.wrapped {
             self.pool.release(vec![block]);

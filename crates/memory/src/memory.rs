@@ -108,6 +108,17 @@ impl Memory {
         Ok(buffer)
     }
 
+    /// A buffer that is like one of `bytes`, without memory: to plan with, before there is any. No kernel can bind it, and
+    /// nothing can be written to it or read.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Device`] when the device is lost or poisoned.
+    pub fn placeholder(&self, bytes: u64) -> Result<Buffer, MemoryError> {
+        self.device().status()?;
+        self.inner.pool.placeholder(bytes)
+    }
+
     /// A buffer of `bytes`, all zero up to its capacity.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use crate::options::MemoryOptions;
 use crate::usage::Usage;
 use parking_lot::Mutex;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use ziggurat_device::Device;
 
 /// A wgpu buffer and its identity.
@@ -36,6 +36,8 @@ pub(crate) struct Pool {
     next_id: AtomicU64,
     on_release: Mutex<Vec<ReleaseListener>>,
     on_pressure: Mutex<Vec<PressureListener>>,
+    /// What stands for memory in placeholders.
+    stub: OnceLock<wgpu::Buffer>,
 }
 
 const USAGES: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
@@ -55,6 +57,7 @@ impl Pool {
             next_id: AtomicU64::new(1),
             on_release: Mutex::default(),
             on_pressure: Mutex::default(),
+            stub: OnceLock::new(),
         }
     }
 
@@ -64,6 +67,18 @@ impl Pool {
 
     pub(crate) fn new_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A buffer without memory, to plan with.
+    pub(crate) fn placeholder(self: &Arc<Self>, bytes: u64) -> Result<Buffer, MemoryError> {
+        let stub = match self.stub.get() {
+            Some(stub) => stub,
+            None => {
+                let stub = self.create_now("placeholder", 16, USAGES)?;
+                self.stub.get_or_init(|| stub)
+            }
+        };
+        Ok(Buffer::placeholder(stub.clone(), bytes, self))
     }
 
     /// A buffer of at least `bytes` with unspecified contents.

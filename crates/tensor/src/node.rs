@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::{Executor, FusedOp, FusedOutput, KernelError, View};
+use ziggurat_kernels::{Call, FusedOp, FusedReader, KernelError, Operands, Source, View};
 
 use crate::{Error, capture};
 
@@ -47,7 +47,7 @@ pub(crate) enum Work {
         inputs: Inputs,
     },
     /// A kernel that can write an expression over its result in its place.
-    Kernel(Arc<Deferred>),
+    Kernel(Arc<KernelCall>),
     /// The memory of `base`, which is row-major, walked by another layout.
     Walk {
         base: Arc<Node>,
@@ -55,28 +55,45 @@ pub(crate) enum Work {
     },
 }
 
-/// A recorded call of such a kernel: matmul, convolution, a reduction, softmax, a norm.
-pub(crate) struct Deferred {
+/// A recorded call of an op that is not elementwise, over memory.
+#[derive(Debug)]
+pub(crate) struct KernelCall {
     /// The public operation.
     pub(crate) name: &'static str,
-    /// The operations that it computes where it reads its input.
+    /// The operations that it computes where it reads its first operand.
     pub(crate) before: Vec<&'static str>,
-    /// The memory it reads.
-    pub(crate) inputs: Vec<View>,
-    pub(crate) record: Box<Recorder>,
+    pub(crate) call: Call,
+    /// What it reads in place of a first operand in memory.
+    pub(crate) reader: Option<FusedReader>,
+    /// Its operands in memory, in order.
+    pub(crate) operands: Vec<View>,
 }
 
-/// Records the kernel: from its inputs to an output, through an expression over the result if one is given.
-pub(crate) type Recorder = dyn Fn(&Executor, &[View], Option<&FusedOutput<'_>>, &View) -> Result<(), KernelError>
-    + Send
-    + Sync;
+impl KernelCall {
+    /// The operands as the executor takes them.
+    pub(crate) fn operands(&self) -> Result<Operands<'_>, KernelError> {
+        let mut views = self.operands.iter();
+        let first = match (&self.reader, &self.operands[..]) {
+            (Some(reader), _) => Source::Reader(reader),
+            (None, [first, ..]) => {
+                views.next();
+                Source::View(first)
+            }
+            (None, []) => {
+                return Err(KernelError::Internal {
+                    op: self.name,
+                    what: "a call without operands",
+                });
+            }
+        };
+        let others = [views.next(), views.next(), views.next()];
+        Ok(Operands { first, others })
+    }
 
-impl std::fmt::Debug for Deferred {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deferred")
-            .field("name", &self.name)
-            .field("inputs", &self.inputs)
-            .finish_non_exhaustive()
+    /// The memory that it reads.
+    pub(crate) fn memory(&self) -> impl Iterator<Item = &View> {
+        let read = self.reader.as_ref().map_or(&[][..], FusedReader::views);
+        read.iter().chain(&self.operands)
     }
 }
 

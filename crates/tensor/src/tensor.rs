@@ -4,8 +4,9 @@
 //! as they are recorded, elementwise ones, matrix products and reductions without running anything; only reading waits. Whatever a caller
 //! gets wrong is an [`Error`].
 //!
-//! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::view`] to get at memory
-//! and [`Tensor::produce`] or, if they are elementwise, [`Tensor::record`] to make new tensors.
+//! Invariant: this file is the only one that touches a tensor's fields; operations use [`Tensor::stored`] to get at memory,
+//! and to make new tensors [`Tensor::record`] if they are elementwise, [`Tensor::produce_call`] if the executor has a
+//! [`Call`] for them, else [`Tensor::produce`].
 
 mod construct;
 mod eval;
@@ -17,12 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
-use ziggurat_kernels::{
-    Completion, Executor, FusedInput, FusedOp, FusedOutput, KernelError, View, WalkInput,
-};
+use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, Sink, View};
 
 use crate::lazy;
-use crate::node::{Deferred, Input, Inputs, Node, Recorder};
+use crate::node::{Input, Inputs, KernelCall, Node};
 use crate::{Device, Error};
 
 pub(crate) use construct::new_shape;
@@ -36,14 +35,6 @@ pub(crate) use views::diagonal;
 const HELD_BYTES: u64 = 4 << 20;
 /// Bytes that it may keep alive for each byte that it makes.
 const HELD_FOR_EACH: u64 = 4;
-
-/// What a walking kernel reads and writes, see [`Tensor::produce_walking`].
-pub(crate) struct Walked<'a> {
-    pub(crate) input: WalkInput<'a>,
-    pub(crate) others: &'a [View],
-    /// What it writes in place of its result.
-    pub(crate) value: Option<&'a FusedOutput<'a>>,
-}
 
 /// Values of one [`DType`] in a shape of rank 0 to 8, on a device.
 ///
@@ -178,125 +169,64 @@ impl Tensor {
         Ok(Self::from_view(device, out))
     }
 
-    /// A new tensor whose values a kernel over memory will write, through what is done with them if that is elementwise.
-    pub(crate) fn produce_later(
-        device: &Device,
-        name: &'static str,
-        shape: Shape,
-        dtype: DType,
-        inputs: Vec<View>,
-        record: Box<Recorder>,
-    ) -> Result<Self, Error> {
-        let kernel = Deferred {
-            name,
-            before: Vec::new(),
-            inputs,
-            record,
-        };
-        Ok(Self {
-            device: device.clone(),
-            node: lazy::defer(device, shape, dtype, kernel)?,
-        })
-    }
-
-    /// A new tensor whose values a kernel writes at once that walks this tensor's: the pending expression that computes
-    /// them is part of the kernel where `fused` can read it, else `plain` reads memory.
-    pub(crate) fn produce_from<C>(
-        &self,
-        op: &'static str,
-        shape: Shape,
-        dtype: DType,
-        fused: impl FnOnce(&Executor, &FusedInput<'_>, &View) -> Result<C, KernelError>,
-        plain: impl FnOnce(&Executor, &View, &View) -> Result<C, KernelError>,
-    ) -> Result<Self, Error> {
-        if let Some(prologue) = lazy::Prologue::of(&self.device, &self.node) {
-            let out = self.device.alloc(op, &shape, dtype)?;
-            match fused(self.device.executor(), &prologue.input(), &out) {
-                Ok(_recorded) => {
-                    prologue.recorded();
-                    return Ok(Self::from_view(&self.device, out));
-                }
-                Err(KernelError::FusedTooLarge { .. }) => {}
-                Err(error) => return Err(Error::from_kernel(op, error)),
-            }
-        }
-        let view = self.stored()?;
-        Self::produce(&self.device, op, shape, dtype, |executor, out| {
-            plain(executor, view, out)
-        })
-    }
-
-    /// As [`Tensor::produce_later`], by a kernel that walks this tensor's values, each `reads` times: the pending expression
-    /// that computes them is part of the kernel where that can read it. It reads `others` too, which are given to `record`.
+    /// A new tensor of what a call computes of this tensor's values, its first operand, and of others.
     ///
-    /// A kernel that makes something small of something large runs at once: it would keep the large thing alive.
-    pub(crate) fn produce_walking(
+    /// Where the call reads expressions, the pending expression that computes the values is part of its kernels, if they can
+    /// read it. Where it writes expressions, it waits for what is done with its result, unless it makes something small of
+    /// something large, which it would keep alive. `also` is a second output.
+    pub(crate) fn produce_call(
         &self,
         name: &'static str,
         (shape, dtype): (Shape, DType),
-        reads: usize,
+        call: Call,
         others: Vec<View>,
-        record: impl Fn(&Executor, &Walked<'_>, &View) -> Result<Completion, KernelError>
-        + Send
-        + Sync
-        + 'static,
+        also: Option<&View>,
     ) -> Result<Self, Error> {
         let (device, executor) = (&self.device, self.device.executor());
-        let mut reader = None;
-        let (mut before, mut inputs) = (Vec::new(), Vec::new());
+        let mut kernel = KernelCall {
+            name,
+            before: Vec::new(),
+            call,
+            reader: None,
+            operands: Vec::new(),
+        };
         // Results that one binding cannot hold are made in parts, of what is in memory.
-        let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        let whole = bytes <= device.caps().max_binding_bytes.saturating_sub(512);
-        if let Some(prologue) = lazy::Prologue::of(device, &self.node).filter(|_| whole) {
-            match executor.fused_reader(&prologue.input(), reads, others.len() + 1) {
-                Ok(ready) => {
-                    before.extend(prologue.names());
-                    inputs.extend_from_slice(prologue.views());
-                    reader = Some(ready);
+        let made = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+        let whole = made <= device.caps().max_binding_bytes.saturating_sub(512);
+        if call.reads_expressions()
+            && whole
+            && let Some(prologue) = lazy::Prologue::of(device, &self.node)
+        {
+            let views = others.len() + 1 + usize::from(also.is_some());
+            match executor.fused_reader(&prologue.input(), &call, views) {
+                Ok(reader) => {
+                    kernel.before.extend(prologue.names());
+                    kernel.reader = Some(reader);
                     prologue.recorded();
                 }
-                Err(KernelError::FusedTooLarge { .. }) => {}
+                Err(KernelError::CannotFuse(_)) => {}
                 Err(error) => return Err(Error::from_kernel(name, error)),
             }
         }
-        if reader.is_none() {
-            inputs.push(self.stored()?.clone());
+        if kernel.reader.is_none() {
+            kernel.operands.push(self.stored()?.clone());
         }
-        let own = inputs.len();
-        inputs.extend(others);
-        let record = move |executor: &Executor,
-                           inputs: &[View],
-                           value: Option<&FusedOutput<'_>>,
-                           out: &View| {
-            let (read, others) = inputs.split_at_checked(own).unwrap_or_default();
-            let input = match (&reader, read) {
-                (Some(reader), _) => WalkInput::Fused(reader),
-                (None, [view]) => WalkInput::View(view),
-                (None, _) => return Ok(()),
-            };
-            let walked = Walked {
-                input,
-                others,
-                value,
-            };
-            record(executor, &walked, out).map(drop)
-        };
-        let held: u64 = inputs.iter().map(|view| view.buffer.bytes()).sum();
-        let made = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        if held > HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH)) {
-            return Self::produce(device, name, shape, dtype, |executor, out| {
-                record(executor, &inputs, None, out)
+        kernel.operands.extend(others);
+        let held: u64 = kernel.memory().map(|view| view.buffer.bytes()).sum();
+        let shrinks =
+            call.reads_expressions() && held > HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH));
+        if call.writes_expressions() && !shrinks {
+            return Ok(Self {
+                device: device.clone(),
+                node: lazy::defer(device, shape, dtype, kernel)?,
             });
         }
-        let kernel = Deferred {
-            name,
-            before,
-            inputs,
-            record: Box::new(record),
-        };
-        Ok(Self {
-            device: device.clone(),
-            node: lazy::defer(device, shape, dtype, kernel)?,
+        Self::produce(device, name, shape, dtype, |executor, out| {
+            let sink = Sink {
+                also,
+                ..Sink::new(out)
+            };
+            executor.run(&kernel.call, &kernel.operands()?, sink)
         })
     }
 

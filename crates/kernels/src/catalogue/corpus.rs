@@ -6,10 +6,11 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::UNIFORM_PART;
 
+use crate::fused::form::{Access, Form};
 use crate::fused::generate::{self, Host};
-use crate::fused::graph::{Access, Form, Graph, MADE, Slots, Source};
+use crate::fused::graph::{Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
-use crate::fused::{between, epilogue, params, prologue};
+use crate::fused::{ends, params};
 use crate::ops::conv::{self, ConvParams};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
@@ -102,7 +103,13 @@ fn reading(
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {
         name: format!("{} {access:?} uniform", choice.label()),
-        descriptor: prologue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
+        descriptor: ends::descriptor(
+            choice,
+            [Some((&graph, &form)), None],
+            host,
+            UNIFORM_PART,
+            CATALOGUE_WG,
+        )?,
         params: params::fields(host.fields, rows).into(),
     })
 }
@@ -144,7 +151,13 @@ fn writing(
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {
         name: format!("{} result {access:?} {to} uniform", choice.label()),
-        descriptor: epilogue::descriptor(choice, &graph, &form, host, UNIFORM_PART, CATALOGUE_WG)?,
+        descriptor: ends::descriptor(
+            choice,
+            [None, Some((&graph, &form))],
+            host,
+            UNIFORM_PART,
+            CATALOGUE_WG,
+        )?,
         params: params::fields(host.fields, rows).into(),
     })
 }
@@ -162,11 +175,11 @@ fn between(
     let (value_form, result_form) = (form(value.inputs), form(result.inputs));
     let mut graph = value.graph;
     graph.consume_outputs();
-    let ends = [(&graph, &value_form), (&result.graph, &result_form)];
-    let rows = ends.map(|(graph, form)| Slots::of(graph, form).rows);
+    let both = [(&graph, &value_form), (&result.graph, &result_form)];
+    let rows = both.map(|(graph, form)| Slots::of(graph, form).rows);
     Ok(Variant {
         name: format!("{} between {access:?} {to} uniform", choice.label()),
-        descriptor: between::descriptor(choice, ends, host, UNIFORM_PART, CATALOGUE_WG)?,
+        descriptor: ends::descriptor(choice, both.map(Some), host, UNIFORM_PART, CATALOGUE_WG)?,
         params: params::fields(host.fields, rows.iter().sum()).into(),
     })
 }

@@ -208,8 +208,8 @@ impl Executor {
         axes: &[usize],
         out: &View,
     ) -> Result<Completion, KernelError> {
-        match self.reduce_fused(op, input, axes, out) {
-            Err(KernelError::FusedTooLarge { .. }) => {
+        match self.reduce(op, input, axes, out) {
+            Err(KernelError::CannotFuse(_)) => {
                 let stored = self.computed(input.expression, input.value, &input.shape)?;
                 self.reduce(op, &stored, axes, out)
             }

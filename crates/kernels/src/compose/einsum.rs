@@ -12,6 +12,7 @@ use crate::compose::assemble::{check_dtype, check_shape, signed};
 use crate::fused::{Expression, FusedOp, FusedOutput};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::reduce::Reduce;
+use crate::run::call::Sink;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -237,9 +238,10 @@ impl Executor {
             expression: &e,
             value,
             shape: *out.shape(),
-            beside: &[],
+            also: &[],
         };
-        self.matmul_fused(&a, &b, &output, out).map(drop)
+        self.matmul(&a, &b, Sink::new(out).through(&output))
+            .map(drop)
     }
 
     /// A value with its axes in another order and as another shape; copied where strides do not express that.

@@ -4,6 +4,7 @@ use ziggurat_core::DType;
 
 use crate::compose::composite::formulas;
 use crate::fused::{Expression, FusedOp, FusedOutput, Id};
+use crate::run::call::Sink;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -166,8 +167,8 @@ impl Executor {
             expression: e,
             value,
             shape: *out.shape(),
-            beside: &[],
+            also: &[],
         };
-        self.matmul_fused(a, b, &output, out)
+        self.matmul(a, b, Sink::new(out).through(&output))
     }
 }

@@ -6,18 +6,15 @@
 //! Invariants: each element has the bits that it would have had the result gone through memory (which rounds it to the
 //! kernel's dtype); outputs are dense, so that the index less the output's offset is the element's row-major number.
 
-use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+use ziggurat_core::{Coalesced, DType, Shape};
+use ziggurat_pipeline::Arg;
 
 use crate::fused::expression::{Expression, Id};
-use crate::fused::generate::{self, Host, Role};
-use crate::fused::graph::{Access, Form, Graph, MADE};
-use crate::fused::params;
-use crate::run::error::KernelError;
+use crate::fused::form::{Access, Form, access};
+use crate::fused::graph::{Graph, MADE};
+use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::view::View;
-use crate::source::choice::{KernelChoice, WritesBy};
-use crate::source::params::Params;
 
 const OP: &str = "fused";
 
@@ -32,7 +29,7 @@ pub struct FusedOutput<'a> {
     /// taken in row-major order.
     pub shape: Shape,
     /// Further values to be stored, such as the result itself, in dense views of as many elements.
-    pub beside: &'a [(Id, View)],
+    pub also: &'a [(Id, View)],
 }
 
 /// A [`FusedOutput`] as a kernel writes it.
@@ -44,14 +41,9 @@ pub(crate) struct Epilogue {
     /// The inputs that have a binding.
     inputs: Vec<View>,
     /// Where further values go.
-    beside: Vec<View>,
+    also: Vec<View>,
     /// What the kernel computes.
-    made: DType,
-}
-
-/// The dtype of a kernel's results, before an epilogue.
-pub(crate) fn made(out: &View, epilogue: Option<&Epilogue>) -> DType {
-    epilogue.map_or(out.dtype, |epilogue| epilogue.made)
+    pub(crate) made: DType,
 }
 
 impl Epilogue {
@@ -62,11 +54,11 @@ impl Epilogue {
         bindings: usize,
         limit: usize,
     ) -> Result<Self, KernelError> {
-        let further = output.beside.iter().map(|(id, _)| *id);
+        let further = output.also.iter().map(|(id, _)| *id);
         let values = std::iter::once(output.value).chain(further);
         let graph = Graph::of(output.expression, values.clone())?;
-        let beside = || output.beside.iter().map(|(_, view)| view);
-        for (value, view) in values.zip(std::iter::once(out).chain(beside())) {
+        let further_views = || output.also.iter().map(|(_, view)| view);
+        for (value, view) in values.zip(std::iter::once(out).chain(further_views())) {
             if view.dtype != output.expression.dtype(value) {
                 return Err(KernelError::Dtype {
                     op: OP,
@@ -95,7 +87,6 @@ impl Epilogue {
         let made = first.dtype;
         let mut inputs = Vec::with_capacity(graph.inputs.len());
         let mut accesses = Vec::with_capacity(graph.inputs.len());
-        let mut strided: Vec<Layout> = Vec::new();
         for input in &graph.inputs {
             let Some(view) = output.expression.inputs().get(input.index) else {
                 accesses.push(Access::Given);
@@ -104,62 +95,46 @@ impl Epilogue {
             view.check()?;
             let layout = view.layout.expand(output.shape);
             let view = view.with_layout(layout.map_err(KernelError::shape(OP))?)?;
-            accesses.push(if view.layout.is_contiguous() {
-                Access::Quad
-            } else if view.layout.span().is_some_and(|(low, high)| low == high) {
-                Access::Scalar
-            } else {
-                strided.push(view.layout);
-                Access::Strided
-            });
+            accesses.push(access(&view));
             inputs.push(view);
         }
-        let walk = (!strided.is_empty()).then(|| coalesce(&strided));
-        let rank = walk
-            .as_ref()
-            .map_or(0, |walk| Form::rank_class(walk.dims.len()));
-        for (at, (_, view)) in output.beside.iter().enumerate() {
+        let (form, walk) = Form::of(accesses, &inputs);
+        for (at, (_, view)) in output.also.iter().enumerate() {
             view.check()?;
             let shares = |other: &View| view.buffer.same_memory(&other.buffer);
-            let alone = !inputs.iter().chain([out]).any(shares) && !beside().take(at).any(shares);
+            let alone =
+                !inputs.iter().chain([out]).any(shares) && !further_views().take(at).any(shares);
             if !view.is_quads() || !alone {
                 return Err(KernelError::Operand {
                     op: OP,
-                    operand: "beside",
+                    operand: "also",
                     rule: "must be dense and share no memory with what else is read or written",
                     got: Box::new(*view.shape()),
                 });
             }
         }
-        let needed = inputs.len() + bindings + output.beside.len();
+        let needed = inputs.len() + bindings + output.also.len();
         if needed > limit {
-            return Err(KernelError::FusedTooLarge {
-                what: "bindings",
-                got: needed,
-                limit,
-            });
+            return Err(CannotFuse::Bindings { needed, limit }.into());
         }
         Ok(Self {
             graph,
-            form: Form {
-                inputs: accesses,
-                rank,
-            },
+            form,
             walk,
             inputs,
-            beside: beside().cloned().collect(),
+            also: further_views().cloned().collect(),
             made,
         })
     }
 
     /// The bindings that it adds.
     pub(crate) fn bindings(&self) -> usize {
-        self.inputs.len() + self.beside.len()
+        self.inputs.len() + self.also.len()
     }
 
     /// The memory that is read, and that of further values.
     pub(crate) fn views(&self) -> impl Iterator<Item = &View> {
-        self.inputs.iter().chain(&self.beside)
+        self.inputs.iter().chain(&self.also)
     }
 }
 
@@ -183,8 +158,8 @@ impl Executor {
     ) -> Result<(Vec<u32>, Vec<Arg<'a>>), KernelError> {
         // The first output's offset is the kernel's own.
         let mut offsets = vec![0];
-        let mut targets = Vec::with_capacity(epilogue.beside.len());
-        for view in &epilogue.beside {
+        let mut targets = Vec::with_capacity(epilogue.also.len());
+        for view in &epilogue.also {
             let bound = self.bind_write(OP, view)?;
             offsets.push(bound.offset);
             targets.push(bound.arg);
@@ -204,63 +179,4 @@ impl Executor {
         args.extend(targets);
         Ok((offsets, args))
     }
-
-    /// Like [`Self::launch`], for a kernel that writes its output through an epilogue if there is one.
-    pub(crate) fn launch_writing<P: Params>(
-        &self,
-        choice: &KernelChoice,
-        args: &[Arg<'_>],
-        own: &P,
-        grid: Grid,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let Some(epilogue) = epilogue else {
-            return self.launch(choice, args, own, grid);
-        };
-        let Epilogue {
-            graph, form, walk, ..
-        } = epilogue;
-        let host = Host {
-            fields: P::FIELDS,
-            bindings: args.len(),
-        };
-        let (offsets, bound) = self.bind_epilogue(epilogue)?;
-        let all = [args, bound.as_slice()].concat();
-        let words = params::within(own, P::FIELDS, graph, form, &offsets, walk.as_ref());
-        let caps = self.device().caps();
-        let part = params_part(caps, size_of_val(words.as_slice()));
-        let wg = caps.workgroup_size;
-        let mut key = choice.key(part.0, wg);
-        key.push_tag("result");
-        graph.add_to(&mut key, form);
-        let mut missing = None;
-        let kernel = self.pipelines().kernel_for(&key, || {
-            descriptor(choice, graph, form, host, part, wg).unwrap_or_else(|error| {
-                missing = Some(error);
-                KernelDescriptor::new(ShaderSource::new(choice.label()))
-            })
-        });
-        if let Some(error) = missing {
-            return Err(error);
-        }
-        self.pipelines()
-            .dispatch(&kernel?, &all, bytemuck::cast_slice(&words), grid)?;
-        Ok(())
-    }
-}
-
-/// A kernel that writes a graph's value.
-pub(crate) fn descriptor(
-    choice: &KernelChoice,
-    graph: &Graph,
-    form: &Form,
-    host: Host,
-    params_part: (&'static str, &'static str),
-    wg: u32,
-) -> Result<KernelDescriptor, KernelError> {
-    let name = format!("{}/{}", choice.label(), graph.label());
-    let source = ShaderSource::new(name).part(params_part.0, params_part.1);
-    let role = Role::Result(host, choice.writes_quads());
-    let source = generate::append(source, graph, form, role)?;
-    choice.descriptor_from(source, WritesBy::Result, wg)
 }

@@ -11,7 +11,8 @@ use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 use memory::Declared;
 
 use crate::fused::MAX_BINDINGS;
-use crate::fused::graph::{Access, Form, Graph, Slots, Source};
+use crate::fused::form::{Access, Form};
+use crate::fused::graph::{Graph, Slots, Source};
 use crate::fused::params::HEAD;
 use crate::fused::parts::{self, Settle, compute, function, settle};
 use crate::run::error::KernelError;

@@ -9,8 +9,9 @@ use ziggurat_pipeline::KernelKey;
 
 use crate::fused::MAX_OPS;
 use crate::fused::expression::{Expression, Id, Node};
+use crate::fused::form::Form;
 use crate::fused::op::FusedOp;
-use crate::run::error::KernelError;
+use crate::run::error::{CannotFuse, KernelError};
 
 /// The index of the input that is no view: what the kernel around the expression computes.
 pub(crate) const MADE: usize = usize::MAX;
@@ -85,18 +86,13 @@ impl Graph {
         let mut live = vec![false; nodes.len()];
         for id in outputs.clone() {
             expression.get(id)?;
-            live.iter_mut()
-                .skip(id.index())
-                .take(1)
-                .for_each(|l| *l = true);
+            live[id.index()] = true;
         }
         for (index, (node, _)) in nodes.iter().enumerate().rev() {
-            if let (Some(true), Node::Op(_, operands)) = (live.get(index).copied(), node) {
+            // Operands come before what uses them.
+            if let (true, Node::Op(_, operands)) = (live[index], node) {
                 for operand in operands {
-                    live.iter_mut()
-                        .skip(operand.index())
-                        .take(1)
-                        .for_each(|l| *l = true);
+                    live[operand.index()] = true;
                 }
             }
         }
@@ -111,7 +107,7 @@ impl Graph {
         };
         let mut places: Vec<Option<Source>> = vec![None; nodes.len()];
         for (index, &(node, dtype)) in nodes.iter().enumerate() {
-            if live.get(index) != Some(&true) {
+            if !live[index] {
                 continue;
             }
             let place = match node {
@@ -126,22 +122,19 @@ impl Graph {
                     Some(graph.step(op, operands, dtype))
                 }
             };
-            places
-                .iter_mut()
-                .skip(index)
-                .take(1)
-                .for_each(|slot| *slot = place);
+            places[index] = place;
         }
         for id in outputs {
             let source = graph.place(expression, &places, id)?;
             graph.outputs.push(source);
         }
         if graph.steps.len() > MAX_OPS {
-            return Err(KernelError::FusedTooLarge {
-                what: "ops",
-                got: graph.steps.len(),
+            let needed = graph.steps.len();
+            return Err(CannotFuse::Ops {
+                needed,
                 limit: MAX_OPS,
-            });
+            }
+            .into());
         }
         Ok(graph)
     }
@@ -155,7 +148,12 @@ impl Graph {
         Ok(match (places.get(id.index()), expression.get(id)?) {
             (Some(Some(source)), _) => *source,
             (_, (Node::Scalar(bits), dtype)) => self.scalar(dtype, f64::from_bits(bits)),
-            _ => Source::Input(0),
+            _ => {
+                return Err(KernelError::Internal {
+                    op: "fused",
+                    what: "an operand comes behind the op that uses it",
+                });
+            }
         })
     }
 
@@ -183,11 +181,7 @@ impl Graph {
     pub(crate) fn step(&mut self, op: FusedOp, operands: [Source; 3], dtype: DType) -> Source {
         for operand in operands.iter().take(op.arity()) {
             if let Source::Step(index) = operand {
-                self.steps
-                    .iter_mut()
-                    .skip(*index)
-                    .take(1)
-                    .for_each(|step| step.consumed = true);
+                self.steps[*index].consumed = true;
             }
         }
         self.steps.push(Step {
@@ -202,10 +196,8 @@ impl Graph {
     /// Says that something else reads the outputs: they are rounded as values between ops are.
     pub(crate) fn consume_outputs(&mut self) {
         for output in &self.outputs {
-            if let Source::Step(index) = output
-                && let Some(step) = self.steps.get_mut(*index)
-            {
-                step.consumed = true;
+            if let Source::Step(index) = output {
+                self.steps[*index].consumed = true;
             }
         }
     }
@@ -213,11 +205,10 @@ impl Graph {
     /// The dtype of a value.
     pub(crate) fn dtype(&self, source: Source) -> DType {
         match source {
-            Source::Input(index) => self.inputs.get(index).map(|input| input.dtype),
-            Source::Scalar(index) => self.scalars.get(index).map(|scalar| scalar.dtype),
-            Source::Step(index) => self.steps.get(index).map(|step| step.dtype),
+            Source::Input(index) => self.inputs[index].dtype,
+            Source::Scalar(index) => self.scalars[index].dtype,
+            Source::Step(index) => self.steps[index].dtype,
         }
-        .unwrap_or(DType::Bool)
     }
 
     /// The dtype of a step's operand; bool if there is none.
@@ -282,65 +273,6 @@ impl Graph {
         for outputs in self.outputs.chunks(4) {
             key.push_number(outputs.iter().copied().fold(0, fold));
         }
-    }
-}
-
-/// How a kernel reads one input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Dense: four consecutive elements at once, or one where a kernel around the expression asks for one.
-    Quad,
-    /// Like [`Self::Quad`], from the binding of the output of this index, which is the same memory.
-    InPlace(usize),
-    /// One element for all.
-    Scalar,
-    /// Element by element, by strides.
-    Strided,
-    /// Not from memory: what the kernel around the expression computed.
-    Given,
-}
-
-impl Access {
-    fn code(self) -> u64 {
-        match self {
-            Self::Quad => 0,
-            Self::Scalar => 1,
-            Self::Strided => 2,
-            Self::Given => 3,
-            Self::InPlace(output) => 4 + output as u64,
-        }
-    }
-}
-
-/// How a graph's operands lie in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
-    /// For each of the graph's inputs.
-    pub(crate) inputs: Vec<Access>,
-    /// Axes that strided inputs are walked over; 0 without such inputs.
-    pub(crate) rank: usize,
-}
-
-impl Form {
-    /// The smallest class that holds walks over `rank` axes.
-    pub(crate) fn rank_class(rank: usize) -> usize {
-        if rank > 4 { 8 } else { rank.max(1) }
-    }
-
-    /// Inputs that are read by strides.
-    pub(crate) fn strided(&self) -> usize {
-        self.inputs
-            .iter()
-            .filter(|access| **access == Access::Strided)
-            .count()
-    }
-
-    /// Inputs with a binding of their own.
-    pub(crate) fn bindings(&self) -> usize {
-        self.inputs
-            .iter()
-            .filter(|access| !matches!(access, Access::InPlace(_) | Access::Given))
-            .count()
     }
 }
 

@@ -3,7 +3,8 @@
 
 use ziggurat_core::{Coalesced, DType};
 
-use crate::fused::graph::{Form, Graph, Scalar, Slots};
+use crate::fused::form::Form;
+use crate::fused::graph::{Graph, Scalar, Slots};
 use crate::source::params::{ParamField, ParamType};
 
 /// The parameters of a fused kernel of its own, before the slots.
@@ -107,7 +108,13 @@ pub(crate) fn words(
     offsets: &[u32],
     walk: Option<&Coalesced>,
 ) -> Vec<u32> {
-    within(&len, HEAD, graph, form, offsets, walk)
+    let own = Placed {
+        graph,
+        form,
+        offsets,
+        walk,
+    };
+    within(&[len], HEAD, &[own])
 }
 
 /// The parameters of a fused kernel whose operands are all dense; `offsets` as for [`words`].
@@ -127,20 +134,6 @@ pub(crate) fn dense(
     words
 }
 
-/// The parameters of a kernel with a generated part: its own, with these fields, a zero and the slots.
-pub(crate) fn within<P: bytemuck::Pod>(
-    own: &P,
-    head: &[ParamField],
-    graph: &Graph,
-    form: &Form,
-    offsets: &[u32],
-    walk: Option<&Coalesced>,
-) -> Vec<u32> {
-    let mut words = with_own(own, head, Slots::of(graph, form).rows);
-    slots(&mut words, graph, form, offsets, walk);
-    words
-}
-
 /// A graph in a form with its offsets, for [`slots`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed<'a> {
@@ -150,24 +143,16 @@ pub(crate) struct Placed<'a> {
     pub(crate) walk: Option<&'a Coalesced>,
 }
 
-/// As [`within`], with the slots of several generated parts one behind the other.
-pub(crate) fn within_all<P: bytemuck::Pod>(
-    own: &P,
-    head: &[ParamField],
-    all: &[Placed<'_>],
-) -> Vec<u32> {
+/// The parameters of a kernel with generated parts: its own words, with these fields, a zero and the slots of each part
+/// behind those of the one before.
+pub(crate) fn within(own: &[u32], head: &[ParamField], all: &[Placed<'_>]) -> Vec<u32> {
     let rows = all.iter().map(|part| Slots::of(part.graph, part.form).rows);
-    let mut words = with_own(own, head, rows.sum());
+    let first = head_bytes(head) / 4;
+    let mut words: Vec<u32> = Vec::with_capacity(first + 4 * rows.sum::<usize>());
+    words.extend(own);
+    words.resize(first, 0);
     for part in all {
         slots(&mut words, part.graph, part.form, part.offsets, part.walk);
     }
-    words
-}
-
-fn with_own<P: bytemuck::Pod>(own: &P, head: &[ParamField], rows: usize) -> Vec<u32> {
-    let first = head_bytes(head) / 4;
-    let mut words: Vec<u32> = Vec::with_capacity(first + 4 * rows);
-    words.extend(bytemuck::cast_slice::<P, u32>(std::slice::from_ref(own)));
-    words.resize(first, 0);
     words
 }

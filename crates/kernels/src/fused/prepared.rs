@@ -12,7 +12,8 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::{Arg, Grid, Kernel};
 
 use crate::fused::expression::{Expression, Id};
-use crate::fused::graph::{Access, Graph, Scalar, Slots};
+use crate::fused::form::Access;
+use crate::fused::graph::{Graph, Scalar, Slots};
 use crate::fused::params;
 use crate::fused::run::{broadcast, direct, form, same};
 use crate::ops::elementwise::walk::{PER_INVOCATION, count};

@@ -7,20 +7,20 @@
 //! Invariants: each element has the bits that it would have in memory; what an index names is the same for the whole
 //! kernel; a kernel that reads elements several times has a prologue only where that is cheap.
 
-use ziggurat_core::{Coalesced, DType, Layout, Shape, coalesce};
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
+use ziggurat_core::{Coalesced, DType, Layout, Shape};
+use ziggurat_pipeline::Arg;
 
+use crate::fused::MAX_REPEATED_WORK;
 use crate::fused::expression::{Expression, Id};
-use crate::fused::generate::{self, Host, Role};
-use crate::fused::graph::{Access, Form, Graph};
+use crate::fused::form::{Form, access};
+use crate::fused::graph::Graph;
 use crate::fused::run::broadcast;
-use crate::fused::{MAX_REPEATED_WORK, params};
-use crate::run::error::KernelError;
+use crate::run::call::Call;
+use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
-use crate::run::launch::{Bound, MAX_INDEX};
+use crate::run::launch::MAX_INDEX;
 use crate::run::view::View;
-use crate::source::choice::{KernelChoice, Reads, WritesBy};
-use crate::source::params::Params;
+use crate::source::choice::Reads;
 
 const OP: &str = "fused";
 
@@ -46,22 +46,23 @@ pub(crate) struct Prologue {
     dtype: DType,
 }
 
-/// What a walking kernel reads.
+/// A value of an expression, ready to be read by kernels in place of memory; see [`Executor::fused_reader`].
+#[derive(Debug)]
+pub struct FusedReader(pub(crate) Prologue);
+
+impl FusedReader {
+    /// The memory that it reads.
+    #[must_use]
+    pub fn views(&self) -> &[View] {
+        &self.0.inputs
+    }
+}
+
+/// The first operand of a call, as its kernels read it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operand<'a> {
     Memory(&'a View),
     Fused(&'a Prologue),
-}
-
-/// An operand with its bindings.
-#[derive(Debug)]
-pub(crate) enum BoundOperand<'a> {
-    Memory(Bound<'a>),
-    Fused {
-        prologue: &'a Prologue,
-        args: Vec<Arg<'a>>,
-        offsets: Vec<u32>,
-    },
 }
 
 impl<'a> Operand<'a> {
@@ -87,23 +88,18 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Turns of loops that it takes to walk to an element along so many axes, and to compute it: a loop over elements has
+    /// Iterations of loops that it takes to find an element along so many axes, and to compute it: a loop over elements has
     /// one more each.
     pub(crate) fn turns(&self, axes: usize) -> u64 {
-        let walked = if axes > 1 { axes as u64 + 1 } else { 0 };
+        let along = |axes: usize| if axes > 1 { axes as u64 + 1 } else { 0 };
         match self {
-            Self::Memory(_) => walked,
+            Self::Memory(_) => along(axes),
             Self::Fused(prologue) => {
-                let axes = prologue.form.rank;
-                let strided = if axes > 1 { axes as u64 + 1 } else { 0 };
-                walked
-                    + strided
-                    + prologue
-                        .graph
-                        .steps
-                        .iter()
-                        .map(|step| u64::from(step.op.code_facts().loop_iterations))
-                        .sum::<u64>()
+                let steps = prologue.graph.steps.iter();
+                let computed: u64 = steps
+                    .map(|step| u64::from(step.op.code_facts().loop_iterations))
+                    .sum();
+                along(axes) + along(prologue.form.rank) + computed
             }
         }
     }
@@ -117,20 +113,10 @@ impl<'a> Operand<'a> {
     }
 
     /// The memory that is read.
-    pub(crate) fn views(&self) -> Vec<&'a View> {
+    pub(crate) fn views(&self) -> &'a [View] {
         match self {
-            Self::Memory(view) => vec![view],
-            Self::Fused(prologue) => prologue.inputs.iter().collect(),
-        }
-    }
-}
-
-impl BoundOperand<'_> {
-    /// The index of the layout's first element.
-    pub(crate) fn offset(&self) -> u32 {
-        match self {
-            Self::Memory(bound) => bound.offset,
-            Self::Fused { .. } => 0,
+            Self::Memory(view) => std::slice::from_ref(view),
+            Self::Fused(prologue) => &prologue.inputs,
         }
     }
 }
@@ -185,22 +171,27 @@ impl Prologue {
         reads: usize,
         limit: usize,
     ) -> Result<Self, KernelError> {
-        let too_large = |what, got, limit| KernelError::FusedTooLarge { what, got, limit };
         let mut graph = Graph::of(input.expression, std::iter::once(input.value))?;
         graph.consume_outputs();
         let work = repeated_work(&graph, reads);
         if work > MAX_REPEATED_WORK {
-            return Err(too_large("repeated ops", work, MAX_REPEATED_WORK));
+            return Err(CannotFuse::RepeatedWork {
+                needed: work,
+                limit: MAX_REPEATED_WORK,
+            }
+            .into());
         }
         if input.shape.len() as u64 > MAX_INDEX {
-            let most = usize::try_from(MAX_INDEX).unwrap_or(usize::MAX);
-            return Err(too_large("elements", input.shape.len(), most));
+            return Err(CannotFuse::Elements {
+                needed: input.shape.len() as u64,
+                limit: MAX_INDEX,
+            }
+            .into());
         }
         let mut inputs = broadcast(&graph, input.expression, &input.shape)?;
         let order = memory_order(&inputs);
         if inputs.is_empty() {
-            // Nothing stands at the place of the input's binding.
-            return Err(too_large("values that are the same everywhere", 1, 0));
+            return Err(CannotFuse::Constant.into());
         }
         for view in &mut inputs {
             let permuted = view.layout.permute(&order);
@@ -218,33 +209,10 @@ impl Prologue {
                 space.permute(&back)
             })
             .map_err(KernelError::shape(OP))?;
-        let access = |view: &View| {
-            if view.layout.is_contiguous() {
-                Access::Quad
-            } else if view.layout.span().is_some_and(|(low, high)| low == high) {
-                Access::Scalar
-            } else {
-                Access::Strided
-            }
-        };
-        let accesses: Vec<Access> = inputs.iter().map(access).collect();
-        let strided: Vec<Layout> = inputs
-            .iter()
-            .zip(&accesses)
-            .filter(|(_, access)| **access == Access::Strided)
-            .map(|(view, _)| view.layout)
-            .collect();
-        let walk = (!strided.is_empty()).then(|| coalesce(&strided));
-        let rank = walk
-            .as_ref()
-            .map_or(0, |walk| Form::rank_class(walk.dims.len()));
-        let form = Form {
-            inputs: accesses,
-            rank,
-        };
+        let (form, walk) = Form::of(inputs.iter().map(access).collect(), &inputs);
         let needed = form.bindings() + bindings - 1;
         if needed > limit {
-            return Err(too_large("bindings", needed, limit));
+            return Err(CannotFuse::Bindings { needed, limit }.into());
         }
         Ok(Self {
             dtype: input.expression.dtype(input.value),
@@ -271,32 +239,43 @@ impl Executor {
         Ok(prologue)
     }
 
+    /// Prepares a value of an expression for a call that reads it as its first operand, with `views` other views that it reads
+    /// or writes.
+    ///
+    /// # Errors
+    /// [`KernelError::CannotFuse`] if one kernel cannot do it, or would compute too much several times;
+    /// [`KernelError::Shape`] if an input does not broadcast.
+    pub fn fused_reader(
+        &self,
+        input: &FusedInput<'_>,
+        call: &Call,
+        views: usize,
+    ) -> Result<FusedReader, KernelError> {
+        self.prologue(input, views + 1, call.reads())
+            .map(FusedReader)
+    }
+
     /// An error if a view is too large for one binding.
     pub(crate) fn refuse_over_binding<'a>(
         &self,
         mut views: impl Iterator<Item = &'a View>,
     ) -> Result<(), KernelError> {
-        let count = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         match views.find(|view| self.exceeds_binding(&[view])) {
-            Some(view) => Err(KernelError::FusedTooLarge {
-                what: "bytes of one binding",
-                got: count(view.buffer.bytes()),
-                limit: count(self.device().caps().max_binding_bytes),
-            }),
+            Some(view) => Err(CannotFuse::LargeView {
+                bytes: view.buffer.bytes(),
+                limit: self.device().caps().max_binding_bytes,
+            }
+            .into()),
             None => Ok(()),
         }
     }
 
-    /// Binds what a walking kernel reads.
-    pub(crate) fn bind_operand<'a>(
+    /// The bindings of a value that is read in place of an operand, and the offsets in its slots.
+    pub(super) fn bind_prologue<'a>(
         &self,
         op: &'static str,
-        operand: &Operand<'a>,
-    ) -> Result<BoundOperand<'a>, KernelError> {
-        let prologue = match *operand {
-            Operand::Memory(view) => return Ok(BoundOperand::Memory(self.bind_read(op, view)?)),
-            Operand::Fused(prologue) => prologue,
-        };
+        prologue: &'a Prologue,
+    ) -> Result<(Vec<u32>, Vec<Arg<'a>>), KernelError> {
         let mut args = Vec::with_capacity(prologue.inputs.len());
         // The output's offset is the kernel's own.
         let mut offsets = Vec::with_capacity(prologue.inputs.len() + 1);
@@ -306,80 +285,6 @@ impl Executor {
             offsets.push(bound.offset);
             args.push(bound.arg);
         }
-        Ok(BoundOperand::Fused {
-            prologue,
-            args,
-            offsets,
-        })
+        Ok((offsets, args))
     }
-
-    /// Like [`Self::launch`], for a kernel that reads `operand` at its first binding; `others` are those that follow.
-    pub(crate) fn launch_reading<P: Params>(
-        &self,
-        choice: &KernelChoice,
-        operand: &BoundOperand<'_>,
-        others: &[Arg<'_>],
-        own: &P,
-        grid: Grid,
-    ) -> Result<(), KernelError> {
-        let (prologue, inputs, offsets) = match operand {
-            BoundOperand::Memory(bound) => {
-                let mut args = [bound.arg; 8];
-                for (slot, arg) in args.iter_mut().skip(1).zip(others) {
-                    *slot = *arg;
-                }
-                let args = args.get(..=others.len()).unwrap_or_default();
-                return self.launch(choice, args, own, grid);
-            }
-            BoundOperand::Fused {
-                prologue,
-                args,
-                offsets,
-            } => (*prologue, args, offsets),
-        };
-        let Prologue {
-            graph, form, walk, ..
-        } = prologue;
-        let host = Host {
-            fields: P::FIELDS,
-            bindings: others.len() + 1,
-        };
-        let words = params::within(own, P::FIELDS, graph, form, offsets, walk.as_ref());
-        let caps = self.device().caps();
-        let part = params_part(caps, size_of_val(words.as_slice()));
-        let wg = caps.workgroup_size;
-        let mut key = choice.key(part.0, wg);
-        key.push_tag("value");
-        graph.add_to(&mut key, form);
-        let mut missing = None;
-        let kernel = self.pipelines().kernel_for(&key, || {
-            descriptor(choice, graph, form, host, part, wg).unwrap_or_else(|error| {
-                missing = Some(error);
-                KernelDescriptor::new(ShaderSource::new(choice.label()))
-            })
-        });
-        if let Some(error) = missing {
-            return Err(error);
-        }
-        let (first, further) = inputs.split_at_checked(1).unwrap_or_default();
-        let args: Vec<Arg<'_>> = [first, others, further].concat();
-        self.pipelines()
-            .dispatch(&kernel?, &args, bytemuck::cast_slice(&words), grid)?;
-        Ok(())
-    }
-}
-
-/// A kernel that reads a graph's value.
-pub(crate) fn descriptor(
-    choice: &KernelChoice,
-    graph: &Graph,
-    form: &Form,
-    host: Host,
-    params_part: (&'static str, &'static str),
-    wg: u32,
-) -> Result<KernelDescriptor, KernelError> {
-    let name = format!("{}/{}", choice.label(), graph.label());
-    let source = ShaderSource::new(name).part(params_part.0, params_part.1);
-    let source = generate::append(source, graph, form, Role::Value(host, !choice.loads()))?;
-    choice.descriptor_from(source, WritesBy::Itself, wg)
 }

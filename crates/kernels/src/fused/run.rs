@@ -4,15 +4,16 @@
 //! input that is exactly the same view (in place); any other output goes through scratch. Operands too large for a
 //! binding are halved like those of every elementwise op.
 
-use ziggurat_core::{Coalesced, Layout, Shape, coalesce};
-use ziggurat_pipeline::{Arg, Grid, Kernel, KernelDescriptor, ShaderSource, params_part};
+use ziggurat_core::{Coalesced, Shape};
+use ziggurat_pipeline::{Arg, Grid, Kernel, params_part};
 
 use crate::fused::expression::{Expression, Id};
+use crate::fused::form::{Access, Form};
 use crate::fused::generate;
-use crate::fused::graph::{Access, Form, Graph, Slots};
+use crate::fused::graph::{Graph, Slots};
 use crate::fused::params;
 use crate::ops::elementwise::walk::{PER_INVOCATION, count, is_scalar};
-use crate::run::error::KernelError;
+use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
 use crate::run::view::View;
@@ -59,24 +60,7 @@ pub(crate) fn form<'a>(
             Access::Strided
         }
     };
-    let accesses: Vec<Access> = inputs.iter().map(access).collect();
-    let strided: Vec<Layout> = inputs
-        .iter()
-        .zip(&accesses)
-        .filter(|(_, access)| **access == Access::Strided)
-        .map(|(input, _)| input.layout)
-        .collect();
-    let walk = (!strided.is_empty()).then(|| coalesce(&strided));
-    let rank = walk
-        .as_ref()
-        .map_or(0, |walk| Form::rank_class(walk.dims.len()));
-    (
-        Form {
-            inputs: accesses,
-            rank,
-        },
-        walk,
-    )
+    Form::of(inputs.iter().map(access).collect(), inputs.iter().copied())
 }
 
 /// The graph's inputs, broadcast to the shape.
@@ -243,26 +227,15 @@ impl Executor {
         let caps = self.device().caps();
         let part = params_part(caps, params_bytes);
         let wg = caps.workgroup_size;
-        let mut missing = None;
-        let kernel = self
-            .pipelines()
-            .kernel_for(&graph.key(form, part.0, wg), || {
-                generate::descriptor(graph, form, part, wg).unwrap_or_else(|error| {
-                    missing = Some(error);
-                    KernelDescriptor::new(ShaderSource::new(graph.label()))
-                })
-            });
-        missing.map_or_else(|| Ok(kernel?), Err)
+        self.kernel_for(&graph.key(form, part.0, wg), || {
+            generate::descriptor(graph, form, part, wg)
+        })
     }
 
     pub(crate) fn check_bindings(&self, form: &Form, outputs: usize) -> Result<(), KernelError> {
-        let (got, limit) = (form.bindings() + outputs, self.fused_limits().bindings);
-        if got > limit {
-            return Err(KernelError::FusedTooLarge {
-                what: "bindings",
-                got,
-                limit,
-            });
+        let (needed, limit) = (form.bindings() + outputs, self.fused_limits().bindings);
+        if needed > limit {
+            return Err(CannotFuse::Bindings { needed, limit }.into());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond the device's `max_loop_turns`: what would is cut into
 //! several dispatches that go on with each other's sums, or into more invocations.
 
-use crate::run::error::KernelError;
+use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 
 /// Turns after which Mesa's software drivers end an invocation.
@@ -35,11 +35,11 @@ impl Executor {
         if turns <= MESA_TURNS - TURNS_BESIDE || !self.device().adapter().is_mesa_software() {
             return Ok(false);
         }
-        Err(KernelError::FusedTooLarge {
-            what: "bindings beside rows this long, on Mesa's software drivers",
-            got: bindings,
+        Err(CannotFuse::LongRows {
+            needed: bindings,
             limit,
-        })
+        }
+        .into())
     }
 }
 

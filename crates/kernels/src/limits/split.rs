@@ -6,7 +6,6 @@
 
 use ziggurat_core::Layout;
 
-use crate::fused::{Epilogue, Operand};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
@@ -119,7 +118,7 @@ impl Executor {
     }
 
     /// The first operand that cannot be bound. An output that is not dense is written by way of one that is.
-    fn too_large<V: std::borrow::Borrow<View>>(
+    pub(crate) fn too_large<V: std::borrow::Borrow<View>>(
         &self,
         views: &[V],
         written: usize,
@@ -135,23 +134,6 @@ impl Executor {
     /// Whether the view's elements are too many for a binding however they lie.
     pub(crate) fn exceeds_dense(&self, view: &View) -> bool {
         dense_bytes(view).saturating_add(512) > self.device().caps().max_binding_bytes
-    }
-
-    /// Whether a walking kernel's operands can be bound as they are: a value of an expression that is too large is refused
-    /// ([`KernelError::FusedTooLarge`]), as are views beside one, because only memory can be cut.
-    pub(crate) fn walks_memory<'a>(
-        &self,
-        a: &Operand<'a>,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Option<&'a View>, KernelError> {
-        match *a {
-            Operand::Memory(view) if epilogue.is_none() => Ok(Some(view)),
-            Operand::Memory(view) => self
-                .refuse_over_binding([view, out].into_iter())
-                .map(|()| None),
-            Operand::Fused(_) => self.refuse_over_binding([out].into_iter()).map(|()| None),
-        }
     }
 
     fn cut<const N: usize>(

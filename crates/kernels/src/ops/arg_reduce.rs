@@ -5,15 +5,19 @@
 //! request), −0 equals +0, and NaN is more extreme than everything.
 
 use ziggurat_core::{DType, Layout};
-use ziggurat_pipeline::{Arg, Grid};
+use ziggurat_pipeline::Grid;
 
-use crate::fused::{FusedInput, Operand};
+use crate::fused::Operand;
+use crate::num::saturated;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
-use crate::ops::reduce::{check_len, with_constants};
+use crate::ops::reduce::{check_len, only_memory, with_constants};
+use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
@@ -101,14 +105,13 @@ impl Job {
             .without_zeroed_memory();
         choice = match pass {
             Pass::Whole | Pass::First => choice.reads(self.reads, self.input),
-            Pass::Second => choice.parts(&[
-                prelude::FLOAT,
-                prelude::load(self.input),
-                "reduce/params.wgsl",
-            ]),
+            Pass::Second => choice
+                .part(prelude::FLOAT)
+                .load(self.input)
+                .params("reduce/params.wgsl"),
         };
         if self.with_values && pass != Pass::First {
-            choice = choice.parts(&[prelude::store(self.input), prelude::cell(self.input)]);
+            choice = choice.store(self.input).cell(self.input);
         }
         choice = choice.parts(&[
             "reduce/index.wgsl",
@@ -184,13 +187,6 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
     all
 }
 
-/// Where results go.
-#[derive(Clone, Copy, Debug)]
-struct Outputs<'a> {
-    values: Option<&'a View>,
-    positions: &'a View,
-}
-
 impl Executor {
     /// Writes, for each position of the kept axes, where the extreme element over `axes` is: row-major over the
     /// reduced axes in increasing order, as i32. Only the number of elements of `out` matters, as in
@@ -198,69 +194,22 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Dtype`] if `out` is not i32; [`KernelError::Shape`] for axes that `a` does not have;
-    /// [`KernelError::Operand`] if there is nothing to choose from; [`KernelError::Output`].
-    pub fn arg_reduce(
+    /// [`KernelError::Operand`] if there is nothing to choose from; [`KernelError::Output`]; [`KernelError::CannotFuse`] if
+    /// one kernel cannot read an expression.
+    pub fn arg_reduce<'a>(
         &self,
         op: ArgReduce,
-        a: &View,
+        a: impl Into<Source<'a>>,
         axes: &[usize],
         select_last: bool,
-        out: &View,
+        out: &'a View,
     ) -> Result<Completion, KernelError> {
-        self.arg_reduce_of(op, Operand::Memory(a), axes, select_last, out)
-    }
-
-    /// [`Executor::arg_reduce`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// Those of [`Executor::arg_reduce`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
-    pub fn arg_reduce_fused(
-        &self,
-        op: ArgReduce,
-        a: &FusedInput<'_>,
-        axes: &[usize],
-        select_last: bool,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 2, 1)?;
-        self.arg_reduce_of(op, Operand::Fused(&prologue), axes, select_last, out)
-    }
-
-    fn arg_reduce_of(
-        &self,
-        op: ArgReduce,
-        a: Operand<'_>,
-        axes: &[usize],
-        select_last: bool,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let job = Job {
+        let call = Call::Search {
             op,
-            reads: a.reads(),
-            input: a.dtype(),
+            axes: axes.into(),
             select_last,
-            with_values: false,
         };
-        let Some(walk) = arg_checked(&job, a.layout(), axes, out)? else {
-            return Ok(self.completion());
-        };
-        if let Some(view) = self.walks_memory(&a, out, None)? {
-            let each = &mut |a: &View, [out]: &[View; 1]| {
-                let part = self.arg_reduce_of(op, Operand::Memory(a), axes, select_last, out);
-                part.map(drop)
-            };
-            if self.reduction_apart(op.name(), axes, view, [(out, 1)], each)? {
-                return Ok(self.completion());
-            }
-        }
-        self.with_dense_out(op.name(), out, &a.views(), |out| {
-            let outputs = Outputs {
-                values: None,
-                positions: out,
-            };
-            self.arg_walk(&job, a, (axes, &walk), outputs)
-        })?;
-        Ok(self.completion())
+        self.run(&call, &Operands::one(a), out.into())
     }
 
     /// [`Executor::arg_reduce`] that also writes the extreme elements themselves, into `values` of `a`'s dtype, in the same
@@ -268,183 +217,218 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Executor::arg_reduce`]; [`KernelError::Dtype`] if `values` has another dtype than `a`.
-    pub fn extreme_with_position(
+    pub fn extreme_with_position<'a>(
         &self,
         op: ArgReduce,
-        a: &View,
+        a: impl Into<Source<'a>>,
         axes: &[usize],
         select_last: bool,
-        values: &View,
-        positions: &View,
+        values: &'a View,
+        positions: &'a View,
     ) -> Result<Completion, KernelError> {
-        self.extreme_of(op, Operand::Memory(a), axes, select_last, values, positions)
-    }
-
-    /// [`Executor::extreme_with_position`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// Those of [`Executor::extreme_with_position`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
-    pub fn extreme_with_position_fused(
-        &self,
-        op: ArgReduce,
-        a: &FusedInput<'_>,
-        axes: &[usize],
-        select_last: bool,
-        values: &View,
-        positions: &View,
-    ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 3, 1)?;
-        let a = Operand::Fused(&prologue);
-        self.extreme_of(op, a, axes, select_last, values, positions)
-    }
-
-    fn extreme_of(
-        &self,
-        op: ArgReduce,
-        a: Operand<'_>,
-        axes: &[usize],
-        select_last: bool,
-        values: &View,
-        positions: &View,
-    ) -> Result<Completion, KernelError> {
-        let name = op.name();
-        let job = Job {
+        let call = Call::Search {
             op,
-            reads: a.reads(),
-            input: a.dtype(),
+            axes: axes.into(),
             select_last,
-            with_values: true,
         };
-        if values.dtype != a.dtype() {
+        let sink = Sink::new(values).also(positions);
+        self.run(&call, &Operands::one(a), sink)
+    }
+}
+
+impl Job {
+    fn of(op: ArgReduce, select_last: bool, ends: &Ends<'_>) -> Self {
+        Self {
+            op,
+            reads: ends.a.reads(),
+            input: ends.a.dtype(),
+            select_last,
+            with_values: ends.also.is_some(),
+        }
+    }
+}
+
+/// The outputs, for the split along kept axes.
+fn outputs<'a>(ends: &Ends<'a>) -> Vec<(&'a View, usize)> {
+    let all = [Some(ends.out), ends.also].into_iter().flatten();
+    all.map(|out| (out, 1)).collect()
+}
+
+/// Plans [`Call::Search`].
+pub(crate) fn plan(
+    p: &mut Planner<'_>,
+    op: ArgReduce,
+    axes: &[usize],
+    select_last: bool,
+) -> Result<Planned, KernelError> {
+    let ends = p.ends;
+    let job = Job::of(op, select_last, ends);
+    if ends.also.is_some() {
+        if ends.out.dtype != job.input {
             return Err(KernelError::Dtype {
-                op: name,
+                op: p.op,
                 operand: "values",
                 rule: "it must have the input's dtype",
-                got: values.dtype,
+                got: ends.out.dtype,
             });
         }
-        check_len(name, a.layout(), axes, values)?;
-        let Some(walk) = arg_checked(&job, a.layout(), axes, positions)? else {
-            return Ok(self.completion());
-        };
-        if let Some(view) = self.walks_memory(&a, values, None)? {
-            let each = &mut |a: &View, [values, positions]: &[View; 2]| {
-                let a = Operand::Memory(a);
-                let part = self.extreme_of(op, a, axes, select_last, values, positions);
-                part.map(drop)
-            };
-            let outs = [(values, 1), (positions, 1)];
-            if self.reduction_apart(name, axes, view, outs, each)? {
-                return Ok(self.completion());
-            }
+        check_len(p.op, ends.a.layout(), axes, ends.out)?;
+    }
+    let positions = ends.also.unwrap_or(ends.out);
+    let Some(walk) = arg_checked(&job, ends.a.layout(), axes, positions)? else {
+        return Ok(Planned::Nothing);
+    };
+    if let Some(view) = ends.divisible(p.exec)?
+        && (p.exec.splits_kept(view, axes, &outputs(ends)) || p.exec.exceeds_binding(&[view]))
+    {
+        return Ok(Planned::Parts);
+    }
+    let lanes = choose_lanes(p.exec, &ends.a, &walk);
+    let pairs = if lanes.chunks > 1 {
+        let partial = p.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
+        first_pass(p, &job, (&walk, &lanes), 0, partial)?;
+        Some(partial.read())
+    } else {
+        None
+    };
+    let written = Written::of(p)?;
+    match pairs {
+        Some(pairs) => {
+            let rows = Walk::rows(walk.outputs, u64::from(lanes.chunks));
+            last_pass(p, &job, Pass::Second, &rows, (pairs, None), written);
         }
-        let inputs = a.views();
-        self.with_dense_out(
-            name,
-            values,
-            &[&inputs[..], &[positions]].concat(),
-            |values| {
-                self.with_dense_out(
-                    name,
-                    positions,
-                    &[&inputs[..], &[values]].concat(),
-                    |positions| {
-                        let outputs = Outputs {
-                            values: Some(values),
-                            positions,
-                        };
-                        self.arg_walk(&job, a, (axes, &walk), outputs)
-                    },
-                )
-            },
-        )?;
-        Ok(self.completion())
-    }
-
-    fn arg_walk(
-        &self,
-        job: &Job,
-        a: Operand<'_>,
-        (axes, walk): (&[usize], &Walk),
-        outputs: Outputs<'_>,
-    ) -> Result<(), KernelError> {
-        let name = job.op.name();
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), self.most_turns());
-        let cut = match a {
-            Operand::Memory(view) if self.exceeds_binding(&[view]) => Some(view),
-            _ => None,
-        };
-        let positions = self.bind_write(name, outputs.positions)?;
-        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        let (written, out_offset) = match outputs.values {
-            None => (vec![positions.arg], positions.offset),
-            Some(values) => {
-                let values = self.bind_write(name, values)?;
-                (vec![values.arg, positions.arg], values.offset)
-            }
-        };
-        let second_offset = u64::from(positions.offset);
-        if cut.is_none() && lanes.chunks == 1 {
-            let read = self.bind_operand(name, &a)?;
-            let choice = job.choice(Pass::Whole, walk, &lanes);
-            let params = walk.params(&lanes, read.offset(), out_offset, 0, second_offset);
-            return self.launch_reading(&choice, &read, &written, &params, grid);
+        None => {
+            let read = p.first()?;
+            last_pass(p, &job, Pass::Whole, &walk, (read, Some(lanes)), written);
         }
-        let partial = match cut {
-            None => self.arg_pairs(job, &a, walk, 0)?,
-            Some(view) => {
-                let mut in_order = axes.to_vec();
-                in_order.sort_unstable();
-                let (mut all, mut before) = (Vec::new(), 0);
-                for piece in self.pieces(name, view, &in_order)? {
-                    let walk = Walk::new(name, &piece.layout, axes, Order::RowMajor)?;
-                    all.push(self.arg_pairs(job, &Operand::Memory(&piece), &walk, before)?);
-                    before += walk.len;
-                }
-                self.beside_each_other(name, &all)?
+    }
+    Ok(Planned::Steps)
+}
+
+/// Where results go: values, if they are wanted, before positions.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    first: Bound,
+    second: Option<Bound>,
+}
+
+impl Written {
+    fn of(p: &mut Planner<'_>) -> Result<Self, KernelError> {
+        Ok(Self {
+            first: p.out()?,
+            second: p.also()?,
+        })
+    }
+}
+
+fn choose_lanes(exec: &Executor, a: &Operand<'_>, walk: &Walk) -> Lanes {
+    let wg = exec.device().caps().workgroup_size;
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+    lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), exec.most_turns())
+}
+
+/// Adds the step that leaves the extreme elements of chunks and their positions, counted from `before`: two words each.
+fn first_pass(
+    p: &mut Planner<'_>,
+    job: &Job,
+    (walk, lanes): (&Walk, &Lanes),
+    before: u64,
+    target: Bound,
+) -> Result<(), KernelError> {
+    let read = p.first()?;
+    let choice = job.choice(Pass::First, walk, lanes);
+    let before = saturated(before);
+    let params = walk.params(lanes, read.offset, target.offset, before, 0);
+    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    p.step(choice, [read, target], &params, grid);
+    Ok(())
+}
+
+/// Adds the step that writes the results; of pairs if it is the second.
+fn last_pass(
+    p: &mut Planner<'_>,
+    job: &Job,
+    pass: Pass,
+    walk: &Walk,
+    (read, lanes): (Bound, Option<Lanes>),
+    written: Written,
+) {
+    let wg = p.workgroup_size();
+    let lanes =
+        lanes.unwrap_or_else(|| lanes::choose(walk.outputs, walk.len, walk.side(), false, wg));
+    // Positions are at the second offset, wherever they are written.
+    let positions = written.second.unwrap_or(written.first).offset;
+    let offset = written.first.offset;
+    let params = walk.params(&lanes, read.offset, offset, 0, u64::from(positions));
+    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let choice = job.choice(pass, walk, &lanes);
+    let bindings = [Some(read), Some(written.first), written.second];
+    p.last(choice, bindings.into_iter().flatten(), &params, grid);
+}
+
+/// Runs [`Call::Search`] on parts of an operand that one binding cannot hold.
+pub(crate) fn run_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    op: ArgReduce,
+    axes: &[usize],
+    select_last: bool,
+) -> Result<(), KernelError> {
+    let name = op.name();
+    let Operand::Memory(view) = ends.a else {
+        return Err(only_memory(name));
+    };
+    if exec.splits_kept(view, axes, &outputs(ends)) {
+        return match ends.also {
+            None => {
+                let each = &mut |a: &View, [out]: &[View; 1]| {
+                    exec.arg_reduce(op, a, axes, select_last, out).map(drop)
+                };
+                exec.reduction_apart(name, axes, view, [(ends.out, 1)], each)
+            }
+            Some(positions) => {
+                let each = &mut |a: &View, [values, positions]: &[View; 2]| {
+                    exec.extreme_with_position(op, a, axes, select_last, values, positions)
+                        .map(drop)
+                };
+                let outs = [(ends.out, 1), (positions, 1)];
+                exec.reduction_apart(name, axes, view, outs, each)
             }
         };
-        let pairs = partial.dims().last().map_or(0, |&words| words as u64 / 2);
-        let pairs = Walk::rows(walk.outputs, pairs);
-        let lanes = lanes::choose(pairs.outputs, pairs.len, pairs.side(), false, wg);
-        let second = job.choice(Pass::Second, &pairs, &lanes);
-        let scratch = self.bind_read(name, &partial)?;
-        let params = pairs.params(&lanes, scratch.offset, out_offset, 0, second_offset);
-        let args: Vec<Arg<'_>> = [scratch.arg].into_iter().chain(written).collect();
-        self.launch(
-            &second,
-            &args,
-            &params,
-            Grid::elements(lanes.invocations(pairs.outputs), 1),
-        )
     }
-
-    /// The extreme elements of chunks and their positions, counted from `before`: two words each.
-    fn arg_pairs(
-        &self,
-        job: &Job,
-        a: &Operand<'_>,
-        walk: &Walk,
-        before: u64,
-    ) -> Result<View, KernelError> {
-        let name = job.op.name();
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let lanes = lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), self.most_turns());
-        let partial = self.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
-        let (read, scratch) = (
-            self.bind_operand(name, a)?,
-            self.bind_write(name, &partial)?,
-        );
-        let first = job.choice(Pass::First, walk, &lanes);
-        let before = u32::try_from(before).unwrap_or(u32::MAX);
-        let params = walk.params(&lanes, read.offset(), scratch.offset, before, 0);
-        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        Ok(partial.clone())
+    let job = Job::of(op, select_last, ends);
+    let mut in_order = axes.to_vec();
+    in_order.sort_unstable();
+    let (mut all, mut before) = (Vec::new(), 0);
+    for piece in exec.pieces(name, view, &in_order)? {
+        let walk = Walk::new(name, &piece.layout, axes, Order::RowMajor)?;
+        let lanes = choose_lanes(exec, &Operand::Memory(&piece), &walk);
+        let words = lanes.chunks.saturating_mul(2);
+        let partial = exec.partials(DType::U32, walk.outputs, words)?;
+        exec.run_planned(name, &Ends::plain(&piece, &partial), |p| {
+            let target = p.raw_out()?;
+            first_pass(p, &job, (&walk, &lanes), before, target)
+        })?;
+        before += walk.len;
+        all.push(partial);
     }
+    let pairs = exec.beside_each_other(name, &all)?;
+    let own = Ends {
+        a: Operand::Memory(&pairs),
+        ..*ends
+    };
+    exec.run_planned(name, &own, |p| {
+        let &[outputs, words] = pairs.dims() else {
+            return Err(KernelError::Internal {
+                op: name,
+                what: "pairs that are not in rows",
+            });
+        };
+        let rows = Walk::rows(outputs as u64, words as u64 / 2);
+        let (read, written) = (p.first()?, Written::of(p)?);
+        last_pass(p, &job, Pass::Second, &rows, (read, None), written);
+        Ok(())
+    })
 }
 
 /// The walk of a call without mistakes; `None` if there are no outputs.

@@ -9,15 +9,18 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, FusedOutput, made};
+use crate::fused::Operand;
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::Reduce;
 use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::{add_sums, only_memory};
+use crate::run::call::{Call, Operands, Sink};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
 
 pub(crate) mod bands;
@@ -34,17 +37,27 @@ use plan::{Method, TILE, TILE_WG, Writes, choice, choose, params, plane_step, tu
 
 /// The operands of a call.
 #[derive(Clone, Copy)]
-struct Operands<'a> {
+struct Images<'a> {
     x: &'a View,
     w: &'a View,
     bias: Option<&'a View>,
 }
 
-impl<'a> Operands<'a> {
-    fn views(self) -> impl Iterator<Item = &'a View> {
-        [Some(self.x), Some(self.w), self.bias]
-            .into_iter()
-            .flatten()
+impl<'a> Images<'a> {
+    fn of(op: &'static str, ends: &Ends<'a>) -> Result<Self, KernelError> {
+        let Operand::Memory(x) = ends.a else {
+            return Err(only_memory(op));
+        };
+        let (w, [_, bias, _]) = (ends.other(op, 0, "w")?, ends.others);
+        Ok(Self { x, w, bias })
+    }
+
+    /// The same for a call.
+    fn operands(self) -> Operands<'a> {
+        Operands {
+            first: self.x.into(),
+            others: [Some(self.w), self.bias, None],
+        }
     }
 }
 
@@ -55,65 +68,30 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] unless all have the same float dtype; [`KernelError::Operand`],
     /// [`KernelError::Operands`] and [`KernelError::Option`] where shapes or options do not fit;
-    /// [`KernelError::Output`].
-    pub fn conv<const N: usize>(
+    /// [`KernelError::Output`]; [`KernelError::CannotFuse`] if one kernel cannot write an expression over the result.
+    pub fn conv<'a, const N: usize>(
         &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
+        x: &'a View,
+        w: &'a View,
+        bias: Option<&'a View>,
         options: &ConvOptions<N>,
-        out: &View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        self.conv_into(Operands { x, w, bias }, options, out, None)
-    }
-
-    /// [`Self::conv`] that writes a value of an expression over the result: with an activation, a residual added, cast. The
-    /// result itself has the dtype of [`Expression::made`](crate::Expression::made).
-    ///
-    /// # Errors
-    /// Those of [`Self::conv`] for the result; [`KernelError::FusedTooLarge`] if one kernel cannot do it;
-    /// [`KernelError::Dtype`] if `out` has not the value's dtype.
-    pub fn conv_fused<const N: usize>(
-        &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
-        options: &ConvOptions<N>,
-        value: &FusedOutput<'_>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let operands = Operands { x, w, bias };
-        let epilogue = self.epilogue(value, out, operands.views().count() + 1)?;
-        self.conv_into(operands, options, out, Some(&epilogue))
-    }
-
-    fn conv_into<const N: usize>(
-        &self,
-        operands: Operands<'_>,
-        options: &ConvOptions<N>,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        check_dtypes(Direction::Forward.op(N), operands, made(out, epilogue))?;
-        let Operands { x, w, bias } = operands;
-        let g = Geometry::new(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        let part = &mut |operands: Operands<'_>, out: &View| {
-            self.conv_into(operands, options, out, None).map(drop)
-        };
-        self.correlate(operands, &g, N, (out, epilogue), part)
+        let operands = Images { x, w, bias }.operands();
+        self.run(&options.call(), &operands, out.into())
     }
 
     /// [`Self::conv`] over two axes: `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`.
     ///
     /// # Errors
     /// Like [`Self::conv`].
-    pub fn conv2d(
+    pub fn conv2d<'a>(
         &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
+        x: &'a View,
+        w: &'a View,
+        bias: Option<&'a View>,
         options: &Conv2dOptions,
-        out: &View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
         self.conv(x, w, bias, options, out)
     }
@@ -123,186 +101,220 @@ impl Executor {
     ///
     /// # Errors
     /// Like [`Self::conv`].
-    pub fn conv_transpose<const N: usize>(
+    pub fn conv_transpose<'a, const N: usize>(
         &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
+        x: &'a View,
+        w: &'a View,
+        bias: Option<&'a View>,
         options: &ConvTransposeOptions<N>,
-        out: &View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        self.conv_transpose_into(Operands { x, w, bias }, options, out, None)
+        let operands = Images { x, w, bias }.operands();
+        self.run(&options.call(), &operands, out.into())
     }
+}
 
-    /// [`Self::conv_transpose`] that writes a value of an expression over the result, as [`Self::conv_fused`] does.
-    ///
-    /// # Errors
-    /// Like [`Self::conv_fused`].
-    pub fn conv_transpose_fused<const N: usize>(
-        &self,
-        x: &View,
-        w: &View,
-        bias: Option<&View>,
-        options: &ConvTransposeOptions<N>,
-        value: &FusedOutput<'_>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let operands = Operands { x, w, bias };
-        let epilogue = self.epilogue(value, out, operands.views().count() + 1)?;
-        self.conv_transpose_into(operands, options, out, Some(&epilogue))
+/// Plans [`Call::Conv`].
+pub(crate) fn plan_forward(
+    p: &mut Planner<'_>,
+    axes: usize,
+    options: &ConvOptions<3>,
+) -> Result<Planned, KernelError> {
+    let images = Images::of(p.op, p.ends)?;
+    check_dtypes(p.op, images, p.ends.made())?;
+    let Images { x, w, bias } = images;
+    let g = Geometry::forward(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
+    plan_correlation(p, images, &g, axes)
+}
+
+/// Plans [`Call::ConvTranspose`].
+pub(crate) fn plan_transposed(
+    p: &mut Planner<'_>,
+    axes: usize,
+    options: &ConvTransposeOptions<3>,
+) -> Result<Planned, KernelError> {
+    let images = Images::of(p.op, p.ends)?;
+    check_dtypes(p.op, images, p.ends.made())?;
+    let Images { x, w, bias } = images;
+    let g = Geometry::transposed(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
+    plan_correlation(p, images, &g, axes)
+}
+
+fn plan_correlation(
+    p: &mut Planner<'_>,
+    images: Images<'_>,
+    g: &Geometry,
+    axes: usize,
+) -> Result<Planned, KernelError> {
+    let (op, out) = (p.op, p.ends.out);
+    let expected = g.output_shape(axes)?;
+    if expected != *out.shape() {
+        return Err(KernelError::Output {
+            op,
+            expected: Box::new(expected),
+            got: Box::new(*out.shape()),
+        });
     }
-
-    fn conv_transpose_into<const N: usize>(
-        &self,
-        operands: Operands<'_>,
-        options: &ConvTransposeOptions<N>,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        check_dtypes(Direction::Transposed.op(N), operands, made(out, epilogue))?;
-        let Operands { x, w, bias } = operands;
-        let g = Geometry::transposed(x.shape(), w.shape(), bias.map(View::shape), options)?;
-        let part = &mut |operands: Operands<'_>, out: &View| {
-            self.conv_transpose_into(operands, options, out, None)
-                .map(drop)
-        };
-        self.correlate(operands, &g, N, (out, epilogue), part)
-    }
-
-    fn correlate(
-        &self,
-        operands: Operands<'_>,
-        g: &Geometry,
-        axes: usize,
-        (out, epilogue): (&View, Option<&Epilogue>),
-        part: &mut dyn FnMut(Operands<'_>, &View) -> Result<(), KernelError>,
-    ) -> Result<Completion, KernelError> {
-        let op = g.direction.op(axes);
-        let expected = g.output_shape(axes)?;
-        if expected != *out.shape() {
-            return Err(KernelError::Output {
+    for count in [expected.len() as u64, g.depth() as u64] {
+        if count > MAX_COUNT {
+            return Err(KernelError::IndexTooLarge {
                 op,
-                expected: Box::new(expected),
-                got: Box::new(*out.shape()),
+                elements: count,
+                limit: MAX_COUNT,
             });
         }
-        for count in [expected.len() as u64, g.depth() as u64] {
-            if count > MAX_COUNT {
-                return Err(KernelError::IndexTooLarge {
-                    op,
-                    elements: count,
-                    limit: MAX_COUNT,
-                });
-            }
-        }
-        if expected.is_empty() {
-            return Ok(self.completion());
-        }
-        let kind = (g.direction, g.groups);
-        if self.conv_apart(op, kind, operands, (out, epilogue), part)? {
-            return Ok(self.completion());
-        }
-        let mut inputs: Vec<&View> = operands.views().collect();
-        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-        self.with_dense_out(op, out, &inputs, |out| {
-            if self.conv_bands(op, operands, g, axes, out)? {
-                return Ok(());
-            }
-            self.launch_conv(op, operands, g, out, epilogue)
-        })?;
-        Ok(self.completion())
     }
+    if expected.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    let all = [images.x, images.w, out];
+    if p.exec.exceeds_binding(&all) {
+        if p.ends.epilogue.is_some() {
+            p.exec.refuse_over_binding(all.into_iter())?;
+        }
+        return Ok(Planned::Parts);
+    }
+    steps(p, g)?;
+    Ok(Planned::Steps)
+}
 
-    fn launch_conv(
+/// Runs [`Call::Conv`] or [`Call::ConvTranspose`] on parts of operands that one binding cannot hold.
+pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>, call: &Call) -> Result<(), KernelError> {
+    let op = call.name();
+    let images = Images::of(op, ends)?;
+    let Images { x, w, bias } = images;
+    let (shapes, bias_shape) = ((x.shape(), w.shape()), bias.map(View::shape));
+    let (g, axes) = match call {
+        Call::Conv { axes, options } => (
+            Geometry::forward(*axes, shapes.0, shapes.1, bias_shape, options)?,
+            *axes,
+        ),
+        Call::ConvTranspose { axes, options } => (
+            Geometry::transposed(*axes, shapes.0, shapes.1, bias_shape, options)?,
+            *axes,
+        ),
+        _ => {
+            return Err(KernelError::Internal {
+                op,
+                what: "another call was taken for a convolution",
+            });
+        }
+    };
+    let each = &mut |images: Images<'_>, out: &View| {
+        exec.run(call, &images.operands(), out.into()).map(drop)
+    };
+    if exec.conv_apart(op, (g.direction, g.groups), images, ends.out, each)? {
+        return Ok(());
+    }
+    let inputs: Vec<&View> = [Some(x), Some(w), bias].into_iter().flatten().collect();
+    exec.with_dense_out(op, ends.out, &inputs, |out| {
+        if exec.conv_bands(op, images, &g, axes, out)? {
+            return Ok(());
+        }
+        exec.convolve(op, images, &g, out)
+    })
+}
+
+impl Executor {
+    /// Convolves operands of a geometry as they are.
+    fn convolve(
         &self,
         op: &'static str,
-        Operands { x, w, bias }: Operands<'_>,
+        images: Images<'_>,
         g: &Geometry,
         out: &View,
-        epilogue: Option<&Epilogue>,
     ) -> Result<(), KernelError> {
-        let limits = &self.device().caps().limits;
-        let most = limits
-            .max_compute_invocations_per_workgroup
-            .min(limits.max_compute_workgroup_size_x);
-        let mut method = choose(g, &x.layout, most);
-        let taps = g.kernel.map(|taps| taps as u64);
-        let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
-        let parts = parts(extents, self.most_turns(), |len| turns(g, method, len));
-        let cut = parts.len() > 1;
-        if cut && let Method::Pointwise { quads } = &mut method {
-            *quads = false;
-        }
-        let sums =
-            (cut.then(|| self.partials(x.dtype.compute(), out.len() as u64, 1))).transpose()?;
-        let (image, filters, write) = (
-            self.bind_read(op, x)?,
-            self.bind_read(op, w)?,
-            self.bind_write(op, sums.as_ref().unwrap_or(out))?,
-        );
-        let bound_bias = bias.map(|bias| self.bind_read(op, bias)).transpose()?;
-        let mut params = ConvParams {
-            x_offset: image.offset,
-            w_offset: filters.offset,
-            bias_offset: bound_bias.as_ref().map_or(0, |bias| bias.offset),
-            bias_step: bias
-                .and_then(|bias| bias.layout.strides().first())
-                .map_or(0, |&step| wrap(step)),
-            out_offset: write.offset,
-            ..params(g, &x.layout, &w.layout)
+        let ends = Ends {
+            others: images.operands().others,
+            ..Ends::plain(images.x, out)
         };
-        if let Method::Pointwise { .. } = method {
-            params.x_steps[2] = plane_step(g, &x.layout).map_or(0, wrap);
-        }
-        // A tile's batch is the group, and for a pointwise kernel the image too.
-        let (columns, batches) = match method {
-            Method::Pointwise { .. } => (g.plane(), g.batch as u64 * g.groups as u64),
-            _ => (g.batch.saturating_mul(g.plane()), g.groups as u64),
-        };
-        let grid = if method == Method::Direct {
-            let per_group = (g.filters as u64).max(1);
-            Grid::elements(
-                out.len() as u64 / per_group * (g.filters as u64).div_ceil(4),
-                1,
-            )
-        } else {
-            params.tiles_m = saturated((g.filters as u64).div_ceil(TILE));
-            params.tiles_n = saturated((columns as u64).div_ceil(TILE));
-            let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n) * batches;
-            Grid::elements(tiles * u64::from(TILE_WG), 1)
-        };
-        let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
-        let mut args = vec![image.arg, filters.arg, write.arg];
-        args.extend(bound_bias.map(|bias| bias.arg));
-        let choice = |dense_rows, writes| {
-            choice(
-                g.direction,
-                x.dtype,
-                method,
-                g.is_volume(),
-                dense_rows,
-                bias.is_some(),
-                writes,
-            )
-        };
-        let Some(sums) = &sums else {
-            let choice = choice(dense_rows, Writes::Results);
-            return self.launch_writing(&choice, &args, &params, grid, epilogue);
-        };
-        for part in &parts {
-            let dense = dense_rows && part.len.iter().skip(1).eq(&taps);
-            let params = params.of_part(part);
-            self.launch(&choice(dense, Writes::Sums), &args, &params, grid)?;
-        }
-        let count = g.depth() as u64;
-        self.reduce_partials(Reduce::Sum, x.dtype, sums, count, out, epilogue)
+        self.run_planned(op, &ends, |p| steps(p, g))
     }
+}
+
+fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
+    let (exec, ends) = (p.exec, p.ends);
+    let Images { x, w, bias } = Images::of(p.op, ends)?;
+    let limits = &exec.device().caps().limits;
+    let most = limits
+        .max_compute_invocations_per_workgroup
+        .min(limits.max_compute_workgroup_size_x);
+    let mut method = choose(g, &x.layout, most);
+    let taps = g.kernel.map(|taps| taps as u64);
+    let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
+    let parts = parts(extents, exec.most_turns(), |len| turns(g, method, len));
+    let cut = parts.len() > 1;
+    if cut && let Method::Pointwise { quads } = &mut method {
+        *quads = false;
+    }
+    let outputs = ends.out.len() as u64;
+    let (image, filters, bound_bias) = (p.first()?, p.other(0)?, p.other(1)?);
+    let write = if cut {
+        p.partials(x.dtype.compute(), outputs, 1)?
+    } else {
+        p.out()?
+    };
+    let mut params = ConvParams {
+        x_offset: image.offset,
+        w_offset: filters.map_or(0, |bound| bound.offset),
+        bias_offset: bound_bias.map_or(0, |bound| bound.offset),
+        bias_step: bias
+            .and_then(|bias| bias.layout.strides().first())
+            .map_or(0, |&step| wrap(step)),
+        out_offset: write.offset,
+        ..params(g, &x.layout, &w.layout)
+    };
+    if let Method::Pointwise { .. } = method {
+        params.x_steps[2] = plane_step(g, &x.layout).map_or(0, wrap);
+    }
+    // A tile's batch is the group, and for a pointwise kernel the image too.
+    let (columns, batches) = match method {
+        Method::Pointwise { .. } => (g.plane(), g.batch as u64 * g.groups as u64),
+        _ => (g.batch.saturating_mul(g.plane()), g.groups as u64),
+    };
+    let grid = if method == Method::Direct {
+        let per_group = (g.filters as u64).max(1);
+        Grid::elements(outputs / per_group * (g.filters as u64).div_ceil(4), 1)
+    } else {
+        params.tiles_m = saturated((g.filters as u64).div_ceil(TILE));
+        params.tiles_n = saturated((columns as u64).div_ceil(TILE));
+        let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n) * batches;
+        Grid::elements(tiles * u64::from(TILE_WG), 1)
+    };
+    let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
+    let bindings = [Some(image), filters, Some(write), bound_bias];
+    let choice = |dense_rows, writes| {
+        choice(
+            g.direction,
+            x.dtype,
+            method,
+            g.is_volume(),
+            dense_rows,
+            bias.is_some(),
+            writes,
+        )
+    };
+    if !cut {
+        let choice = choice(dense_rows, Writes::Results);
+        p.last(choice, bindings.into_iter().flatten(), &params, grid);
+        return Ok(());
+    }
+    for part in &parts {
+        let dense = dense_rows && part.len.iter().skip(1).eq(&taps);
+        let params = params.of_part(part);
+        let choice = choice(dense, Writes::Sums);
+        p.step(choice, bindings.into_iter().flatten(), &params, grid);
+    }
+    let out = p.out()?;
+    let totals = [outputs, g.depth() as u64];
+    add_sums(p, x.dtype, (write.read(), 1), totals, out);
+    Ok(())
 }
 
 /// All operands must have the same float dtype.
 fn check_dtypes(
     op: &'static str,
-    Operands { x, w, bias }: Operands<'_>,
+    Images { x, w, bias }: Images<'_>,
     made: DType,
 ) -> Result<(), KernelError> {
     if !x.dtype.is_float() {

@@ -9,6 +9,7 @@ pub(crate) mod cast;
 pub(crate) mod compare;
 pub(crate) mod copy;
 pub(crate) mod generate;
+mod listing;
 pub(crate) mod predicate;
 pub(crate) mod row;
 #[cfg(feature = "catalogue")]

@@ -7,15 +7,18 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, FusedOutput, made};
+use crate::fused::Operand;
 use crate::limits::budget::{nested, parts};
 use crate::num::saturated;
 use crate::num::{pack, wrap};
-use crate::ops::reduce::Reduce;
 use crate::ops::reduce::lanes::{self, Lanes, Side};
+use crate::ops::reduce::{add_sums, only_memory};
+use crate::run::call::{Call, Operands, Sink};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{CATALOGUE_WG, KernelChoice};
@@ -66,27 +69,33 @@ fn base(input: DType, output: DType) -> KernelChoice {
     KernelChoice::new(OP)
         .name(input.name())
         .name(output.name())
-        .parts(&[prelude::FLOAT, prelude::load(input), prelude::store(output)])
+        .part(prelude::FLOAT)
+        .load(input)
+        .store(output)
         .without_zeroed_memory()
 }
 
 /// The dot kernel; in chunks it leaves accumulators for a reduction.
 fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
     let choice = if lanes.chunks == 1 {
-        base(input, output).name("dot").parts(&[
-            prelude::cell(output),
-            "matmul/params.wgsl",
-            "matmul/batch.wgsl",
-            "matmul/dot_elem.wgsl",
-            "matmul/dot.wgsl",
-        ])
+        base(input, output)
+            .name("dot")
+            .cell(output)
+            .params("matmul/params.wgsl")
+            .parts(&[
+                "matmul/batch.wgsl",
+                "matmul/dot_elem.wgsl",
+                "matmul/dot.wgsl",
+            ])
     } else {
-        base(input, output).name("dot_chunks").parts(&[
-            "matmul/params.wgsl",
-            "matmul/batch.wgsl",
-            "matmul/dot_acc.wgsl",
-            "matmul/dot.wgsl",
-        ])
+        base(input, output)
+            .name("dot_chunks")
+            .params("matmul/params.wgsl")
+            .parts(&[
+                "matmul/batch.wgsl",
+                "matmul/dot_acc.wgsl",
+                "matmul/dot.wgsl",
+            ])
     };
     let choice = choice.constant("BATCH_AXES", batch_axes as f64);
     lanes
@@ -117,16 +126,16 @@ fn tiled(
     writes: Writes,
 ) -> KernelChoice {
     let sums = writes == Writes::Sums;
-    let cell = if tile.out_quads {
-        prelude::QUAD
-    } else {
-        prelude::cell(output)
-    };
     let pick = |quads, quad, word| if quads { quad } else { word };
     let mut choice = base(input, output);
     if !sums {
-        choice = choice.part(cell);
+        choice = if tile.out_quads {
+            choice.quad()
+        } else {
+            choice.cell(output)
+        };
     }
+    choice = choice.params("matmul/params.wgsl");
     choice.append(
         &[
             "tile",
@@ -138,7 +147,6 @@ fn tiled(
             },
         ],
         &[
-            "matmul/params.wgsl",
             "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
             pick(
@@ -269,190 +277,171 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
-    /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`].
-    pub fn matmul(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
-        self.matmul_into(a, b, out, None)
-    }
-
-    /// [`Executor::matmul`] that writes a value of an expression over the product: with a bias, an activation, a residual
-    /// added, cast. The product itself has the dtype of [`Expression::made`](crate::Expression::made).
-    ///
-    /// # Errors
-    /// Those of [`Executor::matmul`] for the product; [`KernelError::FusedTooLarge`] if one kernel cannot do it;
-    /// [`KernelError::Dtype`] if `out` has not the value's dtype.
-    pub fn matmul_fused(
+    /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`];
+    /// [`KernelError::CannotFuse`] if one kernel cannot write an expression over the product.
+    pub fn matmul<'a>(
         &self,
-        a: &View,
-        b: &View,
-        value: &FusedOutput<'_>,
-        out: &View,
+        a: &'a View,
+        b: &'a View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        let epilogue = self.epilogue(value, out, 3)?;
-        self.matmul_into(a, b, out, Some(&epilogue))
+        let operands = Operands {
+            first: a.into(),
+            others: [Some(b), None, None],
+        };
+        self.run(&Call::Matmul, &operands, out.into())
     }
+}
 
-    fn matmul_into(
-        &self,
-        a: &View,
-        b: &View,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        let made = made(out, epilogue);
-        if a.dtype.is_bool() {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "a",
-                rule: "it must be a number",
-                got: a.dtype,
-            });
-        }
-        if a.dtype != b.dtype {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "b",
-                rule: "it must have the dtype of a",
-                got: b.dtype,
-            });
-        }
-        if !accepts(a.dtype, made) {
-            let rule = "it must have the dtype of a, or the one that sums are kept in";
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule,
-                got: made,
-            });
-        }
-        let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
-        if expected != *out.shape() {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(expected),
-                got: Box::new(*out.shape()),
-            });
-        }
-        if expected.is_empty() {
-            return Ok(self.completion());
-        }
-        if self.multiply_parts(a, b, out, epilogue)? {
-            return Ok(self.completion());
-        }
-        let mut inputs = vec![a, b];
-        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-        self.with_dense_out(OP, out, &inputs, |out| {
-            self.multiply(a, b, &problem, out, epilogue)
-        })?;
-        Ok(self.completion())
+/// Both matrices.
+fn matrices<'a>(ends: &Ends<'a>) -> Result<[&'a View; 2], KernelError> {
+    match ends.a {
+        Operand::Memory(a) => Ok([a, ends.other(OP, 0, "b")?]),
+        Operand::Fused(_) => Err(only_memory(OP)),
     }
+}
 
-    fn multiply(
-        &self,
-        a: &View,
-        b: &View,
-        p: &Problem,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let made = made(out, epilogue);
-        let caps = self.device().caps();
-        let limits = Limits {
-            workgroup_size: caps.workgroup_size,
-            max_invocations: caps
-                .limits
-                .max_compute_invocations_per_workgroup
-                .min(caps.limits.max_compute_workgroup_size_x),
-            turns: self.most_turns(),
-        };
-        let choice = choose(p, limits);
-        if let Choice::Tile(tile) = choice
-            && turns(p.k) > limits.turns
-        {
-            return self.multiply_by_parts(a, b, p, tile, out, epilogue);
-        }
-        let (left, right, write) = (
-            self.bind_read(OP, a)?,
-            self.bind_read(OP, b)?,
-            self.bind_write(OP, out)?,
-        );
-        let params = MatmulParams {
-            a_offset: left.offset,
-            b_offset: right.offset,
-            out_offset: write.offset,
-            ..params(p)
-        };
-        let axes = p.batch.len();
-        let lanes = match choice {
-            Choice::Tile(tile) => {
-                let choice = tiled(a.dtype, made, axes, tile, Writes::Results);
-                let grid = tiled_grid(p);
-                let args = [left.arg, right.arg, write.arg];
-                return self.launch_writing(&choice, &args, &params, grid, epilogue);
-            }
-            Choice::Dot(lanes) => lanes,
-        };
-        let params = MatmulParams {
-            chunks: lanes.chunks,
-            chunk_len: lanes.chunk_len,
-            ..params
-        };
-        let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
-        let choice = dot(a.dtype, made, axes, &lanes);
-        if lanes.chunks == 1 {
-            let args = [left.arg, right.arg, write.arg];
-            return self.launch_writing(&choice, &args, &params, grid, epilogue);
-        }
-        let partial = self.partials(a.dtype.compute(), p.outputs(), lanes.chunks)?;
-        let scratch = self.bind_write(OP, &partial)?;
-        self.launch(&choice, &[left.arg, right.arg, scratch.arg], &params, grid)?;
-        self.reduce_partials(Reduce::Sum, a.dtype, &partial, p.k, out, epilogue)
+/// Plans [`Call::Matmul`].
+pub(crate) fn plan(p: &mut Planner<'_>) -> Result<Planned, KernelError> {
+    let ends = p.ends;
+    let ([a, b], made) = (matrices(ends)?, ends.made());
+    if a.dtype.is_bool() {
+        return Err(KernelError::Dtype {
+            op: OP,
+            operand: "a",
+            rule: "it must be a number",
+            got: a.dtype,
+        });
     }
+    if a.dtype != b.dtype {
+        return Err(KernelError::Dtype {
+            op: OP,
+            operand: "b",
+            rule: "it must have the dtype of a",
+            got: b.dtype,
+        });
+    }
+    if !accepts(a.dtype, made) {
+        let rule = "it must have the dtype of a, or the one that sums are kept in";
+        return Err(KernelError::Dtype {
+            op: OP,
+            operand: "out",
+            rule,
+            got: made,
+        });
+    }
+    let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
+    if expected != *ends.out.shape() {
+        return Err(KernelError::Output {
+            op: OP,
+            expected: Box::new(expected),
+            got: Box::new(*ends.out.shape()),
+        });
+    }
+    if expected.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    let all = [a, b, ends.out];
+    if p.exec.exceeds_binding(&all) {
+        if ends.epilogue.is_some() {
+            p.exec.refuse_over_binding(all.into_iter())?;
+        }
+        return Ok(Planned::Parts);
+    }
+    steps(p, &problem)?;
+    Ok(Planned::Steps)
+}
 
-    /// The tiled kernel on one part of the inner extent after the other.
-    fn multiply_by_parts(
-        &self,
-        a: &View,
-        b: &View,
-        p: &Problem,
-        tile: Tile,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let sums = self.partials(a.dtype.compute(), p.outputs(), 1)?;
-        let (left, right, write) = (
-            self.bind_read(OP, a)?,
-            self.bind_read(OP, b)?,
-            self.bind_write(OP, &sums)?,
-        );
-        let args = [left.arg, right.arg, write.arg];
-        let tile = Tile {
-            out_quads: false,
-            ..tile
-        };
-        let made = made(out, epilogue);
-        let choice = tiled(a.dtype, made, p.batch.len(), tile, Writes::Sums);
-        let whole = params(p);
-        // Parts are whole tiles deep, so that quads stay quads.
-        let depth = p.k.div_ceil(TILE_DEPTH);
-        for part in parts([depth], self.most_turns(), |[depth]| {
-            turns(depth * TILE_DEPTH)
-        }) {
-            let [first] = part.from.map(|depth| depth * TILE_DEPTH);
-            let [len] = part.len.map(|depth| depth * TILE_DEPTH);
-            let moved =
-                |offset: u32, step: u32| offset.wrapping_add(saturated(first).wrapping_mul(step));
-            let params = MatmulParams {
-                a_offset: moved(left.offset, whole.a_depth),
-                b_offset: moved(right.offset, whole.b_depth),
-                out_offset: write.offset,
-                k: saturated(len.min(p.k - first)),
-                resumed: u32::from(part.resumed),
-                ..whole
+fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
+    let (exec, ends) = (plan.exec, plan.ends);
+    let (dtype, made) = (ends.a.dtype(), ends.made());
+    let caps = exec.device().caps();
+    let limits = Limits {
+        workgroup_size: caps.workgroup_size,
+        max_invocations: caps
+            .limits
+            .max_compute_invocations_per_workgroup
+            .min(caps.limits.max_compute_workgroup_size_x),
+        turns: exec.most_turns(),
+    };
+    let axes = p.batch.len();
+    let sums = dtype.compute();
+    let totals = [p.outputs(), p.k];
+    let (left, right) = (plan.first()?, plan.other(0)?);
+    let operands = |write: Bound| [Some(left), right, Some(write)].into_iter().flatten();
+    let bound = |params: MatmulParams, write: Bound| MatmulParams {
+        a_offset: left.offset,
+        b_offset: right.map_or(0, |right| right.offset),
+        out_offset: write.offset,
+        ..params
+    };
+    match choose(p, limits) {
+        Choice::Tile(tile) if turns(p.k) <= limits.turns => {
+            let write = plan.out()?;
+            let choice = tiled(dtype, made, axes, tile, Writes::Results);
+            let params = bound(params(p), write);
+            plan.last(choice, operands(write), &params, tiled_grid(p));
+        }
+        Choice::Tile(tile) => {
+            // One part of the inner extent after the other, which go on with each other's sums.
+            let write = plan.partials(sums, p.outputs(), 1)?;
+            let tile = Tile {
+                out_quads: false,
+                ..tile
             };
-            self.launch(&choice, &args, &params, tiled_grid(p))?;
+            let choice = tiled(dtype, made, axes, tile, Writes::Sums);
+            let whole = bound(params(p), write);
+            // Parts are whole tiles deep, so that quads stay quads.
+            let depth = p.k.div_ceil(TILE_DEPTH);
+            let each = parts([depth], limits.turns, |[depth]| turns(depth * TILE_DEPTH));
+            for part in each {
+                let [first] = part.from.map(|depth| depth * TILE_DEPTH);
+                let [len] = part.len.map(|depth| depth * TILE_DEPTH);
+                let moved = |offset: u32, step: u32| {
+                    offset.wrapping_add(saturated(first).wrapping_mul(step))
+                };
+                let params = MatmulParams {
+                    a_offset: moved(whole.a_offset, whole.a_depth),
+                    b_offset: moved(whole.b_offset, whole.b_depth),
+                    k: saturated(len.min(p.k - first)),
+                    resumed: u32::from(part.resumed),
+                    ..whole
+                };
+                plan.step(choice.clone(), operands(write), &params, tiled_grid(p));
+            }
+            let out = plan.out()?;
+            add_sums(plan, dtype, (write.read(), 1), totals, out);
         }
-        self.reduce_partials(Reduce::Sum, a.dtype, &sums, p.k, out, epilogue)
+        Choice::Dot(lanes) => {
+            let params = MatmulParams {
+                chunks: lanes.chunks,
+                chunk_len: lanes.chunk_len,
+                ..params(p)
+            };
+            let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
+            let choice = dot(dtype, made, axes, &lanes);
+            if lanes.chunks == 1 {
+                let write = plan.out()?;
+                plan.last(choice, operands(write), &bound(params, write), grid);
+            } else {
+                let write = plan.partials(sums, p.outputs(), lanes.chunks)?;
+                plan.step(choice, operands(write), &bound(params, write), grid);
+                let out = plan.out()?;
+                add_sums(plan, dtype, (write.read(), lanes.chunks), totals, out);
+            }
+        }
     }
+    Ok(())
+}
+
+/// Runs [`Call::Matmul`] on parts of matrices that one binding cannot hold.
+pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>) -> Result<(), KernelError> {
+    let [a, b] = matrices(ends)?;
+    if exec.multiply_parts(a, b, ends.out)? {
+        return Ok(());
+    }
+    let (problem, _) = Problem::new(&a.layout, &b.layout)?;
+    exec.run_planned(OP, ends, |p| steps(p, &problem))
 }
 
 fn tiled_grid(p: &Problem) -> Grid {

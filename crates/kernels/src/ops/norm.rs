@@ -7,16 +7,19 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
+use crate::fused::{Epilogue, Operand};
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk};
-use crate::ops::reduce::{Reduce, with_constants};
+use crate::ops::reduce::{Reduce, accumulators, only_memory, with_constants};
+use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
@@ -74,7 +77,7 @@ impl Norm {
 /// Which channel an element belongs to: element `r` of row `o` has channel `(o % period) · step + r / span`.
 ///
 /// Layer norm has a channel per element of a row (1, 0, 1), group norm several per row, instance norm one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channels {
     /// Rows until channels repeat.
     pub period: usize,
@@ -158,26 +161,21 @@ fn kernel(
     };
     let mut choice = KernelChoice::new(op.name()).name(dtype.name()).name(name);
     choice = match reads {
-        Reads::Memory => choice.parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            "norm/params.wgsl",
-            "reduce/value.wgsl",
-        ]),
+        Reads::Memory => choice
+            .part(prelude::FLOAT)
+            .load(dtype)
+            .params("norm/params.wgsl")
+            .part("reduce/value.wgsl"),
         Reads::Fused => choice.name("fused"),
     };
     if reads == Reads::Fused && affine != PLAIN {
         // Weights are read from memory all the same.
-        choice = choice.part(prelude::load(dtype));
+        choice = choice.load(dtype);
     }
     let choice = choice
-        .parts(&[
-            prelude::store(dtype),
-            prelude::cell(dtype),
-            "reduce/index.wgsl",
-            factor,
-            affine,
-        ])
+        .store(dtype)
+        .cell(dtype)
+        .parts(&["reduce/index.wgsl", factor, affine])
         .without_zeroed_memory();
     let choice = match extent {
         Extent::Rows => choice
@@ -264,177 +262,141 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] unless all are of one float dtype; [`KernelError::Shape`] if `a` has fewer axes;
     /// [`KernelError::Operand`] if there are fewer weights or biases than channels, they are not contiguous, or there is a
-    /// bias without a weight; [`KernelError::Output`] for another shape.
-    pub fn normalize(
+    /// bias without a weight; [`KernelError::Output`] for another shape; [`KernelError::CannotFuse`] if one kernel cannot read
+    /// or write an expression, or would compute too much several times.
+    pub fn normalize<'a>(
         &self,
         op: Norm,
-        a: &View,
+        a: impl Into<Source<'a>>,
         axes: usize,
         eps: f32,
-        affine: &Affine<'_>,
-        out: &View,
+        affine: &Affine<'a>,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        self.normalize_of(op, Operand::Memory(a), axes, eps, affine, out, None)
-    }
-
-    /// [`Executor::normalize`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// Those of [`Executor::normalize`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it, or would compute too
-    /// much several times.
-    pub fn normalize_fused(
-        &self,
-        op: Norm,
-        a: &FusedInput<'_>,
-        axes: usize,
-        eps: f32,
-        affine: &Affine<'_>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let given = [affine.weight, affine.bias].into_iter().flatten().count();
-        let prologue = self.prologue(a, 2 + given, op.reads())?;
-        self.normalize_of(op, Operand::Fused(&prologue), axes, eps, affine, out, None)
-    }
-
-    /// [`Executor::normalize`] of either sort of input, which writes a value of an expression over the result if one is
-    /// given.
-    ///
-    /// # Errors
-    /// As [`Executor::normalize_fused`]; [`KernelError::Dtype`] if `out` has not the value's dtype.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "those of normalize, and the value"
-    )]
-    pub fn normalize_between(
-        &self,
-        op: Norm,
-        a: WalkInput<'_>,
-        axes: usize,
-        eps: f32,
-        affine: &Affine<'_>,
-        value: Option<&FusedOutput<'_>>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let given = [affine.weight, affine.bias].into_iter().flatten().count();
-        let epilogue = self.epilogue_behind(a, given, value, out)?;
-        self.normalize_of(op, a.operand(), axes, eps, affine, out, epilogue.as_ref())
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "those of normalize, and the epilogue"
-    )]
-    fn normalize_of(
-        &self,
-        op: Norm,
-        a: Operand<'_>,
-        axes: usize,
-        eps: f32,
-        affine: &Affine<'_>,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        let name = op.name();
-        let (dtype, layout) = (a.dtype(), a.layout());
-        check_dtypes(name, dtype, affine, made(out, epilogue))?;
-        if out.shape() != layout.shape() {
-            return Err(KernelError::Output {
-                op: name,
-                expected: Box::new(*layout.shape()),
-                got: Box::new(*out.shape()),
-            });
-        }
-        let first = layout.rank().wrapping_sub(axes);
-        let reduced: Vec<usize> = if axes <= layout.rank() {
-            (first..layout.rank()).collect()
-        } else {
-            vec![first]
+        let call = Call::Norm {
+            op,
+            axes,
+            eps: eps.into(),
+            channels: affine.channels,
         };
-        let walk = Walk::new(name, layout, &reduced, Order::RowMajor)?;
-        let part = check_affine(name, affine, &walk)?;
-        if layout.is_empty() {
-            return Ok(self.completion());
-        }
-        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
-            // Parts must begin where the channels do.
-            let kept = first.min(view.rank());
-            let behind = |axis: usize| view.dims().get(axis + 1..kept).unwrap_or_default();
-            let begins = |axis| {
-                let rows: usize = behind(axis).iter().product();
-                rows.is_multiple_of(affine.channels.period)
-            };
-            let joints = || alike(view.rank(), |axis| axis >= kept || !begins(axis));
-            let each = &mut |[a, out]: &[View; 2]| {
-                let a = Operand::Memory(a);
-                let part = self.normalize_of(op, a, axes, eps, affine, out, None);
-                part.map(drop)
-            };
-            if self.apart(name, [view, out], 1, joints, each)? {
-                return Ok(self.completion());
-            }
-            if self.exceeds_binding(&[view]) || self.exceeds_dense(out) {
-                return self.normalize_long_rows(op, view, kept, eps, affine, out);
-            }
-        }
-        let mut inputs = a.views();
-        inputs.extend(affine.weight);
-        inputs.extend(affine.bias);
-        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-        self.with_dense_out(name, out, &inputs, |out| {
-            let wg = self.device().caps().workgroup_size;
-            let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
-            let turns = 1 + a.turns(walk.reduced.len());
-            let mut extent = Extent::Rows;
-            let mut moments = None;
-            let given = [affine.weight, affine.bias].into_iter().flatten().count();
-            let bindings = a.bindings() + 2 + given + epilogue.map_or(0, Epilogue::bindings);
-            if self.cuts_rows(lanes.turns(turns * op.reads() as u64), bindings)? {
-                // Too long for one workgroup: chunks leave their moments, and then the results are made.
-                extent = Extent::Chunks;
-                lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg).within(
-                    walk.len,
-                    turns,
-                    self.most_turns(),
-                );
-                moments = Some(self.accumulators(op.moments(), a, &walk, &lanes)?);
-            }
-            let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
-            let mut others = vec![write.arg];
-            let mut offsets = [0; 2];
-            for (offset, view) in offsets.iter_mut().zip([affine.weight, affine.bias]) {
-                if let Some(view) = view {
-                    let bound = self.bind_read(name, view)?;
-                    *offset = bound.offset;
-                    others.push(bound.arg);
-                }
-            }
-            if let Some(moments) = &moments {
-                others.push(self.bind_read(name, moments)?.arg);
-            }
-            let channels = affine.channels;
-            let axes = || walk.kept.iter().chain(&walk.reduced);
-            let params = NormParams {
-                outputs: saturated(walk.outputs),
-                len: saturated(walk.len),
-                offset: read.offset().wrapping_add(wrap(walk.shift)),
-                out_offset: write.offset,
-                eps,
-                period: saturated(channels.period as u64),
-                step: saturated(channels.step as u64),
-                span: saturated(channels.span as u64),
-                weight_offset: offsets[0],
-                bias_offset: offsets[1],
-                chunks: lanes.chunks,
-                chunk_len: lanes.chunk_len,
-                dims: pack(axes().map(|axis| saturated(axis.dim))),
-                strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
-            };
-            let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            let choice = kernel(extent, op, a.reads(), dtype, part, &walk, &lanes);
-            self.launch_between(&choice, &read, &others, &params, grid, epilogue)
-        })?;
-        Ok(self.completion())
+        let operands = Operands {
+            first: a.into(),
+            others: [affine.weight, affine.bias, None],
+        };
+        self.run(&call, &operands, out.into())
     }
+}
+
+/// Weights and biases of a call.
+fn affine<'a>(ends: &Ends<'a>, channels: Channels) -> Affine<'a> {
+    let [weight, bias, _] = ends.others;
+    Affine {
+        weight,
+        bias,
+        channels,
+    }
+}
+
+/// Plans [`Call::Norm`].
+pub(crate) fn plan(
+    p: &mut Planner<'_>,
+    op: Norm,
+    (axes, channels): (usize, Channels),
+    eps: f32,
+) -> Result<Planned, KernelError> {
+    let (name, ends) = (p.op, p.ends);
+    let affine = affine(ends, channels);
+    let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
+    check_dtypes(name, dtype, &affine, ends.made())?;
+    if ends.out.shape() != layout.shape() {
+        return Err(KernelError::Output {
+            op: name,
+            expected: Box::new(*layout.shape()),
+            got: Box::new(*ends.out.shape()),
+        });
+    }
+    let first = layout.rank().wrapping_sub(axes);
+    let reduced: Vec<usize> = if axes <= layout.rank() {
+        (first..layout.rank()).collect()
+    } else {
+        vec![first]
+    };
+    let walk = Walk::new(name, layout, &reduced, Order::RowMajor)?;
+    let part = check_affine(name, &affine, &walk)?;
+    if layout.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    if let Some(view) = ends.divisible(p.exec)?
+        && p.exec.too_large(&[view, ends.out], 1).is_some()
+    {
+        return Ok(Planned::Parts);
+    }
+    let wg = p.workgroup_size();
+    let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+    let turns = 1 + ends.a.turns(walk.reduced.len());
+    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
+    let reads = op.reads() as u64;
+    let (extent, moments) = if p.exec.cuts_rows(lanes.turns(turns * reads), bindings)? {
+        // Too long for one workgroup: chunks leave their moments, and then the results are computed.
+        lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        lanes = lanes.within(walk.len, turns, p.exec.most_turns());
+        let moments = accumulators(p, op.moments(), &walk, &lanes)?;
+        (Extent::Chunks, Some(moments))
+    } else {
+        (Extent::Rows, None)
+    };
+    let (read, write) = (p.first()?, p.out()?);
+    let (weight, bias) = (p.other(0)?, p.other(1)?);
+    let axes = || walk.kept.iter().chain(&walk.reduced);
+    let params = NormParams {
+        outputs: saturated(walk.outputs),
+        len: saturated(walk.len),
+        offset: read.offset.wrapping_add(wrap(walk.shift)),
+        out_offset: write.offset,
+        eps,
+        period: saturated(channels.period as u64),
+        step: saturated(channels.step as u64),
+        span: saturated(channels.span as u64),
+        weight_offset: weight.map_or(0, |bound| bound.offset),
+        bias_offset: bias.map_or(0, |bound| bound.offset),
+        chunks: lanes.chunks,
+        chunk_len: lanes.chunk_len,
+        dims: pack(axes().map(|axis| saturated(axis.dim))),
+        strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
+    };
+    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let choice = kernel(extent, op, ends.a.reads(), dtype, part, &walk, &lanes);
+    let bindings = [Some(read), Some(write), weight, bias, moments];
+    p.last(choice, bindings.into_iter().flatten(), &params, grid);
+    Ok(Planned::Steps)
+}
+
+/// Runs [`Call::Norm`] on rows of an operand that one binding cannot hold.
+pub(crate) fn run_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    op: Norm,
+    (axes, channels): (usize, Channels),
+    eps: f32,
+) -> Result<(), KernelError> {
+    let (Operand::Memory(view), out) = (ends.a, ends.out) else {
+        return Err(only_memory(op.name()));
+    };
+    let affine = affine(ends, channels);
+    // Parts must begin where the channels do.
+    let kept = view.rank().saturating_sub(axes);
+    let behind = |axis: usize| view.dims().get(axis + 1..kept).unwrap_or_default();
+    let begins = |axis| {
+        let rows: usize = behind(axis).iter().product();
+        rows.is_multiple_of(channels.period)
+    };
+    let joints = || alike(view.rank(), |axis| axis >= kept || !begins(axis));
+    let each = &mut |[a, out]: &[View; 2]| exec.normalize(op, a, axes, eps, &affine, out).map(drop);
+    if exec.apart(op.name(), [view, out], 1, joints, each)? {
+        return Ok(());
+    }
+    exec.normalize_long_rows(op, view, kept, eps, &affine, out)
+        .map(drop)
 }
 
 fn check_dtypes(

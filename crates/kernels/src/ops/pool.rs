@@ -385,7 +385,7 @@ impl Executor {
             });
         }
         let axes: Vec<usize> = (2..x.rank()).collect();
-        self.reduce_with(Reduce::Norm, p, x, &axes, out)
+        self.reduce(Reduce::Norm.with(p), x, &axes, out)
     }
 
     fn slide<const N: usize>(
@@ -527,10 +527,10 @@ impl Executor {
                 extent: vector(g.input),
                 result: vector(g.output),
                 kernel: vector(g.kernel),
-                stride: vector(g.strides),
-                dilation: vector(g.dilations),
-                pad: vector(g.pads_begin),
-                pad_end: vector(g.pads_end),
+                stride: vector(g.stride),
+                dilation: vector(g.dilation),
+                pad: vector(g.padding_begin),
+                pad_end: vector(g.padding_end),
                 steps: steps(spatial_strides(&x.layout)),
                 ..params
             };

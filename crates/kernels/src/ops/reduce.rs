@@ -8,10 +8,13 @@
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, FusedInput, FusedOutput, Operand, WalkInput, made};
+use crate::fused::Operand;
+use crate::run::call::{Call, Operands, ReduceOp, Sink, Source};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
@@ -63,6 +66,23 @@ impl Job {
         }
     }
 
+    /// The reduction of a call.
+    fn of(op: ReduceOp, ends: &Ends<'_>, output: DType) -> Self {
+        Self {
+            argument: op.argument.get(),
+            reads: ends.a.reads(),
+            ..Self::new(op.op, ends.a.dtype(), output)
+        }
+    }
+
+    /// Variance and mean of a call.
+    fn of_both(correction: f32, ends: &Ends<'_>) -> Self {
+        Self {
+            with_mean: true,
+            ..Self::of(Reduce::Var.with(correction), ends, ends.out.dtype)
+        }
+    }
+
     fn identity(&self) -> u32 {
         self.op.identity(self.input, self.argument)
     }
@@ -90,13 +110,14 @@ impl Job {
         .without_zeroed_memory();
         choice = match pass {
             Pass::Whole | Pass::First => choice.reads(self.reads, input),
-            Pass::Second => {
-                choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"])
-            }
+            Pass::Second => choice
+                .part(prelude::FLOAT)
+                .load(input)
+                .params("reduce/params.wgsl"),
         };
-        choice = choice.part(prelude::store(output));
+        choice = choice.store(output);
         if pass != Pass::First {
-            choice = choice.part(prelude::cell(output));
+            choice = choice.cell(output);
         }
         choice = choice
             .part("reduce/index.wgsl")
@@ -199,118 +220,37 @@ pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
 }
 
 impl Executor {
-    /// Reduces `axes` (distinct, in any order; none reduces nothing) of `a` into `out`.
+    /// Memory for `words` per output.
+    pub(crate) fn partials(
+        &self,
+        dtype: DType,
+        outputs: u64,
+        words: u32,
+    ) -> Result<View, KernelError> {
+        let dims =
+            [outputs, u64::from(words)].map(|dim| usize::try_from(dim).unwrap_or(usize::MAX));
+        let shape = Shape::new(dims).map_err(KernelError::shape("reduce"))?;
+        self.alloc(&shape, dtype)
+    }
+
+    /// Reduces `axes` (distinct, in any order; none reduces nothing) of `a` into `out`. [`Reduce::with`] gives a reduction its
+    /// argument.
     ///
     /// `out` has one element per position of the kept axes, in row-major order; whether its shape keeps the
     /// reduced axes as 1 or drops them does not matter.
     ///
     /// # Errors
     /// [`KernelError::Dtype`] where [`Reduce::accepts`] says no; [`KernelError::Shape`] for axes that `a` does not
-    /// have; [`KernelError::Output`] if `out` has another number of elements.
-    pub fn reduce(
+    /// have; [`KernelError::Output`] if `out` has another number of elements; [`KernelError::CannotFuse`] if one kernel cannot
+    /// read or write an expression.
+    pub fn reduce<'a>(
         &self,
-        op: Reduce,
-        a: &View,
+        op: impl Into<ReduceOp>,
+        a: impl Into<Source<'a>>,
         axes: &[usize],
-        out: &View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        self.reduce_with(op, op.default_argument(), a, axes, out)
-    }
-
-    /// Like [`Executor::reduce`], with the argument of [`Reduce::Norm`] (p) or of [`Reduce::Var`] and [`Reduce::Std`]
-    /// (the correction); other reductions ignore it.
-    ///
-    /// # Errors
-    /// As [`Executor::reduce`].
-    pub fn reduce_with(
-        &self,
-        op: Reduce,
-        argument: f32,
-        a: &View,
-        axes: &[usize],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        self.reduce_of(op, argument, Operand::Memory(a), axes, out, None)
-    }
-
-    /// [`Executor::reduce`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// Those of [`Executor::reduce`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
-    pub fn reduce_fused(
-        &self,
-        op: Reduce,
-        a: &FusedInput<'_>,
-        axes: &[usize],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        self.reduce_fused_with(op, op.default_argument(), a, axes, out)
-    }
-
-    /// [`Executor::reduce_with`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// As [`Executor::reduce_fused`].
-    pub fn reduce_fused_with(
-        &self,
-        op: Reduce,
-        argument: f32,
-        a: &FusedInput<'_>,
-        axes: &[usize],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 2, 1)?;
-        self.reduce_of(op, argument, Operand::Fused(&prologue), axes, out, None)
-    }
-
-    /// [`Executor::reduce_with`] of either sort of input, which writes a value of an expression over the result if one is
-    /// given. The result itself has the dtype of [`Expression::made`](crate::Expression::made) then.
-    ///
-    /// # Errors
-    /// As [`Executor::reduce_fused`]; [`KernelError::Dtype`] if `out` has not the value's dtype.
-    pub fn reduce_between(
-        &self,
-        op: Reduce,
-        argument: f32,
-        a: WalkInput<'_>,
-        axes: &[usize],
-        value: Option<&FusedOutput<'_>>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let epilogue = self.epilogue_behind(a, 0, value, out)?;
-        self.reduce_of(op, argument, a.operand(), axes, out, epilogue.as_ref())
-    }
-
-    fn reduce_of(
-        &self,
-        op: Reduce,
-        argument: f32,
-        a: Operand<'_>,
-        axes: &[usize],
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        let job = Job {
-            argument,
-            reads: a.reads(),
-            ..Job::new(op, a.dtype(), made(out, epilogue))
-        };
-        check_dtypes(op.name(), &job)?;
-        let walk = Walk::new(op.name(), a.layout(), axes, Order::Free)?;
-        check_len(op.name(), a.layout(), axes, out)?;
-        if walk.outputs > 0
-            && let Some(view) = self.walks_memory(&a, out, epilogue)?
-        {
-            let each = &mut |a: &View, [out]: &[View; 1]| {
-                let a = Operand::Memory(a);
-                let part = self.reduce_of(op, argument, a, axes, out, None);
-                part.map(drop)
-            };
-            if self.reduction_apart(op.name(), axes, view, [(out, 1)], each)? {
-                return Ok(self.completion());
-            }
-        }
-        self.reduce_job(&job, a, (axes, &walk), out, epilogue)
+        self.run(&Call::reduce(op, axes), &Operands::one(a), out.into())
     }
 
     /// The variance and the mean over `axes` in one kernel: `out` has twice the elements of a reduction's output, all
@@ -318,215 +258,215 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Executor::reduce`].
-    pub fn var_mean(
+    pub fn var_mean<'a>(
         &self,
         correction: f32,
-        a: &View,
+        a: impl Into<Source<'a>>,
         axes: &[usize],
-        out: &View,
+        out: &'a View,
     ) -> Result<Completion, KernelError> {
-        self.var_mean_of(correction, Operand::Memory(a), axes, out)
-    }
-
-    /// [`Executor::var_mean`] of a value of an expression, which is never in memory.
-    ///
-    /// # Errors
-    /// Those of [`Executor::var_mean`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it.
-    pub fn var_mean_fused(
-        &self,
-        correction: f32,
-        a: &FusedInput<'_>,
-        axes: &[usize],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let prologue = self.prologue(a, 2, 1)?;
-        self.var_mean_of(correction, Operand::Fused(&prologue), axes, out)
-    }
-
-    fn var_mean_of(
-        &self,
-        correction: f32,
-        a: Operand<'_>,
-        axes: &[usize],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        const OP: &str = "var_mean";
-        let job = Job {
-            argument: correction,
-            with_mean: true,
-            reads: a.reads(),
-            ..Job::new(Reduce::Var, a.dtype(), out.dtype)
+        let call = Call::VarMean {
+            correction: correction.into(),
+            axes: axes.into(),
         };
-        check_dtypes(OP, &job)?;
-        let walk = Walk::new(OP, a.layout(), axes, Order::Free)?;
-        let expected = kept_shape(OP, a.layout(), axes)?;
-        if expected.len().checked_mul(2) != Some(out.len()) {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "out",
-                rule: "must have two elements per position of the kept axes",
-                got: Box::new(*out.shape()),
-            });
-        }
-        if walk.outputs > 0
-            && let Some(view) = self.walks_memory(&a, out, None)?
-        {
-            let each = &mut |a: &View, [out]: &[View; 1]| {
-                let part = self.var_mean_of(correction, Operand::Memory(a), axes, out);
-                part.map(drop)
-            };
-            if self.reduction_apart(OP, axes, view, [(out, 2)], each)? {
-                return Ok(self.completion());
-            }
-        }
-        self.reduce_job(&job, a, (axes, &walk), out, None)
+        self.run(&call, &Operands::one(a), out.into())
     }
+}
 
-    fn reduce_job(
-        &self,
-        job: &Job,
-        a: Operand<'_>,
-        (axes, walk): (&[usize], &Walk),
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        if walk.outputs > 0 {
-            let mut inputs = a.views();
-            inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-            self.with_dense_out(job.op.name(), out, &inputs, |out| match a {
-                Operand::Memory(view) if self.exceeds_binding(&[view]) && !axes.is_empty() => {
-                    self.reduce_pieces(job, view, axes, walk.len, out)
-                }
-                _ => self.reduce_walk(job, a, walk, out, epilogue),
-            })?;
-        }
-        Ok(self.completion())
+/// Plans [`Call::Reduce`].
+pub(crate) fn plan(
+    p: &mut Planner<'_>,
+    op: ReduceOp,
+    axes: &[usize],
+) -> Result<Planned, KernelError> {
+    let job = Job::of(op, p.ends, p.ends.made());
+    check_dtypes(p.op, &job)?;
+    let walk = Walk::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
+    check_len(p.op, p.ends.a.layout(), axes, p.ends.out)?;
+    plan_job(p, &job, axes, &walk)
+}
+
+/// Plans [`Call::VarMean`].
+pub(crate) fn plan_var_mean(
+    p: &mut Planner<'_>,
+    correction: f32,
+    axes: &[usize],
+) -> Result<Planned, KernelError> {
+    let job = Job::of_both(correction, p.ends);
+    check_dtypes(p.op, &job)?;
+    let walk = Walk::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
+    let expected = kept_shape(p.op, p.ends.a.layout(), axes)?;
+    if expected.len().checked_mul(2) != Some(p.ends.out.len()) {
+        return Err(KernelError::Operand {
+            op: p.op,
+            operand: "out",
+            rule: "must have two elements per position of the kept axes",
+            got: Box::new(*p.ends.out.shape()),
+        });
     }
+    plan_job(p, &job, axes, &walk)
+}
 
-    fn reduce_walk(
-        &self,
-        job: &Job,
-        a: Operand<'_>,
-        walk: &Walk,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let name = job.op.name();
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-        let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
-        let lanes = lanes.within(walk.len, turns, self.most_turns());
-        if lanes.chunks > 1 {
-            let partial = self.first_pass(job, a, walk, &lanes)?;
-            return self.second_pass(job, &partial, walk.len, out, epilogue);
-        }
-        {
-            let (read, write) = (self.bind_operand(name, &a)?, self.bind_write(name, out)?);
-            let identity = job.identity();
-            let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-            let choice = job.choice(Pass::Whole, walk, &lanes);
-            let params = walk.params(&lanes, read.offset(), write.offset, identity, walk.len);
-            self.launch_between(&choice, &read, &[write.arg], &params, grid, epilogue)
-        }
+fn plan_job(
+    p: &mut Planner<'_>,
+    job: &Job,
+    axes: &[usize],
+    walk: &Walk,
+) -> Result<Planned, KernelError> {
+    if walk.outputs == 0 {
+        return Ok(Planned::Nothing);
     }
-
-    /// The accumulators of each chunk of each output.
-    fn first_pass(
-        &self,
-        job: &Job,
-        a: Operand<'_>,
-        walk: &Walk,
-        lanes: &Lanes,
-    ) -> Result<View, KernelError> {
-        let name = job.op.name();
-        let read = self.bind_operand(name, &a)?;
+    let results = if job.with_mean { 2 } else { 1 };
+    if let Some(view) = p.ends.divisible(p.exec)?
+        && (p.exec.splits_kept(view, axes, &[(p.ends.out, results)])
+            || (p.exec.exceeds_binding(&[view]) && !axes.is_empty()))
+    {
+        return Ok(Planned::Parts);
+    }
+    let lanes = choose_lanes(p.exec, &p.ends.a, job, walk);
+    if lanes.chunks > 1 {
+        let partial = first_pass(p, job, walk, &lanes)?;
+        let words = u64::from(lanes.chunks);
+        let out = p.out()?;
+        second_pass(p, job, (partial, words), [walk.outputs, walk.len], out);
+    } else {
+        let (read, write) = (p.first()?, p.out()?);
         let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-        let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
-        let partial = self.partials(DType::U32, walk.outputs, words)?;
-        let scratch = self.bind_write(name, &partial)?;
-        let first = job.choice(Pass::First, walk, lanes);
+        let choice = job.choice(Pass::Whole, walk, &lanes);
         let identity = job.identity();
-        let params = walk.params(lanes, read.offset(), scratch.offset, identity, walk.len);
-        self.launch_reading(&first, &read, &[scratch.arg], &params, grid)?;
-        Ok(partial)
+        let params = walk.params(&lanes, read.offset, write.offset, identity, walk.len);
+        p.last(choice, [read, write], &params, grid);
     }
+    Ok(Planned::Steps)
+}
 
-    /// What `op` leaves of each chunk of each output, for kernels that combine them themselves.
-    pub(crate) fn accumulators(
-        &self,
-        op: Reduce,
-        a: Operand<'_>,
-        walk: &Walk,
-        lanes: &Lanes,
-    ) -> Result<View, KernelError> {
-        let job = Job {
-            reads: a.reads(),
-            ..Job::new(op, a.dtype(), a.dtype())
-        };
-        self.first_pass(&job, a, walk, lanes)
+/// How the outputs and elements of a reduction lie over invocations that loop no longer than they may.
+fn choose_lanes(exec: &Executor, a: &Operand<'_>, job: &Job, walk: &Walk) -> Lanes {
+    let wg = exec.device().caps().workgroup_size;
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+    let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
+    lanes.within(walk.len, turns, exec.most_turns())
+}
+
+/// Adds the step that leaves the accumulators of each chunk of each output.
+fn first_pass(
+    p: &mut Planner<'_>,
+    job: &Job,
+    walk: &Walk,
+    lanes: &Lanes,
+) -> Result<Bound, KernelError> {
+    let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
+    let scratch = p.partials(DType::U32, walk.outputs, words)?;
+    first_pass_into(p, job, walk, lanes, scratch)?;
+    Ok(scratch.read())
+}
+
+fn first_pass_into(
+    p: &mut Planner<'_>,
+    job: &Job,
+    walk: &Walk,
+    lanes: &Lanes,
+    target: Bound,
+) -> Result<(), KernelError> {
+    let read = p.first()?;
+    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let choice = job.choice(Pass::First, walk, lanes);
+    let identity = job.identity();
+    let params = walk.params(lanes, read.offset, target.offset, identity, walk.len);
+    p.step(choice, [read, target], &params, grid);
+    Ok(())
+}
+
+/// Adds the step that leaves what `op` accumulates of each chunk of each output, for kernels that combine that themselves.
+pub(crate) fn accumulators(
+    p: &mut Planner<'_>,
+    op: Reduce,
+    walk: &Walk,
+    lanes: &Lanes,
+) -> Result<Bound, KernelError> {
+    let job = Job::of(op.into(), p.ends, p.ends.a.dtype());
+    first_pass(p, &job, walk, lanes)
+}
+
+/// Adds the last step: results of `chunks` accumulators for each of `outputs`, of `count` elements together.
+fn second_pass(
+    p: &mut Planner<'_>,
+    job: &Job,
+    (partial, chunks): (Bound, u64),
+    [outputs, count]: [u64; 2],
+    write: Bound,
+) {
+    let rows = Walk::rows(outputs, chunks);
+    let wg = p.workgroup_size();
+    let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, wg);
+    let choice = job.choice(Pass::Second, &rows, &lanes);
+    let identity = job.identity();
+    let params = rows.params(&lanes, partial.offset, write.offset, identity, count);
+    let grid = Grid::elements(lanes.invocations(rows.outputs), 1);
+    p.last(choice, [partial, write], &params, grid);
+}
+
+/// Adds the last step of ops that leave sums: `chunks` for each output. `totals` are the outputs and the elements of a dtype
+/// that went into each.
+pub(crate) fn add_sums(
+    p: &mut Planner<'_>,
+    dtype: DType,
+    (partial, chunks): (Bound, u32),
+    totals: [u64; 2],
+    write: Bound,
+) {
+    let job = Job::new(Reduce::Sum, dtype, p.ends.made());
+    second_pass(p, &job, (partial, u64::from(chunks)), totals, write);
+}
+
+/// Runs [`Call::Reduce`] on parts of an operand that one binding cannot hold.
+pub(crate) fn run_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    op: ReduceOp,
+    axes: &[usize],
+) -> Result<(), KernelError> {
+    let job = Job::of(op, ends, ends.out.dtype);
+    let each = &mut |a: &View, [out]: &[View; 1]| exec.reduce(op, a, axes, out).map(drop);
+    run_job_parts(exec, (op.op.name(), ends), &job, axes, each)
+}
+
+/// Runs [`Call::VarMean`] on parts of an operand that one binding cannot hold.
+pub(crate) fn run_var_mean_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    correction: f32,
+    axes: &[usize],
+) -> Result<(), KernelError> {
+    let job = Job::of_both(correction, ends);
+    let each = &mut |a: &View, [out]: &[View; 1]| exec.var_mean(correction, a, axes, out).map(drop);
+    run_job_parts(exec, ("var_mean", ends), &job, axes, each)
+}
+
+fn run_job_parts(
+    exec: &Executor,
+    (op, ends): (&'static str, &Ends<'_>),
+    job: &Job,
+    axes: &[usize],
+    each: &mut parts::ReducePart<'_, [View; 1]>,
+) -> Result<(), KernelError> {
+    let (Operand::Memory(view), out) = (ends.a, ends.out) else {
+        return Err(only_memory(op));
+    };
+    let results = if job.with_mean { 2 } else { 1 };
+    if exec.splits_kept(view, axes, &[(out, results)]) {
+        return exec.reduction_apart(op, axes, view, [(out, results)], each);
     }
+    exec.with_dense_out(op, out, &[view], |out| {
+        exec.reduce_pieces(op, job, view, axes, out)
+    })
+}
 
-    /// Scratch for `chunks` words per output.
-    pub(crate) fn partials(
-        &self,
-        dtype: DType,
-        outputs: u64,
-        chunks: u32,
-    ) -> Result<View, KernelError> {
-        let dims =
-            [outputs, u64::from(chunks)].map(|dim| usize::try_from(dim).unwrap_or(usize::MAX));
-        let shape = Shape::new(dims).map_err(KernelError::shape("reduce"))?;
-        self.alloc(&shape, dtype)
-    }
-
-    /// Reduces the rows of `partial`, accumulators of `input` elements, into `out`. `count` is the number of elements
-    /// that went into each output.
-    pub(crate) fn reduce_partials(
-        &self,
-        op: Reduce,
-        input: DType,
-        partial: &View,
-        count: u64,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let job = Job::new(op, input, made(out, epilogue));
-        self.second_pass(&job, partial, count, out, epilogue)
-    }
-
-    fn second_pass(
-        &self,
-        job: &Job,
-        partial: &View,
-        count: u64,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<(), KernelError> {
-        let name = job.op.name();
-        let &[outputs, words] = partial.dims() else {
-            return Ok(());
-        };
-        let walk = Walk::rows(
-            outputs as u64,
-            words as u64 / u64::from(job.op.spec().accumulator_words),
-        );
-        let lanes = lanes::choose(
-            walk.outputs,
-            walk.len,
-            walk.side(),
-            false,
-            self.device().caps().workgroup_size,
-        );
-        let choice = job.choice(Pass::Second, &walk, &lanes);
-        let (read, write) = (self.bind_read(name, partial)?, self.bind_write(name, out)?);
-        let params = walk.params(&lanes, read.offset, write.offset, job.identity(), count);
-        self.launch_writing(
-            &choice,
-            &[read.arg, write.arg],
-            &params,
-            Grid::elements(lanes.invocations(walk.outputs), 1),
-            epilogue,
-        )
+/// Only memory is planned to be cut into parts.
+pub(crate) const fn only_memory(op: &'static str) -> KernelError {
+    KernelError::Internal {
+        op,
+        what: "a value that is not in memory was to be cut into parts",
     }
 }
 

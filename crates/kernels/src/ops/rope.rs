@@ -6,11 +6,15 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, FusedOutput, Operand, WalkInput, made};
+use crate::fused::Operand;
 use crate::num::wrap;
+use crate::ops::reduce::only_memory;
+use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
@@ -20,7 +24,7 @@ use crate::source::prelude;
 const OP: &str = "rope";
 
 /// Which elements form a pair, and where positions are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RopeOptions {
     /// Pairs are neighbours `(x[2i], x[2i + 1])`; else they are halves `(x[i], x[i + rotary / 2])`.
     pub interleaved: bool,
@@ -116,6 +120,28 @@ pub enum RopePositions<'a> {
     Given(&'a View),
 }
 
+impl<'a> RopePositions<'a> {
+    /// The same without memory, and that.
+    const fn parts(self) -> (RopeRows, Option<&'a View>) {
+        match self {
+            Self::From(start) => (RopeRows::From(start), None),
+            Self::PerBatch => (RopeRows::PerBatch, None),
+            Self::Given(ids) => (RopeRows::Given, Some(ids)),
+        }
+    }
+}
+
+/// [`RopePositions`] as a [`Call`] has them: given positions are an operand of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RopeRows {
+    /// The positions count up from this number.
+    From(usize),
+    /// The tables have rows for each batch in turn.
+    PerBatch,
+    /// By the last operand.
+    Given,
+}
+
 params! {
     /// Parameters of the rotary embedding.
     pub(crate) struct RopeParams {
@@ -136,27 +162,23 @@ params! {
     }
 }
 
-/// How often the kernel of the rotary embedding reads each element.
-pub const ROPE_READS: usize = 2;
-
 fn choice(dtype: DType, reads: Reads, options: RopeOptions, given: bool) -> KernelChoice {
     let choice =
         KernelChoice::new(OP)
             .name(dtype.name())
             .name(if given { "given" } else { "counted" });
     let choice = match reads {
-        Reads::Memory => choice.parts(&[
-            prelude::FLOAT,
-            prelude::load(dtype),
-            "rope/params.wgsl",
-            "reduce/value.wgsl",
-        ]),
+        Reads::Memory => choice
+            .part(prelude::FLOAT)
+            .load(dtype)
+            .params("rope/params.wgsl")
+            .part("reduce/value.wgsl"),
         Reads::Fused => choice.name("fused"),
     };
     choice
+        .store(dtype)
+        .cell(dtype)
         .parts(&[
-            prelude::store(dtype),
-            prelude::cell(dtype),
             if given {
                 "rope/given.wgsl"
             } else {
@@ -210,124 +232,138 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Dtype`], [`KernelError::Operand`] and [`KernelError::Output`] for operands that are not as said, or if
-    /// the tables do not fit the heads, or have no row.
-    pub fn rope(
+    /// the tables do not fit the heads, or have no row; [`KernelError::CannotFuse`] if one kernel cannot read or write an
+    /// expression.
+    pub fn rope<'a>(
         &self,
-        a: &View,
-        cos: &View,
-        sin: &View,
-        positions: RopePositions<'_>,
+        a: impl Into<Source<'a>>,
+        cos: &'a View,
+        sin: &'a View,
+        positions: RopePositions<'a>,
         options: RopeOptions,
-        out: &View,
+        out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        let operands = (Operand::Memory(a), cos, sin);
-        self.rope_of(operands, positions, options, out, None)
-    }
-
-    /// [`Executor::rope`] of a view or of a value of an expression, which writes a value of an expression over the result
-    /// if one is given.
-    ///
-    /// # Errors
-    /// As [`Executor::rope`]; [`KernelError::FusedTooLarge`] if one kernel cannot do it; [`KernelError::Dtype`] if `out`
-    /// has not the value's dtype.
-    pub fn rope_between(
-        &self,
-        a: WalkInput<'_>,
-        (cos, sin): (&View, &View),
-        positions: RopePositions<'_>,
-        options: RopeOptions,
-        value: Option<&FusedOutput<'_>>,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let given = usize::from(matches!(positions, RopePositions::Given(_)));
-        let epilogue = self.epilogue_behind(a, 2 + given, value, out)?;
-        let operands = (a.operand(), cos, sin);
-        self.rope_of(operands, positions, options, out, epilogue.as_ref())
-    }
-
-    fn rope_of(
-        &self,
-        (a, cos, sin): (Operand<'_>, &View, &View),
-        positions: RopePositions<'_>,
-        options: RopeOptions,
-        out: &View,
-        epilogue: Option<&Epilogue>,
-    ) -> Result<Completion, KernelError> {
-        let layout = a.layout();
-        check(&a, cos, sin, (out.shape(), made(out, epilogue)))?;
-        let Fit { half, rows } = options.fit(layout.shape(), cos, positions)?;
-        let &[batch, d1, d2, width] = layout.dims() else {
-            return Err(wrong("a", "must have rank 4", layout.shape()));
+        let (rows, ids) = positions.parts();
+        let operands = Operands {
+            first: a.into(),
+            others: [Some(cos), Some(sin), ids],
         };
-        if layout.is_empty() {
-            return Ok(self.completion());
-        }
-        let length = options.length([d1, d2]);
-        let (start, batch_step, ids) = match positions {
-            RopePositions::From(start) => (start, 0, None),
-            RopePositions::PerBatch => (0, length, None),
-            RopePositions::Given(ids) => (0, length, Some(ids)),
-        };
-        let mut tables = vec![cos, sin];
-        tables.extend(ids);
-        if let Some(view) = self.walks_memory(&a, out, epilogue)? {
-            let heads = if options.positions_before_heads { 2 } else { 1 };
-            let joints = || {
-                let mut all = vec![[Some(heads), None, Some(heads)]];
-                if !matches!(positions, RopePositions::PerBatch) {
-                    all.push([Some(0), ids.map(|_| 0), Some(0)]);
-                }
-                all
-            };
-            let each = &mut |[a, ids, out]: &[View; 3]| {
-                let positions = match positions {
-                    RopePositions::Given(_) => RopePositions::Given(ids),
-                    other => other,
-                };
-                let operands = (Operand::Memory(a), cos, sin);
-                let part = self.rope_of(operands, positions, options, out, None);
-                part.map(drop)
-            };
-            // A table stands for positions that are not there.
-            let views = [view, ids.unwrap_or(cos), out];
-            if self.apart(OP, views, 1, joints, each)? {
-                return Ok(self.completion());
-            }
-        }
-        let mut inputs = a.views();
-        inputs.extend(&tables);
-        inputs.extend(epilogue.into_iter().flat_map(Epilogue::views));
-        self.with_dense_out(OP, out, &inputs, |out| {
-            let (read, write) = (self.bind_operand(OP, &a)?, self.bind_write(OP, out)?);
-            let mut others = vec![write.arg];
-            let mut offsets = [0; 3];
-            for (offset, view) in offsets.iter_mut().zip(&tables) {
-                let bound = self.bind_read(OP, view)?;
-                *offset = bound.offset;
-                others.push(bound.arg);
-            }
-            let [cos_offset, sin_offset, ids_offset] = offsets;
-            let params = RopeParams {
-                elements: count(layout.len()),
-                rotary: count(2 * half),
-                table_rows: count(rows),
-                start: count(start),
-                batch_step: count(batch_step),
-                offset: read.offset(),
-                out_offset: write.offset,
-                cos_offset,
-                sin_offset,
-                ids_offset,
-                dims: [batch, d1, d2, width].map(count),
-                strides: four(layout.strides()),
-                ..RopeParams::default()
-            };
-            let grid = Grid::elements(layout.len() as u64, 1);
-            let choice = choice(a.dtype(), a.reads(), options, ids.is_some());
-            self.launch_between(&choice, &read, &others, &params, grid, epilogue)
-        })?;
-        Ok(self.completion())
+        self.run(&Call::Rope { options, rows }, &operands, out.into())
     }
+}
+
+/// Plans [`Call::Rope`].
+pub(crate) fn plan(
+    p: &mut Planner<'_>,
+    options: RopeOptions,
+    rows: RopeRows,
+) -> Result<Planned, KernelError> {
+    let ends = p.ends;
+    let (layout, [_, _, ids]) = (ends.a.layout(), ends.others);
+    let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);
+    check(&ends.a, cos, sin, (ends.out.shape(), ends.made()))?;
+    let positions = positions(ends, rows)?;
+    let fit = options.fit(layout.shape(), cos, positions)?;
+    if layout.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    if let Some(view) = ends.divisible(p.exec)? {
+        // A table stands for positions that are not there.
+        let views = [view, ids.unwrap_or(cos), ends.out];
+        if p.exec.too_large(&views, 1).is_some() {
+            return Ok(Planned::Parts);
+        }
+    }
+    steps(p, options, rows, &fit)?;
+    Ok(Planned::Steps)
+}
+
+/// The positions of a call.
+fn positions<'a>(ends: &Ends<'a>, rows: RopeRows) -> Result<RopePositions<'a>, KernelError> {
+    Ok(match rows {
+        RopeRows::From(start) => RopePositions::From(start),
+        RopeRows::PerBatch => RopePositions::PerBatch,
+        RopeRows::Given => RopePositions::Given(ends.other(OP, 2, "positions")?),
+    })
+}
+
+fn steps(
+    p: &mut Planner<'_>,
+    options: RopeOptions,
+    rows: RopeRows,
+    &Fit {
+        half,
+        rows: table_rows,
+    }: &Fit,
+) -> Result<(), KernelError> {
+    let (ends, layout) = (p.ends, p.ends.a.layout());
+    let &[batch, d1, d2, width] = layout.dims() else {
+        return Err(wrong("a", "must have rank 4", layout.shape()));
+    };
+    let length = options.length([d1, d2]);
+    let (start, batch_step) = match rows {
+        RopeRows::From(start) => (start, 0),
+        RopeRows::PerBatch | RopeRows::Given => (0, length),
+    };
+    let (read, write) = (p.first()?, p.out()?);
+    let tables = [p.other(0)?, p.other(1)?, p.other(2)?];
+    let [cos_offset, sin_offset, ids_offset] =
+        tables.map(|table| table.map_or(0, |bound| bound.offset));
+    let params = RopeParams {
+        elements: count(layout.len()),
+        rotary: count(2 * half),
+        table_rows: count(table_rows),
+        start: count(start),
+        batch_step: count(batch_step),
+        offset: read.offset,
+        out_offset: write.offset,
+        cos_offset,
+        sin_offset,
+        ids_offset,
+        dims: [batch, d1, d2, width].map(count),
+        strides: four(layout.strides()),
+        ..RopeParams::default()
+    };
+    let grid = Grid::elements(layout.len() as u64, 1);
+    let given = rows == RopeRows::Given;
+    let choice = choice(ends.a.dtype(), ends.a.reads(), options, given);
+    let bindings = [Some(read), Some(write)].into_iter().chain(tables);
+    p.last(choice, bindings.flatten(), &params, grid);
+    Ok(())
+}
+
+/// Runs [`Call::Rope`] on parts of an operand that one binding cannot hold.
+pub(crate) fn run_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    options: RopeOptions,
+    rows: RopeRows,
+) -> Result<(), KernelError> {
+    let (Operand::Memory(view), [_, _, ids], out) = (ends.a, ends.others, ends.out) else {
+        return Err(only_memory(OP));
+    };
+    let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);
+    let heads = if options.positions_before_heads { 2 } else { 1 };
+    let joints = || {
+        let mut all = vec![[Some(heads), None, Some(heads)]];
+        if rows != RopeRows::PerBatch {
+            all.push([Some(0), ids.map(|_| 0), Some(0)]);
+        }
+        all
+    };
+    let each = &mut |[a, ids, out]: &[View; 3]| {
+        let positions = match rows {
+            RopeRows::From(start) => RopePositions::From(start),
+            RopeRows::PerBatch => RopePositions::PerBatch,
+            RopeRows::Given => RopePositions::Given(ids),
+        };
+        exec.rope(a, cos, sin, positions, options, out).map(drop)
+    };
+    if exec.apart(OP, [view, ids.unwrap_or(cos), out], 1, joints, each)? {
+        return Ok(());
+    }
+    let fit = options.fit(view.shape(), cos, positions(ends, rows)?)?;
+    exec.run_planned(OP, ends, |p| steps(p, options, rows, &fit))
 }
 
 /// Checks what the operands are by themselves.

@@ -55,14 +55,14 @@ fn places<const N: usize>(
     options: (&[usize; N], &[usize; N], &[usize; N]),
     extents: [usize; N],
 ) -> Option<[usize; N]> {
-    let (strides, dilations, pads) = options;
+    let (stride, dilation, pads) = options;
     let mut all = [0; N];
     for axis in 0..N {
         all[axis] = place(
             o[axis],
             tap[axis],
-            strides[axis],
-            dilations[axis],
+            stride[axis],
+            dilation[axis],
             pads[axis],
             extents[axis],
         )?;
@@ -103,7 +103,7 @@ pub fn conv<const N: usize>(
     let per_group = filters / options.groups;
     let plane: usize = out.iter().product();
     let mut result = starts(bias, batch, filters, plane);
-    let walk = (&options.strides, &options.dilations, &options.pads_begin);
+    let walk = (&options.stride, &options.dilation, &options.padding_begin);
     for n in 0..batch {
         for m in 0..filters {
             for o in indices(out) {
@@ -140,7 +140,7 @@ pub fn conv_transpose<const N: usize>(
     let channels = all_channels / options.groups;
     let plane: usize = out.iter().product();
     let mut result = starts(bias, batch, filters, plane);
-    let walk = (&options.strides, &options.dilations, &options.pads_begin);
+    let walk = (&options.stride, &options.dilation, &options.padding_begin);
     for n in 0..batch {
         for c in 0..all_channels {
             for i in indices(extents) {
@@ -173,7 +173,7 @@ pub fn fold<const N: usize>(
     let plane: usize = out.iter().product();
     let taps: usize = kernel.iter().product();
     let mut result = starts(None, 1, planes, plane);
-    let walk = (&options.strides, &options.dilations, &options.pads_begin);
+    let walk = (&options.stride, &options.dilation, &options.padding_begin);
     for p in 0..planes {
         for tap in indices(kernel) {
             let row = p * taps + flat(0, tap, kernel);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn transposed_elements_spread_the_kernel() {
         let options = ConvTransposeOptions {
-            strides: [2],
+            stride: [2],
             ..ConvTransposeOptions::default()
         };
         let y = conv_transpose(

@@ -23,12 +23,12 @@ fn windows<'a, const N: usize>(
         };
         for tap in indices(options.kernel) {
             let at: [isize; N] = std::array::from_fn(|axis| {
-                (o[axis] * options.strides[axis] + tap[axis] * options.dilations[axis]) as isize
-                    - options.pads_begin[axis] as isize
+                (o[axis] * options.stride[axis] + tap[axis] * options.dilation[axis]) as isize
+                    - options.padding_begin[axis] as isize
             });
             let inside = (0..N).all(|axis| (0..extents[axis] as isize).contains(&at[axis]));
             let padded =
-                (0..N).all(|axis| at[axis] < (extents[axis] + options.pads_end[axis]) as isize);
+                (0..N).all(|axis| at[axis] < (extents[axis] + options.padding_end[axis]) as isize);
             window.counted += usize::from(inside || (options.count_include_pad && padded));
             if inside {
                 let place = flat(0, at.map(|at| at as usize), extents);
@@ -149,11 +149,11 @@ pub fn adaptive_pool<const N: usize>(
 mod tests {
     use super::*;
 
-    fn line(kernel: usize, strides: usize, pad: usize) -> PoolOptions<1> {
+    fn line(kernel: usize, stride: usize, pad: usize) -> PoolOptions<1> {
         PoolOptions {
-            strides: [strides],
-            pads_begin: [pad],
-            pads_end: [pad],
+            stride: [stride],
+            padding_begin: [pad],
+            padding_end: [pad],
             ..PoolOptions::new([kernel])
         }
     }

@@ -152,16 +152,9 @@ pub enum KernelError {
         /// Bytes that were given.
         got: u64,
     },
-    /// A fused expression has more of something than one kernel can have.
-    #[error("fused: {got} {what} are needed, but one kernel has at most {limit}")]
-    FusedTooLarge {
-        /// What there is too much of: `bindings`, `ops`, ...
-        what: &'static str,
-        /// How many the expression needs.
-        got: usize,
-        /// The most that one kernel can have.
-        limit: usize,
-    },
+    /// One kernel cannot compute the expression, or cannot read or write it as part of this op.
+    #[error("fused: {0}")]
+    CannotFuse(CannotFuse),
     /// What was called needs the device's answer or data of this moment, and a capture records neither.
     #[error("{op}: not possible while capturing: a capture holds dispatches only")]
     InCapture {
@@ -191,6 +184,73 @@ pub enum KernelError {
     /// The pipeline layer failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+}
+
+/// Why one kernel cannot have an expression: it is to be cut, or its value to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotFuse {
+    /// Views that are read and written.
+    #[error("{needed} bindings are needed, but one kernel has at most {limit}")]
+    Bindings {
+        /// Bindings of the kernel and the expression together.
+        needed: usize,
+        /// The most that the device allows.
+        limit: usize,
+    },
+    /// Ops that the outputs depend on.
+    #[error("{needed} ops are needed, but one kernel has at most {limit}")]
+    Ops {
+        /// The expression's ops.
+        needed: usize,
+        /// The most of one kernel.
+        limit: usize,
+    },
+    /// The kernel reads its input several times and would compute the expression each time.
+    #[error(
+        "{needed} ops would be computed again for each element, but at most {limit} are worth it"
+    )]
+    RepeatedWork {
+        /// Ops that are computed again, a function such as `exp` counting as eight.
+        needed: usize,
+        /// The most that is cheaper than a pass through memory.
+        limit: usize,
+    },
+    /// Elements that a kernel indexes.
+    #[error("it has {needed} elements, but one kernel indexes at most {limit}")]
+    Elements {
+        /// Elements of the expression's shape.
+        needed: u64,
+        /// The most of one kernel.
+        limit: u64,
+    },
+    /// The expression reads nothing but numbers, so that nothing stands at the binding of the kernel's input.
+    #[error("it reads no memory: its value is the same everywhere")]
+    Constant,
+    /// A view beside the expression is too large for one binding, and only ops on memory run in parts.
+    #[error("a view of {bytes} bytes is read or written, but one binding has at most {limit}")]
+    LargeView {
+        /// Bytes of the view's buffer.
+        bytes: u64,
+        /// The most that the device binds.
+        limit: u64,
+    },
+    /// On a driver that ends long loops, rows of this length take a kernel with one binding more than there are.
+    #[error(
+        "rows this long need {needed} bindings on this driver, but one kernel has at most {limit}"
+    )]
+    LongRows {
+        /// Bindings of the kernel for long rows.
+        needed: usize,
+        /// The most that the device allows.
+        limit: usize,
+    },
+}
+
+impl From<CannotFuse> for KernelError {
+    fn from(reason: CannotFuse) -> Self {
+        Self::CannotFuse(reason)
+    }
 }
 
 impl KernelError {

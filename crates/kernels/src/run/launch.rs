@@ -6,7 +6,9 @@
 //! that is not one of their inputs (wgpu refuses a buffer that one dispatch both reads and writes).
 
 use ziggurat_core::Layout;
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, KernelKey, ShaderSource, params_part};
+use ziggurat_pipeline::{
+    Arg, Grid, Kernel, KernelDescriptor, KernelKey, ShaderSource, params_part,
+};
 
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -27,11 +29,24 @@ pub(crate) struct Bound<'a> {
 }
 
 /// Bytes of a buffer that a view's binding covers, and the view's offset within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
-    start: u64,
-    bytes: u64,
-    offset: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) start: u64,
+    pub(crate) bytes: u64,
+    pub(crate) offset: u64,
+}
+
+impl Window {
+    /// The view bound by this window of its buffer.
+    pub(crate) fn arg<'a>(&self, view: &'a View, writes: bool) -> Arg<'a> {
+        let arg = if writes {
+            Arg::write(&view.buffer)
+        } else {
+            Arg::read(&view.buffer)
+        };
+        arg.range(self.start, self.bytes)
+            .elements(&view.layout, view.dtype)
+    }
 }
 
 /// The whole buffer if it may be bound, else the view's span widened to the device's alignment. The start is
@@ -65,9 +80,7 @@ impl Executor {
     ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
         Ok(Bound {
-            arg: Arg::read(&view.buffer)
-                .range(window.start, window.bytes)
-                .elements(&view.layout, view.dtype),
+            arg: window.arg(view, false),
             offset,
         })
     }
@@ -80,14 +93,16 @@ impl Executor {
     ) -> Result<Bound<'a>, KernelError> {
         let (window, offset) = self.window(op, view)?;
         Ok(Bound {
-            arg: Arg::write(&view.buffer)
-                .range(window.start, window.bytes)
-                .elements(&view.layout, view.dtype),
+            arg: window.arg(view, true),
             offset,
         })
     }
 
-    fn window(&self, op: &'static str, view: &View) -> Result<(Window, u32), KernelError> {
+    pub(crate) fn window(
+        &self,
+        op: &'static str,
+        view: &View,
+    ) -> Result<(Window, u32), KernelError> {
         let span = view.check_span()?;
         let caps = self.device().caps();
         let element = view.dtype.bytes() as u64;
@@ -147,10 +162,28 @@ impl Executor {
         params: &P,
         grid: Grid,
     ) -> Result<(), KernelError> {
+        self.launch_words(
+            choice,
+            args,
+            bytemuck::cast_slice(std::slice::from_ref(params)),
+            grid,
+        )
+    }
+
+    /// As [`Self::launch`], with parameters as words.
+    pub(crate) fn launch_words(
+        &self,
+        choice: &KernelChoice,
+        args: &[Arg<'_>],
+        params: &[u32],
+        grid: Grid,
+    ) -> Result<(), KernelError> {
         let caps = self.device().caps();
-        let part = params_part(caps, size_of::<P>());
-        let key = choice.key(part.0, caps.workgroup_size);
-        self.launch_as(&key, part, || choice, args, params, grid)
+        let (part, wg) = (params_part(caps, size_of_val(params)), caps.workgroup_size);
+        let kernel = self.kernel_for(&choice.key(part.0, wg), || choice.descriptor(part, wg))?;
+        self.pipelines()
+            .dispatch(&kernel, args, bytemuck::cast_slice(params), grid)?;
+        Ok(())
     }
 
     /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
@@ -167,34 +200,30 @@ impl Executor {
         let part = params_part(caps, size_of::<P>());
         key.push_tag(part.0);
         key.push_number(u64::from(caps.workgroup_size));
-        self.launch_as(&key, part, choose, args, params, grid)
+        let wg = caps.workgroup_size;
+        let kernel = self.kernel_for(&key, || choose().descriptor(part, wg))?;
+        self.pipelines()
+            .dispatch(&kernel, args, bytemuck::bytes_of(params), grid)?;
+        Ok(())
     }
 
-    fn launch_as<P: Params, C: std::borrow::Borrow<KernelChoice>>(
+    /// The kernel of a key, described by `describe` if there is none.
+    pub(crate) fn kernel_for(
         &self,
         key: &KernelKey,
-        part: (&'static str, &'static str),
-        choose: impl FnOnce() -> C,
-        args: &[Arg<'_>],
-        params: &P,
-        grid: Grid,
-    ) -> Result<(), KernelError> {
-        let wg = self.device().caps().workgroup_size;
-        let mut missing = None;
+        describe: impl FnOnce() -> Result<KernelDescriptor, KernelError>,
+    ) -> Result<Kernel, KernelError> {
+        let mut failure = None;
         let kernel = self.pipelines().kernel_for(key, || {
-            let choice = choose();
-            let choice = choice.borrow();
-            choice.descriptor(part, wg).unwrap_or_else(|error| {
-                missing = Some(error);
-                KernelDescriptor::new(ShaderSource::new(choice.label()))
+            describe().unwrap_or_else(|error| {
+                failure = Some(error);
+                KernelDescriptor::new(ShaderSource::new("missing"))
             })
         });
-        if let Some(error) = missing {
-            return Err(error);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(kernel?),
         }
-        self.pipelines()
-            .dispatch(&kernel?, args, bytemuck::bytes_of(params), grid)?;
-        Ok(())
     }
 
     /// Calls `f` with an output that is contiguous, quad-aligned and shares no memory with `inputs`: `out` itself

@@ -33,11 +33,35 @@ pub(crate) enum WritesBy {
     Result,
 }
 
+/// What a shader part is for, where somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Anything else.
+    Text,
+    /// `struct Params`.
+    Params,
+    /// Reading elements of a dtype.
+    Load,
+    /// Packing elements of a dtype.
+    Store,
+    /// Writing results one by one.
+    Cell,
+    /// Writing results four at a time.
+    Quad,
+}
+
+/// A shader part: its path below `shaders/`, and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    path: &'static str,
+    role: Role,
+}
+
 /// A kernel variant: names, shader parts in order (without the params part), override constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelChoice {
     names: List<&'static str, 6>,
-    parts: List<&'static str, 16>,
+    parts: List<Part, 16>,
     constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
 }
@@ -64,16 +88,56 @@ impl KernelChoice {
     /// Appends the shader part at this path below `shaders/`.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn part(mut self, path: &'static str) -> Self {
-        self.parts.push(path);
+    pub(crate) fn part(self, path: &'static str) -> Self {
+        self.with(path, Role::Text)
+    }
+
+    #[inline(always)]
+    fn with(mut self, path: &'static str, role: Role) -> Self {
+        self.parts.push(Part { path, role });
         self
+    }
+
+    /// Appends the part with `struct Params`, which a generated part declares in its place.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn params(self, path: &'static str) -> Self {
+        self.with(path, Role::Params)
+    }
+
+    /// Appends what reads elements of a dtype.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn load(self, dtype: DType) -> Self {
+        self.with(prelude::load(dtype), Role::Load)
+    }
+
+    /// Appends what packs elements of a dtype.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn store(self, dtype: DType) -> Self {
+        self.with(prelude::store(dtype), Role::Store)
+    }
+
+    /// Appends what writes results of a dtype one by one: `store1`.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn cell(self, dtype: DType) -> Self {
+        self.with(prelude::cell(dtype), Role::Cell)
+    }
+
+    /// Appends what writes results four at a time: `store4`.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn quad(self) -> Self {
+        self.with(prelude::QUAD, Role::Quad)
     }
 
     /// Appends several shader parts.
     #[inline(always)]
     #[must_use]
     pub(crate) fn parts(mut self, paths: &[&'static str]) -> Self {
-        self.parts.extend(paths.iter().copied());
+        self.parts.extend(text(paths));
         self
     }
 
@@ -85,7 +149,7 @@ impl KernelChoice {
         constants: &[(&'static str, f64)],
     ) {
         self.names.extend(names.iter().copied());
-        self.parts.extend(parts.iter().copied());
+        self.parts.extend(text(parts));
         self.constants.extend(constants.iter().copied());
     }
 
@@ -93,7 +157,10 @@ impl KernelChoice {
     #[inline(always)]
     #[must_use]
     pub(crate) fn more_parts<'a>(mut self, paths: impl Iterator<Item = &'a &'static str>) -> Self {
-        self.parts.extend(paths.copied());
+        self.parts.extend(paths.map(|path| Part {
+            path,
+            role: Role::Text,
+        }));
         self
     }
 
@@ -101,12 +168,11 @@ impl KernelChoice {
     #[must_use]
     pub(crate) fn reads(self, reads: Reads, dtype: DType) -> Self {
         match reads {
-            Reads::Memory => self.parts(&[
-                prelude::FLOAT,
-                prelude::load(dtype),
-                "reduce/params.wgsl",
-                "reduce/value.wgsl",
-            ]),
+            Reads::Memory => self
+                .part(prelude::FLOAT)
+                .load(dtype)
+                .params("reduce/params.wgsl")
+                .part("reduce/value.wgsl"),
             Reads::Fused => self.name("fused"),
         }
     }
@@ -139,19 +205,17 @@ impl KernelChoice {
 
     /// Whether results are written four at a time.
     pub(crate) fn writes_quads(&self) -> bool {
-        self.parts.iter().any(|path| *path == prelude::QUAD)
+        self.parts.iter().any(|part| part.role == Role::Quad)
     }
 
     /// Whether it has the prelude that reads elements.
     pub(crate) fn loads(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|path| path.starts_with("prelude/load/"))
+        self.parts.iter().any(|part| part.role == Role::Load)
     }
 
     /// The last part: the body with the entry point.
     pub(crate) fn body(&self) -> &'static str {
-        self.parts.last().unwrap_or_default()
+        self.parts.last().map_or("", |part| part.path)
     }
 
     /// The structural key, for this params part and workgroup size.
@@ -162,7 +226,7 @@ impl KernelChoice {
         key.push_tag(params_part);
         key.push_number(u64::from(wg));
         key.push_number(u64::from(self.zero_workgroup_memory));
-        self.parts.iter().for_each(|part| key.push_tag(part));
+        self.parts.iter().for_each(|part| key.push_tag(part.path));
         self.constants.iter().for_each(|(name, value)| {
             key.push_tag(name);
             key.push_number(value.to_bits());
@@ -188,13 +252,14 @@ impl KernelChoice {
         wg: u32,
     ) -> Result<KernelDescriptor, KernelError> {
         // A result part brings the stores and the parameters.
-        let left_out = |path: &str| {
+        let brought = |part: &&Part| {
             writes == WritesBy::Result
-                && (path.starts_with("prelude/store/")
-                    || path.starts_with("prelude/cell/")
-                    || path.ends_with("/params.wgsl"))
+                && matches!(
+                    part.role,
+                    Role::Store | Role::Cell | Role::Quad | Role::Params
+                )
         };
-        for path in self.parts.iter().filter(|path| !left_out(path)) {
+        for Part { path, .. } in self.parts.iter().filter(|part| !brought(part)) {
             let text = shaders::text(path)?;
             let known = |part: &SourcePart| part.file == *path && part.text == text;
             if !source.parts().iter().any(known) {
@@ -212,4 +277,12 @@ impl KernelChoice {
         }
         Ok(descriptor)
     }
+}
+
+/// Parts that nobody asks for.
+fn text<'a>(paths: &'a [&'static str]) -> impl Iterator<Item = Part> + 'a {
+    paths.iter().map(|&path| Part {
+        path,
+        role: Role::Text,
+    })
 }

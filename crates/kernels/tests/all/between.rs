@@ -5,15 +5,21 @@ use crate::common;
 use crate::layer::{Host, layer, op};
 use crate::operands::{Arrangement, Random, random, shape};
 use ziggurat_kernels::{
-    Affine, Binary, DType, Executor, Expression, FusedInput, FusedOp, FusedOutput, FusedReader,
-    KernelError, Norm, ROPE_READS, Reduce, RopeOptions, RopePositions, SOFTMAX_READS, View,
-    WalkInput,
+    Affine, Binary, Call, CannotFuse, DType, Executor, Expression, FusedInput, FusedOp,
+    FusedOutput, FusedReader, KernelError, Norm, Reduce, RopeOptions, RopePositions, RopeRows,
+    Sink, SoftmaxKind, Source, View,
+};
+
+/// A call whose kernels read each element three times.
+const SOFTMAX: Call = Call::Softmax {
+    kind: SoftmaxKind::Softmax,
+    axis: 1,
 };
 
 const PLAIN: Arrangement = Arrangement::Contiguous;
 
 /// `max(a, row)` of the shape of `a`, where `row` is broadcast: an expression that no rounding changes.
-fn most(exec: &Executor, a: &View, row: &View, (reads, views): (usize, usize)) -> FusedReader {
+fn most(exec: &Executor, a: &View, row: &View, (call, views): (&Call, usize)) -> FusedReader {
     let mut e = Expression::new();
     let (x, y) = (e.input(a.clone()), e.input(row.clone()));
     let value = op(&mut e, FusedOp::Binary(Binary::Maximum), &[x, y]);
@@ -22,7 +28,15 @@ fn most(exec: &Executor, a: &View, row: &View, (reads, views): (usize, usize)) -
         value,
         shape: *a.shape(),
     };
-    exec.fused_reader(&input, reads, views).unwrap()
+    exec.fused_reader(&input, call, views).unwrap()
+}
+
+/// An output, written through a value if there is one.
+fn sink<'a>(out: &'a View, value: Option<&'a FusedOutput<'a>>) -> Sink<'a> {
+    Sink {
+        through: value,
+        ..Sink::new(out)
+    }
 }
 
 /// Operands of an epilogue over `dims`: a bias along the last axis, and a residual that is strided.
@@ -61,13 +75,13 @@ fn check_reductions(exec: &Executor, inputs: &[DType], rng: &mut Random) {
                 let &(dims, axes, kept) = problems.next().unwrap();
                 let a = random(exec, input, dims, Arrangement::Sliced, rng).view;
                 let row = random(exec, input, &dims[dims.len() - 1..], PLAIN, rng).view;
-                let reader = most(exec, &a, &row, (1, 1));
+                let reader = most(exec, &a, &row, (&Call::reduce(op, axes), 1));
                 let read = match rng.below(3) {
-                    0 => WalkInput::View(&a),
-                    _ => WalkInput::Fused(&reader),
+                    0 => Source::View(&a),
+                    _ => Source::Reader(&reader),
                 };
                 let run = |value: Option<&FusedOutput<'_>>, out: &View| {
-                    exec.reduce_between(op, op.default_argument(), read, axes, value, out)
+                    exec.reduce(op.with(op.default_argument()), read, axes, sink(out, value))
                 };
                 let host = Host {
                     dtype: output,
@@ -101,10 +115,10 @@ fn the_second_of_two_passes_writes_the_expression() {
     let mut rng = Random(43);
     let a = random(&exec, DType::F32, &[2, 70_000], PLAIN, &mut rng).view;
     let row = random(&exec, DType::F32, &[1], PLAIN, &mut rng).view;
-    let reader = most(&exec, &a, &row, (1, 1));
-    for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+    let reader = most(&exec, &a, &row, (&Call::reduce(Reduce::Mean, &[1]), 1));
+    for read in [Source::View(&a), Source::Reader(&reader)] {
         let run = |value: Option<&FusedOutput<'_>>, out: &View| {
-            exec.reduce_between(Reduce::Mean, 0.0, read, &[1], value, out)
+            exec.reduce(Reduce::Mean.with(0.0), read, &[1], sink(out, value))
         };
         let host = Host {
             dtype: DType::F32,
@@ -134,18 +148,18 @@ fn softmax_writes_an_expression_over_its_result() {
         for (dims, axis) in [(&[5, 70][..], 1), (&[33, 6], 0), (&[2, 7, 3], 1)] {
             let a = random(&exec, dtype, dims, Arrangement::Sliced, &mut rng).view;
             let row = random(&exec, dtype, &dims[dims.len() - 1..], PLAIN, &mut rng).view;
-            let reader = most(&exec, &a, &row, (SOFTMAX_READS, 1));
-            for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+            let reader = most(&exec, &a, &row, (&SOFTMAX, 1));
+            for read in [Source::View(&a), Source::Reader(&reader)] {
                 let host = Host {
                     dtype,
                     dims,
-                    fused: &|value, out| exec.softmax_between(read, axis, Some(value), out),
-                    plain: &|out| exec.softmax_between(read, axis, None, out),
+                    fused: &|value, out| exec.softmax(read, axis, sink(out, Some(value))),
+                    plain: &|out| exec.softmax(read, axis, sink(out, None)),
                 };
                 check(&exec, &host, to, "softmax", &mut rng);
                 let host = Host {
-                    fused: &|value, out| exec.log_softmax_between(read, axis, Some(value), out),
-                    plain: &|out| exec.log_softmax_between(read, axis, None, out),
+                    fused: &|value, out| exec.log_softmax(read, axis, sink(out, Some(value))),
+                    plain: &|out| exec.log_softmax(read, axis, sink(out, None)),
                     ..host
                 };
                 check(&exec, &host, to, "log_softmax", &mut rng);
@@ -173,10 +187,16 @@ fn norms_write_an_expression_over_their_result() {
                 ..Affine::default()
             };
             for norm in Norm::ALL {
-                let reader = most(&exec, &a, &row, (norm.reads(), 1 + given));
-                for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+                let call = Call::Norm {
+                    op: norm,
+                    axes: 1,
+                    eps: 1e-5.into(),
+                    channels: affine.channels,
+                };
+                let reader = most(&exec, &a, &row, (&call, 1 + given));
+                for read in [Source::View(&a), Source::Reader(&reader)] {
                     let run = |value: Option<&FusedOutput<'_>>, out: &View| {
-                        exec.normalize_between(norm, read, 1, 1e-5, &affine, value, out)
+                        exec.normalize(norm, read, 1, 1e-5, &affine, sink(out, value))
                     };
                     let host = Host {
                         dtype,
@@ -207,20 +227,24 @@ fn the_rotary_embedding_reads_and_writes_expressions() {
         let [cos, sin] = [0; 2].map(|_| random(&exec, DType::F32, &[7, 3], PLAIN, &mut rng).view);
         let ids = exec.upload(&[6i32, 0, 9, -1, 3, 2, 2, 1, 5, 4], &shape(&[2, 5]));
         let ids = ids.unwrap();
-        let reader = most(&exec, &a, &row, (ROPE_READS, 4));
-        for read in [WalkInput::View(&a), WalkInput::Fused(&reader)] {
+        let call = Call::Rope {
+            options: RopeOptions::default(),
+            rows: RopeRows::Given,
+        };
+        let reader = most(&exec, &a, &row, (&call, 4));
+        for read in [Source::View(&a), Source::Reader(&reader)] {
             for positions in [RopePositions::From(1), RopePositions::Given(&ids)] {
                 // Eight memories, which WebGPU's default limits do not bind: refused, as any expression that is too large.
                 let many = matches!(
                     (read, positions),
-                    (WalkInput::Fused(_), RopePositions::Given(_))
+                    (Source::Reader(_), RopePositions::Given(_))
                 );
                 if many && exec.fused_limits().bindings < 8 {
                     continue;
                 }
                 let run = |value: Option<&FusedOutput<'_>>, out: &View| {
                     let options = RopeOptions::default();
-                    exec.rope_between(read, (&cos, &sin), positions, options, value, out)
+                    exec.rope(read, &cos, &sin, positions, options, sink(out, value))
                 };
                 let host = Host {
                     dtype,
@@ -236,8 +260,8 @@ fn the_rotary_embedding_reads_and_writes_expressions() {
         let _done = exec.binary(Binary::Maximum, &a, &row, &stored).unwrap();
         let [fused, plain] = [0; 2].map(|_| exec.alloc(&shape(&dims), dtype).unwrap());
         let (counted, options) = (RopePositions::From(1), RopeOptions::default());
-        let read = WalkInput::Fused(&reader);
-        let _done = exec.rope_between(read, (&cos, &sin), counted, options, None, &fused);
+        let read = Source::Reader(&reader);
+        let _done = exec.rope(read, &cos, &sin, counted, options, sink(&fused, None));
         let _done = exec
             .rope(&stored, &cos, &sin, counted, options, &plain)
             .unwrap();
@@ -265,13 +289,10 @@ fn both_ends_together_must_fit_the_bindings() {
         value,
         shape: shape(&[2, 3]),
     };
-    let reader = exec.fused_reader(&input, SOFTMAX_READS, 1).unwrap();
+    let reader = exec.fused_reader(&input, &SOFTMAX, 1).unwrap();
     assert!(matches!(
-        exec.fused_reader(&input, SOFTMAX_READS, 4),
-        Err(KernelError::FusedTooLarge {
-            what: "bindings",
-            ..
-        })
+        exec.fused_reader(&input, &SOFTMAX, 4),
+        Err(KernelError::CannotFuse(CannotFuse::Bindings { .. }))
     ));
     let out = exec.alloc(&shape(&[2, 3]), DType::F32).unwrap();
     // Two bindings are left beside those that are read and the output.
@@ -283,10 +304,10 @@ fn both_ends_together_must_fit_the_bindings() {
             expression: &e,
             value,
             shape: shape(&[2, 3]),
-            beside: &[],
+            also: &[],
         };
-        let done = exec.softmax_between(WalkInput::Fused(&reader), 1, Some(&written), &out);
-        let refused = matches!(done, Err(KernelError::FusedTooLarge { .. }));
+        let done = exec.softmax(Source::Reader(&reader), 1, sink(&out, Some(&written)));
+        let refused = matches!(done, Err(KernelError::CannotFuse(_)));
         assert_eq!((done.is_ok(), refused), (fits, !fits), "{count}");
     }
 }

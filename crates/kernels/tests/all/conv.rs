@@ -1,4 +1,4 @@
-//! Convolution against the reference: both kernels, groups, strides, padding, dilation, arrangements.
+//! Convolution against the reference: both kernels, groups, stride, padding, dilation, arrangements.
 
 mod axes;
 
@@ -29,8 +29,8 @@ fn run(
     let dtype = x.view.dtype;
     let ([n, _, h, width], [m, c, kh, kw]) = (dims4(x), dims4(w));
     let extent = |axis: usize, len: usize, kernel: usize| {
-        let padded = len + options.pads_begin[axis] + options.pads_end[axis];
-        (padded - (kernel - 1) * options.dilations[axis] - 1) / options.strides[axis] + 1
+        let padded = len + options.padding_begin[axis] + options.padding_end[axis];
+        (padded - (kernel - 1) * options.dilation[axis] - 1) / options.stride[axis] + 1
     };
     let size = [extent(0, h, kh), extent(1, width, kw)];
     let out = output(exec, dtype, &[n, m, size[0], size[1]], front);
@@ -69,14 +69,14 @@ fn strides_padding_dilation_and_groups_agree_with_the_reference() {
         let channels = 1 + rng.below(5);
         let kernel = [1 + rng.below(3), 1 + rng.below(4)];
         let options = Conv2dOptions {
-            strides: [1 + rng.below(3), 1 + rng.below(3)],
-            pads_begin: [rng.below(3), rng.below(3)],
-            pads_end: [rng.below(3), rng.below(3)],
-            dilations: [1 + rng.below(2), 1 + rng.below(3)],
+            stride: [1 + rng.below(3), 1 + rng.below(3)],
+            padding_begin: [rng.below(3), rng.below(3)],
+            padding_end: [rng.below(3), rng.below(3)],
+            dilation: [1 + rng.below(2), 1 + rng.below(3)],
             groups,
         };
         let size =
-            [0, 1].map(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1 + rng.below(9));
+            [0, 1].map(|axis| (kernel[axis] - 1) * options.dilation[axis] + 1 + rng.below(9));
         let x = [1 + rng.below(3), channels * groups, size[0], size[1]];
         let w = [per_group * groups, channels, kernel[0], kernel[1]];
         let x = random(&exec, DType::F32, &x, rng.pick(&Arrangement::ALL), &mut rng);
@@ -112,8 +112,8 @@ fn more_than_one_tile_of_filters_and_positions() {
         let groups = x[1] / w[1];
         let options = Conv2dOptions {
             groups,
-            pads_begin: [1, 1],
-            pads_end: [1, 1],
+            padding_begin: [1, 1],
+            padding_end: [1, 1],
             ..Conv2dOptions::default()
         };
         let x = random(&exec, DType::F32, &x, Arrangement::Contiguous, &mut rng);
@@ -126,8 +126,8 @@ fn more_than_one_tile_of_filters_and_positions() {
 fn small_workgroups_and_default_limits_give_the_same() {
     let mut rng = Random(4);
     let options = Conv2dOptions {
-        pads_begin: [1, 1],
-        pads_end: [1, 1],
+        padding_begin: [1, 1],
+        padding_end: [1, 1],
         ..Conv2dOptions::default()
     };
     for exec in [common::narrow_executor(), common::plain_executor()] {

@@ -5,8 +5,8 @@ use crate::layer::{Both, Host, layer, op};
 use crate::operands::{Arrangement, Operand, Random, random, shape};
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::{
-    Binary, Compare, Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor, Expression,
-    FusedOp, FusedOutput, KernelError, Layout, Unary, View,
+    Binary, CannotFuse, Compare, Conv2dOptions, ConvOptions, ConvTransposeOptions, DType, Executor,
+    Expression, FusedOp, FusedOutput, KernelError, Layout, Sink, Unary, View,
 };
 
 /// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.
@@ -35,7 +35,7 @@ fn dense_layer(
     let host = Host {
         dtype: a.view.dtype,
         dims: &extents(a.view.dims(), b.view.dims()),
-        fused: &|value, out| exec.matmul_fused(&a.view, &b.view, value, out),
+        fused: &|value, out| exec.matmul(&a.view, &b.view, Sink::new(out).through(value)),
         plain: &|out| exec.matmul(&a.view, &b.view, out),
     };
     let [first, ..] = &layer(exec, &host, with, to, false)[..] else {
@@ -135,7 +135,9 @@ fn a_convolution_layer_has_the_bits_of_the_path_through_memory() {
                 let host = Host {
                     dtype,
                     dims: &dims,
-                    fused: &|value, out| exec.conv_fused(&x, &w, bias, &options, value, out),
+                    fused: &|value, out| {
+                        exec.conv(&x, &w, bias, &options, Sink::new(out).through(value))
+                    },
                     plain: &|out| exec.conv(&x, &w, bias, &options, out),
                 };
                 for beside in [false, true] {
@@ -163,11 +165,11 @@ fn transposed_convolutions_and_other_ranks_write_expressions_too() {
     let (scale, residual) = (view(&[1]), view(&[1]));
     let (x, w, bias) = (view(&[1, 3, 5, 4]), view(&[3, 2, 3, 2]), view(&[2]));
     let options = ConvTransposeOptions {
-        strides: [2, 1],
+        stride: [2, 1],
         ..ConvTransposeOptions::default()
     };
     let fused = |value: &FusedOutput<'_>, out: &View| {
-        exec.conv_transpose_fused(&x, &w, Some(&bias), &options, value, out)
+        exec.conv_transpose(&x, &w, Some(&bias), &options, Sink::new(out).through(value))
     };
     let host = Host {
         dtype: DType::F32,
@@ -181,7 +183,7 @@ fn transposed_convolutions_and_other_ranks_write_expressions_too() {
     let bias = view(&[16]);
     let options = ConvTransposeOptions::<3>::default();
     let fused = |value: &FusedOutput<'_>, out: &View| {
-        exec.conv_transpose_fused(&x, &w, Some(&bias), &options, value, out)
+        exec.conv_transpose(&x, &w, Some(&bias), &options, Sink::new(out).through(value))
     };
     let host = Host {
         dtype: DType::F32,
@@ -195,7 +197,7 @@ fn transposed_convolutions_and_other_ranks_write_expressions_too() {
     let host = Host {
         dtype: DType::F32,
         dims: &[2, 4, 8],
-        fused: &|value, out| exec.conv_fused(&x, &w, None, &options, value, out),
+        fused: &|value, out| exec.conv(&x, &w, None, &options, Sink::new(out).through(value)),
         plain: &|out| exec.conv(&x, &w, None, &options, out),
     };
     check(&host, (&scale, &residual));
@@ -204,7 +206,7 @@ fn transposed_convolutions_and_other_ranks_write_expressions_too() {
     let host = Host {
         dtype: DType::F32,
         dims: &[1, 16, 2, 3, 4],
-        fused: &|value, out| exec.conv_fused(&x, &w, None, &options, value, out),
+        fused: &|value, out| exec.conv(&x, &w, None, &options, Sink::new(out).through(value)),
         plain: &|out| exec.conv(&x, &w, None, &options, out),
     };
     check(&host, (&scale, &residual));
@@ -225,9 +227,10 @@ fn what_is_stored_beside_must_have_memory_of_its_own() {
             expression: &e,
             value,
             shape: shape(&[4, 4]),
-            beside: &[(made, view)],
+            also: &[(made, view)],
         };
-        exec.matmul_fused(&a, &a, &written, &out).map(drop)
+        exec.matmul(&a, &a, Sink::new(&out).through(&written))
+            .map(drop)
     };
     let own = exec.alloc(&shape(&[4, 4]), DType::F32).unwrap();
     run(value, own.clone()).unwrap();
@@ -240,7 +243,7 @@ fn what_is_stored_beside_must_have_memory_of_its_own() {
         assert!(matches!(
             run(value, wrong),
             Err(KernelError::Operand {
-                operand: "beside",
+                operand: "also",
                 ..
             })
         ));
@@ -272,9 +275,11 @@ fn an_epilogue_takes_no_further_kernel() {
         expression: &e,
         value,
         shape: shape(&[20, 20]),
-        beside: &[],
+        also: &[],
     };
-    let _done = exec.matmul_fused(&a, &a, &written, &out).unwrap();
+    let _done = exec
+        .matmul(&a, &a, Sink::new(&out).through(&written))
+        .unwrap();
     assert_eq!(exec.device().queue_stats().dispatches - before, 1);
     assert_eq!(exec.download(&out).unwrap().wait().unwrap(), [0; 400]);
 }
@@ -293,9 +298,11 @@ fn the_residual_may_be_the_output() {
         expression: &e,
         value,
         shape: shape(&[4]),
-        beside: &[],
+        also: &[],
     };
-    let _done = exec.matmul_fused(&a, &a, &written, &sum).unwrap();
+    let _done = exec
+        .matmul(&a, &a, Sink::new(&sum).through(&written))
+        .unwrap();
     let bytes = exec.download(&sum).unwrap().wait().unwrap();
     assert_eq!(decode(DType::F32, &bytes), [17.0, 30.0, 45.0, 62.0]);
 }
@@ -313,9 +320,10 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
             expression: e,
             value,
             shape: *out.shape(),
-            beside: &[],
+            also: &[],
         };
-        exec.matmul_fused(&a, &a, &written, out).map(drop)
+        exec.matmul(&a, &a, Sink::new(out).through(&written))
+            .map(drop)
     };
     run(&e, made, &out).unwrap();
     assert!(matches!(
@@ -329,7 +337,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
     ));
     let bias = e.input(upload(&exec, &[1.0; 3], &[3]));
     let sum = op(&mut e, FusedOp::Binary(Binary::Add), &[made, bias]);
-    assert!(matches!(run(&e, sum, &out), Err(KernelError::Shape { .. })));
+    assert!(run(&e, sum, &out).is_err_and(|error| error.is_shape()));
     let mut wrong = Expression::new();
     let integers = wrong.made(DType::U8);
     let wide = op(&mut wrong, FusedOp::Cast(DType::F32), &[integers]);
@@ -350,10 +358,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
     }
     assert!(matches!(
         run(&many, value, &out),
-        Err(KernelError::FusedTooLarge {
-            what: "bindings",
-            ..
-        })
+        Err(KernelError::CannotFuse(CannotFuse::Bindings { .. }))
     ));
 }
 

@@ -4,7 +4,9 @@ use crate::common;
 use crate::fusion::{bits_differ, random_case};
 use crate::operands::{Arrangement, Expected, Random, check, operand, output, random, shape};
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::{Binary, DType, Executor, Expression, FusedOp, KernelError, Layout, Unary};
+use ziggurat_kernels::{
+    Binary, CannotFuse, DType, Executor, Expression, FusedOp, KernelError, Layout, Unary,
+};
 
 fn check_random(exec: &Executor, dims: &[usize], ops: usize, seeds: std::ops::Range<u64>) {
     for seed in seeds {
@@ -270,7 +272,7 @@ fn limits_are_published_and_kept() {
     assert_eq!(sum(most).unwrap(), (most * (most - 1) / 2) as f64);
     let error = sum(most + 1).unwrap_err();
     assert!(
-        matches!(error, KernelError::FusedTooLarge { what: "bindings", got, limit } if got == most + 2 && limit == most + 1),
+        matches!(error, KernelError::CannotFuse(CannotFuse::Bindings { needed, limit }) if needed == most + 2 && limit == most + 1),
         "{error}"
     );
     let chain = |ops: usize| {
@@ -290,7 +292,7 @@ fn limits_are_published_and_kept() {
     );
     let error = chain(limits.ops + 1).unwrap_err();
     assert!(
-        matches!(error, KernelError::FusedTooLarge { what: "ops", .. }),
+        matches!(error, KernelError::CannotFuse(CannotFuse::Ops { .. })),
         "{error}"
     );
 }

@@ -26,6 +26,7 @@ mod samples;
 mod any_arguments;
 mod attention;
 mod between;
+mod calls;
 mod capture;
 mod catalogue;
 mod composite;

@@ -50,17 +50,17 @@ fn random_windows<const N: usize>(rng: &mut Random) -> (PoolOptions<N>, Vec<usiz
         let array = |rng: &mut Random, low: usize, n: usize| [(); N].map(|()| low + rng.below(n));
         let options = PoolOptions {
             kernel: array(rng, 1, 4),
-            strides: array(rng, 1, 3),
-            dilations: array(rng, 1, 3),
-            pads_begin: array(rng, 0, 3),
-            pads_end: array(rng, 0, 3),
+            stride: array(rng, 1, 3),
+            dilation: array(rng, 1, 3),
+            padding_begin: array(rng, 0, 3),
+            padding_end: array(rng, 0, 3),
             ceil_mode: rng.below(2) == 0,
             count_include_pad: rng.below(2) == 0,
             divisor: (rng.below(4) == 0).then_some(7),
         };
         let mut dims = vec![1 + rng.below(2), 1 + rng.below(3)];
         for axis in 0..N {
-            let span = (options.kernel[axis] - 1) * options.dilations[axis] + 1;
+            let span = (options.kernel[axis] - 1) * options.dilation[axis] + 1;
             dims.push(span + rng.below(7));
         }
         if options.output_shape("pool", &shape(&dims)).is_ok() {
@@ -184,10 +184,10 @@ fn windows_that_take_several_dispatches_agree_with_the_reference() {
         for dtype in [DType::F32, DType::BF16, DType::I8] {
             for include in [false, true] {
                 let options = PoolOptions {
-                    strides: [60, 1],
-                    dilations: [1, 2],
-                    pads_begin: [100, 0],
-                    pads_end: [50, 3],
+                    stride: [60, 1],
+                    dilation: [1, 2],
+                    padding_begin: [100, 0],
+                    padding_end: [50, 3],
                     ceil_mode: true,
                     count_include_pad: include,
                     ..PoolOptions::new([260, 130])
@@ -223,7 +223,7 @@ fn ties_go_to_the_first_and_zeros_are_equal() {
     let x = given(&exec, DType::F32, &[1, 1, 8], &values);
     let out = output(&exec, DType::I32, &[1, 1, 2], 0);
     let options = PoolOptions {
-        strides: [4],
+        stride: [4],
         ..PoolOptions::new([3])
     };
     let _done = exec.max_pool_indices(&x.view, &options, &out.view).unwrap();
@@ -246,7 +246,7 @@ fn small_workgroups_and_default_limits_give_the_same() {
             &exec,
             &x,
             &Pool2dOptions {
-                strides: [1, 1],
+                stride: [1, 1],
                 ..Pool2dOptions::new([2, 2])
             },
             0,
@@ -256,15 +256,15 @@ fn small_workgroups_and_default_limits_give_the_same() {
 
 fn line(
     kernel: usize,
-    strides: usize,
+    stride: usize,
     pad: usize,
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> Pool2dOptions {
     Pool2dOptions {
-        strides: [1, strides],
-        pads_begin: [0, pad],
-        pads_end: [0, pad],
+        stride: [1, stride],
+        padding_begin: [0, pad],
+        padding_end: [0, pad],
         ceil_mode,
         count_include_pad,
         ..Pool2dOptions::new([1, kernel])
@@ -350,7 +350,7 @@ fn no_images_are_fine_and_wrong_calls_are_typed_errors() {
     ));
     // Windows of nothing but padding.
     let padded = Pool2dOptions {
-        pads_begin: [2, 0],
+        padding_begin: [2, 0],
         ..options.clone()
     };
     assert_eq!(

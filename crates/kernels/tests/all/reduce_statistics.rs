@@ -17,7 +17,7 @@ fn value(op: Reduce, argument: f32, row: &[f64]) -> Option<f64> {
     let a = given(&exec, DType::F32, &[row.len()], row);
     let out = output(&exec, DType::F32, &[], 0);
     let _done = exec
-        .reduce_with(op, argument, &a.view, &[0], &out.view)
+        .reduce(op.with(argument), &a.view, &[0], &out.view)
         .unwrap();
     out.read(&exec).first().copied()
 }
@@ -170,7 +170,7 @@ fn squares_of_halves_do_not_overflow_before_they_are_stored() {
         let a = given(&exec, DType::F16, &[2], &[3000.0, 4000.0]);
         let out = output(&exec, DType::F16, &[], 0);
         let _done = exec
-            .reduce_with(op, argument, &a.view, &[0], &out.view)
+            .reduce(op.with(argument), &a.view, &[0], &out.view)
             .unwrap();
         // 250,000 is beyond f16; as f32 it is itself.
         let half = if expected > 65_504.0 { INF } else { expected };
@@ -178,7 +178,7 @@ fn squares_of_halves_do_not_overflow_before_they_are_stored() {
         if expected < INF {
             let out = output(&exec, DType::F32, &[], 0);
             let _done = exec
-                .reduce_with(op, argument, &a.view, &[0], &out.view)
+                .reduce(op.with(argument), &a.view, &[0], &out.view)
                 .unwrap();
             assert_eq!(out.read(&exec), [expected], "{op:?}");
         }

@@ -3,7 +3,8 @@
 use super::operands::{output, shape};
 use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
-    Binary, Completion, DType, Executor, Expression, FusedOp, FusedOutput, KernelError, View,
+    Binary, CannotFuse, Completion, DType, Executor, Expression, FusedOp, FusedOutput, KernelError,
+    View,
 };
 
 pub(crate) fn op(e: &mut Expression, op: FusedOp, of: &[Id]) -> Id {
@@ -50,13 +51,13 @@ pub(crate) fn layer(
         expression: &e,
         value,
         shape: shape(dims),
-        beside: if beside { &others } else { &[] },
+        also: if beside { &others } else { &[] },
     };
     match (host.fused)(&written, &fused.view) {
         // On WebGPU's default limits not every kernel has bindings for further outputs.
-        Err(KernelError::FusedTooLarge {
-            what: "bindings", ..
-        }) if beside && exec.fused_limits().bindings < 8 => {
+        Err(KernelError::CannotFuse(CannotFuse::Bindings { .. }))
+            if beside && exec.fused_limits().bindings < 8 =>
+        {
             return layer(exec, host, (bias, residual), to, false);
         }
         done => drop(done.unwrap()),

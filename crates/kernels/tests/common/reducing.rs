@@ -85,7 +85,7 @@ pub(crate) fn run_with(
 ) {
     let out = output(exec, dtype, &kept(a.view.dims(), axes), front);
     let _done = exec
-        .reduce_with(op, argument, &a.view, axes, &out.view)
+        .reduce(op.with(argument), &a.view, axes, &out.view)
         .unwrap();
     let what = format!(
         "{op:?}({argument}) {} to {dtype} {:?} over {axes:?}",

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::Stage;
-use ziggurat_kernels::{Completion, Executor, FusedOp, FusedOutput, KernelError, View};
+use ziggurat_kernels::{Completion, Executor, FusedOp, FusedOutput, KernelError, Sink, View};
 
 use super::memo;
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
-use crate::node::{Deferred, Input, Inputs, Node, Work};
+use crate::node::{Input, Inputs, KernelCall, Node, Work};
 use crate::{Device, Error, capture};
 
 /// Gives all of `roots`, which are of one device, their values.
@@ -24,7 +24,7 @@ pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Erro
         let _gate = device.lazy().gate.lock();
         let groups = by_shape(roots);
         let fused = device.lazy().policy() == FusionPolicy::Fused;
-        run(groups, |group| step(device, group, fused));
+        work_off(groups, |group| step(device, group, fused));
     }
     let failed = roots.iter().find_map(|root| root.value()?.as_ref().err());
     failed.map_or(Ok(()), |error| Err(error.clone()))
@@ -34,7 +34,7 @@ pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Erro
 pub(super) fn all(device: &Device, nodes: Vec<Arc<Node>>) {
     let groups = nodes.into_iter().rev().map(|node| vec![node]).collect();
     let fused = device.lazy().policy() == FusionPolicy::Fused;
-    run(groups, |group| step(device, group, fused));
+    work_off(groups, |group| step(device, group, fused));
 }
 
 /// Pending roots of one shape can be outputs of one kernel.
@@ -61,7 +61,7 @@ fn by_shape(roots: &[&Arc<Node>]) -> Vec<Vec<Arc<Node>>> {
 }
 
 /// Works off the groups: `step` computes one, or says what must be computed before.
-pub(super) fn run(
+pub(super) fn work_off(
     mut groups: Vec<Vec<Arc<Node>>>,
     mut step: impl FnMut(&mut Vec<Arc<Node>>) -> Vec<Arc<Node>>,
 ) {
@@ -219,7 +219,7 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
             .collect();
         match device.executor().fused(&expression, &plan.shape, &targets) {
             Ok(_recorded) => {}
-            Err(KernelError::FusedTooLarge { .. }) if plan.split().is_some() => {
+            Err(KernelError::CannotFuse(_)) if plan.split().is_some() => {
                 return plan.split().map_or(Ok(()), Err);
             }
             Err(error) => {
@@ -249,9 +249,15 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
 }
 
 /// Records the kernel that a plan is about; what is above it is what it writes.
-fn through_kernel(device: &Device, plan: &Plan, at: usize, kernel: &Deferred) -> Result<(), Stop> {
+fn through_kernel(
+    device: &Device,
+    plan: &Plan,
+    at: usize,
+    kernel: &KernelCall,
+) -> Result<(), Stop> {
     let Some(step) = plan.steps.get(at) else {
-        return Ok(());
+        let text = "the kernel of a plan is none of its steps";
+        return Err(Stop::Failed(Error::internal(kernel.name, text)));
     };
     let (node, shape) = (&step.node, step.node.shape());
     if plan.outputs == [at] {
@@ -265,25 +271,28 @@ fn through_kernel(device: &Device, plan: &Plan, at: usize, kernel: &Deferred) ->
     for output in plan.outputs.iter().copied() {
         let id = ids.get(output).copied().flatten();
         let (Some(step), Some(id)) = (plan.steps.get(output), id) else {
-            continue;
+            let text = "an output of a plan has no value";
+            return Err(Stop::Failed(Error::internal(kernel.name, text)));
         };
         let view = device.alloc(kernel.name, shape, step.node.dtype());
         let view = view.map_err(Stop::Failed)?;
         outputs.push((&step.node, view.clone()));
         targets.push((id, view));
     }
-    if let Some(((value, out), beside)) = targets.split_first()
+    if let Some(((value, out), also)) = targets.split_first()
         && !shape.is_empty()
     {
         let written = FusedOutput {
             expression: &expression,
             value: *value,
             shape: plan.shape,
-            beside,
+            also,
         };
-        match (kernel.record)(device.executor(), &kernel.inputs, Some(&written), out) {
+        let sink = Sink::new(out).through(&written);
+        match run(device, kernel, sink) {
             Ok(()) => {}
-            Err(KernelError::FusedTooLarge { .. }) => {
+            // The result is stored first.
+            Err(KernelError::CannotFuse(_)) => {
                 return Err(Stop::First(vec![Arc::clone(node)]));
             }
             Err(error) => return Err(Stop::Failed(Error::from_kernel(kernel.name, error))),
@@ -306,12 +315,20 @@ pub(super) fn plain(
     device: &Device,
     shape: &Shape,
     dtype: DType,
-    kernel: &Deferred,
+    kernel: &KernelCall,
 ) -> Result<View, Error> {
     let out = device.alloc(kernel.name, shape, dtype)?;
-    (kernel.record)(device.executor(), &kernel.inputs, None, &out)
-        .map_err(|error| Error::from_kernel(kernel.name, error))?;
+    run(device, kernel, Sink::new(&out)).map_err(|error| Error::from_kernel(kernel.name, error))?;
     Ok(out)
+}
+
+/// Records a call.
+fn run(device: &Device, kernel: &KernelCall, sink: Sink<'_>) -> Result<(), KernelError> {
+    // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
+    let recorded = device
+        .executor()
+        .run(&kernel.call, &kernel.operands()?, sink);
+    recorded.map(drop)
 }
 
 /// Computes one op by its own kernel, its inputs having values; else says which have none.
@@ -361,7 +378,7 @@ pub(super) fn single(
             Input::Node(node) => match node.value() {
                 Some(Ok(view)) => Source::View(view.clone()),
                 Some(Err(error)) => return Err(error.clone()),
-                None => return Err(Error::argument(name, "an input has no value yet")),
+                None => return Err(Error::internal(name, "an input has no value yet")),
             },
         });
     }
@@ -382,7 +399,7 @@ fn compute(
     // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
     match recorded {
         Some(recorded) => drop(recorded.map_err(|error| Error::from_kernel(name, error))?),
-        None => return Err(Error::argument(name, "the op has no kernel of its own")),
+        None => return Err(Error::internal(name, "the op has no kernel of its own")),
     }
     Ok(out)
 }

@@ -1,18 +1,18 @@
 //! [`Tensor::explain`](crate::Tensor::explain): what evaluation would do, without doing it.
 //!
-//! The plans are those of an evaluation. Memory is taken for values between kernels, so that plans can refer to it, and
-//! given back; nothing is recorded. The kernels of products and convolutions are compiled, for a tape that is thrown away.
+//! The plans are those of an evaluation. What lies between kernels are placeholders, so that plans can refer to it: no
+//! memory is allocated, no kernel compiled, nothing recorded.
 
 use std::fmt;
 use std::sync::Arc;
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::{Expression, FusedOutput, KernelError, View};
+use ziggurat_kernels::{Expression, FusedOutput, KernelError, Sink, View};
 
-use super::evaluate::{self, run, views, waits_for_itself};
-use super::plan::{Plan, Stop};
-use crate::node::{Deferred, Node};
+use super::evaluate::{views, waits_for_itself, work_off};
+use super::plan::{Plan, Source, Stop};
+use crate::node::{KernelCall, Node};
 use crate::{Device, Error};
 
 /// The kernels that would compute a tensor. Prints as a readable text, WGSL included.
@@ -79,7 +79,8 @@ impl ExplainedKernel {
     }
 
     /// The WGSL of a fused expression, of a single operation's own kernel, or of the kernels of a product, convolution,
-    /// reduction, softmax or norm with what they do while they read and write. Within a capture only the first has any.
+    /// reduction, softmax or norm with what they do while they read and write. None if there is nothing to do, and for calls
+    /// that run in parts because an operand is larger than the device binds.
     pub fn wgsl(&self) -> Option<&str> {
         self.wgsl.as_deref()
     }
@@ -119,7 +120,10 @@ impl fmt::Display for ExplainedKernel {
                 }
                 Ok(())
             }
-            None => writeln!(f, "  not shown within a capture, or nothing to do"),
+            None => writeln!(
+                f,
+                "  not shown: nothing to do, or in parts for the device's limits"
+            ),
         }
     }
 }
@@ -130,7 +134,7 @@ pub(crate) fn explain(device: &Device, root: &Arc<Node>) -> Result<Explanation, 
     let mut assumed: Vec<(Arc<Node>, View)> = Vec::new();
     let mut kernels = Vec::new();
     let mut failure = None;
-    run(vec![vec![Arc::clone(root)]], |group| {
+    work_off(vec![vec![Arc::clone(root)]], |group| {
         if failure.is_some() {
             return Vec::new();
         }
@@ -210,7 +214,7 @@ fn kernel(
         };
         let view = match place {
             Some(view) => view,
-            None => device.alloc(OP, &shape.unwrap_or(plan.shape), step.node.dtype())?,
+            None => placeholder(device, &shape.unwrap_or(plan.shape), step.node.dtype())?,
         };
         outputs.push((*step.node.shape(), step.node.dtype()));
         assumed.push((Arc::clone(&step.node), view.clone()));
@@ -226,9 +230,9 @@ fn kernel(
             Some(source.map_err(|error| Error::from_kernel(OP, error))?)
         }
     };
-    let own = kernel.map_or(&[][..], |(_, kernel)| &kernel.inputs);
     let before = kernel.map_or(&[][..], |(_, kernel)| &kernel.before);
-    let inputs: Vec<&View> = own.iter().chain(expression.inputs()).collect();
+    let own = kernel.into_iter().flat_map(|(_, kernel)| kernel.memory());
+    let inputs: Vec<&View> = own.chain(expression.inputs()).collect();
     Ok(ExplainedKernel {
         ops: [before, &plan.names()].concat(),
         shape: plan.shape,
@@ -247,63 +251,69 @@ fn kernel(
     })
 }
 
-/// The WGSL of the kernel of an op, which is recorded to nowhere.
+/// The WGSL of the kernel of an op.
 fn of_single(
     device: &Device,
     plan: &Plan,
     targets: &[(Id, View)],
 ) -> Result<Option<String>, Error> {
     const OP: &str = "explain";
-    let executor = device.executor();
     let (Some((op, sources)), [(_, out)]) = (plan.single(), targets) else {
         return Ok(None);
     };
-    if executor.is_capturing() {
-        return Ok(None);
-    }
-    let operands = evaluate::operands(device, OP, &sources)?;
-    let captured =
-        executor.capture(
-            |executor| match evaluate::record_alone(executor, op, &operands, out) {
-                Some(recorded) => recorded.map(drop),
-                None => Ok(()),
-            },
-        );
-    let captured = captured.map_err(|error| Error::from_kernel(OP, error))?;
-    Ok(Some(captured.listing()))
+    let view = |source: &Source| match source {
+        Source::View(view) => Ok(view.clone()),
+        Source::Scalar(dtype, _) => placeholder(device, &Shape::scalar(), *dtype),
+    };
+    let operands = sources.iter().map(view).collect::<Result<Vec<_>, _>>()?;
+    let source = device.executor().elementwise_source(op, &operands, out);
+    source
+        .map(Some)
+        .map_err(|error| Error::from_kernel(OP, error))
 }
 
-/// The WGSL of the kernels that a plan is about, which are recorded to nowhere.
+/// The WGSL of the kernels of a call; none if it runs in parts, or the evaluation will store its result first.
 fn of_kernel(
     device: &Device,
     plan: &Plan,
-    kernel: &Deferred,
+    kernel: &KernelCall,
     expression: &Expression,
     targets: &[(Id, View)],
 ) -> Result<Option<String>, Error> {
-    let executor = device.executor();
-    let Some(((value, out), beside)) = targets.split_first() else {
+    let Some(((value, out), also)) = targets.split_first() else {
         return Ok(None);
     };
-    if executor.is_capturing() {
-        return Ok(None);
-    }
     let written = FusedOutput {
         expression,
         value: *value,
         shape: plan.shape,
-        beside,
+        also,
     };
     // Without anything above it the kernel is its own.
-    let written = (plan.names().len() > 1).then_some(&written);
-    let captured =
-        executor.capture(|executor| (kernel.record)(executor, &kernel.inputs, written, out));
-    match captured {
-        Ok(captured) => Ok(Some(captured.listing())),
-        // The evaluation will store the product first.
-        Err(KernelError::FusedTooLarge { .. }) => Ok(None),
+    let sink = match plan.names().len() {
+        0 | 1 => Sink::new(out),
+        _ => Sink::new(out).through(&written),
+    };
+    let planned = kernel
+        .operands()
+        .and_then(|operands| device.executor().plan(&kernel.call, &operands, sink));
+    match planned {
+        Ok(planned) => Ok(planned.dispatches().map(|_| planned.listing().to_owned())),
+        Err(KernelError::CannotFuse(_)) => Ok(None),
         Err(error) => Err(Error::from_kernel(kernel.name, error)),
     }
+}
+
+/// A view as evaluation would allocate it, without memory.
+fn placeholder(device: &Device, shape: &Shape, dtype: DType) -> Result<View, Error> {
+    const OP: &str = "explain";
+    device.check_len(OP, shape, dtype)?;
+    let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
+    let buffer = device.executor().memory().placeholder(bytes);
+    buffer
+        .map_err(KernelError::from)
+        .and_then(|buffer| View::new(buffer, Layout::contiguous(*shape), dtype))
+        .map_err(|error| Error::from_kernel(OP, error))
 }
 
 /// Bytes of the different elements of a view.

@@ -75,8 +75,8 @@ impl Memo {
             known => {
                 let fresh = prepare(device, root, &operands, &out)?;
                 if known.is_some_and(|known| !known.same(&fresh)) {
-                    let text = "an expression was taken for another one: this is a bug";
-                    return Some(Err(Error::argument(walk.name, text)));
+                    let text = "an expression was taken for another one";
+                    return Some(Err(Error::internal(walk.name, text)));
                 }
                 if self.known.len() >= MOST {
                     self.known.clear();

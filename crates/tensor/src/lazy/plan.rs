@@ -17,7 +17,7 @@ use ziggurat_kernels::{Expression, FusedOp, View};
 use super::compose::compose;
 use super::limits::Limits;
 use crate::Error;
-use crate::node::{Deferred, Input, Node, Work};
+use crate::node::{Input, KernelCall, Node, Work};
 
 /// Ops that may be computed again for every place that a broadcast value is seen from.
 const CHEAP: u32 = 4;
@@ -45,7 +45,7 @@ impl Stop {
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Failed(error) => error,
-            Self::First(_) => Error::argument("eval", "the expression cannot be ordered"),
+            Self::First(_) => Error::internal("eval", "the expression cannot be ordered"),
         }
     }
 }
@@ -88,7 +88,7 @@ enum Body {
         operands: Operands,
     },
     /// The kernel that runs, everything above it being what it writes.
-    Kernel(Arc<Deferred>),
+    Kernel(Arc<KernelCall>),
     /// The base's step.
     Walk(Operands),
 }
@@ -320,7 +320,7 @@ impl Plan {
     }
 
     /// The kernel that runs: its place among the steps, and the call. Without one the plan is elementwise.
-    pub(super) fn kernel(&self) -> Option<(usize, &Arc<Deferred>)> {
+    pub(super) fn kernel(&self) -> Option<(usize, &Arc<KernelCall>)> {
         let mut steps = self.steps.iter().enumerate();
         steps.find_map(|(at, step)| match &step.body {
             Body::Kernel(kernel) => Some((at, kernel)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ziggurat_core::Shape;
 use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::{Expression, FusedInput, View};
+use ziggurat_kernels::{Expression, FusedInput};
 
 use super::evaluate;
 use super::plan::{Plan, Stop};
@@ -75,11 +75,6 @@ impl Prologue {
             value: self.value,
             shape: self.shape,
         }
-    }
-
-    /// The memory that is read.
-    pub(crate) fn views(&self) -> &[View] {
-        self.expression.inputs()
     }
 
     /// The public operations, operands first.

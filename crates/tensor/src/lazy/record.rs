@@ -9,11 +9,11 @@ use ziggurat_kernels::FusedOp;
 
 use super::evaluate::{self, evaluate};
 use super::policy::FusionPolicy;
-use crate::node::{Cost, Deferred, Input, Inputs, Node, Work};
+use crate::node::{Cost, Input, Inputs, KernelCall, Node, Work};
 use crate::{Device, Error};
 
-/// What a kernel that is not elementwise counts, in ops: too much to be repeated wherever it is broadcast to.
-const DEAR: u32 = 8;
+/// Cost in ops of a node that is not elementwise: too expensive to be computed again under a broadcast.
+const KERNEL_COST: u32 = 8;
 
 /// A node for `op` over inputs that broadcast to `shape`, whose dtypes are checked here.
 pub(crate) fn record(
@@ -63,16 +63,16 @@ pub(crate) fn defer(
     device: &Device,
     shape: Shape,
     dtype: DType,
-    kernel: Deferred,
+    kernel: KernelCall,
 ) -> Result<Arc<Node>, Error> {
     device.check_len(kernel.name, &shape, dtype)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
         let out = evaluate::plain(device, &shape, dtype, &kernel)?;
         return Ok(Arc::new(Node::materialised(out)));
     }
-    let bytes = kernel.inputs.iter().map(|view| view.buffer.bytes());
-    let leaves = u32::try_from(kernel.inputs.len()).unwrap_or(u32::MAX);
-    let cost = Cost::kernel(DEAR, leaves, bytes.sum());
+    let bytes = kernel.memory().map(|view| view.buffer.bytes()).sum();
+    let leaves = u32::try_from(kernel.memory().count()).unwrap_or(u32::MAX);
+    let cost = Cost::kernel(KERNEL_COST, leaves, bytes);
     let work = Work::Kernel(Arc::new(kernel));
     Ok(Node::pending(shape, dtype, work, cost))
 }
@@ -93,7 +93,7 @@ pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error>
                 Ok(Arc::new(Node::materialised(view)))
             }
             Some(Err(error)) => Err(error.clone()),
-            None => Err(Error::argument("view", "the value was lost")),
+            None => Err(Error::internal("view", "a node has neither value nor work")),
         };
     };
     let layout = Box::new(layout);

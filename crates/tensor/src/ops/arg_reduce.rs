@@ -1,7 +1,7 @@
 //! Where the extremes along axes are, alone or with the extremes themselves.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::ArgReduce;
+use ziggurat_kernels::{ArgReduce, Call};
 
 use crate::{Error, Tensor};
 
@@ -94,17 +94,13 @@ impl Tensor {
             return Ok((self.clone(), zeros));
         }
         let at = self.device().alloc(op, &shape, DType::I32)?;
-        let values = self.produce_from(
-            op,
-            shape,
-            self.dtype(),
-            |executor, input, values| {
-                executor.extreme_with_position_fused(kernel, input, &axes, false, values, &at)
-            },
-            |executor, input, values| {
-                executor.extreme_with_position(kernel, input, &axes, false, values, &at)
-            },
-        )?;
+        let call = Call::Search {
+            op: kernel,
+            axes: axes.as_slice().into(),
+            select_last: false,
+        };
+        let made = (shape, self.dtype());
+        let values = self.produce_call(op, made, call, Vec::new(), Some(&at))?;
         Ok((values, Self::from_view(self.device(), at)))
     }
 
@@ -135,12 +131,11 @@ impl Tensor {
         if axes.is_empty() {
             return Self::full(self.device(), self.dims(), 0, DType::I32);
         }
-        self.produce_from(
-            op,
-            shape,
-            DType::I32,
-            |executor, input, out| executor.arg_reduce_fused(kernel, input, &axes, last, out),
-            |executor, input, out| executor.arg_reduce(kernel, input, &axes, last, out),
-        )
+        let call = Call::Search {
+            op: kernel,
+            axes: axes.as_slice().into(),
+            select_last: last,
+        };
+        self.produce_call(op, (shape, DType::I32), call, Vec::new(), None)
     }
 }

@@ -6,7 +6,7 @@
 mod options;
 
 use ziggurat_core::Shape;
-use ziggurat_kernels::{Executor, FusedOutput, KernelError, View};
+use ziggurat_kernels::{Call, KernelError};
 
 use super::window::{self, Window};
 use crate::tensor::new_shape;
@@ -150,10 +150,10 @@ impl Tensor {
             let axis = |input, at: usize| Window {
                 input,
                 kernel: kernel[at],
-                stride: options.strides[at],
-                dilation: options.dilations[at],
-                begin: options.pads_begin[at],
-                end: options.pads_end[at],
+                stride: options.stride[at],
+                dilation: options.dilation[at],
+                begin: options.padding_begin[at],
+                end: options.padding_end[at],
             };
             let windows = window::windows(OP, x, [axis(height, 0), axis(width, 1)])?;
             let count = windows.dims().iter().skip(2).take(2).product();
@@ -220,18 +220,8 @@ impl Tensor {
         options: &ConvOptions<N>,
     ) -> Result<Self, Error> {
         let options = options.resolved(op, weight.dims())?;
-        let kept = options.clone();
-        self.correlate(
-            op,
-            N,
-            weight,
-            bias,
-            |x, w, b| options.output_shape(x, w, b),
-            move |executor, [x, w], b, value, out| match value {
-                Some(value) => executor.conv_fused(x, w, b, &kept, value, out).map(drop),
-                None => executor.conv(x, w, b, &kept, out).map(drop),
-            },
-        )
+        let shape = |x: &Shape, w: &Shape, b: Option<&Shape>| options.output_shape(x, w, b);
+        self.correlate((op, N), weight, bias, shape, options.call())
     }
 
     fn conv_transpose<const N: usize>(
@@ -242,40 +232,18 @@ impl Tensor {
         options: &ConvTransposeOptions<N>,
     ) -> Result<Self, Error> {
         let options = options.resolved();
-        let kept = options.clone();
-        self.correlate(
-            op,
-            N,
-            weight,
-            bias,
-            |x, w, b| options.output_shape(x, w, b),
-            move |executor, [x, w], b, value, out| match value {
-                Some(value) => executor
-                    .conv_transpose_fused(x, w, b, &kept, value, out)
-                    .map(drop),
-                None => executor.conv_transpose(x, w, b, &kept, out).map(drop),
-            },
-        )
+        let shape = |x: &Shape, w: &Shape, b: Option<&Shape>| options.output_shape(x, w, b);
+        self.correlate((op, N), weight, bias, shape, options.call())
     }
 
     /// Promotes the operands, adds a batch axis where there is none, and leaves the kernel to be recorded.
     fn correlate(
         &self,
-        op: &'static str,
-        axes: usize,
+        (op, axes): (&'static str, usize),
         weight: &Self,
         bias: Option<&Self>,
         shape: impl Fn(&Shape, &Shape, Option<&Shape>) -> Result<Shape, KernelError>,
-        record: impl Fn(
-            &Executor,
-            [&View; 2],
-            Option<&View>,
-            Option<&FusedOutput<'_>>,
-            &View,
-        ) -> Result<(), KernelError>
-        + Send
-        + Sync
-        + 'static,
+        call: Call,
     ) -> Result<Self, Error> {
         let mut dtype = self.dtype();
         for other in [Some(weight), bias].into_iter().flatten() {
@@ -293,20 +261,11 @@ impl Tensor {
             let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
             let shape = shape(x.shape(), weight.shape(), bias.as_ref().map(Self::shape))
                 .map_err(|error| Error::from_kernel(op, error))?;
-            let mut operands = vec![x.stored()?.clone(), weight.stored()?.clone()];
+            let mut others = vec![weight.stored()?.clone()];
             if let Some(bias) = &bias {
-                operands.push(bias.stored()?.clone());
+                others.push(bias.stored()?.clone());
             }
-            let record = Box::new(
-                move |executor: &Executor,
-                      operands: &[View],
-                      value: Option<&FusedOutput<'_>>,
-                      out: &View| match operands {
-                    [x, w, bias @ ..] => record(executor, [x, w], bias.first(), value, out),
-                    _ => Ok(()),
-                },
-            );
-            Self::produce_later(self.device(), op, shape, dtype, operands, record)
+            x.produce_call(op, (shape, dtype), call, others, None)
         })
     }
 

@@ -164,7 +164,7 @@ impl Tensor {
     }
 
     /// `alpha · self · other + beta · c`, rounded once.
-    fn scaled_product(
+    pub(super) fn scaled_product(
         &self,
         op: &'static str,
         other: &Self,

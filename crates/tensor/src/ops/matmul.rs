@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::{Executor, FusedOutput, KernelError, View};
+use ziggurat_kernels::Call;
 
 use super::arithmetic::broadcast;
 use crate::tensor::new_shape;
@@ -96,9 +96,8 @@ impl Tensor {
         .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
         let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
         let (left, right) = (left.converted(op, dtype)?, right.converted(op, dtype)?);
-        let operands = vec![left.stored()?.clone(), right.stored()?.clone()];
-        let record = Box::new(multiply);
-        let mut product = Self::produce_later(self.device(), op, shape, written, operands, record)?;
+        let others = vec![right.stored()?.clone()];
+        let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
         if column {
             product = product.squeeze_axis(-1)?;
         }
@@ -108,7 +107,8 @@ impl Tensor {
         Ok(product)
     }
 
-    /// `self · weightᵀ + bias`, a dense layer: `self` is `[.., in]`, `weight` `[out, in]`, `bias` `[out]`.
+    /// `self · weightᵀ + bias`, a dense layer: `self` is `[.., in]`, `weight` `[out, in]`, `bias` `[out]`. f16 and bf16 are
+    /// rounded once, behind the sum.
     ///
     /// # Errors
     /// As [`Tensor::matmul`], or if the weight has not rank 2 or the bias does not broadcast.
@@ -126,11 +126,7 @@ impl Tensor {
                 weight,
             ));
         }
-        let product = self.product("linear", &weight.t()?, None)?;
-        match bias {
-            Some(bias) => product.add(bias),
-            None => Ok(product),
-        }
+        self.scaled_product("linear", &weight.t()?, bias, [1.0, 1.0])
     }
 
     pub(super) fn mismatch(&self, op: &'static str, rule: &str, other: &Self) -> Error {
@@ -142,20 +138,6 @@ impl Tensor {
                 other.shape()
             ),
         )
-    }
-}
-
-/// Records the product of two operands.
-fn multiply(
-    executor: &Executor,
-    operands: &[View],
-    value: Option<&FusedOutput<'_>>,
-    out: &View,
-) -> Result<(), KernelError> {
-    match (operands, value) {
-        ([a, b], Some(value)) => executor.matmul_fused(a, b, value, out).map(drop),
-        ([a, b], None) => executor.matmul(a, b, out).map(drop),
-        _ => Ok(()),
     }
 }
 

@@ -5,10 +5,10 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Affine, Channels, Norm, View, formulas, statistics_axes};
+use ziggurat_kernels::{Call, Channels, Norm, View, formulas, statistics_axes};
 
 use super::composite::Value;
-use crate::tensor::{Walked, new_shape};
+use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
 /// What [`Tensor::batch_norm_train`] gives.
@@ -287,21 +287,13 @@ impl Tensor {
         let given = weight.iter().chain(&bias);
         let views = given.map(|t| t.stored().cloned());
         let views: Vec<View> = views.collect::<Result<_, _>>()?;
-        let out = input.produce_walking(
-            op,
-            (*self.shape(), dtype),
-            kernel.reads(),
-            views,
-            move |executor, walked, out| {
-                let affine = Affine {
-                    weight: walked.others.first(),
-                    bias: walked.others.get(1),
-                    channels,
-                };
-                let Walked { input, value, .. } = *walked;
-                executor.normalize_between(kernel, input, axes, eps, &affine, value, out)
-            },
-        )?;
+        let call = Call::Norm {
+            op: kernel,
+            axes,
+            eps: eps.into(),
+            channels,
+        };
+        let out = input.produce_call(op, (*self.shape(), dtype), call, views, None)?;
         out.converted(op, self.dtype())
     }
 

@@ -91,10 +91,10 @@ impl<const N: usize> PoolOptions<N> {
     fn resolved(&self) -> kernels::PoolOptions<N> {
         kernels::PoolOptions {
             kernel: self.kernel,
-            strides: self.stride,
-            dilations: self.dilation,
-            pads_begin: self.padding_begin,
-            pads_end: self.padding_end,
+            stride: self.stride,
+            dilation: self.dilation,
+            padding_begin: self.padding_begin,
+            padding_end: self.padding_end,
             ceil_mode: self.ceil_mode,
             count_include_pad: self.count_include_pad,
             divisor: self.divisor_override,

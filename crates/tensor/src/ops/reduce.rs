@@ -5,9 +5,8 @@
 //! Sums of i8, u8 and bool are i32; f16 and bf16 accumulate in f32.
 
 use ziggurat_core::{DType, Shape, normalize_axes};
-use ziggurat_kernels::Reduce;
+use ziggurat_kernels::{Call, Reduce};
 
-use crate::tensor::Walked;
 use crate::{Error, Scalar, Tensor};
 
 impl Tensor {
@@ -292,16 +291,8 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let axes = self.axes(op, axes)?;
         let shape = self.shape().reduced(&axes, keepdim);
-        self.produce_walking(
-            op,
-            (shape, dtype),
-            1,
-            Vec::new(),
-            move |executor, walked, out| {
-                let Walked { input, value, .. } = *walked;
-                executor.reduce_between(kernel, argument, input, &axes, value, out)
-            },
-        )
+        let call = Call::reduce(kernel.with(argument), &axes);
+        self.produce_call(op, (shape, dtype), call, Vec::new(), None)
     }
 
     pub(super) fn extreme(

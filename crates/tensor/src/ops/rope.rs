@@ -1,19 +1,10 @@
 //! Rotary position embedding.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{KernelError, ROPE_READS, RopeOptions, RopePositions};
+use ziggurat_kernels::{Call, RopeOptions, RopePositions, RopeRows};
 
-use crate::tensor::{Walked, new_shape};
+use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
-
-fn tables_missing() -> KernelError {
-    KernelError::Option {
-        op: "rope",
-        option: "the tables",
-        rule: "must be two",
-        got: 0,
-    }
-}
 
 /// Cosines and sines for [`Tensor::rope`]: f32 rows of half the number of rotated elements, one per position.
 #[derive(Clone, Debug)]
@@ -140,25 +131,15 @@ impl Tensor {
             .map_err(|error| Error::from_kernel(OP, error))?;
         let tables = [&cos, &sin].into_iter().chain(&ids);
         let tables = tables.map(|t| t.stored().cloned());
-        self.produce_walking(
-            OP,
-            (*self.shape(), self.dtype()),
-            ROPE_READS,
-            tables.collect::<Result<_, _>>()?,
-            move |executor, walked, out| {
-                let (cos, sin, ids) = match walked.others {
-                    [cos, sin] => (cos, sin, None),
-                    [cos, sin, ids, ..] => (cos, sin, Some(ids)),
-                    _ => return Err(tables_missing()),
-                };
-                let positions = match ids {
-                    Some(ids) => RopePositions::Given(ids),
-                    None if per_batch => RopePositions::PerBatch,
-                    None => RopePositions::From(start),
-                };
-                let Walked { input, value, .. } = *walked;
-                executor.rope_between(input, (cos, sin), positions, options, value, out)
+        let call = Call::Rope {
+            options,
+            rows: match &ids {
+                Some(_) => RopeRows::Given,
+                None if per_batch => RopeRows::PerBatch,
+                None => RopeRows::From(start),
             },
-        )
+        };
+        let others = tables.collect::<Result<_, _>>()?;
+        self.produce_call(OP, (*self.shape(), self.dtype()), call, others, None)
     }
 }

@@ -1,19 +1,8 @@
 //! Softmax along one axis, and its logarithm.
 
-use ziggurat_kernels::{
-    Completion, Executor, FusedOutput, KernelError, SOFTMAX_READS, View, WalkInput,
-};
+use ziggurat_kernels::{Call, SoftmaxKind};
 
 use crate::{Error, Tensor};
-
-/// Softmax or its logarithm along an axis.
-type Kernel = fn(
-    &Executor,
-    WalkInput<'_>,
-    usize,
-    Option<&FusedOutput<'_>>,
-    &View,
-) -> Result<Completion, KernelError>;
 
 impl Tensor {
     /// `exp(x) / sum(exp(x))` along `axis`, with the maximum subtracted first; integers and bool give f32.
@@ -29,7 +18,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn softmax(&self, axis: isize) -> Result<Self, Error> {
-        self.along("softmax", axis, Executor::softmax_between)
+        self.along("softmax", axis, SoftmaxKind::Softmax)
     }
 
     /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`, without the loss of taking it afterwards.
@@ -45,10 +34,10 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn log_softmax(&self, axis: isize) -> Result<Self, Error> {
-        self.along("log_softmax", axis, Executor::log_softmax_between)
+        self.along("log_softmax", axis, SoftmaxKind::LogSoftmax)
     }
 
-    fn along(&self, op: &'static str, axis: isize, kernel: Kernel) -> Result<Self, Error> {
+    fn along(&self, op: &'static str, axis: isize, kind: SoftmaxKind) -> Result<Self, Error> {
         let axis = self
             .shape()
             .axis(axis)
@@ -60,13 +49,9 @@ impl Tensor {
         } else {
             input
         };
-        let out = input.produce_walking(
-            op,
-            (*input.shape(), input.dtype()),
-            SOFTMAX_READS,
-            Vec::new(),
-            move |executor, walked, out| kernel(executor, walked.input, axis, walked.value, out),
-        )?;
+        let call = Call::Softmax { kind, axis };
+        let made = (*input.shape(), input.dtype());
+        let out = input.produce_call(op, made, call, Vec::new(), None)?;
         if self.rank() == 0 {
             out.select(0, 0)
         } else {

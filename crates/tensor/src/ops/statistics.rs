@@ -4,7 +4,7 @@
 //! f32 and rounded once.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Reduce;
+use ziggurat_kernels::{Call, Reduce};
 
 use super::reduce::summed;
 use crate::{Error, Tensor};
@@ -151,13 +151,11 @@ impl Tensor {
         let shape = self.shape().reduced(&axes, keepdim);
         let both = crate::tensor::new_shape(OP, &[2, shape.len()])?;
         let correction = correction.into() as f32;
-        let out = self.produce_from(
-            OP,
-            both,
-            self.dtype(),
-            |executor, input, out| executor.var_mean_fused(correction, input, &axes, out),
-            |executor, input, out| executor.var_mean(correction, input, &axes, out),
-        )?;
+        let call = Call::VarMean {
+            correction: correction.into(),
+            axes: axes.as_slice().into(),
+        };
+        let out = self.produce_call(OP, (both, self.dtype()), call, Vec::new(), None)?;
         let half = |index| out.select(0, index)?.reshape_to(shape.dims());
         Ok((half(0)?, half(1)?))
     }

@@ -45,7 +45,7 @@ impl Tensor {
     }
 
     /// The kernels that would compute this tensor now: operations, what they read and write, WGSL, bytes moved. Nothing
-    /// is computed, and [`FusionPolicy`](crate::FusionPolicy) is not looked at.
+    /// is computed, allocated or compiled, and [`FusionPolicy`](crate::FusionPolicy) is not looked at.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, Tensor};
@@ -61,7 +61,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// If something that the value depends on failed, or the device has no memory for what lies between two kernels.
+    /// If something that the value depends on failed, or a value between two kernels is larger than a buffer can be.
     pub fn explain(&self) -> Result<Explanation, Error> {
         lazy::explain(self.device(), &self.node)
     }

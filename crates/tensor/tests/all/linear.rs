@@ -218,6 +218,30 @@ fn a_beta_of_zero_ignores_nan() {
 }
 
 #[test]
+fn a_dense_layer_rounds_once_behind_its_bias() {
+    let device = common::device();
+    for dtype in [DType::F16, DType::BF16] {
+        let of = |values: &[f32], dims: &[usize]| {
+            let wide = Tensor::from_slice(&device, values, dims).unwrap();
+            wide.to_dtype(dtype).unwrap()
+        };
+        // 2049 is neither an f16 nor a bf16, 1 is: rounded before the bias, the product would leave 0 or a multiple of it.
+        let (x, w, bias) = (
+            of(&[1.0, 1.0], &[1, 2]),
+            of(&[2048.0, 1.0], &[1, 2]),
+            of(&[-2048.0], &[1]),
+        );
+        let y = x.linear(&w, Some(&bias)).unwrap();
+        assert_eq!(y.dtype(), dtype);
+        assert_eq!(f64s(&y), [1.0], "{dtype}");
+        // A vector is a row, and without a bias it is the product.
+        let row = x.select(0, 0).unwrap();
+        assert_eq!(f64s(&row.linear(&w, Some(&bias)).unwrap()), [1.0]);
+        assert_eq!(f64s(&x.linear(&w, None).unwrap()), [2048.0]);
+    }
+}
+
+#[test]
 fn f16_stays_wide_until_the_addend_is_in() {
     let device = common::device();
     let a = Tensor::full(&device, [1, 1], 300.0, DType::F16).unwrap();

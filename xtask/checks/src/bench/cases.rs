@@ -337,8 +337,8 @@ fn conv2d(images: usize) -> Case {
         );
         let out = empty(executor, &dims, DType::F32)?;
         let options = Conv2dOptions {
-            pads_begin: [1, 1],
-            pads_end: [1, 1],
+            padding_begin: [1, 1],
+            padding_end: [1, 1],
             ..Conv2dOptions::default()
         };
         Ok(Box::new(move |executor| {
@@ -362,7 +362,7 @@ fn max_pool(images: usize) -> Case {
                 empty(executor, &[images, 64, 28, 28], DType::F32)?,
             );
             let options = Pool2dOptions {
-                strides: [2, 2],
+                stride: [2, 2],
                 ..Pool2dOptions::new([2, 2])
             };
             Ok(Box::new(move |executor| {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use ziggurat_core::DType;
 
 use super::{Glue, MEMBERS, Names, Role};
-use crate::fused::graph::{Access, Slots};
+use crate::fused::form::Access;
+use crate::fused::graph::Slots;
 use crate::fused::params;
 use crate::fused::parts::compute;
 use crate::source::params::ParamField;

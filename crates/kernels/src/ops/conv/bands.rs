@@ -1,6 +1,6 @@
 //! Images that one binding cannot hold: bands of the result, and of the image what each needs.
 
-use super::Operands;
+use super::Images;
 use super::geometry::{Direction, Geometry};
 use crate::compose::assemble::narrow;
 use crate::limits::split::middle;
@@ -68,8 +68,8 @@ impl Geometry {
         let windows = Windows {
             input: *self.input.get(axis)?,
             kernel: *self.kernel.get(axis)?,
-            stride: *self.strides.get(axis)?,
-            dilation: *self.dilations.get(axis)?,
+            stride: *self.stride.get(axis)?,
+            dilation: *self.dilation.get(axis)?,
             pad: *self.pads.get(axis)?,
         };
         let band = match self.direction {
@@ -80,7 +80,7 @@ impl Geometry {
         *own.input.get_mut(axis)? = band.input;
         *own.output.get_mut(axis)? = len;
         *own.pads.get_mut(axis)? = band.pad;
-        *own.pads_end.get_mut(axis)? = band.over;
+        *own.padding_end.get_mut(axis)? = band.over;
         Some((own, band))
     }
 }
@@ -91,19 +91,19 @@ impl Executor {
     pub(super) fn conv_bands(
         &self,
         op: &'static str,
-        operands: Operands<'_>,
+        images: Images<'_>,
         g: &Geometry,
         axes: usize,
         out: &View,
     ) -> Result<bool, KernelError> {
-        let Operands { x, w, bias } = operands;
+        let Images { x, w, bias } = images;
         if !self.exceeds_binding(&[x]) && !self.exceeds_dense(out) {
             return Ok(false);
         }
         if !self.exceeds_dense(x) && !self.exceeds_dense(out) {
             let x = &self.to_dense(op, x)?;
             self.with_dense_out(op, out, &[], |out| {
-                self.launch_conv(op, Operands { x, w, bias }, g, out, None)
+                self.convolve(op, Images { x, w, bias }, g, out)
             })?;
             return Ok(true);
         }
@@ -119,11 +119,9 @@ impl Executor {
             };
             let x = &narrow(op, x, own, band.from, band.input)?;
             let out = &narrow(op, out, own, start, len)?;
-            let operands = Operands { x, w, bias };
-            if !self.conv_bands(op, operands, &g, axes, out)? {
-                self.with_dense_out(op, out, &[], |out| {
-                    self.launch_conv(op, operands, &g, out, None)
-                })?;
+            let images = Images { x, w, bias };
+            if !self.conv_bands(op, images, &g, axes, out)? {
+                self.with_dense_out(op, out, &[], |out| self.convolve(op, images, &g, out))?;
             }
         }
         Ok(true)

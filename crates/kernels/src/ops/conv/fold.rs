@@ -9,10 +9,11 @@ use super::plan::{ConvParams, Method, Writes, params, turns, walk};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::Reduce;
+use crate::ops::reduce::add_sums;
 use crate::ops::reduce::walk::MAX_COUNT;
 use crate::ops::spatial::{spread, vector};
 use crate::run::completion::Completion;
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -137,8 +138,12 @@ impl Executor {
                 };
                 self.launch(&choice, &args, &some, grid)?;
             }
-            let count = g.taps() as u64;
-            self.reduce_partials(Reduce::Sum, columns.dtype, sums, count, out, None)
+            let totals = [out.len() as u64, g.taps() as u64];
+            self.run_planned(OP, &Ends::plain(sums, out), |p| {
+                let (read, write) = (p.first()?, p.raw_out()?);
+                add_sums(p, columns.dtype, (read, 1), totals, write);
+                Ok(())
+            })
         })?;
         Ok(self.completion())
     }
@@ -184,10 +189,10 @@ fn geometry<const N: usize>(
         input: [1; 3],
         kernel: at_least_one(OP, "kernel", spread(kernel, 1))?,
         output,
-        strides: at_least_one(OP, "strides", spread(options.strides, 1))?,
-        dilations: at_least_one(OP, "dilations", spread(options.dilations, 1))?,
-        pads: spread(options.pads_begin, 0),
-        pads_end: spread(options.pads_end, 0),
+        stride: at_least_one(OP, "stride", spread(options.stride, 1))?,
+        dilation: at_least_one(OP, "dilation", spread(options.dilation, 1))?,
+        pads: spread(options.padding_begin, 0),
+        padding_end: spread(options.padding_end, 0),
     };
     g.input = g.positions(OP, output, || {
         operand(

@@ -5,7 +5,7 @@
 use ziggurat_core::Shape;
 
 use super::options::{ConvOptions, ConvTransposeOptions};
-use crate::ops::spatial::{spatial, spread};
+use crate::ops::spatial::spatial;
 use crate::run::error::KernelError;
 
 /// Which way, and over how many axes: the op's name in errors and labels.
@@ -41,27 +41,28 @@ pub(crate) struct Geometry {
     pub(crate) input: [usize; 3],
     pub(crate) kernel: [usize; 3],
     pub(crate) output: [usize; 3],
-    pub(crate) strides: [usize; 3],
-    pub(crate) dilations: [usize; 3],
+    pub(crate) stride: [usize; 3],
+    pub(crate) dilation: [usize; 3],
     pub(crate) pads: [usize; 3],
     /// Whether anything is padded or cut off at the far end.
-    pub(crate) pads_end: [usize; 3],
+    pub(crate) padding_end: [usize; 3],
 }
 
 impl Geometry {
     /// Checks `x` `[n, c, ..]`, `w` `[m, c / groups, ..]`, `bias` `[m]` and the options of a convolution.
-    pub(crate) fn new<const N: usize>(
+    pub(crate) fn forward(
+        axes: usize,
         x: &Shape,
         w: &Shape,
         bias: Option<&Shape>,
-        options: &ConvOptions<N>,
+        options: &ConvOptions<3>,
     ) -> Result<Self, KernelError> {
-        let op = Direction::Forward.op(N);
-        let mut g = Self::operands::<N>(Direction::Forward, x, w, bias, options.groups)?;
-        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
-        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
-        g.pads = spread(options.pads_begin, 0);
-        g.pads_end = spread(options.pads_end, 0);
+        let op = Direction::Forward.op(axes);
+        let mut g = Self::operands(Direction::Forward, axes, x, w, bias, options.groups)?;
+        g.stride = at_least_one(op, "stride", options.stride)?;
+        g.dilation = at_least_one(op, "dilation", options.dilation)?;
+        g.pads = options.padding_begin;
+        g.padding_end = options.padding_end;
         g.output = g.positions(op, g.input, || KernelError::Operands {
             op,
             rule: "the dilated kernel must fit the padded input",
@@ -72,20 +73,21 @@ impl Geometry {
     }
 
     /// Checks `x` `[n, c, ..]`, `w` `[c, m / groups, ..]`, `bias` `[m]` and the options of a transposed convolution.
-    pub(crate) fn transposed<const N: usize>(
+    pub(crate) fn transposed(
+        axes: usize,
         x: &Shape,
         w: &Shape,
         bias: Option<&Shape>,
-        options: &ConvTransposeOptions<N>,
+        options: &ConvTransposeOptions<3>,
     ) -> Result<Self, KernelError> {
-        let op = Direction::Transposed.op(N);
-        let mut g = Self::operands::<N>(Direction::Transposed, x, w, bias, options.groups)?;
-        g.strides = at_least_one(op, "strides", spread(options.strides, 1))?;
-        g.dilations = at_least_one(op, "dilations", spread(options.dilations, 1))?;
-        g.pads = spread(options.pads_begin, 0);
-        g.pads_end = spread(options.pads_end, 0);
-        for (axis, more) in spread(options.output_padding, 0).into_iter().enumerate() {
-            if more > 0 && more >= g.strides[axis].max(g.dilations[axis]) {
+        let op = Direction::Transposed.op(axes);
+        let mut g = Self::operands(Direction::Transposed, axes, x, w, bias, options.groups)?;
+        g.stride = at_least_one(op, "stride", options.stride)?;
+        g.dilation = at_least_one(op, "dilation", options.dilation)?;
+        g.pads = options.padding_begin;
+        g.padding_end = options.padding_end;
+        for (axis, more) in options.output_padding.into_iter().enumerate() {
+            if more > 0 && more >= g.stride[axis].max(g.dilation[axis]) {
                 return Err(KernelError::Option {
                     op,
                     option: "output_padding",
@@ -93,10 +95,10 @@ impl Geometry {
                     got: signed(more),
                 });
             }
-            let span = span(op, g.kernel[axis], g.dilations[axis])?;
+            let span = span(op, g.kernel[axis], g.dilation[axis])?;
             let whole = g.input[axis]
                 .checked_sub(1)
-                .and_then(|steps| steps.checked_mul(g.strides[axis]))
+                .and_then(|steps| steps.checked_mul(g.stride[axis]))
                 .and_then(|reach| reach.checked_add(span + more))
                 .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
             let Some(whole) = whole else {
@@ -107,7 +109,7 @@ impl Geometry {
                     got: Box::new(*x),
                 });
             };
-            let cut = g.pads[axis].checked_add(g.pads_end[axis]);
+            let cut = g.pads[axis].checked_add(g.padding_end[axis]);
             let left = cut.and_then(|cut| whole.checked_sub(cut));
             g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::Option {
                 op,
@@ -120,34 +122,35 @@ impl Geometry {
     }
 
     /// The extents of the operands; options are still those of a plain convolution.
-    fn operands<const N: usize>(
+    fn operands(
         direction: Direction,
+        axes: usize,
         x: &Shape,
         w: &Shape,
         bias: Option<&Shape>,
         groups: usize,
     ) -> Result<Self, KernelError> {
-        let op = direction.op(N);
+        let op = direction.op(axes);
         let operand = |operand, rule, got: &Shape| KernelError::Operand {
             op,
             operand,
             rule,
             got: Box::new(*got),
         };
-        if !(1..=3).contains(&N) {
+        if !(1..=3).contains(&axes) {
             return Err(operand("x", "must have 1 to 3 spatial axes", x));
         }
         let (&[batch, x_channels, ..], &[rows, columns, ..]) = (x.dims(), w.dims()) else {
             return Err(operand("x", "must be [batch, channels, spatial..]", x));
         };
-        if x.rank() != N + 2 {
+        if x.rank() != axes + 2 {
             return Err(operand(
                 "x",
                 "must have a batch, a channel and the spatial axes",
                 x,
             ));
         }
-        if w.rank() != N + 2 {
+        if w.rank() != axes + 2 {
             return Err(operand(
                 "w",
                 "must have two channel axes and the spatial axes",
@@ -200,10 +203,10 @@ impl Geometry {
             input: spatial(x.dims(), 1),
             kernel,
             output: [1; 3],
-            strides: [1; 3],
-            dilations: [1; 3],
+            stride: [1; 3],
+            dilation: [1; 3],
             pads: [0; 3],
-            pads_end: [0; 3],
+            padding_end: [0; 3],
         })
     }
 
@@ -216,25 +219,25 @@ impl Geometry {
     ) -> Result<[usize; 3], KernelError> {
         let mut output = [0; 3];
         for (axis, slot) in output.iter_mut().enumerate() {
-            let padded = padded(op, extents[axis], self.pads[axis], self.pads_end[axis])?;
-            let span = span(op, self.kernel[axis], self.dilations[axis])?;
+            let padded = padded(op, extents[axis], self.pads[axis], self.padding_end[axis])?;
+            let span = span(op, self.kernel[axis], self.dilation[axis])?;
             let Some(free) = padded.checked_sub(span) else {
                 return Err(too_small());
             };
-            *slot = free / self.strides[axis] + 1;
+            *slot = free / self.stride[axis] + 1;
         }
         Ok(output)
     }
 
     /// Along an axis, how far apart the taps of one output are that read something.
     pub(crate) fn tap_step(&self, axis: usize) -> u64 {
-        let stride = self.strides.get(axis).copied().unwrap_or(1).max(1);
+        let stride = self.stride.get(axis).copied().unwrap_or(1).max(1);
         if self.direction == Direction::Forward {
             return 1;
         }
         let (mut divisor, mut rest) = (
             stride,
-            self.dilations.get(axis).copied().unwrap_or(1) % stride,
+            self.dilation.get(axis).copied().unwrap_or(1) % stride,
         );
         while rest > 0 {
             (divisor, rest) = (rest, divisor % rest);
@@ -278,9 +281,9 @@ impl Geometry {
     pub(crate) fn is_pointwise(&self) -> bool {
         self.direction == Direction::Forward
             && self.kernel == [1; 3]
-            && self.strides == [1; 3]
+            && self.stride == [1; 3]
             && self.pads == [0; 3]
-            && self.pads_end == [0; 3]
+            && self.padding_end == [0; 3]
     }
 }
 
@@ -361,7 +364,9 @@ mod tests {
         w: &[usize],
         options: &Conv2dOptions,
     ) -> Result<[usize; 2], KernelError> {
-        Geometry::new(&shape(x), &shape(w), None, options).map(|g| [g.output[1], g.output[2]])
+        options
+            .geometry(&shape(x), &shape(w), None)
+            .map(|g| [g.output[1], g.output[2]])
     }
 
     #[test]
@@ -372,10 +377,10 @@ mod tests {
             [5, 6]
         );
         let options = Conv2dOptions {
-            strides: [2, 3],
-            pads_begin: [1, 0],
-            pads_end: [2, 0],
-            dilations: [2, 1],
+            stride: [2, 3],
+            padding_begin: [1, 0],
+            padding_end: [2, 0],
+            dilation: [2, 1],
             groups: 1,
         };
         assert_eq!(
@@ -414,7 +419,7 @@ mod tests {
                 &[1, 3, 7, 8],
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
-                    strides: [0, 1],
+                    stride: [0, 1],
                     ..plain.clone()
                 },
             ),
@@ -422,7 +427,7 @@ mod tests {
                 &[1, 3, 7, 8],
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
-                    dilations: [1, 0],
+                    dilation: [1, 0],
                     ..plain.clone()
                 },
             ),
@@ -430,7 +435,7 @@ mod tests {
                 &[1, 3, 7, 8],
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
-                    pads_end: [usize::MAX, 0],
+                    padding_end: [usize::MAX, 0],
                     ..plain.clone()
                 },
             ),
@@ -439,38 +444,26 @@ mod tests {
         }
         let bias = shape(&[5]);
         assert!(
-            Geometry::new(
-                &shape(&[1, 3, 7, 8]),
-                &shape(&[4, 3, 3, 3]),
-                Some(&bias),
-                &plain
-            )
-            .is_err()
+            plain
+                .geometry(&shape(&[1, 3, 7, 8]), &shape(&[4, 3, 3, 3]), Some(&bias))
+                .is_err()
         );
     }
 
     #[test]
     fn one_and_three_axes_follow_the_same_rule() {
-        let line = Geometry::new(
-            &shape(&[2, 3, 9]),
-            &shape(&[4, 3, 3]),
-            None,
-            &ConvOptions {
-                strides: [2],
-                ..ConvOptions::default()
-            },
-        )
+        let line = (ConvOptions {
+            stride: [2],
+            ..ConvOptions::default()
+        })
+        .geometry(&shape(&[2, 3, 9]), &shape(&[4, 3, 3]), None)
         .unwrap();
         assert_eq!(line.output, [1, 1, 4]);
         assert_eq!(line.output_shape(1).unwrap().dims(), [2, 4, 4]);
         assert!(!line.is_volume());
-        let volume = Geometry::new(
-            &shape(&[2, 3, 5, 6, 7]),
-            &shape(&[4, 3, 2, 3, 1]),
-            None,
-            &ConvOptions::<3>::default(),
-        )
-        .unwrap();
+        let volume = ConvOptions::<3>::default()
+            .geometry(&shape(&[2, 3, 5, 6, 7]), &shape(&[4, 3, 2, 3, 1]), None)
+            .unwrap();
         assert_eq!(volume.output, [4, 4, 7]);
         assert!(volume.is_volume() && !volume.is_pointwise());
         assert_eq!((volume.depth(), volume.plane()), (18, 112));
@@ -479,20 +472,16 @@ mod tests {
     #[test]
     fn transposed_extents_are_those_of_the_gradient() {
         let options = ConvTransposeOptions {
-            strides: [2],
-            pads_begin: [1],
-            pads_end: [2],
-            dilations: [3],
+            stride: [2],
+            padding_begin: [1],
+            padding_end: [2],
+            dilation: [3],
             output_padding: [2],
             groups: 2,
         };
-        let g = Geometry::transposed(
-            &shape(&[1, 4, 5]),
-            &shape(&[4, 3, 4]),
-            Some(&shape(&[6])),
-            &options,
-        )
-        .unwrap();
+        let g = options
+            .geometry(&shape(&[1, 4, 5]), &shape(&[4, 3, 4]), Some(&shape(&[6])))
+            .unwrap();
         // 4 · 2 + (3 · 3 + 1) + 2 - 3
         assert_eq!(g.output, [1, 1, 17]);
         assert_eq!((g.channels, g.filters), (2, 3));
@@ -512,7 +501,7 @@ mod tests {
                 [1, 4, 5],
                 [4, 3, 4],
                 ConvTransposeOptions {
-                    pads_end: [19],
+                    padding_end: [19],
                     ..options.clone()
                 },
             ),
@@ -520,13 +509,13 @@ mod tests {
                 [1, 4, 5],
                 [4, 3, 4],
                 ConvTransposeOptions {
-                    strides: [1 << 30],
+                    stride: [1 << 30],
                     ..options.clone()
                 },
             ),
         ] {
             assert!(
-                Geometry::transposed(&shape(&x), &shape(&w), None, &options).is_err(),
+                options.geometry(&shape(&x), &shape(&w), None).is_err(),
                 "{x:?} {w:?} {options:?}"
             );
         }

@@ -3,19 +3,21 @@
 use ziggurat_core::Shape;
 
 use super::geometry::Geometry;
+use crate::ops::spatial::spread;
+use crate::run::call::Call;
 use crate::run::error::KernelError;
 
 /// Strides, padding and dilation per spatial axis, and groups.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvOptions<const N: usize> {
     /// Steps between outputs; 1 by default.
-    pub strides: [usize; N],
+    pub stride: [usize; N],
     /// Zeros before the first element.
-    pub pads_begin: [usize; N],
+    pub padding_begin: [usize; N],
     /// Zeros after the last element.
-    pub pads_end: [usize; N],
+    pub padding_end: [usize; N],
     /// Steps between kernel taps; 1 by default.
-    pub dilations: [usize; N],
+    pub dilation: [usize; N],
     /// Channels and filters are split into this many independent groups; 1 by default.
     pub groups: usize,
 }
@@ -26,10 +28,10 @@ pub type Conv2dOptions = ConvOptions<2>;
 impl<const N: usize> Default for ConvOptions<N> {
     fn default() -> Self {
         Self {
-            strides: [1; N],
-            pads_begin: [0; N],
-            pads_end: [0; N],
-            dilations: [1; N],
+            stride: [1; N],
+            padding_begin: [0; N],
+            padding_end: [0; N],
+            dilation: [1; N],
             groups: 1,
         }
     }
@@ -37,16 +39,16 @@ impl<const N: usize> Default for ConvOptions<N> {
 
 /// Strides, padding and dilation per spatial axis, and groups, of a transposed convolution: those of the convolution
 /// whose gradient it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvTransposeOptions<const N: usize> {
     /// Steps between the places where inputs are added; 1 by default.
-    pub strides: [usize; N],
+    pub stride: [usize; N],
     /// Elements cut off in front of the result.
-    pub pads_begin: [usize; N],
+    pub padding_begin: [usize; N],
     /// Elements cut off behind the result.
-    pub pads_end: [usize; N],
+    pub padding_end: [usize; N],
     /// Steps between kernel taps; 1 by default.
-    pub dilations: [usize; N],
+    pub dilation: [usize; N],
     /// Elements more behind the result; less than the stride or the dilation.
     pub output_padding: [usize; N],
     /// Channels and filters are split into this many independent groups; 1 by default.
@@ -56,10 +58,10 @@ pub struct ConvTransposeOptions<const N: usize> {
 impl<const N: usize> Default for ConvTransposeOptions<N> {
     fn default() -> Self {
         Self {
-            strides: [1; N],
-            pads_begin: [0; N],
-            pads_end: [0; N],
-            dilations: [1; N],
+            stride: [1; N],
+            padding_begin: [0; N],
+            padding_end: [0; N],
+            dilation: [1; N],
             output_padding: [0; N],
             groups: 1,
         }
@@ -77,7 +79,37 @@ impl<const N: usize> ConvOptions<N> {
         w: &Shape,
         bias: Option<&Shape>,
     ) -> Result<Shape, KernelError> {
-        Geometry::new(x, w, bias, self)?.output_shape(N)
+        self.geometry(x, w, bias)?.output_shape(N)
+    }
+
+    /// The geometry of operands of these shapes.
+    pub(super) fn geometry(
+        &self,
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+    ) -> Result<Geometry, KernelError> {
+        Geometry::forward(N, x, w, bias, &self.spread())
+    }
+
+    /// The call of a convolution with these options.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        Call::Conv {
+            axes: N,
+            options: self.spread(),
+        }
+    }
+
+    /// The options of three axes that have no effect along those in front.
+    fn spread(&self) -> ConvOptions<3> {
+        ConvOptions {
+            stride: spread(self.stride, 1),
+            padding_begin: spread(self.padding_begin, 0),
+            padding_end: spread(self.padding_end, 0),
+            dilation: spread(self.dilation, 1),
+            groups: self.groups,
+        }
     }
 }
 
@@ -93,6 +125,37 @@ impl<const N: usize> ConvTransposeOptions<N> {
         w: &Shape,
         bias: Option<&Shape>,
     ) -> Result<Shape, KernelError> {
-        Geometry::transposed(x, w, bias, self)?.output_shape(N)
+        self.geometry(x, w, bias)?.output_shape(N)
+    }
+
+    /// The geometry of operands of these shapes.
+    pub(super) fn geometry(
+        &self,
+        x: &Shape,
+        w: &Shape,
+        bias: Option<&Shape>,
+    ) -> Result<Geometry, KernelError> {
+        Geometry::transposed(N, x, w, bias, &self.spread())
+    }
+
+    /// The call of a transposed convolution with these options.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        Call::ConvTranspose {
+            axes: N,
+            options: self.spread(),
+        }
+    }
+
+    /// The options of three axes that have no effect along those in front.
+    fn spread(&self) -> ConvTransposeOptions<3> {
+        ConvTransposeOptions {
+            stride: spread(self.stride, 1),
+            padding_begin: spread(self.padding_begin, 0),
+            padding_end: spread(self.padding_end, 0),
+            dilation: spread(self.dilation, 1),
+            output_padding: spread(self.output_padding, 0),
+            groups: self.groups,
+        }
     }
 }

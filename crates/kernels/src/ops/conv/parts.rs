@@ -1,8 +1,7 @@
 //! Convolutions of operands that one binding cannot hold: by images, and without groups by filters.
 
-use super::Operands;
+use super::Images;
 use super::geometry::Direction;
-use crate::fused::Epilogue;
 use crate::limits::split::Joint;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -14,16 +13,13 @@ impl Executor {
         &self,
         op: &'static str,
         (direction, groups): (Direction, usize),
-        operands: Operands<'_>,
-        (out, epilogue): (&View, Option<&Epilogue>),
-        f: &mut dyn FnMut(Operands<'_>, &View) -> Result<(), KernelError>,
+        images: Images<'_>,
+        out: &View,
+        f: &mut dyn FnMut(Images<'_>, &View) -> Result<(), KernelError>,
     ) -> Result<bool, KernelError> {
-        let Operands { x, w, bias } = operands;
+        let Images { x, w, bias } = images;
         if !self.exceeds_binding(&[x, w, out]) {
             return Ok(false);
-        }
-        if epilogue.is_some() {
-            self.refuse_over_binding([x, w, out].into_iter())?;
         }
         let filters = match direction {
             Direction::Forward => 0,
@@ -46,7 +42,7 @@ impl Executor {
             joints,
             &mut |[x, w, other, out]: &[View; 4]| {
                 let bias = bias.map(|_| other);
-                f(Operands { x, w, bias }, out)
+                f(Images { x, w, bias }, out)
             },
         )
     }

@@ -132,14 +132,15 @@ pub(super) fn choice(
     let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
-        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
+        .part(prelude::FLOAT)
+        .load(dtype)
+        .store(dtype);
     choice = match writes {
-        Writes::Results if quads => choice.part(prelude::QUAD),
-        Writes::Results => choice.part(prelude::cell(dtype)),
+        Writes::Results if quads => choice.quad(),
+        Writes::Results => choice.cell(dtype),
         Writes::Sums => choice.name("sums"),
     };
-    choice = choice.parts(&[
-        "conv/params.wgsl",
+    choice = choice.params("conv/params.wgsl").parts(&[
         "conv/common.wgsl",
         "conv/filter.wgsl",
         if bias {
@@ -246,8 +247,8 @@ pub(super) fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
         extent: vector(g.input),
         result: vector(g.output),
         kernel: vector(g.kernel),
-        stride: vector(g.strides),
-        dilation: vector(g.dilations),
+        stride: vector(g.stride),
+        dilation: vector(g.dilation),
         pad: vector(g.pads),
         x_steps: steps(spatial_strides(x)),
         w_steps: steps(spatial_strides(w)),
@@ -357,13 +358,9 @@ mod tests {
             groups,
             ..Conv2dOptions::default()
         };
-        let g = Geometry::new(
-            &Shape::new(x).unwrap(),
-            &Shape::new(w).unwrap(),
-            None,
-            &options,
-        )
-        .unwrap();
+        let g = options
+            .geometry(&Shape::new(x).unwrap(), &Shape::new(w).unwrap(), None)
+            .unwrap();
         choose(&g, &Layout::contiguous(Shape::new(x).unwrap()), most)
     }
 
@@ -415,7 +412,7 @@ mod tests {
             .transpose(2, 3)
             .unwrap();
         let w = Shape::new([32, 16, 1, 1]).unwrap();
-        let g = Geometry::new(layout.shape(), &w, None, &options).unwrap();
+        let g = options.geometry(layout.shape(), &w, None).unwrap();
         assert_eq!(choose(&g, &layout, 256), Method::Tiled);
     }
 }

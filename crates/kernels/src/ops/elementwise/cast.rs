@@ -6,7 +6,7 @@
 
 use ziggurat_core::DType;
 
-use crate::ops::elementwise::row::recipe;
+use crate::ops::elementwise::row;
 use crate::ops::elementwise::unary::broadcast;
 use crate::ops::elementwise::walk::Recipe;
 use crate::run::completion::Completion;
@@ -16,8 +16,8 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::prelude;
 
-fn choose(from: DType, to: DType) -> Recipe {
-    let mut recipe = recipe("cast", 1, from, to, &[], prelude::cast(from, to));
+pub(crate) fn recipe(from: DType, to: DType) -> Recipe {
+    let mut recipe = row::recipe("cast", 1, from, to, &[], prelude::cast(from, to));
     recipe.names.push(to.name());
     recipe
 }
@@ -29,7 +29,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
         .flat_map(|&from| DType::ALL.iter().map(move |&to| (from, to)));
     pairs
         .filter(|(from, to)| from != to)
-        .flat_map(|(from, to)| Candidate::of_recipe(&choose(from, to), 1))
+        .flat_map(|(from, to)| Candidate::of_recipe(&recipe(from, to), 1))
         .collect()
 }
 
@@ -43,7 +43,7 @@ impl Executor {
             return self.copy(a, out);
         }
         let a = broadcast("cast", a, out)?;
-        self.walk(&choose(a.dtype, out.dtype), &[&a], out)?;
+        self.walk(&recipe(a.dtype, out.dtype), &[&a], out)?;
         Ok(self.completion())
     }
 }

@@ -14,7 +14,7 @@ use crate::source::candidate::Candidate;
 use crate::source::list::List;
 use crate::source::prelude;
 
-fn recipe(bytes: usize) -> Recipe {
+pub(crate) fn recipe(bytes: usize) -> Recipe {
     let (name, load, store) = bits(bytes);
     Recipe {
         op: "where",

@@ -1,7 +1,7 @@
 //! Products of matrices that one binding cannot hold: by batches, rows and columns, and where a row alone is too long, as
 //! a sum of products of its halves.
 
-use super::{Epilogue, OP};
+use super::OP;
 use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::limits::split::Joint;
@@ -33,20 +33,13 @@ fn joints(a: &View, b: &View, out: &View) -> Vec<Joint<3>> {
 }
 
 impl Executor {
-    /// Multiplies in parts if the operands are too large to be bound; whether it did.
+    /// Multiplies in parts, the operands being too large to be bound; whether there were any.
     pub(super) fn multiply_parts(
         &self,
         a: &View,
         b: &View,
         out: &View,
-        epilogue: Option<&Epilogue>,
     ) -> Result<bool, KernelError> {
-        if !self.exceeds_binding(&[a, b, out]) {
-            return Ok(false);
-        }
-        if epilogue.is_some() {
-            self.refuse_over_binding([a, b, out].into_iter())?;
-        }
         let each = &mut |[a, b, out]: &[View; 3]| self.matmul(a, b, out).map(drop);
         if self.apart(OP, [a, b, out], 1, || joints(a, b, out), each)? {
             return Ok(true);

@@ -37,9 +37,9 @@ impl Executor {
         let windows = Windows {
             input: g.input[axis],
             kernel: g.kernel[axis],
-            stride: g.strides[axis],
-            dilation: g.dilations[axis],
-            pad: g.pads_begin[axis],
+            stride: g.stride[axis],
+            dilation: g.dilation[axis],
+            pad: g.padding_begin[axis],
         };
         let row: usize = g.input.iter().skip(axis + 1).product();
         let at = middle(g.output[axis]);
@@ -51,9 +51,9 @@ impl Executor {
             let own_g = &mut part.geometry;
             own_g.input[axis] = band.input;
             own_g.output[axis] = len;
-            own_g.pads_begin[axis] = band.pad;
+            own_g.padding_begin[axis] = band.pad;
             if band.from + band.input < g.input[axis] {
-                own_g.pads_end[axis] = 0;
+                own_g.padding_end[axis] = 0;
             }
             let x = narrow(op, x, own, band.from, band.input)?;
             let out = narrow(op, out, own, start, len)?;

@@ -16,10 +16,10 @@ pub(crate) struct Geometry {
     pub(crate) input: [usize; 3],
     pub(crate) output: [usize; 3],
     pub(crate) kernel: [usize; 3],
-    pub(crate) strides: [usize; 3],
-    pub(crate) dilations: [usize; 3],
-    pub(crate) pads_begin: [usize; 3],
-    pub(crate) pads_end: [usize; 3],
+    pub(crate) stride: [usize; 3],
+    pub(crate) dilation: [usize; 3],
+    pub(crate) padding_begin: [usize; 3],
+    pub(crate) padding_end: [usize; 3],
 }
 
 /// The spatial extents of `[n, c, ..]` with `axes` axes behind.
@@ -50,10 +50,10 @@ impl Geometry {
             input: input(op, x, N)?,
             output: [1; 3],
             kernel: at_least_one(op, "kernel", spread(options.kernel, 1))?,
-            strides: at_least_one(op, "strides", spread(options.strides, 1))?,
-            dilations: at_least_one(op, "dilations", spread(options.dilations, 1))?,
-            pads_begin: spread(options.pads_begin, 0),
-            pads_end: spread(options.pads_end, 0),
+            stride: at_least_one(op, "stride", spread(options.stride, 1))?,
+            dilation: at_least_one(op, "dilation", spread(options.dilation, 1))?,
+            padding_begin: spread(options.padding_begin, 0),
+            padding_end: spread(options.padding_end, 0),
         };
         for axis in 0..3 {
             g.output[axis] = g.windows(op, x, axis, options.ceil_mode)?;
@@ -79,10 +79,10 @@ impl Geometry {
             input: input(op, x, N)?,
             output: spread(output, 1),
             kernel: [1; 3],
-            strides: [1; 3],
-            dilations: [1; 3],
-            pads_begin: [0; 3],
-            pads_end: [0; 3],
+            stride: [1; 3],
+            dilation: [1; 3],
+            padding_begin: [0; 3],
+            padding_end: [0; 3],
         };
         if let Some(&extent) = g.output.iter().find(|&&extent| extent > MAX_ADAPTIVE) {
             return Err(KernelError::Option {
@@ -111,9 +111,13 @@ impl Geometry {
         axis: usize,
         ceil_mode: bool,
     ) -> Result<usize, KernelError> {
-        let (len, begin, stride) = (self.input[axis], self.pads_begin[axis], self.strides[axis]);
-        let padded = padded(op, len, begin, self.pads_end[axis])?;
-        let span = span(op, self.kernel[axis], self.dilations[axis])?;
+        let (len, begin, stride) = (
+            self.input[axis],
+            self.padding_begin[axis],
+            self.stride[axis],
+        );
+        let padded = padded(op, len, begin, self.padding_end[axis])?;
+        let span = span(op, self.kernel[axis], self.dilation[axis])?;
         let Some(free) = padded.checked_sub(span) else {
             return Err(KernelError::Operand {
                 op,
@@ -122,7 +126,7 @@ impl Geometry {
                 got: Box::new(*x),
             });
         };
-        let pad = begin.max(self.pads_end[axis]);
+        let pad = begin.max(self.padding_end[axis]);
         if pad >= span {
             return Err(KernelError::Option {
                 op,
@@ -144,7 +148,7 @@ impl Geometry {
                 op,
                 option: "dilation",
                 rule: "must not let a window step over the whole input",
-                got: signed(self.dilations[axis]),
+                got: signed(self.dilation[axis]),
             });
         }
         Ok(windows)
@@ -155,12 +159,12 @@ impl Geometry {
     ///
     /// Only windows that begin in the padding before the input can miss it, because none begins behind it.
     fn all_hold_an_element(&self, axis: usize, windows: usize) -> bool {
-        let (dilation, len) = (self.dilations[axis], self.input[axis]);
+        let (dilation, len) = (self.dilation[axis], self.input[axis]);
         // One of any `dilation` neighbours is a window's element.
         dilation <= len
             || (0..windows)
                 .map_while(|window| {
-                    self.pads_begin[axis].checked_sub(window.checked_mul(self.strides[axis])?)
+                    self.padding_begin[axis].checked_sub(window.checked_mul(self.stride[axis])?)
                 })
                 .all(|before| {
                     let outside = before.div_ceil(dilation);
@@ -209,9 +213,9 @@ mod tests {
 
     fn extent(len: usize, kernel: usize, stride: usize, pad: usize, ceil_mode: bool) -> usize {
         let options = Pool2dOptions {
-            strides: [1, stride],
-            pads_begin: [0, pad],
-            pads_end: [0, pad],
+            stride: [1, stride],
+            padding_begin: [0, pad],
+            padding_end: [0, pad],
             ceil_mode,
             ..Pool2dOptions::new([1, kernel])
         };
@@ -237,10 +241,10 @@ mod tests {
     fn windows_that_step_over_the_whole_input_are_errors() {
         let covers = |input, dilation, begin, end| {
             let options = PoolOptions {
-                strides: [1],
-                dilations: [dilation],
-                pads_begin: [begin],
-                pads_end: [end],
+                stride: [1],
+                dilation: [dilation],
+                padding_begin: [begin],
+                padding_end: [end],
                 ..PoolOptions::new([2])
             };
             let x = Shape::new([1, 1, input]).unwrap();
@@ -269,23 +273,23 @@ mod tests {
                 ..base.clone()
             },
             Pool2dOptions {
-                strides: [0, 1],
+                stride: [0, 1],
                 ..base.clone()
             },
             Pool2dOptions {
-                dilations: [1, 0],
+                dilation: [1, 0],
                 ..base.clone()
             },
             Pool2dOptions {
-                dilations: [1, 8],
+                dilation: [1, 8],
                 ..base.clone()
             },
             Pool2dOptions {
-                pads_begin: [usize::MAX, 0],
+                padding_begin: [usize::MAX, 0],
                 ..base.clone()
             },
             Pool2dOptions {
-                pads_end: [0, 2],
+                padding_end: [0, 2],
                 ..base.clone()
             },
             Pool2dOptions {

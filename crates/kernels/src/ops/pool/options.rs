@@ -11,13 +11,13 @@ pub struct PoolOptions<const N: usize> {
     /// Window extents.
     pub kernel: [usize; N],
     /// Steps between windows.
-    pub strides: [usize; N],
+    pub stride: [usize; N],
     /// Steps between a window's elements.
-    pub dilations: [usize; N],
+    pub dilation: [usize; N],
     /// Padding before the first element; less than a window.
-    pub pads_begin: [usize; N],
+    pub padding_begin: [usize; N],
     /// Padding after the last element; less than a window.
-    pub pads_end: [usize; N],
+    pub padding_end: [usize; N],
     /// Round the number of windows up, so that a partial window at the end counts.
     pub ceil_mode: bool,
     /// Averages divide by the window's positions in the padded input, not in the input alone.
@@ -30,15 +30,15 @@ pub struct PoolOptions<const N: usize> {
 pub type Pool2dOptions = PoolOptions<2>;
 
 impl<const N: usize> PoolOptions<N> {
-    /// Windows side by side: strides equal to the kernel, no padding.
+    /// Windows side by side: stride equal to the kernel, no padding.
     #[must_use]
     pub const fn new(kernel: [usize; N]) -> Self {
         Self {
             kernel,
-            strides: kernel,
-            dilations: [1; N],
-            pads_begin: [0; N],
-            pads_end: [0; N],
+            stride: kernel,
+            dilation: [1; N],
+            padding_begin: [0; N],
+            padding_end: [0; N],
             ceil_mode: false,
             count_include_pad: false,
             divisor: None,
@@ -48,7 +48,7 @@ impl<const N: usize> PoolOptions<N> {
     /// The shape of `x` `[n, c, ..]` pooled, or why the windows do not fit.
     ///
     /// `(len + pads − (kernel − 1) · dilation − 1) / stride + 1` windows per axis, the division rounded down, or up with
-    /// `ceil_mode`; then a last window that would start at or beyond `len + pads_begin` is dropped. Every window must
+    /// `ceil_mode`; then a last window that would start at or beyond `len + padding_begin` is dropped. Every window must
     /// hold an element of the input.
     ///
     /// # Errors

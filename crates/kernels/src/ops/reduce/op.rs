@@ -91,7 +91,7 @@ macro_rules! reductions {
         /// A reduction of many elements to one.
         ///
         /// [`Norm`](Self::Norm), [`Var`](Self::Var) and [`Std`](Self::Std) take an argument, see
-        /// [`Executor::reduce_with`](crate::Executor::reduce_with).
+        /// [`Reduce::with`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reduce { $($(#[$doc])* $variant,)* }
 

@@ -1,19 +1,19 @@
 //! Reductions of tensors that one binding cannot hold: the kept axes are taken apart, the reduced ones become
 //! accumulators of pieces, which one last pass combines.
 
-use ziggurat_core::{Layout, Shape};
+use ziggurat_core::{DType, Layout, Shape};
 
-use super::lanes;
 use super::walk::{Order, Walk};
-use super::{Job, kept_shape};
+use super::{Job, choose_lanes, first_pass_into, kept_shape, second_pass};
 use crate::fused::Operand;
 use crate::limits::split::{halves, middle};
+use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 
 /// A reduction of a part into parts of its outputs.
-type ReducePart<'a, Outs> = dyn FnMut(&View, &Outs) -> Result<(), KernelError> + 'a;
+pub(super) type ReducePart<'a, Outs> = dyn FnMut(&View, &Outs) -> Result<(), KernelError> + 'a;
 
 /// The axes that are not reduced.
 fn kept_axes(layout: &Layout, axes: &[usize]) -> Vec<usize> {
@@ -29,9 +29,20 @@ fn steps(view: &View, axis: usize) -> Option<usize> {
 }
 
 impl Executor {
-    /// Runs a reduction on parts along kept axes if its operands are too large to be bound, by calling `f` with the parts
-    /// of `a` and `outs`; whether it did. Each of `outs` has the kept axes' elements, behind one axis more if it holds
-    /// several results.
+    /// Whether a reduction of `a`, which or whose outputs one binding cannot hold, is split along kept axes. What lies
+    /// side by side is read once: it is split along a reduced axis if that has the largest stride.
+    pub(crate) fn splits_kept(&self, a: &View, axes: &[usize], outs: &[(&View, usize)]) -> bool {
+        let few = outs.iter().all(|(out, _)| !self.exceeds_dense(out));
+        if few && !self.exceeds_binding(&[a]) {
+            return false;
+        }
+        let kept = kept_axes(&a.layout, axes);
+        let longest = |axes: &[usize]| axes.iter().filter_map(|&axis| steps(a, axis)).max();
+        longest(&kept).is_some() && !(few && longest(axes) > longest(&kept))
+    }
+
+    /// Runs a reduction on parts along kept axes, by calling `f` with the parts of `a` and `outs`, where
+    /// [`Self::splits_kept`]. Each of `outs` has the kept axes' elements, behind one axis more if it holds several results.
     pub(crate) fn reduction_apart<const N: usize>(
         &self,
         op: &'static str,
@@ -39,19 +50,8 @@ impl Executor {
         a: &View,
         outs: [(&View, usize); N],
         f: &mut ReducePart<'_, [View; N]>,
-    ) -> Result<bool, KernelError> {
-        let large =
-            self.exceeds_binding(&[a]) || outs.iter().any(|(out, _)| self.exceeds_dense(out));
+    ) -> Result<(), KernelError> {
         let kept = kept_axes(&a.layout, axes);
-        // What lies side by side is read once: pieces along a reduced axis, if that has the longest steps.
-        let longest = |axes: &[usize]| axes.iter().filter_map(|&axis| steps(a, axis)).max();
-        let few = outs.iter().all(|(out, _)| !self.exceeds_dense(out));
-        if !large
-            || (few && longest(axes) > longest(&kept))
-            || kept.iter().all(|&axis| steps(a, axis).is_none())
-        {
-            return Ok(false);
-        }
         // Outputs in the shape of the kept axes, which they have only if they are dense.
         let shape = kept_shape(op, &a.layout, axes)?;
         let mut targets = Vec::with_capacity(N);
@@ -70,18 +70,18 @@ impl Executor {
             let seen = own.layout.reshape(dims).map_err(KernelError::shape(op))?;
             targets.push(own.with_layout(seen.unwrap_or(own.layout))?);
         }
-        let mut done = false;
         let each = &mut |a: &View, outs: &[View]| match <&[View; N]>::try_from(outs) {
             Ok(outs) => f(a, outs),
-            Err(_) => Ok(()),
+            Err(_) => Err(KernelError::Internal {
+                op,
+                what: "a part with another number of outputs",
+            }),
         };
-        self.halve_kept(op, &kept, a, &targets, &mut done, each)?;
-        if done {
-            for (scratch, out) in &copies {
-                self.copy_into(op, scratch, out)?;
-            }
+        self.halve_kept(op, &kept, a, &targets, each)?;
+        for (scratch, out) in &copies {
+            self.copy_into(op, scratch, out)?;
         }
-        Ok(done)
+        Ok(())
     }
 
     fn halve_kept(
@@ -90,7 +90,6 @@ impl Executor {
         kept: &[usize],
         a: &View,
         outs: &[View],
-        done: &mut bool,
         f: &mut ReducePart<'_, [View]>,
     ) -> Result<(), KernelError> {
         let large = self.exceeds_binding(&[a]) || outs.iter().any(|out| self.exceeds_dense(out));
@@ -98,9 +97,8 @@ impl Executor {
             Some((steps(a, axis)?, place, axis, *a.dims().get(axis)?))
         });
         let (true, Some((_, place, axis, dim))) = (large, longest.max()) else {
-            return if *done { f(a, outs) } else { Ok(()) };
+            return f(a, outs);
         };
-        *done = true;
         let at = middle(dim);
         let a = halves(op, a, axis, at)?;
         let outs: Vec<[View; 2]> = outs
@@ -113,7 +111,7 @@ impl Executor {
                 .filter_map(|pair| pair.get(half))
                 .cloned()
                 .collect();
-            self.halve_kept(op, kept, a, &outs, done, f)?;
+            self.halve_kept(op, kept, a, &outs, f)?;
         }
         Ok(())
     }
@@ -146,27 +144,35 @@ impl Executor {
     /// Reduces `axes` of `a` piece by piece into a dense output.
     pub(super) fn reduce_pieces(
         &self,
+        op: &'static str,
         job: &Job,
         a: &View,
         axes: &[usize],
-        len: u64,
         out: &View,
     ) -> Result<(), KernelError> {
-        let name = job.op.name();
         let mut outermost = axes.to_vec();
         outermost.sort_by_key(|&axis| std::cmp::Reverse(steps(a, axis)));
-        let wg = self.device().caps().workgroup_size;
         let mut all = Vec::new();
-        for piece in self.pieces(name, a, &outermost)? {
-            let walk = Walk::new(name, &piece.layout, axes, Order::Free)?;
-            let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
-            let operand = Operand::Memory(&piece);
-            let turns = 1 + job.op.spec().loop_iterations + operand.turns(walk.reduced.len());
-            let lanes = lanes.within(walk.len, turns, self.most_turns());
-            all.push(self.first_pass(job, operand, &walk, &lanes)?);
+        for piece in self.pieces(op, a, &outermost)? {
+            let walk = Walk::new(op, &piece.layout, axes, Order::Free)?;
+            let lanes = choose_lanes(self, &Operand::Memory(&piece), job, &walk);
+            let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
+            let partial = self.partials(DType::U32, walk.outputs, words)?;
+            self.run_planned(op, &Ends::plain(&piece, &partial), |p| {
+                let target = p.raw_out()?;
+                first_pass_into(p, job, &walk, &lanes, target)
+            })?;
+            all.push(partial);
         }
-        let partial = self.beside_each_other(name, &all)?;
-        self.second_pass(job, &partial, len, out, None)
+        let partial = self.beside_each_other(op, &all)?;
+        let words = partial.dims().last().copied().unwrap_or(0) as u64;
+        let walk = Walk::new(op, &a.layout, axes, Order::Free)?;
+        self.run_planned(op, &Ends::plain(&partial, out), |p| {
+            let (read, write) = (p.first()?, p.raw_out()?);
+            let chunks = words / u64::from(job.op.spec().accumulator_words);
+            second_pass(p, job, (read, chunks), [walk.outputs, walk.len], write);
+            Ok(())
+        })
     }
 
     /// Rows of words, joined.
@@ -179,7 +185,7 @@ impl Executor {
         let outputs = rows.first().and_then(|view| view.dims().first()).copied();
         let all: usize = rows.iter().map(words).sum();
         let shape = Shape::new([outputs.unwrap_or(0), all]).map_err(KernelError::shape(op))?;
-        let joined = self.alloc(&shape, ziggurat_core::DType::U32)?;
+        let joined = self.alloc(&shape, DType::U32)?;
         let mut at = 0;
         for row in rows {
             let part = crate::compose::assemble::narrow(op, &joined, 1, at, words(row))?;

@@ -3,7 +3,7 @@
 
 use ziggurat_core::{DType, Shape};
 
-use super::Wanted;
+use super::SoftmaxKind;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::unary::Unary;
@@ -16,7 +16,7 @@ use crate::run::view::View;
 impl Executor {
     pub(super) fn softmax_of_long_row(
         &self,
-        wanted: Wanted,
+        kind: SoftmaxKind,
         a: &View,
         axis: usize,
         out: &View,
@@ -25,7 +25,7 @@ impl Executor {
         if let Some(dim) = dims.get_mut(axis) {
             *dim = 1;
         }
-        let per_row = Shape::new(&dims).map_err(KernelError::shape(wanted.name()))?;
+        let per_row = Shape::new(&dims).map_err(KernelError::shape(kind.name()))?;
         let greatest = self.alloc(&per_row, a.dtype)?;
         let _greatest = self.reduce(Reduce::Max, a, &[axis], &greatest)?;
 
@@ -44,12 +44,12 @@ impl Executor {
 
         let mut e = Expression::new();
         let sum = e.input(sum);
-        let result = match wanted {
-            Wanted::Share => {
+        let result = match kind {
+            SoftmaxKind::Softmax => {
                 let weight = e.input(weights);
                 e.op(FusedOp::Binary(Binary::Div), &[weight, sum])?
             }
-            Wanted::Logarithm => {
+            SoftmaxKind::LogSoftmax => {
                 let below = e.input(below);
                 let logarithm = e.op(FusedOp::Unary(Unary::Log), &[sum])?;
                 e.op(FusedOp::Binary(Binary::Sub), &[below, logarithm])?

@@ -200,20 +200,20 @@ impl<'a> Any<'a> {
 
     pub(crate) fn conv(&mut self) -> ConvOptions<2> {
         ConvOptions {
-            strides: self.several(&[1, 1, 2, 0, usize::MAX]),
-            pads_begin: self.several(&[0, 0, 1, 2, usize::MAX]),
-            pads_end: self.several(&[0, 0, 1, 2]),
-            dilations: self.several(&[1, 1, 2, 0, usize::MAX]),
+            stride: self.several(&[1, 1, 2, 0, usize::MAX]),
+            padding_begin: self.several(&[0, 0, 1, 2, usize::MAX]),
+            padding_end: self.several(&[0, 0, 1, 2]),
+            dilation: self.several(&[1, 1, 2, 0, usize::MAX]),
             groups: self.rng.pick(&[1, 1, 1, 2, 0, usize::MAX]),
         }
     }
 
     pub(crate) fn pool(&mut self) -> PoolOptions<2> {
         PoolOptions {
-            strides: self.several(&[1, 2, 1, 0, usize::MAX]),
-            dilations: self.several(&[1, 1, 2, 0, usize::MAX]),
-            pads_begin: self.several(&[0, 0, 1, usize::MAX]),
-            pads_end: self.several(&[0, 0, 1, usize::MAX]),
+            stride: self.several(&[1, 2, 1, 0, usize::MAX]),
+            dilation: self.several(&[1, 1, 2, 0, usize::MAX]),
+            padding_begin: self.several(&[0, 0, 1, usize::MAX]),
+            padding_end: self.several(&[0, 0, 1, usize::MAX]),
             ceil_mode: self.flag(),
             count_include_pad: self.flag(),
             divisor: self.rng.pick(&[None, None, Some(3), Some(0)]),

@@ -44,7 +44,7 @@ pub(crate) const CALLS: &[Call] = calls! {
         exec.composite_reduced(op, (&[&x, &y], &[]), any.rng.pick(&Reduce::ALL), (x.shape(), &any.axes()), &any.of(DType::F32))
     };
     "reduce": |exec, any| { let out = any.sized(any.dtype, &[]); exec.reduce(any.rng.pick(&Reduce::ALL), &any.view(), &[any.axes(), (0..any.dims.len()).collect()][any.rng.below(2)], &out) };
-    "reduce_with": |exec, any| exec.reduce_with(any.rng.pick(&Reduce::ALL), any.small(), &any.view(), &any.axes(), &any.view());
+    "reduce_with": |exec, any| exec.reduce(any.rng.pick(&Reduce::ALL).with(any.small()), &any.view(), &any.axes(), &any.view());
     "var_mean": |exec, any| exec.var_mean(any.small(), &any.view(), &any.axes(), &any.view());
     "arg_reduce": |exec, any| exec.arg_reduce(ArgReduce::Max, &any.view(), &any.axes(), any.flag(), &any.mostly(DType::I32));
     "extreme_with_position": |exec, any| {
@@ -110,7 +110,7 @@ pub(crate) const CALLS: &[Call] = calls! {
     "conv_transpose": |exec, any| {
         let conv = any.conv();
         let options = ConvTransposeOptions {
-            strides: conv.strides, pads_begin: conv.pads_begin, pads_end: conv.pads_end, dilations: conv.dilations, groups: conv.groups,
+            stride: conv.stride, padding_begin: conv.padding_begin, padding_end: conv.padding_end, dilation: conv.dilation, groups: conv.groups,
             output_padding: any.several(&[0, 0, 1, usize::MAX]),
         };
         exec.conv_transpose(&any.view(), &any.view(), None, &options, &any.view())

@@ -179,7 +179,7 @@ pub(crate) const CALLS: &[Call] = calls! {
         let (dtype, dims) = (any.float(), any.full(0..=4));
         let axes = shuffled_axes(any, dims.len());
         let p = any.rng.pick(&[1.0, 2.0, 3.0]);
-        exec.reduce_with(Reduce::Norm, p, &any.sized(dtype, &dims), &axes, &any.out(dtype, &kept(&dims, &axes)))
+        exec.reduce(Reduce::Norm.with(p), &any.sized(dtype, &dims), &axes, &any.out(dtype, &kept(&dims, &axes)))
     };
     "var_mean" finite: |exec, any| {
         let (dtype, dims) = (any.float(), any.full(0..=5));

@@ -11,8 +11,8 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
     let array = |rng: &mut Random, low: usize, n: usize| -> [usize; N] {
         [(); N].map(|()| low + rng.below(n))
     };
-    let (kernel, strides, dilations) = (array(rng, 1, 3), array(rng, 1, 3), array(rng, 1, 2));
-    let (pads_begin, pads_end) = (array(rng, 0, 2), array(rng, 0, 2));
+    let (kernel, stride, dilation) = (array(rng, 1, 3), array(rng, 1, 3), array(rng, 1, 2));
+    let (padding_begin, padding_end) = (array(rng, 0, 2), array(rng, 0, 2));
     let bias = random(
         exec,
         dtype,
@@ -23,18 +23,18 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
     let bias = (rng.below(2) == 0).then_some(&bias);
     let (left, right) = (rng.pick(&Arrangement::ALL), rng.pick(&Arrangement::ALL));
     let batch = 1 + rng.below(3);
-    let span = |axis: usize| (kernel[axis] - 1) * dilations[axis] + 1;
+    let span = |axis: usize| (kernel[axis] - 1) * dilation[axis] + 1;
 
     let options = ConvOptions {
-        strides,
-        pads_begin,
-        pads_end,
-        dilations,
+        stride,
+        padding_begin,
+        padding_end,
+        dilation,
         groups,
     };
     let extents: [usize; N] = std::array::from_fn(|axis| span(axis) + rng.below(5));
     let out: [usize; N] = std::array::from_fn(|axis| {
-        (extents[axis] + pads_begin[axis] + pads_end[axis] - span(axis)) / strides[axis] + 1
+        (extents[axis] + padding_begin[axis] + padding_end[axis] - span(axis)) / stride[axis] + 1
     });
     let x = random(
         exec,
@@ -53,20 +53,20 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
     run_forward(exec, (&x, &w, bias), &options, out, rng.below(5));
 
     let output_padding: [usize; N] =
-        std::array::from_fn(|axis| rng.below(strides[axis].max(dilations[axis])));
+        std::array::from_fn(|axis| rng.below(stride[axis].max(dilation[axis])));
     let options = ConvTransposeOptions {
-        strides,
-        pads_begin,
-        pads_end,
-        dilations,
+        stride,
+        padding_begin,
+        padding_end,
+        dilation,
         output_padding,
         groups,
     };
     let extents: [usize; N] = array(rng, 3, 5);
     let out: [usize; N] = std::array::from_fn(|axis| {
-        (extents[axis] - 1) * strides[axis] + span(axis) + output_padding[axis]
-            - pads_begin[axis]
-            - pads_end[axis]
+        (extents[axis] - 1) * stride[axis] + span(axis) + output_padding[axis]
+            - padding_begin[axis]
+            - padding_end[axis]
     });
     let x = random(
         exec,
@@ -95,10 +95,10 @@ fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
         for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
             // Cut along the channels, two groups of three filters.
             let options = ConvOptions {
-                strides: [2, 1],
-                pads_begin: [1, 0],
-                pads_end: [0, 2],
-                dilations: [1, 2],
+                stride: [2, 1],
+                padding_begin: [1, 0],
+                padding_end: [0, 2],
+                dilation: [1, 2],
                 groups: 2,
             };
             let mut make = |dims: &[usize]| random(&exec, dtype, dims, arrangement, &mut rng);
@@ -107,36 +107,36 @@ fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
             run_forward(&exec, (&x, &w, Some(&bias)), &options, [2, 1], 3);
             // Cut along the kernel: its longest axis, which is not the last, and its last.
             let options = ConvOptions {
-                strides: [3, 1],
-                pads_begin: [2, 1],
-                pads_end: [7, 0],
-                dilations: [2, 1],
+                stride: [3, 1],
+                padding_begin: [2, 1],
+                padding_end: [7, 0],
+                dilation: [2, 1],
                 groups: 1,
             };
             let (x, w) = (make(&[1, 2, 20_000, 3]), make(&[1, 2, 10_000, 2]));
             run_forward(&exec, (&x, &w, None), &options, [4, 3], 0);
             let options = ConvOptions {
-                strides: [2],
-                pads_begin: [3],
+                stride: [2],
+                padding_begin: [3],
                 ..ConvOptions::default()
             };
             let (x, w) = (make(&[2, 1, 40_003]), make(&[5, 1, 40_000]));
             run_forward(&exec, (&x, &w, None), &options, [4], 1);
             // Transposed: along the channels, and along the kernel.
             let options = ConvTransposeOptions {
-                strides: [2, 1],
-                pads_begin: [1, 0],
-                pads_end: [0, 1],
+                stride: [2, 1],
+                padding_begin: [1, 0],
+                padding_end: [0, 1],
                 ..ConvTransposeOptions::default()
             };
             let (x, w) = (make(&[1, 6000, 2, 2]), make(&[6000, 2, 3, 2]));
             let bias = make(&[2]);
             run_transposed(&exec, (&x, &w, Some(&bias)), &options, [4, 2], 0);
             let options = ConvTransposeOptions {
-                strides: [3],
-                pads_begin: [120_000],
-                pads_end: [119_990],
-                dilations: [2],
+                stride: [3],
+                padding_begin: [120_000],
+                padding_end: [119_990],
+                dilation: [2],
                 ..ConvTransposeOptions::default()
             };
             let (x, w) = (make(&[1, 1, 5]), make(&[1, 1, 120_000]));
@@ -268,15 +268,15 @@ fn a_single_output_plane_may_stand_in_the_padding() {
                 |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
             let (x, bias) = (of(&[1, 4, 1, 5, 6]), of(&[filters]));
             let options = ConvOptions {
-                strides: [2, 1, 1],
-                pads_begin: [1, 0, 0],
+                stride: [2, 1, 1],
+                padding_begin: [1, 0, 0],
                 ..ConvOptions::default()
             };
             let w = of(&[filters, 4, 1, 2, 2]);
             run_forward(&exec, (&x, &w, Some(&bias)), &options, [1, 4, 5], 0);
             let options = ConvTransposeOptions {
-                strides: [2, 1, 1],
-                pads_begin: [1, 0, 0],
+                stride: [2, 1, 1],
+                padding_begin: [1, 0, 0],
                 output_padding: [1, 0, 0],
                 ..ConvTransposeOptions::default()
             };
@@ -286,7 +286,7 @@ fn a_single_output_plane_may_stand_in_the_padding() {
     }
 }
 
-/// Strides and dilations whose taps meet an input always, never or every few, in the kernel for few filters and in the
+/// Strides and dilation whose taps meet an input always, never or every few, in the kernel for few filters and in the
 /// tiled one, and in folding.
 #[test]
 fn transposed_taps_between_inputs_are_left_out() {
@@ -311,10 +311,10 @@ fn transposed_taps_between_inputs_are_left_out() {
             let dims = [3, filters, 2, kernel];
             let w = random(&exec, DType::F32, &dims, Arrangement::Transposed, &mut rng);
             let options = ConvTransposeOptions {
-                strides: [2, stride],
-                dilations: [3, dilation],
-                pads_begin: [1, 2],
-                pads_end: [0, 1],
+                stride: [2, stride],
+                dilation: [3, dilation],
+                padding_begin: [1, 2],
+                padding_end: [0, 1],
                 ..ConvTransposeOptions::default()
             };
             let out = [3 * 2 + 3, 4 * stride + (kernel - 1) * dilation + 1 - 3];
@@ -390,17 +390,17 @@ fn folding_adds_windows_where_they_overlap() {
             |rng: &mut Random, low: usize, n: usize| [low + rng.below(n), low + rng.below(n)];
         let kernel = pair(&mut rng, 1, 3);
         let options = Conv2dOptions {
-            strides: pair(&mut rng, 1, 3),
-            pads_begin: pair(&mut rng, 0, 2),
-            pads_end: pair(&mut rng, 0, 2),
-            dilations: pair(&mut rng, 1, 2),
+            stride: pair(&mut rng, 1, 3),
+            padding_begin: pair(&mut rng, 0, 2),
+            padding_end: pair(&mut rng, 0, 2),
+            dilation: pair(&mut rng, 1, 2),
             groups: 1,
         };
-        let span = [0, 1].map(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1);
+        let span = [0, 1].map(|axis| (kernel[axis] - 1) * options.dilation[axis] + 1);
         let size = [0, 1].map(|axis| span[axis] + rng.below(6));
         let windows = [0, 1].map(|axis| {
-            (size[axis] + options.pads_begin[axis] + options.pads_end[axis] - span[axis])
-                / options.strides[axis]
+            (size[axis] + options.padding_begin[axis] + options.padding_end[axis] - span[axis])
+                / options.stride[axis]
                 + 1
         });
         let (n, c) = (1 + rng.below(2), 1 + rng.below(3));

@@ -137,7 +137,7 @@ fn reductions(op: Reduce, along: Along) -> Vec<Case> {
                 .extents(along.reduced())
                 .call(move |exec, a, out| {
                     let axes = along.axes(a[0].rank());
-                    exec.reduce_with(op, argument(op), &a[0], &axes, &out[0])
+                    exec.reduce(op.with(argument(op)), &a[0], &axes, &out[0])
                 })
                 .gives(move |g| {
                     let (dims, to) = (&g.dims[0], rule.of(g.dtype));

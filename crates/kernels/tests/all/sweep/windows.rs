@@ -84,9 +84,9 @@ fn taps<const N: usize>(kind: Kind) -> [usize; N] {
 
 fn conv_case<const N: usize>(op: &'static str, groups: usize, filters: usize) -> Case {
     let options = ConvOptions::<N> {
-        pads_begin: but_last(0, 1),
-        pads_end: but_last(0, 1),
-        strides: but_last(2, 1),
+        padding_begin: but_last(0, 1),
+        padding_end: but_last(0, 1),
+        stride: but_last(2, 1),
         groups,
         ..ConvOptions::default()
     };
@@ -150,7 +150,7 @@ fn pointwise() -> Case {
 
 fn transposed<const N: usize>(op: &'static str) -> Case {
     let options = ConvTransposeOptions::<N> {
-        strides: but_last(1, 2),
+        stride: but_last(1, 2),
         output_padding: but_last(0, 1),
         ..ConvTransposeOptions::default()
     };
@@ -212,9 +212,9 @@ fn fold() -> Case {
 
 fn windows<const N: usize>() -> PoolOptions<N> {
     PoolOptions {
-        strides: but_last(1, 2),
-        pads_begin: but_last(0, 1),
-        pads_end: but_last(0, 1),
+        stride: but_last(1, 2),
+        padding_begin: but_last(0, 1),
+        padding_end: but_last(0, 1),
         ceil_mode: true,
         count_include_pad: true,
         ..PoolOptions::new(but_last(1, 3))

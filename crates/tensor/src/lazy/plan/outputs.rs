@@ -71,7 +71,9 @@ impl Plan {
         if !first.is_empty() {
             return Err(Stop::First(first));
         }
-        let read = self.kernel().map_or(0, |(_, kernel)| kernel.inputs.len());
+        let read = self
+            .kernel()
+            .map_or(0, |(_, kernel)| kernel.memory().count());
         let room = limits.bindings.saturating_sub(self.inputs() + read);
         if self.kernel().is_some() && !self.outputs.iter().all(|at| over.contains(at)) {
             // Some of the roots are not over the kernel: each is computed alone.

@@ -90,10 +90,10 @@ impl<const N: usize> ConvOptions<N> {
         weight: &[usize],
     ) -> Result<kernels::ConvOptions<N>, Error> {
         let mut options = kernels::ConvOptions {
-            strides: self.stride,
-            pads_begin: self.padding_begin,
-            pads_end: self.padding_end,
-            dilations: self.dilation,
+            stride: self.stride,
+            padding_begin: self.padding_begin,
+            padding_end: self.padding_end,
+            dilation: self.dilation,
             groups: self.groups,
         };
         if !self.same {
@@ -123,8 +123,8 @@ impl<const N: usize> ConvOptions<N> {
                 .saturating_sub(1)
                 .saturating_mul(self.dilation.get(axis).copied().unwrap_or(1));
             for (pads, pad) in [
-                (&mut options.pads_begin, reach / 2),
-                (&mut options.pads_end, reach - reach / 2),
+                (&mut options.padding_begin, reach / 2),
+                (&mut options.padding_end, reach - reach / 2),
             ] {
                 if let Some(slot) = pads.get_mut(axis) {
                     *slot = pad;
@@ -220,10 +220,10 @@ impl<const N: usize> ConvTransposeOptions<N> {
 
     pub(super) fn resolved(&self) -> kernels::ConvTransposeOptions<N> {
         kernels::ConvTransposeOptions {
-            strides: self.stride,
-            pads_begin: self.padding_begin,
-            pads_end: self.padding_end,
-            dilations: self.dilation,
+            stride: self.stride,
+            padding_begin: self.padding_begin,
+            padding_end: self.padding_end,
+            dilation: self.dilation,
             output_padding: self.output_padding,
             groups: self.groups,
         }

@@ -347,15 +347,16 @@ fn products_amid_other_steps_agree_with_the_chain() {
             b.values.clone()
         };
         let sides = ((&a.values[..], &[m, k][..]), (&columns[..], &[k, n][..]));
-        let mut wanted = expect::products(sides.0, sides.1, &[], dtype);
+        // With a bias the sum is what is rounded, once.
+        let summed = if linear { DType::F32 } else { dtype };
+        let mut wanted = expect::products(sides.0, sides.1, &[], summed);
         let bias = given(device, dtype, &[n], Values::Plain, rng);
         let result = if linear {
-            // The product is rounded once together with the bias, or before it.
             for (at, e) in wanted.iter_mut().enumerate() {
                 let value = e.value + bias.values[at % n];
                 let bound = e.bound
-                    + (epsilon(dtype) + 2.0 * f64::from(f32::EPSILON))
-                        * (value.abs() + e.value.abs());
+                    + 2.0 * f64::from(f32::EPSILON) * (value.abs() + e.value.abs())
+                    + epsilon(dtype) * value.abs();
                 *e = Expected { value, bound };
             }
             a.tensor.linear(&b.tensor, Some(&bias.tensor))
@@ -391,9 +392,9 @@ fn windows_amid_other_steps_agree_with_the_chain() {
                 ..Pool2dOptions::new(kernel)
             };
             let reference = ziggurat_kernels::PoolOptions {
-                strides: stride,
-                pads_begin: pads,
-                pads_end: pads,
+                stride,
+                padding_begin: pads,
+                padding_end: pads,
                 ..ziggurat_kernels::PoolOptions::new(kernel)
             };
             let (op, result) = if rng.below(2) == 0 {
@@ -427,10 +428,10 @@ fn windows_amid_other_steps_agree_with_the_chain() {
             ..Conv2dOptions::default()
         };
         let reference = ziggurat_kernels::ConvOptions {
-            strides: stride,
-            pads_begin: pads,
-            pads_end: pads,
-            dilations: [1; 2],
+            stride,
+            padding_begin: pads,
+            padding_end: pads,
+            dilation: [1; 2],
             groups: 1,
         };
         let terms = ziggurat_kernels::reference::conv::conv(

@@ -108,10 +108,10 @@ where
     let what = format!("conv {dtype} {:?} by {filters:?} {options:?}", x.dims());
     let result = Axes::conv(&x.tensor, &w.tensor, b.map(|b| &b.tensor), &options);
     let reference = ziggurat_kernels::ConvOptions {
-        strides: stride,
-        pads_begin: begin,
-        pads_end: end,
-        dilations: dilation,
+        stride,
+        padding_begin: begin,
+        padding_end: end,
+        dilation,
         groups,
     };
     let sides = ((&x.values[..], x.dims()), (&w.values[..], w.dims()));
@@ -148,10 +148,10 @@ where
     }
     let out: [usize; N] = std::array::from_fn(|axis| whole[axis] - begin[axis] - end[axis]);
     let reference = ziggurat_kernels::ConvTransposeOptions {
-        strides: stride,
-        pads_begin: begin,
-        pads_end: end,
-        dilations: dilation,
+        stride,
+        padding_begin: begin,
+        padding_end: end,
+        dilation,
         output_padding: padding,
         groups,
     };
@@ -192,10 +192,10 @@ where
     let what = format!("{dtype} {dims:?} {options:?}");
     let reference = ziggurat_kernels::PoolOptions {
         kernel,
-        strides: options.stride,
-        dilations: options.dilation,
-        pads_begin: options.padding_begin,
-        pads_end: options.padding_end,
+        stride: options.stride,
+        dilation: options.dilation,
+        padding_begin: options.padding_begin,
+        padding_end: options.padding_end,
         ceil_mode: options.ceil_mode,
         count_include_pad: options.count_include_pad,
         divisor: options.divisor_override,

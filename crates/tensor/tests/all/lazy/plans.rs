@@ -154,3 +154,43 @@ fn a_cheap_value_that_is_seen_through_two_views_is_not_stored() {
     assert_eq!(z.to_vec_blocking::<i32>().unwrap(), [4, 7, 7, 10]);
     assert_eq!(x.to_vec_blocking::<i32>().unwrap(), [1, 2, 3, 4]);
 }
+
+#[test]
+fn explaining_allocates_nothing_and_compiles_nothing() {
+    let device = own_device();
+    let x = Tensor::ones(&device, [33, 47], DType::F32).unwrap();
+    let w = Tensor::ones(&device, [47, 20], DType::F32).unwrap();
+    let b = Tensor::ones(&device, [20], DType::F32).unwrap();
+    for tensor in [&x, &w, &b] {
+        tensor.eval_blocking().unwrap();
+    }
+    // Several kernels: a product with what is above it, a softmax of that, a reduction with a prologue, one op alone.
+    let hidden = x.matmul(&w).unwrap().add(&b).unwrap().relu().unwrap();
+    let weights = hidden.softmax(-1).unwrap();
+    let wide = weights.unsqueeze(0).unwrap().broadcast_to([2, 33, 20]);
+    let sum = wide.unwrap().mul(2.0).unwrap().sum([0], false).unwrap();
+    let out = sum.exp().unwrap().neg().unwrap();
+    let single = b.mul(3.0).unwrap();
+    let state = || {
+        let executor = device.executor();
+        let (usage, stats) = (executor.memory().usage(), executor.pipelines().stats());
+        let queue = executor.device().queue_stats();
+        (
+            format!("{usage:?}"),
+            (stats.misses, stats.entries, stats.texts),
+            queue.dispatches,
+        )
+    };
+    let before = state();
+    let explained = out.explain().unwrap();
+    let alone = single.explain().unwrap();
+    assert_eq!(state(), before);
+    let all = explained.kernels().iter().chain(alone.kernels());
+    for kernel in all {
+        let wgsl = kernel.wgsl().unwrap_or_default();
+        assert!(wgsl.contains("@compute"), "{:?}: {wgsl}", kernel.ops());
+    }
+    // It can be computed all the same.
+    out.eval_blocking().unwrap();
+    single.eval_blocking().unwrap();
+}

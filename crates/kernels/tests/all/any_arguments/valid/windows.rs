@@ -14,13 +14,13 @@ fn conv_options<const N: usize>(
     kernel: [usize; N],
 ) -> (ConvOptions<N>, [usize; N]) {
     let options = ConvOptions {
-        strides: any.several(&[1, 1, 2, 3]),
-        pads_begin: any.several(&[0, 0, 1, 2]),
-        pads_end: any.several(&[0, 0, 1, 3]),
-        dilations: any.several(&[1, 1, 2, 3]),
+        stride: any.several(&[1, 1, 2, 3]),
+        padding_begin: any.several(&[0, 0, 1, 2]),
+        padding_end: any.several(&[0, 0, 1, 3]),
+        dilation: any.several(&[1, 1, 2, 3]),
         groups: any.rng.pick(&[1, 1, 2, 3]),
     };
-    let reach = std::array::from_fn(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1);
+    let reach = std::array::from_fn(|axis| (kernel[axis] - 1) * options.dilation[axis] + 1);
     (options, reach)
 }
 
@@ -37,8 +37,9 @@ pub(crate) fn conv<const N: usize>(
     );
     let input: [usize; N] = std::array::from_fn(|axis| reach[axis] + any.rng.below(3));
     let output = (0..N).map(|axis| {
-        let room = input[axis] + options.pads_begin[axis] + options.pads_end[axis] - reach[axis];
-        room / options.strides[axis] + 1
+        let room =
+            input[axis] + options.padding_begin[axis] + options.padding_end[axis] - reach[axis];
+        room / options.stride[axis] + 1
     });
     let dims = [batch, filters]
         .into_iter()
@@ -66,24 +67,25 @@ pub(crate) fn conv_transpose<const N: usize>(
         any.extent_of(3),
     );
     let input: [usize; N] = any.several(&[1, 2, 3]);
-    let room = |axis: usize| conv.strides[axis].max(conv.dilations[axis]);
+    let room = |axis: usize| conv.stride[axis].max(conv.dilation[axis]);
     let output_padding = std::array::from_fn(|axis| any.rng.below(room(axis)));
     let whole: [usize; N] = std::array::from_fn(|axis| {
-        (input[axis] - 1) * conv.strides[axis] + reach[axis] + output_padding[axis]
+        (input[axis] - 1) * conv.stride[axis] + reach[axis] + output_padding[axis]
     });
     // What is cut off leaves something.
-    let pads_begin = std::array::from_fn(|axis| conv.pads_begin[axis].min(whole[axis] - 1));
-    let pads_end =
-        std::array::from_fn(|axis| conv.pads_end[axis].min(whole[axis] - 1 - pads_begin[axis]));
+    let padding_begin = std::array::from_fn(|axis| conv.padding_begin[axis].min(whole[axis] - 1));
+    let padding_end = std::array::from_fn(|axis| {
+        conv.padding_end[axis].min(whole[axis] - 1 - padding_begin[axis])
+    });
     let options = ConvTransposeOptions {
-        strides: conv.strides,
-        pads_begin,
-        pads_end,
-        dilations: conv.dilations,
+        stride: conv.stride,
+        padding_begin,
+        padding_end,
+        dilation: conv.dilation,
         output_padding,
         groups: conv.groups,
     };
-    let output = (0..N).map(|axis| whole[axis] - pads_begin[axis] - pads_end[axis]);
+    let output = (0..N).map(|axis| whole[axis] - padding_begin[axis] - padding_end[axis]);
     let dims = [batch, filters * conv.groups]
         .into_iter()
         .chain(output)
@@ -112,8 +114,8 @@ pub(crate) fn fold<const N: usize>(
     let windows: usize = (0..N)
         .map(|axis| {
             let room =
-                image[axis] + options.pads_begin[axis] + options.pads_end[axis] - reach[axis];
-            room / options.strides[axis] + 1
+                image[axis] + options.padding_begin[axis] + options.padding_end[axis] - reach[axis];
+            room / options.stride[axis] + 1
         })
         .product();
     let taps: usize = kernel.iter().product();
@@ -127,22 +129,22 @@ fn pool<const N: usize>(any: &mut Any<'_>) -> (Vec<usize>, PoolOptions<N>, Vec<u
     let kernel: [usize; N] = any.several(&[1, 2, 3]);
     let most = kernel.iter().min().map_or(0, |least| least - 1);
     let options = PoolOptions {
-        strides: any.several(&[1, 2, 3]),
-        dilations: any.several(&[1, 1, 2]),
-        pads_begin: std::array::from_fn(|_| any.rng.below(most + 1)),
-        pads_end: std::array::from_fn(|_| any.rng.below(most + 1)),
+        stride: any.several(&[1, 2, 3]),
+        dilation: any.several(&[1, 1, 2]),
+        padding_begin: std::array::from_fn(|_| any.rng.below(most + 1)),
+        padding_end: std::array::from_fn(|_| any.rng.below(most + 1)),
         ceil_mode: any.flag(),
         count_include_pad: any.flag(),
         divisor: any.rng.pick(&[None, None, Some(3)]),
         ..PoolOptions::new(kernel)
     };
     let reach: [usize; N] =
-        std::array::from_fn(|axis| (kernel[axis] - 1) * options.dilations[axis] + 1);
+        std::array::from_fn(|axis| (kernel[axis] - 1) * options.dilation[axis] + 1);
     let input: [usize; N] = std::array::from_fn(|axis| reach[axis] + any.rng.below(4));
     let outer = [any.extent_of(2), any.extent_of(3)];
     let output = (0..N).map(|axis| {
-        let (begin, stride) = (options.pads_begin[axis], options.strides[axis]);
-        let room = input[axis] + begin + options.pads_end[axis] - reach[axis];
+        let (begin, stride) = (options.padding_begin[axis], options.stride[axis]);
+        let room = input[axis] + begin + options.padding_end[axis] - reach[axis];
         let count = if options.ceil_mode {
             room.div_ceil(stride)
         } else {

@@ -1,0 +1,267 @@
+//! From a [`Call`] to recorded dispatches: the one place that plans a call and runs its steps.
+
+use ziggurat_pipeline::Arg;
+
+use crate::fused::Operand;
+use crate::ops::{arg_reduce, conv, matmul, norm, reduce, rope, softmax};
+use crate::run::call::{Call, Operands, Sink, Source};
+use crate::run::completion::Completion;
+use crate::run::ends::Ends;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::plan::{Binding, Body, Place, Plan, Planned, Planner, Step, Steps};
+use crate::run::view::View;
+
+impl Executor {
+    /// Decides how a call runs: which kernels, with which parameters, over which grids; with memory of what size between
+    /// them. Nothing is allocated, compiled or recorded.
+    ///
+    /// # Errors
+    /// Those of the op for operands, options and outputs; [`KernelError::CannotFuse`] if it cannot read or write the
+    /// expression in one kernel.
+    pub fn plan(
+        &self,
+        call: &Call,
+        operands: &Operands<'_>,
+        sink: Sink<'_>,
+    ) -> Result<Plan, KernelError> {
+        self.with_ends(call, operands, sink, |ends| {
+            let body = self.body(call, ends)?;
+            let mut wgsl = String::new();
+            if let Body::Steps(steps) = &body {
+                for step in &steps.steps {
+                    let kernel = (&step.choice, step.generated(ends));
+                    let bindings = step.bindings.iter().count();
+                    let listing = self.generated_listing(kernel, bindings, step.own())?;
+                    if !wgsl.is_empty() {
+                        wgsl.push('\n');
+                    }
+                    wgsl.push_str(&listing);
+                }
+            }
+            Ok(Plan { body, wgsl })
+        })
+    }
+
+    /// Plans a call and records it. The methods named like ops do this.
+    ///
+    /// # Errors
+    /// Those of [`Executor::plan`]; [`KernelError::Memory`] if there is no room for memory between dispatches, and the errors
+    /// of the layers below.
+    pub fn run(
+        &self,
+        call: &Call,
+        operands: &Operands<'_>,
+        sink: Sink<'_>,
+    ) -> Result<Completion, KernelError> {
+        self.with_ends(call, operands, sink, |ends| self.run_ends(call, ends))?;
+        Ok(self.completion())
+    }
+
+    fn run_ends(&self, call: &Call, ends: &Ends<'_>) -> Result<(), KernelError> {
+        match self.body(call, ends)? {
+            Body::Nothing => Ok(()),
+            Body::Steps(steps) => self.run_steps(call.name(), &steps, ends),
+            Body::Parts => self.run_parts(call, ends),
+        }
+    }
+
+    /// Plans steps and runs them: for calls within calls that have no [`Call`] of their own.
+    pub(crate) fn run_planned(
+        &self,
+        op: &'static str,
+        ends: &Ends<'_>,
+        plan: impl FnOnce(&mut Planner<'_>) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let mut planner = Planner::new(self, op, ends);
+        plan(&mut planner)?;
+        let steps = planner.steps;
+        self.run_steps(op, &steps, ends)
+    }
+
+    /// Makes what the call reads and writes ready, as far as that takes no device.
+    fn with_ends<R>(
+        &self,
+        call: &Call,
+        operands: &Operands<'_>,
+        sink: Sink<'_>,
+        f: impl FnOnce(&Ends<'_>) -> Result<R, KernelError>,
+    ) -> Result<R, KernelError> {
+        let others = operands.others.iter().flatten().count();
+        let further = others + 1 + usize::from(sink.also.is_some());
+        let prologue;
+        let a = match operands.first {
+            Source::View(view) => Operand::Memory(view),
+            Source::Reader(reader) => Operand::Fused(&reader.0),
+            Source::Expression(input) => {
+                prologue = self.prologue(&input, further + 1, call.reads())?;
+                Operand::Fused(&prologue)
+            }
+        };
+        let refused = |operand, rule, got| KernelError::Operand {
+            op: call.name(),
+            operand,
+            rule,
+            got: Box::new(got),
+        };
+        if matches!(a, Operand::Fused(_)) && !call.reads_expressions() {
+            let rule = "must be in memory for this op";
+            return Err(refused("the first operand", rule, *a.layout().shape()));
+        }
+        if sink.through.is_some() && !call.writes_expressions() {
+            let rule = "cannot be written through an expression by this op";
+            return Err(refused("out", rule, *sink.out.shape()));
+        }
+        let epilogue = sink
+            .through
+            .map(|value| self.epilogue(value, sink.out, a.bindings() + further))
+            .transpose()?;
+        f(&Ends {
+            a,
+            others: operands.others,
+            out: sink.out,
+            also: sink.also,
+            epilogue: epilogue.as_ref(),
+        })
+    }
+
+    fn body(&self, call: &Call, ends: &Ends<'_>) -> Result<Body, KernelError> {
+        let mut planner = Planner::new(self, call.name(), ends);
+        let p = &mut planner;
+        let planned = match call {
+            Call::Reduce { op, axes } => reduce::plan(p, *op, axes.as_slice())?,
+            Call::VarMean { correction, axes } => {
+                reduce::plan_var_mean(p, correction.get(), axes.as_slice())?
+            }
+            Call::Search {
+                op,
+                axes,
+                select_last,
+            } => arg_reduce::plan(p, *op, axes.as_slice(), *select_last)?,
+            Call::Softmax { kind, axis } => softmax::plan(p, *kind, *axis)?,
+            Call::Norm {
+                op,
+                axes,
+                eps,
+                channels,
+            } => norm::plan(p, *op, (*axes, *channels), eps.get())?,
+            Call::Rope { options, rows } => rope::plan(p, *options, *rows)?,
+            Call::Matmul => matmul::plan(p)?,
+            Call::Conv { axes, options } => conv::plan_forward(p, *axes, options)?,
+            Call::ConvTranspose { axes, options } => conv::plan_transposed(p, *axes, options)?,
+        };
+        Ok(match planned {
+            Planned::Nothing => Body::Nothing,
+            Planned::Steps => Body::Steps(planner.steps),
+            Planned::Parts => Body::Parts,
+        })
+    }
+
+    /// Runs a call on parts of its operands.
+    fn run_parts(&self, call: &Call, ends: &Ends<'_>) -> Result<(), KernelError> {
+        match call {
+            Call::Reduce { op, axes } => reduce::run_parts(self, ends, *op, axes.as_slice()),
+            Call::VarMean { correction, axes } => {
+                reduce::run_var_mean_parts(self, ends, correction.get(), axes.as_slice())
+            }
+            Call::Search {
+                op,
+                axes,
+                select_last,
+            } => arg_reduce::run_parts(self, ends, *op, axes.as_slice(), *select_last),
+            Call::Softmax { kind, axis } => softmax::run_parts(self, ends, *kind, *axis),
+            Call::Norm {
+                op,
+                axes,
+                eps,
+                channels,
+            } => norm::run_parts(self, ends, *op, (*axes, *channels), eps.get()),
+            Call::Rope { options, rows } => rope::run_parts(self, ends, *options, *rows),
+            Call::Matmul => matmul::run_parts(self, ends),
+            Call::Conv { .. } | Call::ConvTranspose { .. } => conv::run_parts(self, ends, call),
+        }
+    }
+
+    fn run_steps(
+        &self,
+        op: &'static str,
+        steps: &Steps,
+        ends: &Ends<'_>,
+    ) -> Result<(), KernelError> {
+        let mut scratch = Vec::with_capacity(steps.scratch.len());
+        for (shape, dtype) in &steps.scratch {
+            scratch.push(self.alloc(shape, *dtype)?);
+        }
+        for step in &steps.steps {
+            self.run_step(op, step, ends, &scratch)?;
+        }
+        for &(from, to) in &steps.copies {
+            let (from, to) = (
+                memory(op, Place::Scratch(from), ends, &scratch)?,
+                memory(op, to, ends, &scratch)?,
+            );
+            self.copy_into(op, from, to)?;
+        }
+        Ok(())
+    }
+
+    fn run_step(
+        &self,
+        op: &'static str,
+        step: &Step,
+        ends: &Ends<'_>,
+        scratch: &[View],
+    ) -> Result<(), KernelError> {
+        let generated = step.generated(ends);
+        let mut bindings = step.bindings.iter();
+        if generated.reads.is_some() {
+            // Bound by the value that is read there, which is the first of every kernel.
+            bindings.next();
+        }
+        let arg = |binding: &Binding| {
+            let view = memory(op, binding.place, ends, scratch)?;
+            Ok::<_, KernelError>(binding.window.arg(view, binding.writes))
+        };
+        let Some(binding) = bindings.next() else {
+            return Err(KernelError::Internal {
+                op,
+                what: "a step without bindings",
+            });
+        };
+        let mut args: [Arg<'_>; 8] = [arg(binding)?; 8];
+        let mut len = 1;
+        for (slot, binding) in args.iter_mut().skip(1).zip(bindings) {
+            *slot = arg(binding)?;
+            len += 1;
+        }
+        let args = args.get(..len).unwrap_or(&args);
+        if generated.reads.is_none() && generated.writes.is_none() {
+            return self.launch_words(&step.choice, args, step.own().words, step.grid);
+        }
+        let kernel = (&step.choice, generated);
+        self.launch_generated(op, kernel, args, step.own(), step.grid)
+    }
+}
+
+/// The view at a place.
+fn memory<'a>(
+    op: &'static str,
+    place: Place,
+    ends: &Ends<'a>,
+    scratch: &'a [View],
+) -> Result<&'a View, KernelError> {
+    let view = match place {
+        Place::First => match ends.a {
+            Operand::Memory(view) => Some(view),
+            Operand::Fused(_) => None,
+        },
+        Place::Other(at) => ends.others.get(at).copied().flatten(),
+        Place::Out => Some(ends.out),
+        Place::Also => ends.also,
+        Place::Scratch(at) => scratch.get(at),
+    };
+    view.ok_or(KernelError::Internal {
+        op,
+        what: "a step binds memory that its call does not have",
+    })
+}
