@@ -4,9 +4,11 @@
 //! `bytes` is what was asked for and all that can be read back; the capacity behind it is padding
 //! that kernels may read and write freely up to whole 16-byte units.
 
+use crate::mark::Mark;
 use crate::pool::{Block, Pool};
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Device memory, shared by its clones.
 #[derive(Clone)]
@@ -22,6 +24,8 @@ struct Inner {
     wrapped: bool,
     /// Whether there is no memory behind it.
     placeholder: bool,
+    /// Hardly any memory has marks.
+    marks: OnceLock<Mutex<Vec<Mark>>>,
 }
 
 impl Buffer {
@@ -34,6 +38,7 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: false,
                 placeholder: false,
+                marks: OnceLock::new(),
             }),
         }
     }
@@ -67,6 +72,7 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: false,
                 placeholder: true,
+                marks: OnceLock::new(),
             }),
         }
     }
@@ -117,6 +123,36 @@ impl Buffer {
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         self.inner.placeholder
+    }
+
+    /// Notes that whoever reads the memory must look at `mark`.
+    pub fn mark(&self, mark: &Mark) {
+        let mut marks = self.inner.marks.get_or_init(Mutex::default).lock();
+        marks.retain(|known| !known.is_over());
+        if !marks.iter().any(|known| known.is(mark)) {
+            marks.push(mark.clone());
+        }
+    }
+
+    /// The marks that are not over.
+    #[must_use]
+    pub fn marks(&self) -> Vec<Mark> {
+        let Some(marks) = self.inner.marks.get() else {
+            return Vec::new();
+        };
+        let marks = marks.lock();
+        marks
+            .iter()
+            .filter(|mark| !mark.is_over())
+            .cloned()
+            .collect()
+    }
+
+    /// Replaces all marks, where all of the memory is written anew.
+    pub fn set_marks(&self, new: Vec<Mark>) {
+        if !new.is_empty() || self.inner.marks.get().is_some() {
+            *self.inner.marks.get_or_init(Mutex::default).lock() = new;
+        }
     }
 
     /// Whether the memory was given from outside and does not belong to the pool.

@@ -29,6 +29,7 @@ mod error;
 mod free_list;
 mod gauge;
 mod inventory;
+mod mark;
 mod memory;
 mod options;
 mod pool;
@@ -42,6 +43,7 @@ mod usage;
 
 pub use buffer::Buffer;
 pub use error::MemoryError;
+pub use mark::Mark;
 pub use memory::Memory;
 pub use options::MemoryOptions;
 pub use readback::{Mapped, Read, ReadInto, ReadMany, ReadMapped};

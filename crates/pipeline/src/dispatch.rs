@@ -94,6 +94,17 @@ impl<'a> Arg<'a> {
     }
 }
 
+/// Marks of the memory that a kernel reads are marks of what it writes.
+pub(crate) fn carry_marks(args: &[Arg<'_>]) {
+    let marks: Vec<_> = args.iter().flat_map(|arg| arg.buffer.marks()).collect();
+    if marks.is_empty() {
+        return;
+    }
+    for arg in args.iter().filter(|arg| arg.access == Access::ReadWrite) {
+        marks.iter().for_each(|mark| arg.buffer.mark(mark));
+    }
+}
+
 /// Bytes that a dispatch reads, and that it writes; what is changed in place counts as written.
 pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
     args.iter().fold([0, 0], |[read, written], arg| {

@@ -250,6 +250,7 @@ impl Pipelines {
         };
         let mut entries = Entries::default();
         check_ranges(reflection, args, caps, &mut entries)?;
+        dispatch::carry_marks(args);
         if let Some(tape) = self.taping_now() {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }

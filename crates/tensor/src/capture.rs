@@ -6,8 +6,10 @@
 //!
 //! A thread captures, not a device: what other threads compute meanwhile runs as always, and values from before are
 //! computed outside of the capture, once. Invariants: memory that the tape touches is held by it, and none of it is used
-//! for two purposes; nothing from before the capture is overwritten; values made within a capture are errors outside of
+//! for two purposes; nothing from before the capture is overwritten, but what is behind the end of a [`KvCache`]; values made within a capture are errors outside of
 //! it, so that nobody sees memory that no replay has filled.
+
+mod caches;
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,9 +19,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Shape};
 use ziggurat_kernels::View;
+use ziggurat_memory::Mark;
 use ziggurat_pipeline::Tape;
 
 use crate::{Device, Error, Tensor};
+use caches::Caches;
+
+pub(crate) use caches::{add_to_cache, cache_length};
 
 const OP: &str = "capture";
 
@@ -74,6 +80,9 @@ pub struct Captured {
     tape: Tape,
     inputs: Vec<View>,
     outputs: Vec<View>,
+    /// The marks of each output that a replay's inputs do not bring.
+    marks: Vec<Vec<Mark>>,
+    caches: Caches,
     /// Held from the copies of inputs to those of outputs.
     turn: Mutex<()>,
     replayed: AtomicBool,
@@ -126,7 +135,8 @@ impl Device {
     /// `f` is called once, with tensors like `inputs`, whose values are not looked at; what it returns are the outputs.
     /// Nothing runs until [`Captured::replay`]. Tensors from before may be used within (weights, say): their values are
     /// those of the capture, for ever. Reads and uploads are errors within it, and so is the use of a tensor made within
-    /// it afterwards. Random numbers and everything else that the host decides are decided once.
+    /// it afterwards. Random numbers and everything else that the host decides are decided once, but for the length of a
+    /// [`KvCache`](crate::KvCache), which each replay finds anew.
     ///
     /// ```
     /// # use ziggurat_tensor::{doc, Tensor};
@@ -143,6 +153,7 @@ impl Device {
     ///
     /// # Errors
     /// What `f` returns; if `inputs` are not of this device; if this thread is capturing already.
+    #[doc(alias = "CUDAGraph", alias = "make_graphed_callables")]
     pub fn capture(
         &self,
         inputs: &[&Tensor],
@@ -155,6 +166,7 @@ impl Device {
         let Some(scope) = self.executor().pipelines().tape_thread() else {
             return Err(Error::argument(OP, "this thread is in a capture already"));
         };
+        let caches = caches::begin();
         let within = Within::enter(NEXT.fetch_add(1, Ordering::Relaxed));
         let views = inputs
             .iter()
@@ -177,11 +189,14 @@ impl Device {
         drop(given);
         let tape = scope.finish();
         drop(within);
+        let caches = caches.finish();
         Ok(Captured {
             device: self.clone(),
             tape,
             inputs: views,
+            marks: outputs.iter().map(|output| output.buffer.marks()).collect(),
             outputs,
+            caches,
             turn: Mutex::new(()),
             replayed: AtomicBool::new(false),
         })
@@ -204,8 +219,8 @@ impl Captured {
     /// Records the computation again, with `inputs` in the places of those it was captured with.
     ///
     /// # Errors
-    /// If inputs differ in number, shape, dtype or device from those of the capture, within a capture, or if the device
-    /// is lost.
+    /// If inputs differ in number, shape, dtype or device from those of the capture, within a capture, if a
+    /// [`KvCache`](crate::KvCache) has no room for what it appends, or if the device is lost.
     pub fn replay(&self, inputs: &[&Tensor]) -> Result<(), Error> {
         self.check(inputs)?;
         let turn = self.turn.lock();
@@ -326,7 +341,11 @@ impl Captured {
     fn record(&self, inputs: &[&Tensor]) -> Result<(), Error> {
         const OP: &str = "replay";
         let fail = |error| Error::from_kernel(OP, error);
+        let grown = self.caches.prepare(OP, self.device.executor())?;
+        let mut marks = Vec::new();
         for (new, place) in inputs.iter().zip(&self.inputs) {
+            place.buffer.set_marks(Vec::new());
+            marks.extend(new.stored()?.buffer.marks());
             // The completion is not needed: the tape is ordered behind it.
             let _copied = self
                 .device
@@ -335,17 +354,24 @@ impl Captured {
                 .map_err(fail)?;
         }
         self.tape.replay().map_err(|error| fail(error.into()))?;
+        grown.finish();
+        for (output, own) in self.outputs.iter().zip(&self.marks) {
+            output.buffer.set_marks([own.as_slice(), &marks].concat());
+        }
         self.replayed.store(true, Ordering::Release);
         Ok(())
     }
 
     fn copied(&self, output: &View) -> Result<Tensor, Error> {
-        Tensor::produce(
+        let copy = Tensor::produce(
             &self.device,
             "output",
             *output.shape(),
             output.dtype,
             |executor, out| executor.copy(output, out),
-        )
+        )?;
+        let checks = self.device.index_checks();
+        checks.keep_captured(self.device.executor(), copy.stored()?)?;
+        Ok(copy)
     }
 }

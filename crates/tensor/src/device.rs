@@ -38,7 +38,7 @@ pub struct Device {
 struct Inner {
     executor: Executor,
     lazy: Lazy,
-    index_checks: IndexChecks,
+    index_checks: Arc<IndexChecks>,
     /// What one buffer can hold.
     most_bytes: u64,
 }
@@ -72,7 +72,7 @@ impl Device {
             inner: Arc::new(Inner {
                 executor: executor.clone(),
                 lazy: Lazy::new(executor),
-                index_checks: IndexChecks::default(),
+                index_checks: Arc::default(),
                 most_bytes: executor.device().caps().max_buffer_bytes,
             }),
         }
@@ -108,10 +108,11 @@ impl Device {
 
     /// Switches the checking of indices on or off, for all handles of this device; at first it is off.
     ///
-    /// While it is on, every operation that takes indices also records a search for one that names no element. The next
-    /// read on the device (or [`Device::check_indices`]) is then an error that names the operation, the index and its
-    /// position. While it is off, such an index is taken for the nearest end of the axis. Nothing is ever read or written
-    /// out of bounds.
+    /// While it is on, every operation that takes indices also records a search for one that names no element. Every read of
+    /// its result, and of what was computed from that on any thread, is then an error that names the operation, the index and
+    /// its position; reads of other tensors are not. [`Device::check_indices`] and [`Device::synchronize`] tell of what no
+    /// read has told. While it is off, such an index is taken for the nearest end of the axis. Nothing is ever read or
+    /// written out of bounds.
     ///
     /// ```
     /// # use ziggurat_tensor::{Device, DeviceOptions, Tensor};
@@ -131,12 +132,12 @@ impl Device {
     /// Resolves when the indices of all operations recorded so far are known to be in range.
     ///
     /// # Errors
-    /// If one is not; only with [`Device::set_index_checks`].
+    /// If one is not and nobody was told yet; only with [`Device::set_index_checks`]. The tensors keep their errors.
     pub fn check_indices(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.inner.index_checks.verdict(&self.inner.executor)
+        self.inner.index_checks.all(&self.inner.executor)
     }
 
-    pub(crate) fn index_checks(&self) -> &IndexChecks {
+    pub(crate) fn index_checks(&self) -> &Arc<IndexChecks> {
         &self.inner.index_checks
     }
 

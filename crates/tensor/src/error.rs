@@ -198,7 +198,8 @@ impl Error {
                 | Kind::Kernel {
                     source: KernelError::Option { .. }
                         | KernelError::Number { .. }
-                        | KernelError::Equation { .. },
+                        | KernelError::Equation { .. }
+                        | KernelError::BoolByte { .. },
                     ..
                 }
         )

@@ -1,17 +1,26 @@
 //! Tensors in files: safetensors and NumPy's npy.
 //!
-//! Safetensors are parsed and formatted by the `safetensors` crate; this module maps dtypes, checks lengths, and says in
-//! errors which file is meant. The functions on bytes work everywhere; those on paths exist on native targets.
+//! This module maps dtypes, checks lengths, and says in errors which file is meant; the safetensors header is parsed by the
+//! `safetensors` crate. The functions on bytes work everywhere; those on paths exist on native targets.
 //!
-//! Invariant: no value changes silently. f64 and the wide integers, which no tensor holds, are converted when each value
-//! fits, and refused otherwise.
+//! Invariants: no value changes silently. f64 and the wide integers, which no tensor holds, are converted when each value
+//! fits, and refused otherwise; a byte of a bool that is neither 0 nor 1 is refused. A file that is written appears under
+//! its name once it is complete.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod atomic;
 #[cfg(not(target_arch = "wasm32"))]
 mod files;
 mod npy;
 mod npy_header;
 mod safetensors;
+#[cfg(not(target_arch = "wasm32"))]
+mod safetensors_file;
 mod wide;
+
+use ziggurat_core::DType;
+
+use crate::{Device, Error, Tensor};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use files::{
@@ -20,3 +29,16 @@ pub use files::{
 };
 pub use npy::{npy_from_bytes, npy_to_bytes};
 pub use safetensors::{safetensors_from_bytes, safetensors_to_bytes};
+#[cfg(not(target_arch = "wasm32"))]
+pub use safetensors_file::SafetensorsFile;
+
+/// A tensor of a file's data, whose mistakes are the file's and not the caller's.
+fn tensor(device: &Device, data: &[u8], dims: &[usize], dtype: DType) -> Result<Tensor, Error> {
+    Tensor::from_bytes(device, data, dims, dtype).map_err(|error| {
+        if error.is_shape() || error.is_argument() {
+            Error::format(error.to_string())
+        } else {
+            error
+        }
+    })
+}

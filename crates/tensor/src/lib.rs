@@ -17,6 +17,10 @@
 //! [`interop`] shares a device with other wgpu code. Operations return at once and their effects are in order; only reading
 //! waits, as a future or, on native targets, in the `_blocking` forms.
 //!
+//! Axes, positions and diagonals are `isize`, and negative ones count from the end; extents, counts and sizes are `usize`,
+//! but where one of several extents may be -1 ([`Tensor::reshape`], `view`, `expand`, `unflatten`). Constructors take the
+//! device, the shape, then what fills it.
+//!
 //! Elementwise operations (arithmetic, comparisons, functions, casts, choices) are *lazy*: they wait until a value is needed,
 //! by another kind of operation, a read or [`Tensor::eval`], and then run as one kernel with one result in memory.
 //! [`Tensor::explain`] shows it, [`FusionPolicy`] switches it off.
@@ -85,7 +89,7 @@ pub use ziggurat_device::{
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use ziggurat_device::{adapters_blocking, block_on};
-pub use ziggurat_kernels::{Pad, ScanOptions, Scatter};
+pub use ziggurat_kernels::{Pad, ScanOptions, Scatter, View};
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
 

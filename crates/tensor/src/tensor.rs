@@ -63,16 +63,19 @@ impl Tensor {
     }
 
     /// The extents, one per axis.
+    #[doc(alias = "size")]
     pub fn dims(&self) -> &[usize] {
         self.node.shape().dims()
     }
 
     /// The number of axes.
+    #[doc(alias = "dim", alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.node.shape().rank()
     }
 
     /// The number of elements.
+    #[doc(alias = "numel", alias = "nelement")]
     pub fn len(&self) -> usize {
         self.node.shape().len()
     }

@@ -19,6 +19,7 @@ use crate::run::executor::Executor;
 use crate::run::view::View;
 
 mod equation;
+mod pairs;
 mod plan;
 
 pub use plan::{Arranged, Contraction, ContractionStep};
@@ -163,12 +164,8 @@ impl Executor {
         values: &[View],
         out: &View,
     ) -> Result<(), KernelError> {
-        let missing = KernelError::Option {
-            op,
-            option: "a step's operand",
-            rule: "must be a value before it",
-            got: i64::try_from(values.len()).unwrap_or(i64::MAX),
-        };
+        let what = "a step's operand must be a value before it";
+        let missing = KernelError::Internal { op, what };
         match step {
             ContractionStep::Sum { value, axes, .. } => {
                 let value = values.get(*value).ok_or(missing)?;

@@ -152,6 +152,14 @@ pub enum KernelError {
         /// Bytes that were given.
         got: u64,
     },
+    /// A byte that is given for a bool is neither 0 nor 1.
+    #[error("a bool must be 0 or 1, but the byte at position {position} is {byte}")]
+    BoolByte {
+        /// Where it is, in elements from the first.
+        position: usize,
+        /// The byte.
+        byte: u8,
+    },
     /// One kernel cannot compute the expression, or cannot read or write it as part of this op.
     #[error("fused: {0}")]
     CannotFuse(CannotFuse),

@@ -144,10 +144,11 @@ impl Executor {
         self.upload_bytes(T::DTYPE, &T::write_bytes(values), shape)
     }
 
-    /// A dense view of elements given as little-endian bytes, in row-major order.
+    /// A dense view of elements given as little-endian bytes, in row-major order. A bool is one byte, 0 or 1.
     ///
     /// # Errors
-    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::Memory`];
+    /// [`KernelError::DataLength`] if the bytes are not as many as the shape says; [`KernelError::BoolByte`] if one of a bool
+    /// is neither 0 nor 1; [`KernelError::Memory`];
     /// [`KernelError::InCapture`] on a capturing executor.
     pub fn upload_bytes(
         &self,
@@ -167,6 +168,11 @@ impl Executor {
                 expected,
                 got: bytes.len() as u64,
             });
+        }
+        if dtype == DType::Bool
+            && let Some((position, &byte)) = bytes.iter().enumerate().find(|(_, byte)| **byte > 1)
+        {
+            return Err(KernelError::BoolByte { position, byte });
         }
         View::new(
             self.memory().upload(bytes)?,

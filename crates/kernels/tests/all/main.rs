@@ -43,6 +43,7 @@ mod fused;
 mod fused_forms;
 mod fused_structure;
 mod grid_sample;
+mod huge_extents;
 mod index;
 mod large;
 mod linalg;

@@ -156,7 +156,7 @@ pub(crate) fn run(device: &Device, case: &Case, inputs: &Inputs) -> Result<Vec<T
         )?,
         "eye" => {
             let (rows, cols) = (case.extent("rows")?, case.extent("cols")?);
-            Tensor::eye_of(device, rows, cols, case.integer("k")?, case.dtype("dtype")?)?
+            Tensor::eye_of(device, rows, cols, case.axis("k")?, case.dtype("dtype")?)?
         }
         "range" => {
             let (start, limit, delta) = (

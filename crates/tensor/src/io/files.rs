@@ -9,31 +9,37 @@ use std::path::Path;
 
 use ziggurat_device::block_on;
 
-use super::{npy_from_bytes, npy_to_bytes, safetensors_from_bytes, safetensors_to_bytes};
+use super::{SafetensorsFile, atomic, npy_from_bytes, npy_to_bytes, safetensors_to_bytes};
 use crate::{Device, Error, Tensor};
 
-/// The tensors of a safetensors file, by name.
+/// All tensors of a safetensors file, or of the files that an index (`model.safetensors.index.json`) names, by name.
+/// [`SafetensorsFile`] loads some of them.
 ///
 /// # Errors
-/// If the file cannot be read, or as [`safetensors_from_bytes`]; the text names the path.
+/// As [`SafetensorsFile::open`] and [`SafetensorsFile::load`]; the text names the path.
 pub fn load_safetensors(
     device: &Device,
     path: impl AsRef<Path>,
 ) -> Result<BTreeMap<String, Tensor>, Error> {
-    let path = path.as_ref();
-    safetensors_from_bytes(device, &read(path)?).map_err(|error| error.in_file(path))
+    SafetensorsFile::open(path)?.load_where(device, |_| true)
 }
 
 /// The array of an npy file.
 ///
 /// # Errors
 /// If the file cannot be read, or as [`npy_from_bytes`]; the text names the path.
+#[doc(alias = "load")]
 pub fn load_npy(device: &Device, path: impl AsRef<Path>) -> Result<Tensor, Error> {
     let path = path.as_ref();
-    npy_from_bytes(device, &read(path)?).map_err(|error| error.in_file(path))
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    npy_from_bytes(device, &bytes).map_err(|error| error.in_file(path))
 }
 
-/// Writes tensors to a safetensors file, which appears only once it is complete.
+/// Writes tensors to a safetensors file.
+///
+/// Readers of the path see what was there before or the new file, never a part of it; of several writers the last one's
+/// file stays. It takes the place of a file or link of this name, has the permissions of any new file, and is on the disk
+/// when the future resolves. The folder must be writable, for a temporary name in it.
 ///
 /// # Errors
 /// If the file cannot be written, or as [`safetensors_to_bytes`].
@@ -55,10 +61,11 @@ pub fn save_safetensors_blocking(
     block_on(save(path.as_ref(), safetensors_to_bytes(tensors)))
 }
 
-/// Writes a tensor to an npy file, which appears only once it is complete.
+/// Writes a tensor to an npy file, as [`save_safetensors`] does.
 ///
 /// # Errors
 /// If the file cannot be written, or as [`npy_to_bytes`].
+#[doc(alias = "save")]
 pub fn save_npy<P: AsRef<Path>>(
     path: P,
     tensor: &Tensor,
@@ -74,11 +81,7 @@ pub fn save_npy_blocking(path: impl AsRef<Path>, tensor: &Tensor) -> Result<(), 
     block_on(save(path.as_ref(), npy_to_bytes(tensor)))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|error| Error::io("read", path, error))
-}
-
-/// Writes beside the path and renames, so that a failure leaves no half-written file under the name.
+/// Writes what a reader of the path sees whole or not at all.
 fn save<F>(path: &Path, bytes: F) -> impl Future<Output = Result<(), Error>> + Send + use<F>
 where
     F: Future<Output = Result<Vec<u8>, Error>> + Send,
@@ -86,17 +89,6 @@ where
     let path = path.to_path_buf();
     async move {
         let bytes = bytes.await?;
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(name);
-        let fail = |error| Error::io("write", &path, error);
-        let written = fs::write(&part, bytes)
-            .and_then(|()| fs::rename(&part, &path))
-            .map_err(fail);
-        if written.is_err() {
-            // What could not be completed is of no use; that it cannot be removed either changes nothing.
-            let _ignored = fs::remove_file(&part);
-        }
-        written
+        atomic::write(&path, &bytes).map_err(|error| Error::io("write", &path, error))
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use ziggurat_core::DType;
 
 use super::npy_header::Header;
-use super::wide::Wide;
+use super::wide::{Numbers, Wide};
 use crate::{Device, Error, Tensor};
 
 /// The array of an npy file. Both byte orders and both axis orders are read; Fortran order becomes a transposed view.
@@ -24,7 +24,7 @@ use crate::{Device, Error, Tensor};
 /// ```
 pub fn npy_from_bytes(device: &Device, bytes: &[u8]) -> Result<Tensor, Error> {
     let array = parse(bytes)?;
-    let tensor = Tensor::from_bytes(device, &array.data, &array.dims, array.dtype)?;
+    let tensor = super::tensor(device, &array.data, &array.dims, array.dtype)?;
     if !array.fortran {
         return Ok(tensor);
     }
@@ -63,26 +63,22 @@ fn parse(bytes: &[u8]) -> Result<Array, Error> {
     let descr = header.descr.as_str();
     let unsupported = || Error::format(format!("dtype {descr} is not supported"));
     let (order, kind) = descr.split_at_checked(1).ok_or_else(unsupported)?;
-    let (same, wide) = match kind {
-        "f4" => (Some(DType::F32), None),
-        "f2" => (Some(DType::F16), None),
-        "i4" => (Some(DType::I32), None),
-        "i1" => (Some(DType::I8), None),
-        "u4" => (Some(DType::U32), None),
-        "u1" => (Some(DType::U8), None),
-        "b1" => (Some(DType::Bool), None),
-        "f8" => (None, Some(Wide::F64)),
-        "i8" => (None, Some(Wide::I64)),
-        "u8" => (None, Some(Wide::U64)),
-        "i2" => (None, Some(Wide::I16)),
-        "u2" => (None, Some(Wide::U16)),
+    let numbers = match kind {
+        "f4" => Numbers::Same(DType::F32),
+        "f2" => Numbers::Same(DType::F16),
+        "i4" => Numbers::Same(DType::I32),
+        "i1" => Numbers::Same(DType::I8),
+        "u4" => Numbers::Same(DType::U32),
+        "u1" => Numbers::Same(DType::U8),
+        "b1" => Numbers::Same(DType::Bool),
+        "f8" => Numbers::Converted(Wide::F64),
+        "i8" => Numbers::Converted(Wide::I64),
+        "u8" => Numbers::Converted(Wide::U64),
+        "i2" => Numbers::Converted(Wide::I16),
+        "u2" => Numbers::Converted(Wide::U16),
         _ => return Err(unsupported()),
     };
-    let width = match (same, wide) {
-        (Some(dtype), _) => dtype.bytes(),
-        (None, Some(wide)) => wide.bytes(),
-        (None, None) => return Err(unsupported()),
-    };
+    let width = numbers.bytes();
     let big_endian = match order {
         ">" => true,
         "<" => false,
@@ -113,15 +109,10 @@ fn parse(bytes: &[u8]) -> Result<Array, Error> {
     if header.fortran {
         dims.reverse();
     }
-    let (data, dtype) = match (same, wide) {
-        (None, Some(wide)) => (wide.convert(&data)?, wide.dtype()),
-        (Some(dtype), _) => (data, dtype),
-        (None, None) => return Err(unsupported()),
-    };
     Ok(Array {
         dims,
-        dtype,
-        data,
+        dtype: numbers.dtype(),
+        data: numbers.values(&data)?.into_owned(),
         fortran: header.fortran,
     })
 }

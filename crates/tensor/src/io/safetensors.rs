@@ -6,8 +6,11 @@ use std::future::Future;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use ziggurat_core::DType;
 
-use super::wide::Wide;
+use super::wide::{Numbers, Wide};
 use crate::{Device, Error, Tensor, read_many};
+
+/// The key of a header that is no tensor.
+const METADATA: &str = "__metadata__";
 
 /// The tensors of a safetensors file, by name.
 ///
@@ -29,59 +32,58 @@ pub fn safetensors_from_bytes(
     bytes: &[u8],
 ) -> Result<BTreeMap<String, Tensor>, Error> {
     let file = SafeTensors::deserialize(bytes).map_err(refused)?;
-    let mut tensors = BTreeMap::new();
-    for (name, view) in file.iter() {
-        let tensor = tensor_from_view(device, &view).map_err(|error| {
-            if error.is_format() {
-                Error::format(format!("tensor `{name}`: {error}"))
-            } else {
-                error
-            }
-        })?;
-        tensors.insert(name.to_owned(), tensor);
-    }
-    Ok(tensors)
+    let tensors = file.iter().map(|(name, view)| {
+        let tensor = tensor_of(device, name, view.dtype(), view.shape(), view.data())?;
+        Ok((name.to_owned(), tensor))
+    });
+    tensors.collect()
 }
 
-fn tensor_from_view(device: &Device, view: &TensorView<'_>) -> Result<Tensor, Error> {
-    match held(view.dtype()) {
-        Held::Same(dtype) => Tensor::from_bytes(device, view.data(), view.shape(), dtype),
-        Held::Converted(wide) => Tensor::from_bytes(
-            device,
-            &wide.convert(view.data())?,
-            view.shape(),
-            wide.dtype(),
-        ),
-        Held::Not => Err(Error::format(format!(
-            "dtype {:?} is not supported",
-            view.dtype()
-        ))),
+/// The tensor of this name, with values as a file has them.
+pub(super) fn tensor_of(
+    device: &Device,
+    name: &str,
+    dtype: Dtype,
+    dims: &[usize],
+    data: &[u8],
+) -> Result<Tensor, Error> {
+    let numbers = numbers(name, dtype)?;
+    let values = numbers.values(data);
+    values
+        .and_then(|values| super::tensor(device, &values, dims, numbers.dtype()))
+        .map_err(|error| named(name, error))
+}
+
+/// An error about the content of a file, with the name of the tensor that it is about.
+pub(super) fn named(name: &str, error: Error) -> Error {
+    if error.is_format() {
+        Error::format(format!("tensor `{name}`: {error}"))
+    } else {
+        error
     }
 }
 
-enum Held {
-    Same(DType),
-    Converted(Wide),
-    Not,
-}
-
-fn held(dtype: Dtype) -> Held {
-    match dtype {
-        Dtype::F32 => Held::Same(DType::F32),
-        Dtype::F16 => Held::Same(DType::F16),
-        Dtype::BF16 => Held::Same(DType::BF16),
-        Dtype::I32 => Held::Same(DType::I32),
-        Dtype::U32 => Held::Same(DType::U32),
-        Dtype::U8 => Held::Same(DType::U8),
-        Dtype::I8 => Held::Same(DType::I8),
-        Dtype::BOOL => Held::Same(DType::Bool),
-        Dtype::F64 => Held::Converted(Wide::F64),
-        Dtype::I64 => Held::Converted(Wide::I64),
-        Dtype::U64 => Held::Converted(Wide::U64),
-        Dtype::I16 => Held::Converted(Wide::I16),
-        Dtype::U16 => Held::Converted(Wide::U16),
-        _ => Held::Not,
-    }
+/// How the numbers of this tensor are held.
+pub(super) fn numbers(name: &str, dtype: Dtype) -> Result<Numbers, Error> {
+    Ok(match dtype {
+        Dtype::F32 => Numbers::Same(DType::F32),
+        Dtype::F16 => Numbers::Same(DType::F16),
+        Dtype::BF16 => Numbers::Same(DType::BF16),
+        Dtype::I32 => Numbers::Same(DType::I32),
+        Dtype::U32 => Numbers::Same(DType::U32),
+        Dtype::U8 => Numbers::Same(DType::U8),
+        Dtype::I8 => Numbers::Same(DType::I8),
+        Dtype::BOOL => Numbers::Same(DType::Bool),
+        Dtype::F64 => Numbers::Converted(Wide::F64),
+        Dtype::I64 => Numbers::Converted(Wide::I64),
+        Dtype::U64 => Numbers::Converted(Wide::U64),
+        Dtype::I16 => Numbers::Converted(Wide::I16),
+        Dtype::U16 => Numbers::Converted(Wide::U16),
+        _ => {
+            let error = Error::format(format!("dtype {dtype:?} is not supported"));
+            return Err(named(name, error));
+        }
+    })
 }
 
 const fn stored(dtype: DType) -> Dtype {
@@ -100,7 +102,8 @@ const fn stored(dtype: DType) -> Dtype {
 /// A safetensors file with these tensors, read from the device with one submission.
 ///
 /// # Errors
-/// If two names are equal, the tensors are not on one device, or something recorded before failed on it.
+/// If two names are equal or one is `__metadata__`, which the format keeps for itself, the tensors are not on one device, or
+/// something recorded before failed on it.
 pub fn safetensors_to_bytes(
     tensors: &[(&str, &Tensor)],
 ) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
@@ -119,6 +122,10 @@ pub fn safetensors_to_bytes(
         let values = values.await?;
         let mut views = BTreeMap::new();
         for ((name, (dtype, dims)), bytes) in names.iter().zip(kinds).zip(&values) {
+            if name == METADATA {
+                let text = format!("no tensor may be named `{METADATA}`: the format keeps it");
+                return Err(Error::argument("safetensors", text));
+            }
             let view = TensorView::new(dtype, dims, bytes).map_err(refused)?;
             if views.insert(name.as_str(), view).is_some() {
                 return Err(Error::argument(
@@ -131,6 +138,6 @@ pub fn safetensors_to_bytes(
     }
 }
 
-fn refused(error: safetensors::SafeTensorError) -> Error {
+pub(super) fn refused(error: safetensors::SafeTensorError) -> Error {
     Error::format(format!("not a valid safetensors file: {error}"))
 }

@@ -3,6 +3,8 @@
 //! f64 becomes f32 (rounded, in range), i64 and the 16-bit integers i32, u64 u32. A value out of range is an error that
 //! names it and its position.
 
+use std::borrow::Cow;
+
 use ziggurat_core::{DType, Element};
 
 use crate::Error;
@@ -45,6 +47,39 @@ impl Wide {
             Self::U64 => narrow(bytes, u64::from_le_bytes, |value| u32::try_from(value).ok()),
             Self::I16 => narrow(bytes, i16::from_le_bytes, |value| Some(i32::from(value))),
             Self::U16 => narrow(bytes, u16::from_le_bytes, |value| Some(i32::from(value))),
+        }
+    }
+}
+
+/// How the numbers of a file become a tensor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbers {
+    Same(DType),
+    Converted(Wide),
+}
+
+impl Numbers {
+    /// Bytes of one number in the file.
+    pub(super) const fn bytes(self) -> usize {
+        match self {
+            Self::Same(dtype) => dtype.bytes(),
+            Self::Converted(wide) => wide.bytes(),
+        }
+    }
+
+    /// The tensor's dtype.
+    pub(super) const fn dtype(self) -> DType {
+        match self {
+            Self::Same(dtype) => dtype,
+            Self::Converted(wide) => wide.dtype(),
+        }
+    }
+
+    /// The tensor's values, from little-endian ones of the file.
+    pub(super) fn values(self, bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
+        match self {
+            Self::Same(_) => Ok(Cow::Borrowed(bytes)),
+            Self::Converted(wide) => wide.convert(bytes).map(Cow::Owned),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A device has a policy, and a scope of a thread may have another: to find out whether fusion is to blame for something,
 //! run it both ways.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 /// Whether elementwise operations are recorded to be computed together.
@@ -28,7 +28,12 @@ pub enum FusionPolicy {
 }
 
 thread_local! {
+    /// The policy of the innermost scope.
     static SCOPE: Cell<Option<FusionPolicy>> = const { Cell::new(None) };
+    /// The scopes that are open, the innermost last.
+    static OPEN: RefCell<Vec<(u64, FusionPolicy)>> = const { RefCell::new(Vec::new()) };
+    /// Tells scopes apart.
+    static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
 impl FusionPolicy {
@@ -38,11 +43,15 @@ impl FusionPolicy {
         f()
     }
 
-    /// This policy on this thread until the guard is dropped. Guards of one thread must go in reverse order.
+    /// This policy on this thread until the guard is dropped. Of several guards the one that was made last counts, in
+    /// whichever order they go.
     #[must_use = "the policy ends with the guard"]
     pub fn enter(self) -> FusionScope {
+        let number = NEXT.replace(NEXT.get().wrapping_add(1));
+        OPEN.with_borrow_mut(|open| open.push((number, self)));
+        SCOPE.set(Some(self));
         FusionScope {
-            before: SCOPE.replace(Some(self)),
+            number,
             thread: PhantomData,
         }
     }
@@ -65,13 +74,19 @@ pub(super) fn of_scope() -> Option<FusionPolicy> {
 /// `.await` of a task that moves between threads.
 #[derive(Debug)]
 pub struct FusionScope {
-    before: Option<FusionPolicy>,
+    number: u64,
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for FusionScope {
     fn drop(&mut self) {
-        SCOPE.set(self.before);
+        // Where the thread ends, so do its scopes.
+        let innermost = OPEN.try_with(|open| {
+            let mut open = open.borrow_mut();
+            open.retain(|(number, _)| *number != self.number);
+            open.last().map(|(_, policy)| *policy)
+        });
+        let _ended = SCOPE.try_with(|scope| scope.set(innermost.ok().flatten()));
     }
 }
 
@@ -89,6 +104,19 @@ mod tests {
             drop(inner);
             assert_eq!(of_scope(), Some(FusionPolicy::Unfused));
         });
+        assert_eq!(of_scope(), None);
+    }
+
+    #[test]
+    fn scopes_may_end_in_any_order() {
+        let outer = FusionPolicy::Unfused.enter();
+        let inner = FusionPolicy::Fused.enter();
+        drop(outer);
+        assert_eq!(of_scope(), Some(FusionPolicy::Fused));
+        let last = FusionPolicy::Unfused.enter();
+        drop(inner);
+        assert_eq!(of_scope(), Some(FusionPolicy::Unfused));
+        drop(last);
         assert_eq!(of_scope(), None);
     }
 

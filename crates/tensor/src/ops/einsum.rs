@@ -114,7 +114,7 @@ fn stepped(
 ) -> Result<Tensor, Error> {
     let wide = dtype.compute();
     let of = |number: usize| {
-        let missing = || Error::argument(op, format!("there is no value {number}"));
+        let missing = || Error::internal(op, format!("there is no value {number}"));
         values.get(number).ok_or_else(missing)
     };
     let arranged = |how: &Arranged| {

@@ -1,13 +1,14 @@
 //! Reading and writing elements that index tensors name.
 //!
 //! Indices are integers; negative ones count from the end. One that names no element is taken for the nearest end, or is
-//! an error at the next read in the checked mode ([`Device::set_index_checks`](crate::Device::set_index_checks)).
+//! an error of the result in the checked mode ([`Device::set_index_checks`](crate::Device::set_index_checks)).
 //! What writes makes a new tensor, like everything else: a copy with some elements replaced or combined.
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
 use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View, formulas};
 
 use super::composite::Value;
+use crate::index_checks::Checked;
 use crate::tensor::new_shape;
 use crate::{AxisRange, Error, Scalar, Tensor};
 
@@ -35,14 +36,14 @@ impl Tensor {
         let at = self.axis_of(op, axis)?;
         let (indices, extent) = (self.indices_of(op, indices)?, self.extent(at));
         let (view, index) = (self.stored()?, indices.stored()?);
-        self.check_indices(op, index, &[extent])?;
-        Self::produce(
+        let checked = self.check_indices(op, index, &[extent])?;
+        checked.of(Self::produce(
             self.device(),
             op,
             *indices.shape(),
             self.dtype(),
             |executor, out| executor.gather(view, at, index, out),
-        )
+        )?)
     }
 
     /// Slices of an axis by their index: the axis is replaced by those of the indices (none for one index).
@@ -85,10 +86,14 @@ impl Tensor {
         dims.splice(at..=at, indices.dims().iter().copied());
         let shape = new_shape(op, &dims)?;
         let (view, index) = (self.stored()?, indices.stored()?);
-        self.check_indices(op, index, &[self.extent(at)])?;
-        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
-            executor.index_select(view, at, index, out)
-        })
+        let checked = self.check_indices(op, index, &[self.extent(at)])?;
+        checked.of(Self::produce(
+            self.device(),
+            op,
+            shape,
+            self.dtype(),
+            |executor, out| executor.index_select(view, at, index, out),
+        )?)
     }
 
     /// Elements or slices by tuples of indices, which lie along the last axis of `indices`: with `batch` leading axes that
@@ -120,10 +125,14 @@ impl Tensor {
         .concat();
         let shape = new_shape(op, &dims)?;
         let (view, index) = (self.stored()?, indices.stored()?);
-        self.check_indices(op, index, &named)?;
-        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
-            executor.gather_nd(view, index, batch, out)
-        })
+        let checked = self.check_indices(op, index, &named)?;
+        checked.of(Self::produce(
+            self.device(),
+            op,
+            shape,
+            self.dtype(),
+            |executor, out| executor.gather_nd(view, index, batch, out),
+        )?)
     }
 
     /// Elements by one index tensor per leading axis; they broadcast, as in `a[i, j]` of NumPy and PyTorch.
@@ -463,8 +472,8 @@ impl Tensor {
         self.same_device(op, src)?;
         self.same_dtype(op, src)?;
         let (view, src, index) = (self.stored()?, src.stored()?, indices.stored()?);
-        self.check_indices(op, index, extents)?;
-        Self::produce(
+        let checked = self.check_indices(op, index, extents)?;
+        checked.of(Self::produce(
             self.device(),
             op,
             *self.shape(),
@@ -473,7 +482,7 @@ impl Tensor {
                 let _copied = executor.copy(view, out)?;
                 write(executor, src, index, out)
             },
-        )
+        )?)
     }
 
     /// The leading axes of a result by tuples, and the extents that the components name.
@@ -563,7 +572,7 @@ impl Tensor {
         op: &'static str,
         index: &View,
         extents: &[usize],
-    ) -> Result<(), Error> {
+    ) -> Result<Checked, Error> {
         let device = self.device();
         device
             .index_checks()

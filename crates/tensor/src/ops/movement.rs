@@ -35,6 +35,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If there is no tensor, the axis is out of range, another extent differs, or the devices differ.
+    #[doc(alias = "cat")]
     pub fn concat(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
         let op = "concat";
         let Some(first) = tensors.first() else {
@@ -151,6 +152,7 @@ impl Tensor {
             .collect();
         // Checked before any part of the work.
         let shape = ziggurat_core::Shape::new(&whole).map_err(fail)?;
+        self.device().check_len("tile", &shape, self.dtype())?;
         if shape.is_empty() {
             return Self::zeros(self.device(), shape.dims(), self.dtype());
         }
@@ -209,11 +211,22 @@ impl Tensor {
                 .broadcast_to(wide)?
                 .reshape_to(joined);
         }
-        // No axis to spare: copies of the whole, one behind the other.
+        // No axis to spare: what lies before and behind each axis is one axis each.
         let mut tiled = self.clone();
         for &axis in chosen {
-            let copies = vec![&tiled; times.get(axis).copied().unwrap_or(1)];
-            tiled = Self::concat(&copies, axis.cast_signed())?;
+            let times = times.get(axis).copied().unwrap_or(1);
+            let mut joined = tiled.dims().to_vec();
+            let Some((before, [dim, behind @ ..])) = joined.split_at_mut_checked(axis) else {
+                return Err(Error::internal("tile", format!("there is no axis {axis}")));
+            };
+            let (before, behind): (usize, usize) =
+                (before.iter().product(), behind.iter().product());
+            let (apart, wide) = ([before, 1, *dim, behind], [before, times, *dim, behind]);
+            *dim *= times;
+            tiled = tiled
+                .reshape_to(apart)?
+                .broadcast_to(wide)?
+                .reshape_to(&joined)?;
         }
         Ok(tiled)
     }
@@ -301,6 +314,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the device has no memory for the result.
+    #[doc(alias = "roll")]
     pub fn roll_flat(&self, shift: isize) -> Result<Self, Error> {
         self.reshape([-1].as_slice())
             .or_else(|_| self.reshape_to([0]))?
@@ -387,6 +401,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the rank is not 4 or the block does not divide.
+    #[doc(alias = "pixel_shuffle")]
     pub fn depth_to_space(&self, block: usize, order: DepthOrder) -> Result<Self, Error> {
         let op = "depth_to_space";
         let [n, c, h, w] = self.image(op)?;
@@ -411,6 +426,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the rank is not 4 or the block does not divide.
+    #[doc(alias = "pixel_unshuffle")]
     pub fn space_to_depth(&self, block: usize, order: DepthOrder) -> Result<Self, Error> {
         let op = "space_to_depth";
         let [n, c, h, w] = self.image(op)?;

@@ -23,7 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If there are fewer than two axes.
-    pub fn tril(&self, k: i64) -> Result<Self, Error> {
+    pub fn tril(&self, k: isize) -> Result<Self, Error> {
         self.triangle("tril", k, Triangle::Lower)
     }
 
@@ -31,11 +31,11 @@ impl Tensor {
     ///
     /// # Errors
     /// If there are fewer than two axes.
-    pub fn triu(&self, k: i64) -> Result<Self, Error> {
+    pub fn triu(&self, k: isize) -> Result<Self, Error> {
         self.triangle("triu", k, Triangle::Upper)
     }
 
-    fn triangle(&self, op: &'static str, k: i64, side: Triangle) -> Result<Self, Error> {
+    fn triangle(&self, op: &'static str, k: isize, side: Triangle) -> Result<Self, Error> {
         let &[.., rows, cols] = self.dims() else {
             let detail = format!(
                 "the tensor must have two axes: its shape is {}",
@@ -50,7 +50,7 @@ impl Tensor {
         let (row, column) = (count(rows)?.unsqueeze(1)?, count(cols)?);
         self.formula(op, |recording| {
             let places = [&Value::from(&row), &Value::from(&column)];
-            formulas::triangle(recording, &Value::from(self), places, side, k)
+            formulas::triangle(recording, &Value::from(self), places, side, k as i64)
         })
     }
 

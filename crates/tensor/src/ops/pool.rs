@@ -297,9 +297,9 @@ impl Tensor {
             return Err(self.mismatch(op, "the indices must have the input's shape", &indices));
         }
         let plane = new_shape(op, &size)?.len();
-        self.check_indices(op, indices.stored()?, &[plane])?;
+        let checked = self.check_indices(op, indices.stored()?, &[plane])?;
         let unbatched = self.rank() == N + 1;
-        self.with_batch(op, N, |x| {
+        let unpooled = self.with_batch(op, N, |x| {
             let indices = if unbatched {
                 indices.unsqueeze(0)?
             } else {
@@ -311,7 +311,8 @@ impl Tensor {
             Self::produce(x.device(), op, shape, x.dtype(), |executor, out| {
                 executor.max_unpool(view, index, out)
             })
-        })
+        })?;
+        checked.of(unpooled)
     }
 
     fn spatial_axes(&self, op: &'static str) -> Result<Vec<isize>, Error> {

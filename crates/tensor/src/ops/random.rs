@@ -114,18 +114,19 @@ impl Tensor {
     /// ```
     /// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
     /// # let Some(device) = doc::device() else { return Ok(()) };
-    /// let a = Tensor::uniform(&device, -1.0, 1.0, [100], DType::F16, &mut Generator::new(1))?;
+    /// let a = Tensor::uniform(&device, [100], -1.0, 1.0, DType::F16, &mut Generator::new(1))?;
     /// assert!(a.to_f64_vec_blocking()?.iter().all(|x| (-1.0..1.0).contains(x)));
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the bounds are not finite and in order, the dtype is no float, or the device has no memory.
+    #[doc(alias = "uniform_")]
     pub fn uniform(
         device: &Device,
+        shape: impl AsRef<[usize]>,
         low: f32,
         high: f32,
-        shape: impl AsRef<[usize]>,
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self, Error> {
@@ -141,11 +142,12 @@ impl Tensor {
     ///
     /// # Errors
     /// If mean or deviation is not finite, the deviation is negative, the dtype is no float, or the device has no memory.
+    #[doc(alias = "normal_")]
     pub fn normal(
         device: &Device,
+        shape: impl AsRef<[usize]>,
         mean: f32,
         std: f32,
-        shape: impl AsRef<[usize]>,
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self, Error> {
@@ -164,9 +166,9 @@ impl Tensor {
     /// If the range is empty, or the device has no memory.
     pub fn randint(
         device: &Device,
+        shape: impl AsRef<[usize]>,
         low: i32,
         high: i32,
-        shape: impl AsRef<[usize]>,
         generator: &mut Generator,
     ) -> Result<Self, Error> {
         let op = "randint";

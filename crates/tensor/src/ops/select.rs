@@ -260,6 +260,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, the repeats are no vector of integers, not one nor one per position, or one is negative.
+    #[doc(alias = "repeat_interleave")]
     pub fn repeat_interleave_by(
         &self,
         repeats: &Self,

@@ -20,6 +20,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the shape does not have as many elements as there are values, or the device has no memory for them.
+    #[doc(alias = "tensor", alias = "as_tensor", alias = "from_numpy")]
     pub fn from_slice<T: Element>(
         device: &Device,
         values: &[T],
@@ -61,10 +62,20 @@ impl Tensor {
         Self::from_slice(device, &values, shape)
     }
 
-    /// Copies little-endian row-major bytes of `dtype` to the device; a bool is one byte.
+    /// Copies little-endian row-major bytes of `dtype` to the device; a bool is one byte, 0 or 1.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let error = Tensor::from_bytes(&device, &[0, 1, 7], [3], DType::Bool).unwrap_err();
+    /// assert_eq!(error.to_string(), "from_bytes: a bool must be 0 or 1, but the byte at position 2 is 7");
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If the number of bytes is not that of the shape, or the device has no memory for them.
+    /// If the number of bytes is not that of the shape, a byte of a bool is neither 0 nor 1, or the device has no memory for
+    /// them.
+    #[doc(alias = "frombuffer")]
     pub fn from_bytes(
         device: &Device,
         bytes: &[u8],
@@ -104,6 +115,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the device has no memory or is lost.
+    #[doc(alias = "scalar_tensor")]
     pub fn from_value<T: Element>(device: &Device, value: T) -> Result<Self, Error> {
         Self::from_slice(device, &[value], [])
     }
@@ -212,12 +224,12 @@ impl Tensor {
         device: &Device,
         rows: usize,
         cols: usize,
-        k: i64,
+        k: isize,
         dtype: DType,
     ) -> Result<Self, Error> {
         let shape = new_shape("eye", &[rows, cols])?;
         Self::produce(device, "eye", shape, dtype, |executor, out| {
-            executor.eye(out, k)
+            executor.eye(out, k as i64)
         })
     }
 }

@@ -1,6 +1,10 @@
-//! Asking for values without reading them, and asking how they will come about.
+//! Asking for values without reading them, asking how they will come about, and the memory that they are in.
 
 use std::future::Future;
+use std::sync::Arc;
+
+use ziggurat_core::Layout;
+use ziggurat_kernels::View;
 
 use crate::lazy;
 use crate::{Error, Explanation, Tensor};
@@ -25,6 +29,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If a kernel could not be recorded (the error stays with the tensor), or something recorded before failed.
+    #[doc(alias = "compute")]
     pub fn eval(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let device = self.device().executor().device();
         let done = self.stored().map(|_| device.completion(device.pending()));
@@ -64,5 +69,59 @@ impl Tensor {
     /// If something that the value depends on failed, or a value between two kernels is larger than a buffer can be.
     pub fn explain(&self) -> Result<Explanation, Error> {
         lazy::explain(self.device(), &self.node)
+    }
+
+    /// The memory with the values, which are computed if they are not yet: for [`Executor`](ziggurat_kernels::Executor)
+    /// calls and for reads of [`Memory`](ziggurat_memory::Memory) into a slice or a mapped view. It is not to be written to:
+    /// [`Tensor::storage_mut`] is for that.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let doubled = (&a * 2.0)?;
+    /// let view = doubled.storage()?;
+    /// assert!(view.layout.is_contiguous());
+    /// let mut bytes = [0; 8];
+    /// let memory = device.executor().memory();
+    /// memory.read_into(&view.buffer, 0..8, &mut bytes).unwrap().wait().unwrap();
+    /// assert_eq!(bytes, [0, 0, 0, 64, 0, 0, 128, 64]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If something that the value depends on failed.
+    #[doc(alias = "data_ptr", alias = "untyped_storage")]
+    pub fn storage(&self) -> Result<&View, Error> {
+        self.stored()
+    }
+
+    /// The memory with the values, to be written to: row-major, and nobody else's. What shares it until now (clones, views,
+    /// pending expressions that read it, captures) keeps the values as they are, because this tensor then gets a copy.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, Element, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let mut a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let before = (&a + 1.0)?;
+    /// let view = a.storage_mut()?.clone();
+    /// let memory = device.executor().memory();
+    /// memory.write(&view.buffer, 0, &f32::write_bytes(&[7.0, 8.0])).unwrap();
+    /// assert_eq!(a.to_vec_blocking::<f32>()?, [7.0, 8.0]);
+    /// assert_eq!(before.to_vec_blocking::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If something that the value depends on failed, or the device has no memory for the copy.
+    pub fn storage_mut(&mut self) -> Result<&View, Error> {
+        let view = self.stored()?;
+        let own = Arc::strong_count(&self.node) == 1
+            && view.buffer.is_unique()
+            && view.layout == Layout::contiguous(*view.shape());
+        if !own {
+            *self = self.copied("storage_mut")?;
+        }
+        self.stored()
     }
 }

@@ -13,6 +13,9 @@ use ziggurat_core::{Element, decode};
 use crate::display::{self, Printed};
 use crate::{Error, Tensor};
 
+/// The most vectors without elements that a read gives.
+const MOST_EMPTY_ROWS: usize = 1 << 20;
+
 /// Vectors nested as deep as the rank, outermost axis first.
 pub type Nested<T> = Vec<Vec<Vec<T>>>;
 
@@ -32,6 +35,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If `T` is not the tensor's dtype, or something recorded before failed on the device.
+    #[doc(alias = "tolist", alias = "numpy")]
     pub fn to_vec<T: Element>(
         &self,
     ) -> impl Future<Output = Result<Vec<T>, Error>> + Send + use<T> {
@@ -53,11 +57,11 @@ impl Tensor {
     /// The rows of a rank-2 tensor.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`], or if the rank is not 2.
+    /// As [`Tensor::to_vec`], or if the rank is not 2, or there are no elements in more than 2^20 rows.
     pub fn to_vec2<T: Element>(
         &self,
     ) -> impl Future<Output = Result<Vec<Vec<T>>, Error>> + Send + use<T> {
-        let values = self.of_rank("to_vec2", 2).map(|dims| (self.to_vec(), dims));
+        let values = self.nested("to_vec2", 2).map(|dims| (self.to_vec(), dims));
         async move {
             let (values, dims) = values?;
             let flat = values.await?;
@@ -68,11 +72,11 @@ impl Tensor {
     /// The matrices of a rank-3 tensor.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`], or if the rank is not 3.
+    /// As [`Tensor::to_vec`], or if the rank is not 3, or there are no elements in more than 2^20 rows.
     pub fn to_vec3<T: Element>(
         &self,
     ) -> impl Future<Output = Result<Nested<T>, Error>> + Send + use<T> {
-        let values = self.of_rank("to_vec3", 3).map(|dims| (self.to_vec(), dims));
+        let values = self.nested("to_vec3", 3).map(|dims| (self.to_vec(), dims));
         async move {
             let (values, dims) = values?;
             let flat: Vec<T> = values.await?;
@@ -124,12 +128,14 @@ impl Tensor {
     /// If something recorded before failed on the device.
     pub fn to_bytes(&self) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
         let fail = |error| Error::from_kernel("read", error);
-        let download = self
-            .stored()
-            .and_then(|view| self.device().executor().download(view).map_err(fail));
-        let indices = self.device().check_indices();
+        let read = self.stored().and_then(|view| {
+            let (executor, checks) = (self.device().executor(), self.device().index_checks());
+            let download = executor.download(view).map_err(fail)?;
+            Ok((download, checks.of_views(executor, &[view])))
+        });
         async move {
-            let bytes = download?.await.map_err(fail)?;
+            let (download, indices) = read?;
+            let bytes = download.await.map_err(fail)?;
             indices.await?;
             Ok(bytes)
         }
@@ -209,6 +215,22 @@ impl Tensor {
         Err(Error::wrong_dtype(op, T::DTYPE, self.dtype()))
     }
 
+    /// As [`Tensor::of_rank`], with an error if there would be more rows than elements could be read: rows without elements
+    /// take memory too.
+    fn nested(&self, op: &'static str, rank: usize) -> Result<Vec<usize>, Error> {
+        let dims = self.of_rank(op, rank)?;
+        let rows = (dims.iter().take(rank - 1))
+            .try_fold(1_usize, |rows, &dim| rows.checked_mul(dim.max(1)));
+        if self.is_empty() && rows.is_none_or(|rows| rows > MOST_EMPTY_ROWS) {
+            let rule = format!("at most {MOST_EMPTY_ROWS} rows may be without elements");
+            return Err(Error::shape(
+                op,
+                format!("{rule}: shape is {}", self.shape()),
+            ));
+        }
+        Ok(dims)
+    }
+
     fn of_rank(&self, op: &'static str, rank: usize) -> Result<Vec<usize>, Error> {
         if self.rank() == rank {
             return Ok(self.dims().to_vec());
@@ -244,26 +266,30 @@ struct Piece {
 pub fn read_many(
     tensors: &[&Tensor],
 ) -> impl Future<Output = Result<Vec<Vec<u8>>, Error>> + Send + use<> {
-    let download = record_many(tensors);
-    let indices = tensors.first().map(|first| first.device().check_indices());
+    let read = tensors.first().map(|first| {
+        let views = views_of(first, tensors)?;
+        let (executor, checks) = (first.device().executor(), first.device().index_checks());
+        let download = executor
+            .download_many(&views)
+            .map_err(|error| Error::from_kernel("read_many", error))?;
+        Ok((download, checks.of_views(executor, &views)))
+    });
     async move {
-        let Some(download) = download? else {
+        let Some((download, indices)) = read.transpose()? else {
             return Ok(Vec::new());
         };
         let bytes = download
             .await
             .map_err(|error| Error::from_kernel("read_many", error))?;
-        if let Some(indices) = indices {
-            indices.await?;
-        }
+        indices.await?;
         Ok(bytes)
     }
 }
 
-fn record_many(tensors: &[&Tensor]) -> Result<Option<ziggurat_kernels::DownloadMany>, Error> {
-    let Some(first) = tensors.first() else {
-        return Ok(None);
-    };
+fn views_of<'a>(
+    first: &Tensor,
+    tensors: &[&'a Tensor],
+) -> Result<Vec<&'a ziggurat_kernels::View>, Error> {
     let mut views = Vec::with_capacity(tensors.len());
     for tensor in tensors {
         first.same_device("read_many", tensor)?;
@@ -272,10 +298,7 @@ fn record_many(tensors: &[&Tensor]) -> Result<Option<ziggurat_kernels::DownloadM
     for tensor in tensors {
         views.push(tensor.stored()?);
     }
-    let download = first.device().executor().download_many(&views);
-    download
-        .map(Some)
-        .map_err(|error| Error::from_kernel("read_many", error))
+    Ok(views)
 }
 
 fn extent(dims: &[usize], axis: usize) -> usize {

@@ -32,6 +32,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the element count differs.
+    #[doc(alias = "reshape")]
     pub fn reshape_to(&self, shape: impl AsRef<[usize]>) -> Result<Self, Error> {
         self.reshaped("reshape", new_shape("reshape", shape.as_ref())?)
     }
@@ -146,6 +147,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range.
+    #[doc(alias = "slice_along_dim")]
     pub fn slice(&self, axis: isize, range: impl Into<AxisRange>) -> Result<Self, Error> {
         self.slice_step(axis, range, 1)
     }
@@ -193,6 +195,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range.
+    #[doc(alias = "squeeze")]
     pub fn squeeze_axis(&self, axis: isize) -> Result<Self, Error> {
         self.with_layout("squeeze_axis", |layout| layout.squeeze(Some(axis)))
     }
@@ -228,6 +231,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range or given twice.
+    #[doc(alias = "reverse")]
     pub fn flip(&self, axes: impl AsRef<[isize]>) -> Result<Self, Error> {
         self.with_layout("flip", |layout| layout.flip(axes.as_ref()))
     }

@@ -9,11 +9,16 @@ use ziggurat_kernels::Grids;
 use super::construct::new_shape;
 use crate::{Error, Tensor};
 
+/// The most views that one call gives. Extents of views and of tensors without elements say nothing about memory, so that
+/// only a number can keep a list of views from being as long as they are.
+const MOST_VIEWS: usize = 1 << 20;
+
 impl Tensor {
     /// Two axes exchanged; another name of [`Tensor::transpose`].
     ///
     /// # Errors
     /// If an axis is out of range.
+    #[doc(alias = "swapdims")]
     pub fn swapaxes(&self, a: isize, b: isize) -> Result<Self, Error> {
         self.with_layout("swapaxes", |layout| layout.transpose(a, b))
     }
@@ -31,6 +36,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the lists differ in length, or an axis is out of range or given twice.
+    #[doc(alias = "moveaxis")]
     pub fn movedim(
         &self,
         source: impl AsRef<[isize]>,
@@ -95,7 +101,7 @@ impl Tensor {
     /// the axis (4 in 3 gives 2 and 2, PyTorch's rule).
     ///
     /// # Errors
-    /// If the axis is out of range or `n` is 0.
+    /// If the axis is out of range, `n` is 0, or there would be more than 2^20 views.
     pub fn chunk(&self, n: usize, axis: isize) -> Result<Vec<Self>, Error> {
         let at = self.axis_of("chunk", axis)?;
         if n == 0 {
@@ -107,13 +113,8 @@ impl Tensor {
         let extent = self.dims().get(at).copied().unwrap_or(0);
         if extent == 0 {
             // Chunks of nothing: as many as were asked for.
-            let mut chunks = Vec::new();
-            if chunks.try_reserve_exact(n).is_err() {
-                let detail = format!("the chunks must fit into memory: {n} of {}", self.shape());
-                return Err(Error::argument("chunk", detail));
-            }
-            chunks.resize(n, self.clone());
-            return Ok(chunks);
+            self.check_views("chunk", n)?;
+            return Ok(vec![self.clone(); n]);
         }
         self.split(extent.div_ceil(n), axis)
     }
@@ -130,7 +131,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// If the axis is out of range, or `size` is 0 and the axis has positions.
+    /// If the axis is out of range, `size` is 0 and the axis has positions, or there would be more than 2^20 views.
     pub fn split(&self, size: usize, axis: isize) -> Result<Vec<Self>, Error> {
         let at = self.axis_of("split", axis)?;
         let extent = self.dims().get(at).copied().unwrap_or(0);
@@ -141,16 +142,28 @@ impl Tensor {
             let detail = format!("the size must be at least 1: it is 0, the axis has {extent}");
             return Err(Error::argument("split", detail));
         }
+        self.check_views("split", extent.div_ceil(size))?;
         (0..extent)
             .step_by(size)
             .map(|start| self.narrow(axis, start, size.min(extent - start)))
             .collect()
     }
 
+    /// An error unless one call may give so many views.
+    fn check_views(&self, op: &'static str, count: usize) -> Result<(), Error> {
+        if count <= MOST_VIEWS {
+            return Ok(());
+        }
+        let rule = format!("one call gives at most {MOST_VIEWS} views");
+        let detail = format!("{rule}: {count} of {} asked for", self.shape());
+        Err(Error::argument(op, detail))
+    }
+
     /// Views of the given sizes along an axis, one behind the other.
     ///
     /// # Errors
     /// If the axis is out of range or the sizes do not add up to its extent.
+    #[doc(alias = "split", alias = "split_with_sizes")]
     pub fn split_sizes(&self, sizes: impl AsRef<[usize]>, axis: isize) -> Result<Vec<Self>, Error> {
         let (sizes, at) = (sizes.as_ref(), self.axis_of("split_sizes", axis)?);
         let extent = self.dims().get(at).copied().unwrap_or(0);
@@ -176,10 +189,12 @@ impl Tensor {
     /// Every position of an axis as a view without that axis.
     ///
     /// # Errors
-    /// If the axis is out of range.
+    /// If the axis is out of range or has more than 2^20 positions.
+    #[doc(alias = "unstack")]
     pub fn unbind(&self, axis: isize) -> Result<Vec<Self>, Error> {
         let at = self.axis_of("unbind", axis)?;
         let extent = self.dims().get(at).copied().unwrap_or(0);
+        self.check_views("unbind", extent)?;
         (0..extent)
             .map(|i| self.select(axis, i.cast_signed()))
             .collect()

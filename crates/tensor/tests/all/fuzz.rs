@@ -369,7 +369,7 @@ calls! {
     "huge full": |a, _b, p| Tensor::full(a.device(), [1 << 40, p.count, 1 << 40], 0, p.dtype);
     "too many axes": |a, _b, p| Tensor::zeros(a.device(), vec![1; p.count * 9], p.dtype);
     "arange": |a, _b, p| Tensor::arange(a.device(), 0.0, p.number, 0.25, p.dtype);
-    "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other as i64, p.dtype);
+    "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other as isize, p.dtype);
     "conv1d": |a, b, p| a.conv1d(b, None, &Conv1dOptions { stride: [p.count], groups: p.count, same: p.flag, ..Conv1dOptions::default() });
     "conv2d": |a, b, p| a.conv2d(b, Some(b), &Conv2dOptions { dilation: [p.count, 1], padding_begin: [p.count, 2], ..Conv2dOptions::default() });
     "conv3d": |a, b, p| a.conv3d(b, None, &Conv3dOptions { padding_end: [1, p.count, 1 << 40], ..Conv3dOptions::default() });
@@ -423,7 +423,7 @@ calls! {
     "masked_select": |a, b, _p| a.masked_select_blocking(b);
     "pad": |a, _b, p| a.pad([[p.axis, p.other]], [Pad::Constant, Pad::Reflect, Pad::Circular, Pad::Replicate][p.count % 4], 1);
     "roll": |a, _b, p| a.roll([p.other], [p.axis]);
-    "triu": |a, _b, p| a.triu(p.other as i64);
+    "triu": |a, _b, p| a.triu(p.other as isize);
     "diag": |a, _b, p| a.diag(p.other);
     "diag_embed": |a, _b, p| a.diag_embed(p.axis);
     "diagonal": |a, _b, p| a.diagonal(p.other, p.axis, 1);
@@ -447,7 +447,7 @@ calls! {
     "tensordot": |a, b, p| a.tensordot(b, [p.axis], [p.other]);
     "nll_loss": |a, b, _p| a.nll_loss(b, &CrossEntropyOptions::default());
     "huber_loss": |a, b, p| a.huber_loss(b, p.number, Reduction::Sum);
-    "randint": |a, _b, p| Tensor::randint(a.device(), p.axis as i32, p.other as i32, a.dims(), &mut Generator::new(1));
+    "randint": |a, _b, p| Tensor::randint(a.device(), a.dims(), p.axis as i32, p.other as i32, &mut Generator::new(1));
     "bernoulli": |a, _b, _p| a.bernoulli(&mut Generator::new(2));
     "dropout": |a, _b, p| a.dropout(p.number as f32, &mut Generator::new(3));
     "multinomial": |a, _b, p| a.multinomial(p.count, p.flag, &mut Generator::new(4));
@@ -456,8 +456,8 @@ calls! {
     "logspace": |a, _b, p| Tensor::logspace(a.device(), p.number as f32, 1.0, p.count, p.other as f32);
     "full_like": |a, _b, p| a.full_like(p.number);
     "rand": |a, _b, p| Tensor::rand(a.device(), a.dims(), p.dtype, &mut Generator::new(5));
-    "uniform": |a, _b, p| Tensor::uniform(a.device(), p.number as f32, 2.0, a.dims(), p.dtype, &mut Generator::new(6));
-    "normal": |a, _b, p| Tensor::normal(a.device(), 0.0, p.number as f32, a.dims(), p.dtype, &mut Generator::new(7));
+    "uniform": |a, _b, p| Tensor::uniform(a.device(), a.dims(), p.number as f32, 2.0, p.dtype, &mut Generator::new(6));
+    "normal": |a, _b, p| Tensor::normal(a.device(), a.dims(), 0.0, p.number as f32, p.dtype, &mut Generator::new(7));
     "randperm": |a, _b, p| Tensor::randperm(a.device(), p.count, &mut Generator::new(8));
     "meshgrid": |a, b, p| Tensor::meshgrid(&[a, b, a], p.flag)?.pop().map_or_else(|| a.squeeze(), Ok);
     "view": |a, _b, p| a.view([p.axis, p.other]);
@@ -466,7 +466,7 @@ calls! {
     "repeat_interleave_by": |a, b, p| a.repeat_interleave_by_blocking(&b.clamp(0, 9)?, p.axis);
     "split_sizes": |a, _b, p| a.split_sizes([p.count, 1], p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
     "unbind": |a, _b, p| a.unbind(p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
-    "tril": |a, _b, p| a.tril(p.axis as i64);
+    "tril": |a, _b, p| a.tril(p.axis as isize);
     "slice_scatter": |a, b, p| a.slice_scatter(p.axis, p.other.., p.other, b);
     "masked_scatter": |a, b, _p| a.masked_scatter(&a.ne(0)?, b);
     "index_add": |a, b, p| a.index_add(p.axis, b, a);

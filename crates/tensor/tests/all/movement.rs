@@ -165,10 +165,10 @@ fn patterns_hold_for_every_dtype() {
             one.repeat(2),
             "{dtype}"
         );
-        let upper = a.triu(i64::MAX).unwrap();
+        let upper = a.triu(isize::MAX).unwrap();
         assert_eq!(upper.to_f64_vec_blocking().unwrap(), [0.0; 18]);
         assert_eq!(
-            a.triu(i64::MIN).unwrap().to_f64_vec_blocking().unwrap(),
+            a.triu(isize::MIN).unwrap().to_f64_vec_blocking().unwrap(),
             [1.0; 18]
         );
         let embedded = Tensor::ones(&device, [2], dtype).unwrap().diag(1).unwrap();

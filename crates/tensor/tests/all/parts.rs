@@ -134,7 +134,7 @@ fn elementwise_ops_and_views() {
         let mut generator = Generator::new(5);
         Ok(vec![
             Tensor::rand(d, [9000], DType::F32, &mut generator)?,
-            Tensor::randint(d, 0, 50, [9000], &mut generator)?,
+            Tensor::randint(d, [9000], 0, 50, &mut generator)?,
             Tensor::randperm(d, 6000, &mut generator)?,
         ])
     });

@@ -48,7 +48,7 @@ fn a_generator_goes_on_where_it_stopped() {
 fn integers_and_permutations_cover_their_range() {
     let device = common::device();
     let mut generator = Generator::new(5);
-    let drawn = Tensor::randint(&device, -2, 3, [5000], &mut generator).unwrap();
+    let drawn = Tensor::randint(&device, [5000], -2, 3, &mut generator).unwrap();
     let drawn = drawn.to_vec_blocking::<i32>().unwrap();
     for value in -2..3 {
         // 1000 expected, with a standard deviation of 28.
@@ -56,7 +56,7 @@ fn integers_and_permutations_cover_their_range() {
         assert!((850..1150).contains(&count), "{value}: {count}");
     }
     assert!(drawn.iter().all(|x| (-2..3).contains(x)));
-    let all = Tensor::randint(&device, i32::MIN, i32::MAX, [64], &mut generator).unwrap();
+    let all = Tensor::randint(&device, [64], i32::MIN, i32::MAX, &mut generator).unwrap();
     assert!(all.to_vec_blocking::<i32>().unwrap().iter().any(|&x| x < 0));
     for n in [0, 1, 2, 1000] {
         let order = Tensor::randperm(&device, n, &mut generator).unwrap();
@@ -157,7 +157,7 @@ fn misuse_is_an_error_that_says_what_was_given() {
             "rand: the dtype must be a float: it is i32",
         ),
         (
-            Tensor::randint(&device, 3, 3, [2], &mut generator),
+            Tensor::randint(&device, [2], 3, 3, &mut generator),
             Error::is_argument,
             "randint: low must be less than high: 3 and 3 given",
         ),
@@ -202,12 +202,12 @@ fn bounds_and_moments_are_those_asked_for() {
     let n = 20_000;
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         let mut generator = Generator::new(5);
-        let a = Tensor::uniform(&device, 1.0, 2.0, [n], dtype, &mut generator).unwrap();
+        let a = Tensor::uniform(&device, [n], 1.0, 2.0, dtype, &mut generator).unwrap();
         let values = a.to_f64_vec_blocking().unwrap();
         assert!(values.iter().all(|x| (1.0..2.0).contains(x)), "{dtype}");
         let mean = values.iter().sum::<f64>() / n as f64;
         assert!((mean - 1.5).abs() < 0.02, "{dtype}: {mean}");
-        let b = Tensor::normal(&device, -3.0, 0.5, [n], dtype, &mut generator).unwrap();
+        let b = Tensor::normal(&device, [n], -3.0, 0.5, dtype, &mut generator).unwrap();
         let values = b.to_f64_vec_blocking().unwrap();
         let mean = values.iter().sum::<f64>() / n as f64;
         let var = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
@@ -219,27 +219,27 @@ fn bounds_and_moments_are_those_asked_for() {
     // The numbers are those of `rand` and `randn`, scaled.
     let (mut one, mut two) = (Generator::new(9), Generator::new(9));
     let plain = Tensor::rand(&device, [3, 2], DType::F32, &mut one).unwrap();
-    let scaled = Tensor::uniform(&device, 0.0, 4.0, [3, 2], DType::F32, &mut two).unwrap();
+    let scaled = Tensor::uniform(&device, [3, 2], 0.0, 4.0, DType::F32, &mut two).unwrap();
     let plain = plain.mul(4.0).unwrap();
     assert_eq!(
         plain.to_vec_blocking::<f32>().unwrap(),
         scaled.to_vec_blocking::<f32>().unwrap()
     );
     assert_eq!(one, two);
-    let mut uniform = |low, high| Tensor::uniform(&device, low, high, [2], DType::F32, &mut one);
+    let mut uniform = |low, high| Tensor::uniform(&device, [2], low, high, DType::F32, &mut one);
     assert_eq!(
         uniform(1.0, 1.0).unwrap_err().to_string(),
         "uniform: low must be below high, but it is 1"
     );
     assert!(uniform(0.0, f32::INFINITY).unwrap_err().is_argument());
-    let mut normal = |std| Tensor::normal(&device, 0.0, std, [2], DType::F32, &mut two);
+    let mut normal = |std| Tensor::normal(&device, [2], 0.0, std, DType::F32, &mut two);
     assert!(normal(-1.0).unwrap_err().is_argument());
     assert_eq!(
         normal(0.0).unwrap().to_vec_blocking::<f32>().unwrap(),
         [0.0; 2]
     );
-    let none = Tensor::normal(&device, 0.0, 1.0, [0, 4], DType::F16, &mut two).unwrap();
+    let none = Tensor::normal(&device, [0, 4], 0.0, 1.0, DType::F16, &mut two).unwrap();
     assert_eq!(none.dims(), [0, 4]);
-    let int = Tensor::uniform(&device, 0.0, 1.0, [2], DType::I32, &mut two);
+    let int = Tensor::uniform(&device, [2], 0.0, 1.0, DType::I32, &mut two);
     assert!(int.unwrap_err().is_dtype());
 }

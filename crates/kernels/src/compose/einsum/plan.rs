@@ -1,12 +1,14 @@
 //! Which products of two operands a sum of products is made of, in which order, and over which axes: pure, without memory.
 //!
 //! Operands are contracted in pairs, each pair as one (batched) matrix product, or as an elementwise product where nothing is
-//! summed. The pair whose result adds least memory goes first; that is the greedy order of D. Smith and J. Gray,
-//! "opt_einsum", JOSS 3(26), 2018.
+//! summed; `pairs` says in which order.
+
+use std::collections::BTreeSet;
 
 use ziggurat_core::{Layout, Shape, ShapeError};
 
 use super::equation::{Equation, Label};
+use super::pairs::Pairs;
 use super::{EINSUM, TENSORDOT};
 use crate::compose::assemble::signed;
 use crate::run::error::KernelError;
@@ -83,14 +85,15 @@ pub struct Arranged {
 
 /// A value that a plan works with: one label per axis, none twice.
 #[derive(Clone)]
-struct Term {
-    value: usize,
-    labels: Vec<Label>,
-    dims: Vec<usize>,
+pub(super) struct Term {
+    pub(super) value: usize,
+    pub(super) labels: Vec<Label>,
+    pub(super) dims: Vec<usize>,
 }
 
 impl Term {
-    fn len(&self) -> f64 {
+    /// Elements, where sizes are compared.
+    pub(super) fn len(&self) -> f64 {
         self.dims.iter().map(|&dim| dim as f64).product()
     }
 
@@ -126,7 +129,7 @@ impl Contraction {
         let Equation { inputs, output } = Equation::read(equation, shapes)?;
         let mut terms: Vec<Term> = Vec::with_capacity(shapes.len());
         let mut seen = Vec::with_capacity(shapes.len());
-        let long: Vec<Label> = (inputs.iter().zip(shapes))
+        let long: BTreeSet<Label> = (inputs.iter().zip(shapes))
             .flat_map(|(labels, shape)| labels.iter().zip(shape.dims()))
             .filter(|(_, dim)| **dim != 1)
             .map(|(&label, _)| label)
@@ -287,20 +290,13 @@ impl Contraction {
         Layout::new(Shape::new(dims)?, &strides, layout.offset()).map(Some)
     }
 
-    fn contract_all(
-        &mut self,
-        mut terms: Vec<Term>,
-        output: &[Label],
-    ) -> Result<Term, KernelError> {
-        while terms.len() > 1 {
-            let (i, j) = best_pair(&terms, output);
-            // j > i, so taking j first leaves i where it is.
-            let (b, a) = (terms.remove(j), terms.remove(i));
-            let needed = needed_elsewhere(&terms, output);
-            let product = self.contract(a, b, &needed)?;
-            terms.push(product);
+    fn contract_all(&mut self, terms: Vec<Term>, output: &[Label]) -> Result<Term, KernelError> {
+        let mut pairs = Pairs::new(terms, output);
+        while let Some((a, b)) = pairs.take() {
+            let product = self.contract(a, b, |label| pairs.needs(label))?;
+            pairs.put(product);
         }
-        let last = terms.pop().ok_or(KernelError::Option {
+        let last = pairs.finish().ok_or(KernelError::Option {
             op: EINSUM,
             option: "the number of operands",
             rule: "must be at least 1",
@@ -338,9 +334,13 @@ impl Contraction {
     }
 
     /// The product of two terms, summed over what nobody else needs.
-    fn contract(&mut self, a: Term, b: Term, needed: &[Label]) -> Result<Term, KernelError> {
-        let wanted =
-            |label: Label, other: &[Label]| needed.contains(&label) || other.contains(&label);
+    fn contract(
+        &mut self,
+        a: Term,
+        b: Term,
+        needed: impl Fn(Label) -> bool,
+    ) -> Result<Term, KernelError> {
+        let wanted = |label: Label, other: &[Label]| needed(label) || other.contains(&label);
         let (a_labels, b_labels) = (a.labels.clone(), b.labels.clone());
         let a = self.summed(a, |label| wanted(label, &b_labels));
         let b = self.summed(b, |label| wanted(label, &a_labels));
@@ -351,7 +351,7 @@ impl Contraction {
             .copied()
             .collect();
         let (batch, inner): (Vec<Label>, Vec<Label>) =
-            shared.iter().partition(|label| needed.contains(label));
+            shared.iter().partition(|&&label| needed(label));
         let labels = [&batch[..], &left, &right].concat();
         let (batch_dims, left_dims, right_dims) =
             (a.extents(&batch), a.extents(&left), b.extents(&right));
@@ -394,128 +394,5 @@ impl Contraction {
     }
 }
 
-fn needed_elsewhere(others: &[Term], output: &[Label]) -> Vec<Label> {
-    let mut needed = output.to_vec();
-    needed.extend(others.iter().flat_map(|term| &term.labels));
-    needed
-}
-
-/// The pair whose product takes least memory beyond what its operands took; the first of equals.
-fn best_pair(terms: &[Term], output: &[Label]) -> (usize, usize) {
-    let mut best = ((0, 1), f64::INFINITY);
-    for (i, a) in terms.iter().enumerate() {
-        for (j, b) in terms.iter().enumerate().skip(i + 1) {
-            let others: Vec<Term> = (terms.iter().enumerate())
-                .filter(|(k, _)| *k != i && *k != j)
-                .map(|(_, term)| term.clone())
-                .collect();
-            let needed = needed_elsewhere(&others, output);
-            let fresh = b.labels.iter().zip(&b.dims);
-            let result: f64 = (a.labels.iter().zip(&a.dims))
-                .chain(fresh.filter(|(label, _)| !a.labels.contains(label)))
-                .filter(|(label, _)| needed.contains(label))
-                .map(|(_, &dim)| dim as f64)
-                .product();
-            let cost = result - a.len() - b.len();
-            if cost < best.1 {
-                best = ((i, j), cost);
-            }
-        }
-    }
-    best.0
-}
-
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-
-    fn plan(equation: &str, shapes: &[&[usize]]) -> Contraction {
-        let shapes: Vec<Shape> = shapes
-            .iter()
-            .map(|dims| Shape::new(dims).unwrap())
-            .collect();
-        Contraction::einsum(equation, &shapes).unwrap()
-    }
-
-    #[test]
-    fn a_matrix_product_is_one_step_of_the_operands_as_they_lie() {
-        let plan = plan("bij,bjk->bik", &[&[2, 3, 4], &[2, 4, 5]]);
-        let [
-            ContractionStep::Product {
-                left,
-                right,
-                matrices,
-                dims,
-            },
-        ] = plan.steps()
-        else {
-            unreachable!("{plan:?}")
-        };
-        assert_eq!(
-            (left.value, &left.axes[..], &left.dims[..]),
-            (0, &[0, 1, 2][..], &[2, 3, 4][..])
-        );
-        assert_eq!(
-            (right.value, &right.axes[..], &right.dims[..]),
-            (1, &[0, 1, 2][..], &[2, 4, 5][..])
-        );
-        assert_eq!((&matrices[..], &dims[..]), (&[2, 3, 5][..], &[2, 3, 5][..]));
-        assert_eq!(plan.order(), [0, 1, 2]);
-    }
-
-    #[test]
-    fn the_small_product_goes_first() {
-        // [3, 1000] by [1000, 1000] adds nothing, [1000, 1000] by [1000, 3] neither: the first of equals.
-        let plan = plan("ab,bc,cd->ad", &[&[3, 1000], &[1000, 1000], &[1000, 3]]);
-        assert!(matches!(
-            plan.steps(),
-            [ContractionStep::Product { left, right, matrices, .. }, _]
-                if (left.value, right.value) == (0, 1) && matrices[..] == [3, 1000]
-        ));
-        // The first pair would make [1000, 1000].
-        let plan = self::plan("ab,bc,cd->ad", &[&[1000, 2], &[2, 1000], &[1000, 2]]);
-        assert!(matches!(
-            plan.steps(),
-            [ContractionStep::Product { left, right, matrices, .. }, _]
-                if (left.value, right.value) == (1, 2) && matrices[..] == [2, 2]
-        ));
-    }
-
-    #[test]
-    fn what_one_operand_alone_has_is_summed_before_the_product() {
-        let plan = plan("ij,k->i", &[&[3, 4], &[5]]);
-        assert!(matches!(
-            plan.steps(),
-            [
-                ContractionStep::Sum { value: 0, .. },
-                ContractionStep::Sum { value: 1, .. },
-                ContractionStep::Elementwise { .. }
-            ]
-        ));
-    }
-
-    #[test]
-    fn diagonals_and_broadcast_axes_are_views() {
-        let plan = plan("iij,ji->ij", &[&[3, 3, 2], &[1, 3]]);
-        let layout = Layout::contiguous(Shape::new([3, 3, 2]).unwrap());
-        let seen = plan.seen(0, &layout).unwrap().unwrap();
-        assert_eq!((seen.dims(), seen.strides()), (&[3, 2][..], &[8, 1][..]));
-        let layout = Layout::contiguous(Shape::new([1, 3]).unwrap());
-        let seen = plan.seen(1, &layout).unwrap().unwrap();
-        assert_eq!((seen.dims(), seen.strides()), (&[3][..], &[1][..]));
-    }
-
-    #[test]
-    fn a_result_of_too_many_axes_is_an_error() {
-        let five = Shape::new([2; 5]).unwrap();
-        let error = Contraction::einsum("abcde,fghij->abcdefghij", &[five, five]).unwrap_err();
-        assert_eq!(error.to_string(), "einsum: rank 10 is above the limit of 8");
-        let error = Contraction::tensordot((&five, &[]), (&five, &[])).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "tensordot: rank 10 is above the limit of 8"
-        );
-        assert!(Contraction::einsum("", &[]).is_err());
-    }
-}
+mod tests;

@@ -96,7 +96,7 @@ pub(super) const OPS: &[Row] = &[
         Ok(vec![values, at])
     }),
     ("trilu", |_, case, inputs| {
-        let (x, k) = (operand(inputs, "x")?, case.integer("k")?);
+        let (x, k) = (operand(inputs, "x")?, case.axis("k")?);
         let kept = if case.flag("upper")? {
             x.triu(k)?
         } else {

@@ -328,10 +328,10 @@ fn windows_diagonals_and_slices_agree_with_their_formulas() {
                 );
             }
             2 if rank > 1 => {
-                let k = rng.below(15) as i64 - 7;
+                let k = rng.below(15) as isize - 7;
                 let (upper, last) = (rng.below(2) == 0, rank - 1);
                 let wanted = from(&x, &dims, 0.0, |place| {
-                    let distance = place[last] as i64 - place[last - 1] as i64;
+                    let distance = place[last] as isize - place[last - 1] as isize;
                     let kept = if upper { distance >= k } else { distance <= k };
                     kept.then(|| place.to_vec())
                 });

@@ -78,7 +78,7 @@ fn numbers_agree_with_the_published_generator() {
             }
             2 => {
                 let (low, high) = (low as f32, (low + width) as f32);
-                let result = Tensor::uniform(device, low, high, &dims, dtype, g);
+                let result = Tensor::uniform(device, &dims, low, high, dtype, g);
                 let span = f64::from(high) - f64::from(low);
                 let mut wanted = scaled(Draw::Uniform, span, f64::from(low));
                 // What would round to the upper end is the lower one.
@@ -101,7 +101,7 @@ fn numbers_agree_with_the_published_generator() {
                 );
             }
             3 => {
-                let result = Tensor::normal(device, low as f32, width as f32, &dims, dtype, g);
+                let result = Tensor::normal(device, &dims, low as f32, width as f32, dtype, g);
                 let wanted = scaled(Draw::Normal, f64::from(width as f32), f64::from(low as f32));
                 agrees(
                     &format!("normal {low} {width} {what}"),
@@ -123,7 +123,7 @@ fn numbers_agree_with_the_published_generator() {
                     count,
                 };
                 let wanted = expect::drawn(kind, state, len, DType::I32);
-                let result = Tensor::randint(device, low, high, &dims, g);
+                let result = Tensor::randint(device, &dims, low, high, g);
                 agrees(
                     &format!("randint {low} {high} {what}"),
                     result,

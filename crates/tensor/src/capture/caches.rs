@@ -1,0 +1,126 @@
+//! The caches that a capture appends to: their lengths are words on the device, set before each replay.
+//!
+//! Invariant: a replay finds the length that the host knows, and the host knows the length that it leaves.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
+use ziggurat_kernels::{Executor, View};
+
+use super::current;
+use crate::Error;
+use crate::kv_cache::Length;
+
+thread_local! {
+    /// The caches that this thread's capture uses.
+    static CACHES: RefCell<Vec<UsedCache>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A [`KvCache`](crate::KvCache) that a capture appends to, or of which it reads the length.
+#[derive(Debug)]
+struct UsedCache {
+    length: Arc<Length>,
+    /// i32 `[1]`: the length that a replay begins with.
+    word: View,
+    /// Positions that a replay appends.
+    added: usize,
+}
+
+/// Within a capture: the memory of a cache's length, which `word` makes, and the positions that were appended up to here.
+pub(crate) fn cache_length(
+    op: &'static str,
+    length: &Arc<Length>,
+    word: impl FnOnce() -> Result<View, Error>,
+) -> Result<(View, usize), Error> {
+    if current() == 0 {
+        let text = "a cache can be captured by Device::capture only";
+        return Err(Error::argument(op, text));
+    }
+    CACHES.with_borrow_mut(|caches| {
+        let known = caches.iter().find(|used| Arc::ptr_eq(&used.length, length));
+        if let Some(known) = known {
+            return Ok((known.word.clone(), known.added));
+        }
+        let word = word()?;
+        caches.push(UsedCache {
+            length: Arc::clone(length),
+            word: word.clone(),
+            added: 0,
+        });
+        Ok((word, 0))
+    })
+}
+
+/// Counts positions that every replay will append to a cache of which [`cache_length`] was asked.
+pub(crate) fn add_to_cache(length: &Arc<Length>, added: usize) {
+    CACHES.with_borrow_mut(|caches| {
+        let known = caches
+            .iter_mut()
+            .find(|used| Arc::ptr_eq(&used.length, length));
+        if let Some(known) = known {
+            known.added += added;
+        }
+    });
+}
+
+/// The caches of a capture that is being made; forgotten if it fails.
+pub(super) struct Begun(());
+
+pub(super) fn begin() -> Begun {
+    Begun(())
+}
+
+impl Begun {
+    pub(super) fn finish(self) -> Caches {
+        let mut caches = CACHES.take();
+        caches.sort_by_key(|used| Arc::as_ptr(&used.length).addr());
+        Caches(caches)
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        CACHES.take();
+    }
+}
+
+/// The caches of a capture, in the order of their addresses, in which they are locked.
+#[derive(Debug)]
+pub(super) struct Caches(Vec<UsedCache>);
+
+/// Caches to which nobody else appends, with what a replay adds to them.
+pub(super) struct Grown<'a>(Vec<(MutexGuard<'a, usize>, usize)>);
+
+impl Caches {
+    /// Sets the lengths that a replay begins with.
+    ///
+    /// # Errors
+    /// If a cache has no room for what the replay appends; then nothing was recorded.
+    pub(super) fn prepare(
+        &self,
+        op: &'static str,
+        executor: &Executor,
+    ) -> Result<Grown<'_>, Error> {
+        let filled = self.0.iter().map(|used| (used.length.lock(), used.added));
+        let filled: Vec<_> = filled.collect();
+        for (used, (filled, added)) in self.0.iter().zip(&filled) {
+            used.length.check_room(op, **filled, *added)?;
+        }
+        for (used, (filled, _)) in self.0.iter().zip(&filled) {
+            let _filled = executor
+                .fill(&used.word, **filled as f64)
+                .map_err(|error| Error::from_kernel(op, error))?;
+        }
+        Ok(Grown(filled))
+    }
+}
+
+impl Grown<'_> {
+    /// Counts what a replay appended.
+    pub(super) fn finish(self) {
+        for (mut filled, added) in self.0 {
+            *filled += added;
+        }
+    }
+}
