@@ -9,7 +9,13 @@ use ziggurat_kernels::{DType, Executor, KernelError, Layout, Pad, Reduce, Scatte
 /// More than any of these takes, also on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-const HUGE: [usize; 5] = [1 << 31, (1 << 32) + 1, 1 << 40, 1 << 62, isize::MAX.cast_unsigned()];
+const HUGE: [usize; 5] = [
+    1 << 31,
+    (1 << 32) + 1,
+    1 << 40,
+    1 << 62,
+    isize::MAX.cast_unsigned(),
+];
 
 /// One element seen by another layout.
 fn seen(exec: &Executor, dims: &[usize]) -> View {
@@ -25,14 +31,23 @@ type Call = fn(&Executor, usize, &View, &View) -> Result<(), KernelError>;
 
 /// Calls with a huge view and a small output of f32.
 const CALLS: &[(&str, Call)] = &[
-    ("alloc", |e, n, _, _| e.alloc(&Shape::new([n]).unwrap(), DType::F32).map(drop)),
-    ("alloc beside 0", |e, n, _, _| e.alloc(&Shape::new([n, 0]).unwrap(), DType::F32).map(drop)),
-    ("upload", |e, n, _, _| e.upload(&[1.0_f32], &Shape::new([n]).unwrap()).map(drop)),
+    ("alloc", |e, n, _, _| {
+        e.alloc(&Shape::new([n]).unwrap(), DType::F32).map(drop)
+    }),
+    ("alloc beside 0", |e, n, _, _| {
+        e.alloc(&Shape::new([n, 0]).unwrap(), DType::F32).map(drop)
+    }),
+    ("upload", |e, n, _, _| {
+        e.upload(&[1.0_f32], &Shape::new([n]).unwrap()).map(drop)
+    }),
     ("upload_bytes", |e, n, _, _| {
-        e.upload_bytes(DType::Bool, &[], &Shape::new([0, n]).unwrap()).map(drop)
+        e.upload_bytes(DType::Bool, &[], &Shape::new([0, n]).unwrap())
+            .map(drop)
     }),
     ("download", |e, _, a, _| e.download(a)?.wait().map(drop)),
-    ("download_many", |e, _, a, out| e.download_many(&[a, out, a])?.wait().map(drop)),
+    ("download_many", |e, _, a, out| {
+        e.download_many(&[a, out, a])?.wait().map(drop)
+    }),
     ("fill", |e, _, a, _| e.fill(a, 1.0).map(drop)),
     ("arange", |e, _, a, _| e.arange(a, 0.0, 1.0).map(drop)),
     ("eye", |e, _, a, _| e.eye(a, i64::MIN).map(drop)),
@@ -47,10 +62,14 @@ const CALLS: &[(&str, Call)] = &[
         let axes: Vec<usize> = (0..a.rank()).collect();
         e.reduce(Reduce::Sum, a, &axes, out).map(drop)
     }),
-    ("max", |e, _, a, out| e.reduce(Reduce::Max, a, &[0], out).map(drop)),
+    ("max", |e, _, a, out| {
+        e.reduce(Reduce::Max, a, &[0], out).map(drop)
+    }),
     ("matmul", |e, _, a, out| e.matmul(a, a, out).map(drop)),
     ("softmax", |e, _, a, out| e.softmax(a, 0, out).map(drop)),
-    ("concat", |e, _, a, out| e.concat(&[a, a, a], 0, out).map(drop)),
+    ("concat", |e, _, a, out| {
+        e.concat(&[a, a, a], 0, out).map(drop)
+    }),
     ("pad", |e, _, a, out| {
         let begin = vec![isize::MAX; a.rank()];
         e.pad(a, &begin, Pad::Constant, 0.0, out).map(drop)
@@ -71,8 +90,12 @@ const CALLS: &[(&str, Call)] = &[
         let index = e.upload(&[0_i32], &Shape::new([1]).unwrap())?;
         e.check_indices(&index, &[n], out).map(drop)
     }),
-    ("einsum", |e, _, a, out| e.einsum("...,...->...", &[a, a], out).map(drop)),
-    ("tensordot", |e, _, a, out| e.tensordot((a, &[0]), (a, &[0]), out).map(drop)),
+    ("einsum", |e, _, a, out| {
+        e.einsum("...,...->...", &[a, a], out).map(drop)
+    }),
+    ("tensordot", |e, _, a, out| {
+        e.tensordot((a, &[0]), (a, &[0]), out).map(drop)
+    }),
     ("narrow layout", |_, n, a, _| {
         let narrowed = a.layout.narrow(0, n / 2, n - n / 2);
         a.with_layout(narrowed.unwrap_or(a.layout)).map(drop)
@@ -95,15 +118,21 @@ fn huge_views_are_answered_or_refused() {
                     let title = format!("{name} of {dims:?} and {small:?}");
                     let (done, wait) = mpsc::channel();
                     let thread = std::thread::spawn(move || {
-                        let out = exec.alloc(&Shape::new(&small).unwrap(), DType::F32).unwrap();
+                        let out = exec
+                            .alloc(&Shape::new(&small).unwrap(), DType::F32)
+                            .unwrap();
                         let result = call(&exec, n, &seen(&exec, &dims), &out);
                         done.send(result).ok();
                     });
                     match wait.recv_timeout(LIMIT) {
                         Ok(Ok(())) => {}
-                        Ok(Err(error)) if error.is_internal() => found.push(format!("{title}: {error}")),
+                        Ok(Err(error)) if error.is_internal() => {
+                            found.push(format!("{title}: {error}"))
+                        }
                         Ok(Err(_)) => {}
-                        Err(mpsc::RecvTimeoutError::Timeout) => found.push(format!("{title}: does not end")),
+                        Err(mpsc::RecvTimeoutError::Timeout) => {
+                            found.push(format!("{title}: does not end"))
+                        }
                         Err(mpsc::RecvTimeoutError::Disconnected) => {
                             let text = thread.join().unwrap_err();
                             let text = text.downcast_ref::<String>().cloned();
@@ -114,5 +143,10 @@ fn huge_views_are_answered_or_refused() {
             }
         }
     }
-    assert!(found.is_empty(), "{} calls:\n{}", found.len(), found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "{} calls:\n{}",
+        found.len(),
+        found.join("\n")
+    );
 }

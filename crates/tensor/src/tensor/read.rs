@@ -175,6 +175,11 @@ impl Tensor {
 
     /// The parts of the tensor that its text shows.
     fn corner(&self) -> Result<Vec<Piece>, Error> {
+        if self.is_empty() {
+            // However long its axes are.
+            let (tensor, places) = (self.clone(), Vec::new());
+            return Ok(vec![Piece { tensor, places }]);
+        }
         let summarised = display::is_summarised(self.dims());
         let mut pieces = vec![Piece {
             tensor: self.clone(),

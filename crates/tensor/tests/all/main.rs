@@ -62,5 +62,6 @@ mod resize;
 mod sanitize;
 mod saved_files;
 mod sort;
+mod storage;
 mod views;
 mod walking;
