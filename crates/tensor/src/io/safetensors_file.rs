@@ -80,13 +80,13 @@ impl SafetensorsFile {
     /// As [`SafetensorsFile::open`], with the files mapped into memory: values go from the system's file cache to the device
     /// without a copy in between.
     ///
+    /// # Errors
+    /// As [`SafetensorsFile::open`], or if a file cannot be mapped.
+    ///
     /// # Safety
     /// As long as the value lives, nobody may write to the files or shorten them: the map would then change under a reader,
     /// which is undefined behaviour, or end the process by a signal. To replace a file by renaming another one over it, as
     /// [`save_safetensors`](super::save_safetensors) does, is allowed.
-    ///
-    /// # Errors
-    /// As [`SafetensorsFile::open`], or if a file cannot be mapped.
     #[allow(unsafe_code, reason = "a memory map")]
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path.as_ref(), |file| {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ziggurat_tensor::{
     AspectRatio, Attention, Conv2dOptions, ConvTranspose2dOptions, DType, Device, Error, Generator,
-    InterpolateOptions, KvCache, Pad, Pool2dOptions, QueryPosition, ResizeOptions, RopeTable,
-    Scatter, Tensor, io,
+    InterpolateOptions, KvCache, Pad, Pool2dOptions, QueryPosition, ResizeOptions, RopeForm,
+    RopeTable, Scatter, Tensor, io,
 };
 
 /// More than any of these takes, also on a busy machine.
@@ -70,6 +70,8 @@ impl Case {
 }
 
 type Call = fn(&Case) -> Result<Vec<Tensor>, Error>;
+type CallOf = fn(&Case, &Tensor) -> Result<Vec<Tensor>, Error>;
+type Run = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
 fn one(tensor: Tensor) -> Vec<Tensor> {
     vec![tensor]
@@ -368,6 +370,39 @@ const GIVEN: &[(&str, Call)] = &[
         let index = Tensor::zeros(&c.device, [1, 1, 4, 4], DType::I32)?;
         c.image.max_unpool2d(&index, [c.n, 1]).map(one)
     }),
+    ("rope start", |c| {
+        let table = RopeTable::new(&c.device, 8, 4, 10.0)?;
+        let form = RopeForm {
+            start: c.n,
+            ..RopeForm::default()
+        };
+        c.image.rope(&table, form).map(one)
+    }),
+    ("gather_nd batch", |c| {
+        c.small.gather_nd(&c.index.unsqueeze(0)?, c.n).map(one)
+    }),
+    ("adaptive_max_pool2d", |c| {
+        c.image.adaptive_max_pool2d([c.n, c.n]).map(one)
+    }),
+    ("lp_pool2d", |c| {
+        let options = Pool2dOptions {
+            dilation: [c.n, 1],
+            ..Pool2dOptions::new([2, 2])
+        };
+        c.image.lp_pool2d(2.0, &options).map(one)
+    }),
+    ("generator", |c| {
+        let mut generator = c.generator();
+        generator.set_counter(u64::MAX);
+        Tensor::rand(&c.device, [5], F, &mut generator).map(one)
+    }),
+    ("col2im", |c| {
+        let columns = c.small.unsqueeze(0)?;
+        columns
+            .col2im([c.n, 1], [1, 1], &Conv2dOptions::default())
+            .map(one)
+    }),
+    ("bitcast", |c| c.wide.bitcast(DType::U8).map(one)),
     ("attention position", |c| {
         let options = Attention {
             causal: true,
@@ -382,7 +417,7 @@ const GIVEN: &[(&str, Call)] = &[
 ];
 
 /// Functions that are given a tensor of the extent.
-const OF_WIDE: &[(&str, fn(&Case, &Tensor) -> Result<Vec<Tensor>, Error>)] = &[
+const OF_WIDE: &[(&str, CallOf)] = &[
     ("to_vec", |_, t| t.to_vec_blocking::<f32>().map(|_| vec![])),
     ("to_vec1", |_, t| {
         t.to_vec1_blocking::<f32>().map(|_| vec![])
@@ -553,7 +588,7 @@ fn wrong(
     }
 }
 
-fn all(names: impl Fn(usize) -> Vec<(String, Box<dyn FnOnce() -> Result<(), Error> + Send>)>) {
+fn all(names: impl Fn(usize) -> Vec<(String, Run)>) {
     let mut found = Vec::new();
     for n in HUGE {
         for (name, call) in names(n) {
@@ -577,10 +612,7 @@ fn huge_numbers_are_answered_or_refused() {
         let calls = GIVEN.iter().map(|&(name, call)| {
             let device = device.clone();
             let run = move || look(&call(&Case::new(&device, n))?);
-            (
-                format!("{name} {n}"),
-                Box::new(run) as Box<dyn FnOnce() -> Result<(), Error> + Send>,
-            )
+            (format!("{name} {n}"), Box::new(run) as Run)
         });
         calls.collect()
     });
@@ -602,10 +634,7 @@ fn tensors_of_huge_extents_are_answered_or_refused() {
                     look(&call(&case, &of(&case))?)
                 };
                 let name = format!("{name} of {kind} {n}");
-                (
-                    name,
-                    Box::new(run) as Box<dyn FnOnce() -> Result<(), Error> + Send>,
-                )
+                (name, Box::new(run) as Run)
             });
             calls.collect()
         });
