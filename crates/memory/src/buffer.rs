@@ -56,6 +56,7 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: true,
                 placeholder: false,
+                marks: OnceLock::new(),
             }),
         }
     }
