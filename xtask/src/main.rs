@@ -7,6 +7,7 @@
 
 mod checks;
 mod demo;
+mod package;
 mod suite;
 mod threads;
 mod wasm;
@@ -39,6 +40,7 @@ fn run(words: &[String]) -> Outcome<String> {
         "demo" => demo::run(rest),
         "test" if rest.iter().any(asks) => Ok(suite::USAGE.to_owned()),
         "test" => suite::run(&suite::Choice::parse(rest)?),
+        "package" if rest.is_empty() => package::run(),
         "threads" if rest.is_empty() => threads::run(),
         "wasm" => match rest {
             [] => wasm::run(false),
@@ -61,6 +63,10 @@ fn usage() -> String {
         ("test", "Run every check and test"),
     ];
     let rest = [
+        (
+            "package",
+            "Pack the crates, and build and run a program outside of the workspace from the packages",
+        ),
         (
             "threads",
             "Run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)",

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use crate::{checks, threads, wasm};
+use crate::{checks, package, threads, wasm};
 use xtask::failure::{Failure, Outcome};
 use xtask::progress::{Stages, Tally};
 use xtask::{process, workspace};
@@ -27,6 +27,7 @@ pub(crate) struct Choice {
     gl: bool,
     threads: bool,
     wasm: bool,
+    package: bool,
 }
 
 /// What `cargo xtask test --help` prints.
@@ -40,6 +41,7 @@ Options:
   --skip STAGE,…  All but these stages
   --gl            Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
   --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
+  --package       Also pack the crates, and build and run a program from the packages
   --wasm          Also compile for the web (fetches a toolchain the first time)
 ";
 
@@ -58,12 +60,13 @@ enum Stage {
     Examples,
     Sanitize,
     Threads,
+    Package,
     Wasm,
 }
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 14] = [
+    const ALL: [(&str, Self); 15] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
@@ -77,6 +80,7 @@ impl Stage {
         ("examples", Self::Examples),
         ("sanitize", Self::Sanitize),
         ("threads", Self::Threads),
+        ("package", Self::Package),
         ("wasm", Self::Wasm),
     ];
 }
@@ -107,6 +111,7 @@ impl Choice {
                 "--gl" => choice.gl = true,
                 "--threads" => choice.threads = true,
                 "--wasm" => choice.wasm = true,
+                "--package" => choice.package = true,
                 _ => return Err(Failure::new(format!("unknown option {word}\n\n{USAGE}"))),
             }
         }
@@ -120,6 +125,9 @@ impl Choice {
             .filter(|(_, stage)| *stage != Stage::Gl || self.gl || self.only.contains(stage))
             .filter(|(_, stage)| {
                 *stage != Stage::Threads || self.threads || self.only.contains(stage)
+            })
+            .filter(|(_, stage)| {
+                *stage != Stage::Package || self.package || self.only.contains(stage)
             })
             .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
             .collect()
@@ -158,6 +166,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Examples => examples(tally),
             Stage::Sanitize => checks::built("sanitize"),
             Stage::Threads => threads::run(),
+            Stage::Package => package::run(),
             Stage::Wasm => wasm::run(false),
         });
     }
@@ -395,6 +404,7 @@ mod tests {
             ("--wasm", Stage::Wasm),
             ("--gl", Stage::Gl),
             ("--threads", Stage::Threads),
+            ("--package", Stage::Package),
         ] {
             assert!(!all.contains(&stage) && stages(option).contains(&stage));
         }

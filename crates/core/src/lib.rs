@@ -1,8 +1,10 @@
-//! Ziggurat's first layer: what a tensor *is*, before any device holds one.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! Element types ([`DType`], [`Element`]), shapes ([`Shape`]), strided views ([`Layout`]) and the
 //! rules between them: broadcasting, axes, reshaping, the merging of dimensions for a kernel
-//! ([`coalesce()`]). Everything above agrees on these rules because there is one copy of them.
+//! ([`coalesce()`]). There is one copy of these rules, for every layer.
 //!
 //! Besides, what several layers need for text: [`wgsl`] measures shaders, [`debug_print`] rewrites them, `large_stack` is
 //! the thread on which compilers read them, [`text`] keeps errors short.
@@ -10,22 +12,6 @@
 //! Invariants: no GPU and no I/O; every function is total or returns a [`ShapeError`]; element
 //! counts and addresses are checked when a [`Shape`] or [`Layout`] is made, so that arithmetic on
 //! an existing one cannot overflow; strides and offsets count elements, never bytes.
-//!
-//! ```
-//! use ziggurat_core::{Layout, Shape, broadcast_shapes};
-//!
-//! # fn main() -> Result<(), ziggurat_core::ShapeError> {
-//! let rows = Shape::new([4, 1])?;
-//! let columns = Shape::new([3])?;
-//! let both = broadcast_shapes(&[rows, columns])?;
-//! assert_eq!(both.to_string(), "[4, 3]");
-//!
-//! let view = Layout::contiguous(rows).expand(both)?.transpose(0, 1)?;
-//! assert_eq!(view.dims(), &[3, 4]);
-//! assert_eq!(view.strides(), &[0, 1]);
-//! # Ok(())
-//! # }
-//! ```
 
 pub mod axes;
 pub mod broadcast;

@@ -1,4 +1,7 @@
-//! Ziggurat's device layer: which GPU, what it can do, and in which order it works.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+//!
+//! # Overview
 //!
 //! [`Device::open`] picks an adapter by a pure ranking ([`select`]), asks it for its real limits
 //! and the optional features the layers above can use, and reports what it got as [`Caps`].
@@ -12,28 +15,6 @@
 //! * a lost or poisoned device is a value ([`DeviceError`]), never a panic;
 //! * environment variables are read in [`env`](mod@env) and nowhere else;
 //! * nothing that blocks exists on `wasm32`.
-//!
-//! ```
-//! # #[cfg(not(target_arch = "wasm32"))]
-//! # fn main() -> Result<(), ziggurat_device::DeviceError> {
-//! use ziggurat_device::{Device, DeviceOptions, wgpu};
-//!
-//! // `Device::open(options).await` takes the best GPU; this one needs none.
-//! let device = Device::noop(DeviceOptions::default(), None)?;
-//! let buffer = device.wgpu().create_buffer(&wgpu::BufferDescriptor {
-//!     label: Some("example"),
-//!     size: 1024,
-//!     usage: wgpu::BufferUsages::COPY_DST,
-//!     mapped_at_creation: false,
-//! });
-//! device.record(|recorder| recorder.clear_buffer(&buffer, 0, 1024))?;
-//! device.synchronize().wait()?; // or `.await` it, in any executor
-//! assert_eq!(device.queue_stats().submissions, 1);
-//! # Ok(())
-//! # }
-//! # #[cfg(target_arch = "wasm32")]
-//! # fn main() {}
-//! ```
 
 mod adapter;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,28 +1,18 @@
-//! Ziggurat's kernels layer: an op catalogue in WGSL, and an async [`Executor`] over buffers and layouts.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
-//! For those who write an engine or a backend of their own: no tensor, no graph, outputs given by the caller. Each op
-//! is recorded at once and returns a future for its completion; the device runs ops in the order they were called.
+//! # Overview
+//!
+//! [`Executor`] has one method per op. A [`View`] is a buffer with a layout and a dtype; ops read views and write views
+//! that the caller provides ([`Executor::alloc`]). Ops run on the device in the order of their calls.
 //!
 //! Invariants: this is the only crate with WGSL and op names; kernels are chosen by pure functions; nothing blocks
 //! except what says so (`*_blocking`, `wait`), and that does not exist on the web.
 //!
-//! What only looks at memory differently has no method: make a [`View`] with another [`Layout`] (`permute`, `slice`, `select`,
-//! `flip`, `expand`, `reshape`, …) or dtype (a bitcast), and [`Executor::copy`] it where dense memory is wanted; copying *into*
-//! such a view assigns a slice, appends to a cache, repeats or rolls. A number stands wherever a view does, as
-//! [`Executor::scalar`] (`where_` with one is a masked fill). Results whose size the values decide are [`Counted`].
-//!
-//! ```no_run
-//! # async fn example() -> Result<(), ziggurat_kernels::KernelError> {
-//! use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
-//!
-//! let exec = Executor::open(DeviceOptions::default()).await?;
-//! let shape = Shape::new([3]).map_err(|source| ziggurat_kernels::KernelError::Shape { op: "example", source })?;
-//! let a = exec.upload(&[1.0_f32, 2.0, 3.0], &shape)?;
-//! let out = exec.alloc(&shape, DType::F32)?;
-//! let _done = exec.add(&a, &exec.scalar(DType::F32, 1.0)?, &out)?;
-//! let bytes = exec.download(&out)?.await?;
-//! # Ok(()) }
-//! ```
+//! Movement without computation needs no op: make a [`View`] with another [`Layout`] (`permute`, `slice`, `select`, `flip`,
+//! `expand`, `reshape`) or dtype (a bitcast), and [`Executor::copy`] it where dense memory is needed. Copying *into* such
+//! a view assigns a slice, appends to a cache, repeats or rolls. [`Executor::scalar`] is a view of one number, for
+//! operands (`where_` with one is a masked fill). Results whose size depends on values are [`Counted`].
 
 // Without the catalogue nobody asks families for their variants.
 #![cfg_attr(

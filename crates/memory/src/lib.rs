@@ -1,27 +1,14 @@
-//! Device memory: a buffer pool, staging for uploads and readbacks, and what they use.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
-//! Everything goes through the device's one queue: a buffer is reusable the moment its last handle is
-//! dropped, uploads and reads are recorded copies and therefore ordered with the kernels around them.
+//! # Overview
 //!
-//! ```
-//! # #[cfg(not(target_arch = "wasm32"))]
-//! # fn main() -> Result<(), ziggurat_memory::MemoryError> {
-//! use ziggurat_device::{Device, DeviceOptions};
-//! use ziggurat_memory::{Memory, MemoryOptions};
+//! [`Memory`] hands out [`Buffer`]s from a pool and takes them back when their last handle is dropped. Uploads and reads
+//! are copies recorded in the device's one queue, and therefore ordered with the kernels around them. [`Usage`] counts
+//! bytes that are live, cached and staged.
 //!
-//! let device = Device::noop(DeviceOptions::default(), None)?;
-//! let memory = Memory::new(&device, MemoryOptions::default());
-//! let buffer = memory.upload(b"odd lengths are fine")?;
-//! memory.write(&buffer, 0, b"Odd")?;
-//! assert_eq!(memory.read(&buffer, 0..11)?.wait()?, b"Odd lengths");
-//! # Ok(())
-//! # }
-//! # #[cfg(target_arch = "wasm32")]
-//! # fn main() {}
-//! ```
-//!
-//! Invariants: this crate alone creates, writes and maps buffers; `size_class`, `free_list`,
-//! `inventory`, `span` and the readback plan are pure and tested without a GPU.
+//! Invariants: this crate alone creates, writes and maps buffers; what it decides (size classes, which buffer to reuse,
+//! when to free) is computed by functions without wgpu, tested without a GPU.
 
 mod buffer;
 mod create;

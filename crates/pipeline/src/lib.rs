@@ -1,6 +1,8 @@
-//! Ziggurat's pipeline layer: any WGSL, checked and compiled once, dispatched in order with everything else.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
-//! What it does, and each part's reason, is in the modules:
+//! # Overview
+//!
 //!
 //! - source text from whole files, with errors that name file and line: [`ShaderSource`], [`PipelineError`]
 //! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]
@@ -11,28 +13,6 @@
 //!
 //! Invariants: this is the only crate that creates shader modules, pipelines and bind groups. It knows no op and no
 //! tensor. Every mistake in a dispatch is an error before anything is recorded.
-//!
-//! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use ziggurat_pipeline::device::{Device, DeviceOptions};
-//! use ziggurat_pipeline::memory::{Memory, MemoryOptions};
-//! use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, Pipelines, ShaderSource};
-//!
-//! let device = Device::open_blocking(DeviceOptions::default())?;
-//! let memory = Memory::new(&device, MemoryOptions::default());
-//! let pipelines = Pipelines::new(&memory);
-//! let kernel = pipelines.kernel(&KernelDescriptor::new(ShaderSource::wgsl(
-//!     "double",
-//!     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
-//!      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-//!          if id.x < arrayLength(&x) { x[id.x] *= 2u; }
-//!      }",
-//! )))?;
-//! let x = memory.upload(&[1, 0, 0, 0, 2, 0, 0, 0])?;
-//! pipelines.dispatch(&kernel, &[Arg::write(&x)], &[], Grid::elements(2, 1))?;
-//! assert_eq!(memory.read(&x, 0..8)?.wait()?, [2, 0, 0, 0, 4, 0, 0, 0]);
-//! # Ok(()) }
-//! ```
 
 #[cfg(not(target_arch = "wasm32"))]
 mod autosave;

@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
+//!
 //! Ziggurat's software device: WGSL compute shaders on the CPU, behind wgpu's own interface.
 //!
 //! [`open`] gives the adapter, device and queue that any code written for wgpu takes; no driver is

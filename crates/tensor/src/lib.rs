@@ -1,31 +1,32 @@
-//! Tensors on any GPU: the top of Ziggurat.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
-//! ```
-//! # use ziggurat_tensor::doc;
-//! use ziggurat_tensor::{DType, Tensor};
+//! # Overview
 //!
-//! # let Some(device) = doc::device() else { return Ok(()) };
-//! let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
-//! let b = Tensor::eye(&device, 2, DType::F32)?;
-//! let c = (a.matmul(&b)? * &a - &b)?.sqrt()?;
-//! println!("{c}");
-//! assert_eq!(c.dims(), [2, 2]);
-//! # Ok::<(), ziggurat_tensor::Error>(())
-//! ```
+//! | to | see |
+//! | --- | --- |
+//! | open a GPU, or the CPU | [`Device`], [`DeviceOptions`], [`adapters`] |
+//! | make tensors | [`Tensor::from_slice`], [`Tensor::zeros`], [`Tensor::arange`], [`Generator`] with [`Tensor::randn`] |
+//! | compute | the operators, and the methods of [`Tensor`]: [`matmul`](Tensor::matmul), [`sum`](Tensor::sum), [`softmax`](Tensor::softmax), … |
+//! | change shapes without copies | [`reshape`](Tensor::reshape), [`permute`](Tensor::permute), [`slice`](Tensor::slice), [`expand`](Tensor::expand) |
+//! | get values | [`to_vec`](Tensor::to_vec), [`item`](Tensor::item), `println!("{tensor}")` |
+//! | read and write files | [`io`] |
+//! | see what runs, and how long | [`Tensor::explain`], [`Device::set_profiling`], [`Device::usage`] |
+//! | repeat a computation without planning | [`Device::capture`] |
+//! | run own WGSL | [`CustomKernel`] |
+//! | share a device with other wgpu code | [`interop`] |
 //!
-//! [`Device`] opens an adapter, [`Tensor`] holds values, [`io`] reads and writes files, [`CustomKernel`] runs own WGSL, and
-//! [`interop`] shares a device with other wgpu code. Operations return at once and their effects are in order; only reading
-//! waits, as a future or, on native targets, in the `_blocking` forms.
+//! Operations return at once, and their effects are in order. Only reading waits: as a future or, on native targets, in
+//! the `_blocking` forms ([`block_on`] runs a future).
 //!
 //! Axes, positions and diagonals are `isize`, and negative ones count from the end; extents, counts and sizes are `usize`,
 //! but where one of several extents may be -1 ([`Tensor::reshape`], `view`, `expand`, `unflatten`). Constructors take the
 //! device, the shape, then what fills it.
 //!
-//! Elementwise operations (arithmetic, comparisons, functions, casts, choices) are *lazy*: they wait until a value is needed,
-//! by another kind of operation, a read or [`Tensor::eval`], and then run as one kernel with one result in memory.
-//! [`Tensor::explain`] shows it, [`FusionPolicy`] switches it off.
+//! Elementwise operations are *lazy*: they run when a value is needed by another kind of operation, a read or
+//! [`Tensor::eval`]; several of them run as one kernel. [`Tensor::explain`] shows it, [`FusionPolicy`] switches it off.
 //!
-//! Invariants: every mistake of a caller is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
+//! Invariants: a caller's mistake is an [`Error`], never a panic; no WGSL in this crate; no wgpu type in a public
 //! signature outside [`interop`].
 
 mod capture;
@@ -92,8 +93,3 @@ pub use ziggurat_device::{adapters_blocking, block_on};
 pub use ziggurat_kernels::{Pad, ScanOptions, Scatter, View};
 pub use ziggurat_memory::Usage;
 pub use ziggurat_pipeline::PipelineStats;
-
-/// The programs in the README compile.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

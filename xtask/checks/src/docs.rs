@@ -1,29 +1,54 @@
-//! `cargo xtask docs`: `docs/ops.md`, written from the tables of ops.
+//! `cargo xtask docs`: the documents that are written from the sources.
 //!
-//! Locally the file is written, in checks it is compared, so that it cannot fall behind the tables.
+//! Locally the files are written, in checks they are compared, so that they cannot fall behind.
 
-use std::collections::BTreeMap;
+mod pytorch;
+mod reference;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::wgsl::{OpRow, op_rows, other_ops};
 use xtask::failure::{Failure, Outcome};
-use xtask::workspace;
+use xtask::workspace::{self, TextFile};
 
-const FILE: &str = "docs/ops.md";
+use crate::wgsl::{Header, OpRow, op_rows, other_ops};
 
-/// Writes the file, or says that it differs.
+/// The documents, which the check of text files exempts from its rules for files that people write.
+pub(crate) const GENERATED: [&str; 3] = ["docs/ops.md", "docs/kernels.md", "docs/pytorch.md"];
+
+/// Writes the files, or says that one differs.
 pub(crate) fn run(check: bool) -> Outcome<String> {
-    let mut rows = op_rows()?;
-    rows.extend(other_ops()?);
-    ensure(&workspace::root().join(FILE), &page(&rows), check)?;
-    Ok(format!("{FILE} has {} ops", rows.len()))
+    let root = workspace::root();
+    let sources = workspace::text_files(&root, "crates/tensor/src", &[".rs"])?;
+    let shaders = workspace::text_files(&root, "shaders", &[".wgsl"])?;
+    let rows = op_rows()?;
+    let methods: Vec<String> = sources
+        .iter()
+        .flat_map(|file| reference::methods(&file.text))
+        .map(|method| method.name)
+        .collect();
+    let mut missing = reference::missing(&sources);
+    missing.extend(pytorch::unknown(&methods));
+    if !missing.is_empty() {
+        return Err(Failure::new(missing.join("\n")));
+    }
+    let kernels = kernels(&rows, &other_ops()?, &shaders);
+    let pages = [reference::page(&sources, &rows)?, kernels, pytorch::page()];
+    for (file, page) in GENERATED.iter().zip(&pages) {
+        ensure(&root, file, page, check)?;
+    }
+    Ok(format!(
+        "{} methods in {}",
+        methods.len(),
+        GENERATED.join(", ")
+    ))
 }
 
 /// Makes the file hold `wanted`; with `check` it must hold it already.
-fn ensure(file: &Path, wanted: &str, check: bool) -> Outcome {
-    let found = fs::read_to_string(file).unwrap_or_default();
+fn ensure(root: &Path, name: &str, wanted: &str, check: bool) -> Outcome {
+    let file = root.join(name);
+    let found = fs::read_to_string(&file).unwrap_or_default();
     if found == wanted {
         return Ok(());
     }
@@ -38,61 +63,101 @@ fn ensure(file: &Path, wanted: &str, check: bool) -> Outcome {
             .find(|(_, (wanted, found))| wanted != found)
             .map_or(1, |(line, _)| line);
         return Err(Failure::new(format!(
-            "{FILE}:{line}: is not what the tables say: run `cargo xtask docs`"
+            "{name}:{line}: is not what the sources say: run `cargo xtask docs`"
         )));
     }
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(file, wanted)?;
-    println!("wrote {FILE}");
+    fs::write(&file, wanted)?;
+    println!("wrote {name}");
     Ok(())
 }
 
-/// The page: one table per family, rows in the order of the crate's tables.
-fn page(rows: &[OpRow]) -> String {
+/// The kernels: the tables of elementwise ops, the other kernels with their files, and what each file says it computes.
+fn kernels(rows: &[OpRow], others: &[OpRow], shaders: &[TextFile]) -> String {
     let mut text = String::from(
-        "# Ops\n\n\
-         Written by `cargo xtask docs` from the tables of the kernels crate and the headers of its shaders: edit those, not this.\n\
-         Rules that go beyond one shader (empty input, promotion, shapes, views) are in the contract, `docs/semantics.md`.\n\
+        "# Kernels\n\n\
+         For those who change kernels; [ops.md](ops.md) is the reference of operations. Written by `cargo xtask docs` from the tables of\n\
+         the kernels crate and the headers of its shaders: edit those, not this.\n\
          The tests hold every op to its tolerance. A ulp is a unit in the last place of the result's dtype, ε the distance from 1 to\n\
          the next f32 (2^-23); what is exact up to the dtype's rounding is called exact.\n",
     );
-    let mut families: BTreeMap<usize, (&str, Vec<&OpRow>)> = BTreeMap::new();
-    for row in rows {
-        let known = families
-            .values()
-            .position(|(family, _)| *family == row.family);
-        let index = known.unwrap_or(families.len());
-        families
-            .entry(index)
-            .or_insert((&row.family, Vec::new()))
-            .1
-            .push(row);
-    }
-    for (family, rows) in families.values() {
-        // Writing to a string cannot fail.
+    // Writing to a string cannot fail.
+    for (family, rows) in families(rows) {
         let _ = write!(
             text,
             "\n## {family}\n\n| op | dtypes | tolerance | rule | shaders |\n| --- | --- | --- | --- | --- |\n"
         );
         for row in rows {
-            let dtypes = match row.dtypes.as_slice() {
-                [] => "any".into(),
-                some => some.join(", "),
-            };
-            let files: Vec<String> = row.files.iter().map(|file| format!("`{file}`")).collect();
+            let (tolerance, rule) = (cell(&row.tolerance), cell(&row.rule));
             let _ = writeln!(
                 text,
-                "| `{}` | {dtypes} | {} | {} | {} |",
+                "| `{}` | {} | {tolerance} | {rule} | {} |",
                 row.name,
-                cell(&row.tolerance),
-                cell(&row.rule),
-                files.join(", ")
+                dtypes(row),
+                files(row)
+            );
+        }
+    }
+    let _ = write!(
+        text,
+        "\n## Other kernels\n\nKernels by the name in their labels; one op may have several, and some are steps of an op.\n\n| kernel | dtypes | shaders |\n| --- | --- | --- |\n"
+    );
+    for row in others {
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            row.name,
+            dtypes(row),
+            files(row)
+        );
+    }
+    let _ = write!(
+        text,
+        "\n## Shader bodies\n\nWhat each file with an entry point computes, and how accurately, by its header.\n\n| file | computes | accuracy |\n| --- | --- | --- |\n"
+    );
+    for file in shaders {
+        let header = Header::of(&file.text);
+        if let Some(computes) = header.field("Computes:") {
+            let accuracy = header.field("Accuracy:").unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} |",
+                file.path,
+                cell(computes),
+                cell(accuracy)
             );
         }
     }
     text
+}
+
+/// The rows by family, in the order of the crate's tables.
+fn families(rows: &[OpRow]) -> Vec<(&str, Vec<&OpRow>)> {
+    let mut families: Vec<(&str, Vec<&OpRow>)> = Vec::new();
+    for row in rows {
+        match families
+            .iter_mut()
+            .find(|(family, _)| *family == row.family)
+        {
+            Some((_, known)) => known.push(row),
+            None => families.push((&row.family, vec![row])),
+        }
+    }
+    families
+}
+
+fn dtypes(row: &OpRow) -> String {
+    if row.dtypes.is_empty() {
+        return "any".into();
+    }
+    row.dtypes.join(", ")
+}
+
+fn files(row: &OpRow) -> String {
+    let files: Vec<String> = row.files.iter().map(|file| format!("`{file}`")).collect();
+    files.join(", ")
 }
 
 /// Text in a cell of a table.
@@ -116,28 +181,45 @@ mod tests {
     }
 
     #[test]
-    fn every_row_stands_in_its_family_in_order() {
-        let page = page(&[
+    fn every_row_stands_in_its_family_and_every_body_with_its_header() {
+        let body = TextFile::new(
+            "shaders/sum.wgsl",
+            "// Computes: sums.\n// Accuracy: 1 ulp.\nfn f() {}\n",
+        );
+        let rows = [
             row("Unary", "relu"),
             row("Binary", "add"),
             row("Unary", "abs"),
-        ]);
+        ];
+        let page = kernels(
+            &rows,
+            &[row("Others", "sum")],
+            &[body, TextFile::new("shaders/b.wgsl", "")],
+        );
         let at = |text: &str| page.find(text);
         assert!(at("## Unary") < at("`relu`") && at("`relu`") < at("`abs`"));
         assert!(at("`abs`") < at("## Binary") && at("## Binary") < at("`add`"));
         assert!(
             page.contains("| `add` | f32, i32 | exact | a \\| b &lt; c | `shaders/add.wgsl` |")
         );
+        assert!(page.contains("| `sum` | f32, i32 | `shaders/sum.wgsl` |"));
+        assert!(
+            page.contains("| `shaders/sum.wgsl` | sums. | 1 ulp. |") && !page.contains("b.wgsl")
+        );
     }
 
     #[test]
     fn a_file_that_differs_is_refused_with_its_line_and_then_written() {
-        let file = std::env::temp_dir().join(format!("ziggurat-docs-{}.md", std::process::id()));
+        let root = std::env::temp_dir();
+        let name = format!("ziggurat-docs-{}.md", std::process::id());
+        let file = root.join(&name);
         fs::write(&file, "a\nb\n").unwrap();
-        let refused = ensure(&file, "a\nc\n", true).unwrap_err().to_string();
+        let refused = ensure(&root, &name, "a\nc\n", true)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(":2:"), "{refused}");
-        assert!(ensure(&file, "a\nc\n", false).is_ok());
-        assert!(ensure(&file, "a\nc\n", true).is_ok());
+        assert!(ensure(&root, &name, "a\nc\n", false).is_ok());
+        assert!(ensure(&root, &name, "a\nc\n", true).is_ok());
         fs::remove_file(&file).unwrap();
     }
 }

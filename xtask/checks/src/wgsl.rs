@@ -29,6 +29,7 @@ use xtask::progress::Step;
 use xtask::workspace;
 
 pub(crate) use catalogue::{OpRow, op_rows, other_ops};
+pub(crate) use header::Header;
 
 /// What to do with the catalogue.
 #[derive(Args, Debug)]

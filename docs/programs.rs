@@ -1,0 +1,11 @@
+//! The programs in the documents, as documentation tests: they compile and run.
+
+/// README.md at the root.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// docs/tutorial.md.
+#[cfg(doctest)]
+#[doc = include_str!("tutorial.md")]
+struct Tutorial;
