@@ -10,7 +10,7 @@ use std::process::Command;
 use xtask::failure::{Failure, Outcome};
 use xtask::{process, workspace};
 
-/// Members of the workspace that are not published.
+/// Members of the workspace that are not for a registry.
 const PRIVATE: [&str; 4] = ["digits", "xtask", "xtask-checks", "ziggurat-docs"];
 
 const MANIFEST: &str = "\
@@ -50,12 +50,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Packs, unpacks, builds and runs.
 pub(crate) fn run() -> Outcome<String> {
     let target = workspace::target_dir()?.join("package");
-    let _ = fs::remove_dir_all(&target.join("outside").join("crates"));
+    // Files of an earlier run would hide that one is missing.
+    let _ = fs::remove_dir_all(target.join("outside").join("crates"));
     let mut pack = workspace::cargo();
     pack.args(["package", "--workspace", "--no-verify", "--allow-dirty"]);
-    for name in PRIVATE {
-        pack.args(["--exclude", name]);
-    }
     pack.arg("--target-dir").arg(workspace::target_dir()?);
     process::stream(&mut pack)?;
     let outside = target.join("outside");
@@ -98,7 +96,7 @@ fn unpack(archives: &Path, to: &Path) -> Outcome<Vec<(String, PathBuf)>> {
             .into_owned();
         let Some(name) = stem
             .strip_suffix(&version)
-            .filter(|_| file.extension().is_some_and(|ending| ending == "crate"))
+            .filter(|name| !PRIVATE.contains(name) && file.extension().is_some_and(|ending| ending == "crate"))
         else {
             continue;
         };
