@@ -98,7 +98,7 @@ impl LatePipeline {
             Some(Err(error)) => Err(error.clone()),
             None => Err(DeviceError::Kernel {
                 kernel: String::new(),
-                message: "nobody made it".to_owned(),
+                message: "the pipeline was dropped before its compilation finished".to_owned(),
             }),
         }
     }

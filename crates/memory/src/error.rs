@@ -84,7 +84,7 @@ pub enum MemoryError {
         bytes: u64,
     },
     /// A read was polled again after it had given its bytes away.
-    #[error("this read has already given its bytes away")]
+    #[error("this read was polled again after it had completed")]
     Finished,
     /// The device is lost, destroyed or poisoned.
     #[error(transparent)]

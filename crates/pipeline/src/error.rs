@@ -204,7 +204,7 @@ pub enum PipelineError {
         group: u32,
     },
     /// More than one uniform or immediate variable.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is a second place for parameters, after `{first}`; use one `var<uniform>` or one `var<immediate>`"))]
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` declares parameters a second time, after `{first}`; use one `var<uniform>` or one `var<immediate>`"))]
     SecondParams {
         /// The kernel's name.
         kernel: String,
@@ -295,7 +295,7 @@ pub enum PipelineError {
         message: String,
     },
     /// A structural key was used for two different descriptors.
-    #[error("{}", short!("{kernel}: the key {key} already stands for another descriptor; keys must tell all variants apart"))]
+    #[error("{}", short!("{kernel}: the key {key} already belongs to another descriptor; every variant needs its own key"))]
     KeyMismatch {
         /// The kernel's name.
         kernel: String,
@@ -303,7 +303,7 @@ pub enum PipelineError {
         key: String,
     },
     /// A dispatch on a taping handle whose tape was already taken.
-    #[error("{}", short!("{kernel}: the tape that this handle dispatches onto was already taken"))]
+    #[error("{}", short!("{kernel}: the capture that this handle records into is already finished"))]
     TapeEnded {
         /// The kernel's name.
         kernel: String,

@@ -108,7 +108,7 @@ impl Epilogue {
                 return Err(KernelError::Operand {
                     op: OP,
                     operand: "also",
-                    rule: "must be dense and share no memory with what else is read or written",
+                    rule: "must be dense and share no memory with the other operands",
                     got: Box::new(*view.shape()),
                 });
             }

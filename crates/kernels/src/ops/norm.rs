@@ -476,7 +476,7 @@ fn check_affine(
         (None, Some(bias)) => Err(KernelError::Operand {
             op,
             operand: "bias",
-            rule: "needs a weight beside it",
+            rule: "can only be given together with a weight",
             got: Box::new(*bias.shape()),
         }),
     }

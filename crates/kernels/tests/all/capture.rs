@@ -149,7 +149,7 @@ fn an_executor_kept_beyond_its_capture_records_nothing() {
         .unwrap();
     assert!(captured.is_empty());
     let error = kept.unwrap().fill(&x, 1.0).unwrap_err();
-    assert!(error.to_string().contains("already taken"), "{error}");
+    assert!(error.to_string().contains("already finished"), "{error}");
 }
 
 #[test]

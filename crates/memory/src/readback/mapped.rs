@@ -23,7 +23,7 @@ use ziggurat_device::{Failure, ViewGuard};
 ///
 /// The copy is already submitted. Dropping the future is fine: its staging memory returns by itself.
 #[derive(Debug)]
-#[must_use = "a read gives its bytes to whoever awaits it"]
+#[must_use = "a read does nothing with its bytes unless awaited"]
 pub struct ReadMapped {
     slots: Arc<Slots>,
     failure: Failure,

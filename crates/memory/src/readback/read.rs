@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 ///
 /// The copy is already submitted. Dropping the future is fine: its staging memory returns by itself.
 #[derive(Debug)]
-#[must_use = "a read gives its bytes to whoever awaits it"]
+#[must_use = "a read does nothing with its bytes unless awaited"]
 pub struct Read {
     inner: ReadMany,
 }
@@ -25,7 +25,7 @@ pub struct Read {
 ///
 /// Dropping the future is fine: its staging memory returns by itself.
 #[derive(Debug)]
-#[must_use = "a read gives its bytes to whoever awaits it"]
+#[must_use = "a read does nothing with its bytes unless awaited"]
 pub struct ReadMany {
     flight: Flight,
     /// `None` once given away.

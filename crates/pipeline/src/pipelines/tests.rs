@@ -251,7 +251,7 @@ fn a_key_for_two_descriptors_is_an_error() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "add: the key add/f32 already stands for another descriptor; keys must tell all variants apart"
+        "add: the key add/f32 already belongs to another descriptor; every variant needs its own key"
     );
 }
 

@@ -58,7 +58,7 @@ impl Executor {
             return Err(KernelError::Operand {
                 op: OP,
                 operand: "out",
-                rule: "must have places for the elements of x",
+                rule: "must have room for the elements of x",
                 got: Box::new(*out.shape()),
             });
         }
