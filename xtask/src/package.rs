@@ -94,10 +94,9 @@ fn unpack(archives: &Path, to: &Path) -> Outcome<Vec<(String, PathBuf)>> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let Some(name) = stem
-            .strip_suffix(&version)
-            .filter(|name| !PRIVATE.contains(name) && file.extension().is_some_and(|ending| ending == "crate"))
-        else {
+        let Some(name) = stem.strip_suffix(&version).filter(|name| {
+            !PRIVATE.contains(name) && file.extension().is_some_and(|ending| ending == "crate")
+        }) else {
             continue;
         };
         let mut tar = Command::new("tar");

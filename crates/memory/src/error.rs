@@ -83,7 +83,7 @@ pub enum MemoryError {
         /// Bytes of the staging buffer.
         bytes: u64,
     },
-    /// A read was polled again after it had given its bytes away.
+    /// A read was polled again after it had completed.
     #[error("this read was polled again after it had completed")]
     Finished,
     /// The device is lost, destroyed or poisoned.

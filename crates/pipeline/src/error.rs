@@ -302,7 +302,7 @@ pub enum PipelineError {
         /// The key, formatted.
         key: String,
     },
-    /// A dispatch on a taping handle whose tape was already taken.
+    /// A dispatch on a capturing handle whose capture is finished.
     #[error("{}", short!("{kernel}: the capture that this handle records into is already finished"))]
     TapeEnded {
         /// The kernel's name.

@@ -29,7 +29,7 @@ pub(crate) fn run(check: bool) -> Outcome<String> {
         .map(|method| method.name)
         .collect();
     let mut missing = reference::missing(&sources);
-    missing.extend(pytorch::unknown(&methods));
+    missing.extend(pytorch::problems(&methods, &sources));
     if !missing.is_empty() {
         return Err(Failure::new(missing.join("\n")));
     }

@@ -117,6 +117,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the device has no memory for the result.
+    #[doc(alias = "hardsigmoid")]
     pub fn hard_sigmoid(&self, alpha: f64, beta: f64) -> Result<Self, Error> {
         self.composed_float("hard_sigmoid", Composite::HardSigmoid, &[], &[alpha, beta])
     }
@@ -125,6 +126,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If `low` is not below `high`.
+    #[doc(alias = "hardtanh")]
     pub fn hard_tanh(&self, low: f64, high: f64) -> Result<Self, Error> {
         self.composed_float("hard_tanh", Composite::HardTanh, &[], &[low, high])
     }
@@ -144,6 +146,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the device has no memory for the result.
+    #[doc(alias = "threshold")]
     pub fn thresholded_relu(&self, alpha: f64) -> Result<Self, Error> {
         self.composed_float(
             "thresholded_relu",
@@ -158,6 +161,8 @@ impl Tensor {
     ///
     /// # Errors
     /// If `lambd` is negative or NaN.
+    #[doc(alias = "hardshrink")]
+    #[doc(alias = "softshrink")]
     pub fn shrink(&self, lambd: f64, bias: f64) -> Result<Self, Error> {
         self.composed_float("shrink", Composite::Shrink, &[], &[lambd, bias])
     }

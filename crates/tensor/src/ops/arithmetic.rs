@@ -111,6 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::add`].
+    #[doc(alias = "multiply")]
     pub fn mul(&self, other: impl Operand) -> Result<Self, Error> {
         mul(Side::Tensor(self), other.side())
     }
@@ -119,6 +120,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::add`].
+    #[doc(alias = "true_divide")]
     pub fn div(&self, other: impl Operand) -> Result<Self, Error> {
         div(Side::Tensor(self), other.side())
     }
@@ -276,6 +278,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::add`].
+    #[doc(alias = "clip")]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Result<Self, Error> {
         const OP: &str = "clamp";
         let (low, high) = (low.side(), high.side());

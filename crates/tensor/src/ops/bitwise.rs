@@ -35,9 +35,11 @@ bitwise! {
     bitwise_xor, BitwiseXor;
     /// The bits moved `other` places to the left, zeros following. PyTorch's `bitwise_left_shift`. 0 where `other` is
     /// negative or at least the dtype's width.
+    #[doc(alias = "bitwise_left_shift")]
     shift_left, ShiftLeft;
     /// The bits moved `other` places to the right, the sign following for signed dtypes. PyTorch's
     /// `bitwise_right_shift`. Where `other` is negative or at least the dtype's width, only the sign is left: 0 or -1.
+    #[doc(alias = "bitwise_right_shift")]
     shift_right, ShiftRight;
 }
 

@@ -21,6 +21,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the device has no memory for the result.
+    #[doc(alias = "type")]
     pub fn to_dtype(&self, dtype: DType) -> Result<Self, Error> {
         self.converted("to_dtype", dtype)
     }

@@ -58,6 +58,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If `self` is not bool, the shapes do not broadcast, or the tensors are on different devices.
+    #[doc(alias = "where")]
     pub fn where_(&self, a: impl Operand, b: impl Operand) -> Result<Self, Error> {
         let (a, b) = (a.side(), b.side());
         let dtype = match (a, b) {

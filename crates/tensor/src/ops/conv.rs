@@ -178,6 +178,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the columns are not those of such windows, or the dtype is not a float.
+    #[doc(alias = "fold")]
     pub fn col2im(
         &self,
         size: [usize; 2],

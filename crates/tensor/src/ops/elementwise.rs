@@ -87,10 +87,13 @@ macro_rules! predicates {
 
 predicates! {
     /// Where the element is NaN, as a bool tensor; integers and bool never are.
+    #[doc(alias = "isnan")]
     is_nan, IsNan;
     /// Where the element is infinite, of either sign, as a bool tensor; integers and bool never are.
+    #[doc(alias = "isinf")]
     is_inf, IsInf;
     /// Where the element is neither infinite nor NaN, as a bool tensor; integers and bool always are.
+    #[doc(alias = "isfinite")]
     is_finite, IsFinite;
 }
 
@@ -164,10 +167,13 @@ unary! {
     /// The tangent of an angle in radians.
     Float tan, Tan;
     /// The angle in [-π/2, π/2] whose sine is x; NaN beyond 1 and -1.
+    #[doc(alias = "arcsin")]
     Float asin, Asin;
     /// The angle in [0, π] whose cosine is x; NaN beyond 1 and -1.
+    #[doc(alias = "arccos")]
     Float acos, Acos;
     /// The angle in [-π/2, π/2] whose tangent is x.
+    #[doc(alias = "arctan")]
     Float atan, Atan;
     /// The hyperbolic sine.
     Float sinh, Sinh;
@@ -186,6 +192,7 @@ unary! {
     /// x - trunc(x), with the sign of x.
     Float frac, Frac;
     /// ln(1 / (1 + exp(-x))), without overflow or cancellation.
+    #[doc(alias = "logsigmoid")]
     Float log_sigmoid, LogSigmoid;
     /// x / (1 + |x|); ±1 for infinity.
     Float softsign, Softsign;
@@ -194,6 +201,7 @@ unary! {
     /// x · sigmoid(1.702 x), the coarser approximation of [`Tensor::gelu`].
     Float gelu_quick, GeluQuick;
     /// x · min(max(x + 3, 0), 6) / 6.
+    #[doc(alias = "hardswish")]
     Float hard_swish, HardSwish;
     /// Every bit of an integer inverted.
     Keep bitwise_not, BitwiseNot;

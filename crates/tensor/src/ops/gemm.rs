@@ -218,6 +218,8 @@ fn check_factor(op: &'static str, dtype: DType, factor: f64) -> Result<(), Error
     if whole as f64 == factor && range.contains(&whole) {
         return Ok(());
     }
-    let rule = format!("a scale of {dtype} must be an integer in the range of {dtype}: it is {factor}");
+    let rule = format!(
+        "a scale of {dtype} must be a 32-bit integer, not negative if {dtype} is unsigned: it is {factor}"
+    );
     Err(Error::argument(op, rule))
 }

@@ -54,6 +54,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::solve`].
+    #[doc(alias = "inv")]
     pub fn inverse(&self) -> Result<Self, Error> {
         const OP: &str = "inverse";
         let n = self.square_side(OP)?;

@@ -173,6 +173,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::full`].
+    #[doc(alias = "new_full")]
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self, Error> {
         Self::full(self.device(), self.dims(), value, self.dtype())
     }

@@ -4,17 +4,15 @@
 
 use std::fmt::Write as _;
 
+use xtask::workspace::TextFile;
+
 /// Methods whose PyTorch name differs, in the order of PyTorch's names. `F` is `torch.nn.functional`.
 pub(super) const DIFFERENT: &[(&str, &str)] = &[
-    ("F.adaptive_avg_pool2d", "adaptive_avg_pool2d"),
-    ("F.adaptive_max_pool2d", "adaptive_max_pool2d"),
     (
         "F.adaptive_max_pool2d(return_indices=True)",
         "adaptive_max_pool2d_with_indices",
     ),
-    ("F.avg_pool2d", "avg_pool2d"),
     ("F.fold", "col2im"),
-    ("F.gelu", "gelu"),
     ("F.gelu(approximate=\"tanh\")", "gelu_tanh"),
     ("F.hardsigmoid", "hard_sigmoid"),
     ("F.hardswish", "hard_swish"),
@@ -29,26 +27,16 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ),
     ("F.pixel_shuffle", "depth_to_space"),
     ("F.pixel_unshuffle", "space_to_depth"),
-    (
-        "F.scaled_dot_product_attention",
-        "scaled_dot_product_attention",
-    ),
-    ("F.softplus", "softplus"),
     ("F.threshold", "thresholded_relu"),
     ("F.unfold", "im2col"),
-    ("Tensor.expand, torch.broadcast_to", "broadcast_to"),
-    ("Tensor.fill_", "fill_"),
-    ("Tensor.item", "item"),
     ("Tensor.new_full, torch.full_like", "full_like"),
     ("Tensor.numpy", "to_vec"),
-    ("Tensor.repeat, torch.tile", "tile"),
     ("Tensor.to(dtype)", "to_dtype"),
     ("Tensor.tolist", "to_vec"),
     ("Tensor.type(dtype)", "to_dtype"),
     ("Tensor.uniform_", "uniform"),
     ("Tensor.view(dtype)", "bitcast"),
     ("torch.all() of everything", "all_all"),
-    ("torch.amax", "max"),
     ("torch.any() of everything", "any_all"),
     ("torch.argmax() of everything", "argmax_all"),
     ("torch.argmin() of everything", "argmin_all"),
@@ -62,7 +50,6 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("torch.div(rounding_mode=\"floor\")", "floor_divide"),
     ("torch.div(rounding_mode=\"trunc\")", "div_trunc"),
     ("torch.from_numpy, torch.tensor", "from_slice"),
-    ("torch.isclose", "isclose"),
     ("torch.isfinite", "is_finite"),
     ("torch.isinf", "is_inf"),
     ("torch.isnan", "is_nan"),
@@ -77,12 +64,10 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("torch.mean() of everything", "mean_all"),
     ("torch.min(dim)", "min_with_indices"),
     ("torch.min() of everything", "min_all"),
-    ("torch.msort", "sort"),
     ("torch.multiply", "mul"),
     ("torch.prod() of everything", "prod_all"),
     ("torch.repeat_interleave(tensor)", "repeat_interleave_by"),
     ("torch.roll() without dims", "roll_flat"),
-    ("torch.slice_scatter", "slice_scatter"),
     ("torch.split(list)", "split_sizes"),
     ("torch.sum() of everything", "sum_all"),
     ("torch.sum(dtype=…)", "sum_to"),
@@ -189,16 +174,39 @@ pub(super) fn page() -> String {
     text
 }
 
-/// Names of the lists that are not methods.
-pub(super) fn unknown(methods: &[String]) -> Vec<String> {
+/// Names of the lists that are not methods, and names in PyTorch by which a search of the API's documentation finds nothing.
+pub(super) fn problems(methods: &[String], sources: &[TextFile]) -> Vec<String> {
+    let is_method = |name: &str| methods.iter().any(|method| method == name);
     let listed = DIFFERENT
         .iter()
         .map(|(_, ours)| *ours)
         .chain(NONE.iter().copied());
-    listed
-        .filter(|name| !methods.iter().any(|method| method == name))
+    let mut problems: Vec<String> = listed
+        .filter(|name| !is_method(name) && !name.contains("pool2d"))
         .map(|name| format!("docs/pytorch.rs lists `{name}`, which is no method of Tensor"))
-        .collect()
+        .collect();
+    for (torch, ours) in DIFFERENT {
+        for name in torch.split(", ").filter_map(plain_name) {
+            let attribute = format!("alias = \"{name}\"");
+            let found = sources.iter().any(|file| file.text.contains(&attribute));
+            if !found && !is_method(name) && !name.contains("pool2d") {
+                problems.push(format!("Tensor::{ours} needs #[doc({attribute})]"));
+            }
+        }
+    }
+    problems
+}
+
+/// `cat` of `torch.cat(dim=…)`; none for an expression such as `x[i]`.
+fn plain_name(torch: &str) -> Option<&str> {
+    let (module, name) = torch
+        .rsplit_once('(')
+        .map_or(torch, |(name, _)| name)
+        .rsplit_once('.')?;
+    let name = name
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()?;
+    (["torch", "torch.linalg", "F", "Tensor"].contains(&module) && name.len() > 2).then_some(name)
 }
 
 #[cfg(test)]
@@ -218,18 +226,30 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_method_is_told() {
+    fn a_name_that_is_no_method_or_has_no_alias_is_told() {
         let all: Vec<String> = DIFFERENT
             .iter()
             .map(|(_, ours)| ours)
             .chain(NONE)
             .map(|name| (*name).to_owned())
             .collect();
-        assert!(unknown(&all).is_empty());
+        let found = problems(&all, &[]);
+        assert!(found.iter().all(|problem| problem.contains("doc(alias")));
+        assert!(found.contains(&"Tensor::concat needs #[doc(alias = \"cat\")]".to_owned()));
+        let source = TextFile::new("a.rs", "#[doc(alias = \"cat\")]");
+        assert_eq!(problems(&all, &[source]).len(), found.len() - 1);
+        assert!(problems(&[], &[]).len() > found.len());
+    }
+
+    #[test]
+    fn plain_names_are_found_in_calls() {
+        assert_eq!(plain_name("torch.cat"), Some("cat"));
         assert_eq!(
-            unknown(&all[1..]).len(),
-            usize::from(!all[1..].contains(&all[0]))
+            plain_name("F.max_pool2d(return_indices=True)"),
+            Some("max_pool2d")
         );
-        assert!(!unknown(&[]).is_empty());
+        assert_eq!(plain_name("torch.linalg.inv"), Some("inv"));
+        assert_eq!(plain_name("x[a:b]"), None);
+        assert_eq!(plain_name("Tensor.to(dtype)"), None);
     }
 }
