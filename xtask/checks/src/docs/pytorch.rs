@@ -30,7 +30,10 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("F.threshold", "thresholded_relu"),
     ("F.unfold", "im2col"),
     ("Tensor.new_full, torch.full_like", "full_like"),
+    ("Tensor.dim", "rank"),
+    ("Tensor.numel", "len"),
     ("Tensor.numpy", "to_vec"),
+    ("Tensor.size", "dims"),
     ("Tensor.to(dtype)", "to_dtype"),
     ("Tensor.tolist", "to_vec"),
     ("Tensor.type(dtype)", "to_dtype"),
@@ -84,6 +87,9 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("x[mask]", "masked_select"),
 ];
 
+/// Methods of [`DIFFERENT`] that PyTorch has under the same name too.
+const ALSO_SAME: &[&str] = &["acos", "asin", "atan", "clamp", "div", "mul", "norm"];
+
 /// Methods that PyTorch does not have, or has in another form.
 const NONE: &[&str] = &[
     "affine",
@@ -107,18 +113,17 @@ const NONE: &[&str] = &[
     "global_lp_pool",
     "global_max_pool",
     "hardmax",
+    "is_empty",
     "matmul_to",
     "max_from",
     "min_from",
     "argmax_last",
     "argmin_last",
-    "read_many",
     "reglu",
     "reshape_to",
     "resize_by",
     "resize_to",
     "rope",
-    "running",
     "scatter_nd",
     "sum_squares",
     "swiglu",
@@ -137,6 +142,9 @@ pub(super) fn column(method: &str) -> String {
         .filter(|(_, ours)| *ours == method)
         .map(|(torch, _)| format!("`{torch}`"))
         .collect();
+    if ALSO_SAME.contains(&method) {
+        return format!("same, {}", names.join(", "));
+    }
     if !names.is_empty() {
         return names.join(", ");
     }

@@ -17,6 +17,7 @@ use crate::wgsl::OpRow;
 /// Files below `crates/tensor/src/` with their headings, in the order of the page.
 const FAMILIES: &[(&str, &str)] = &[
     ("tensor/construct.rs", "Making tensors"),
+    ("tensor.rs", "Properties"),
     ("tensor/read.rs", "Reading"),
     ("tensor/eval.rs", "Evaluation"),
     ("tensor/shape.rs", "Shapes and views"),
@@ -172,7 +173,8 @@ pub(super) fn missing(files: &[TextFile]) -> Vec<String> {
     let mut missing = Vec::new();
     for file in files {
         let short = file.path.trim_start_matches("crates/tensor/src/");
-        let listed = FAMILIES.iter().any(|(path, _)| *path == short);
+        let of_tensors = short.starts_with("ops/") || short.starts_with("tensor/");
+        let listed = !of_tensors || FAMILIES.iter().any(|(path, _)| *path == short);
         if !listed && !methods(&file.text).is_empty() && file.text.contains("impl Tensor {") {
             missing.push(format!(
                 "{}: has methods of Tensor and is no family of docs/ops.md",
@@ -219,6 +221,7 @@ pub(super) fn methods(text: &str) -> Vec<Method> {
     let mut found = Vec::new();
     let mut docs: Vec<&str> = Vec::new();
     let mut within = Within::Code;
+    let (mut on_tensor, mut in_attribute) = (false, false);
     let mut signatures: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();
     for (at, line) in lines.iter().enumerate() {
@@ -227,11 +230,15 @@ pub(super) fn methods(text: &str) -> Vec<Method> {
             docs.push(doc.trim());
             continue;
         }
-        if short.starts_with("#[") {
+        if in_attribute || short.starts_with("#[") {
+            in_attribute = !short.ends_with(']');
             continue;
         }
+        if short.starts_with("impl ") {
+            on_tensor = short == "impl Tensor {";
+        }
         if *line == "}" {
-            within = Within::Code;
+            (within, on_tensor) = (Within::Code, false);
         } else if let Some(name) = line
             .strip_prefix("macro_rules! ")
             .and_then(|rest| rest.strip_suffix(" {"))
@@ -253,6 +260,7 @@ pub(super) fn methods(text: &str) -> Vec<Method> {
                 Within::Definition(name) => {
                     signatures.insert(name, arguments);
                 }
+                _ if !on_tensor || name.starts_with('$') => {}
                 _ => found.push(Method {
                     name: name.split('<').next().unwrap_or_default().to_owned(),
                     associated,
@@ -308,10 +316,12 @@ fn arguments(list: &str) -> (Vec<String>, bool) {
             break;
         }
     }
+    let ends = starts.iter().skip(1).map(|start| start - 1).chain([end]);
     let all: Vec<&str> = starts
         .iter()
-        .filter_map(|&start| list.get(start..end))
-        .map(|argument| argument.split(':').next().unwrap_or_default().trim())
+        .zip(ends)
+        .filter_map(|(&start, end)| list.get(start..end))
+        .map(|argument| argument.split(": ").next().unwrap_or_default().trim())
         .filter(|name| !name.is_empty())
         .collect();
     let receives = all.first().is_some_and(|first| first.ends_with("self"));
@@ -330,7 +340,11 @@ fn first_sentence(docs: &[&str]) -> String {
         .take_while(|line| !line.is_empty())
         .collect();
     let text = paragraph.join(" ");
-    let end = text.find(". ").map_or(text.len(), |at| at + 1);
+    // "self[0] + .. + self[i]" goes on.
+    let full_stop = text
+        .match_indices(". ")
+        .find(|(at, _)| !text.get(..*at).unwrap_or_default().ends_with('.'));
+    let end = full_stop.map_or(text.len(), |(at, _)| at + 1);
     let sentence = text.get(..end).unwrap_or_default();
     // [`Tensor::sum`] names a method of this page.
     let plain = sentence
@@ -389,6 +403,11 @@ impl Tensor {
     pub async fn zeros(device: &Device, f: impl FnOnce(u8) -> u8) -> R {}
 
     fn hidden(&self) {}
+}
+
+impl Other {
+    /// Not a method of Tensor.
+    pub fn other(&self) {}
 }
 #[cfg(test)]
 mod tests { pub fn none() {} }
