@@ -3,9 +3,13 @@
 //! Every stage runs even if one before it failed, so that one run shows all that is wrong. Components
 //! that a fresh machine may lack (rustfmt, Clippy) are left out with a word.
 
+mod choice;
+
 use std::process::Command;
 
 use crate::{checks, package, threads, wasm};
+use choice::Stage;
+pub(crate) use choice::{Choice, USAGE};
 use xtask::failure::{Failure, Outcome};
 use xtask::progress::{Stages, Tally};
 use xtask::{process, workspace};
@@ -18,129 +22,6 @@ const EXAMPLES: [&str; 5] = [
     "examples/first",
     "digits",
 ];
-
-/// Which stages to run.
-#[derive(Debug, Default)]
-pub(crate) struct Choice {
-    only: Vec<Stage>,
-    skip: Vec<Stage>,
-    gl: bool,
-    threads: bool,
-    wasm: bool,
-    package: bool,
-}
-
-/// What `cargo xtask test --help` prints.
-pub(crate) const USAGE: &str = "\
-Runs every check and test, stage by stage
-
-Usage: cargo xtask test [OPTIONS]
-
-Options:
-  --only STAGE,…  Only these stages
-  --skip STAGE,…  All but these stages
-  --gl            Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
-  --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
-  --package       Also pack the crates, and build and run a program from the packages
-  --wasm          Also compile for the web (fetches a toolchain the first time)
-";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Setup,
-    Format,
-    Check,
-    Clippy,
-    Tests,
-    Limits,
-    Gl,
-    Doctests,
-    Tracing,
-    Docs,
-    Examples,
-    Sanitize,
-    Threads,
-    Package,
-    Wasm,
-}
-
-impl Stage {
-    /// In the order in which they run.
-    const ALL: [(&str, Self); 15] = [
-        ("setup", Self::Setup),
-        ("format", Self::Format),
-        ("check", Self::Check),
-        ("clippy", Self::Clippy),
-        ("tests", Self::Tests),
-        ("limits", Self::Limits),
-        ("gl", Self::Gl),
-        ("doctests", Self::Doctests),
-        ("tracing", Self::Tracing),
-        ("docs", Self::Docs),
-        ("examples", Self::Examples),
-        ("sanitize", Self::Sanitize),
-        ("threads", Self::Threads),
-        ("package", Self::Package),
-        ("wasm", Self::Wasm),
-    ];
-}
-
-impl Choice {
-    /// Reads the words behind `cargo xtask test`.
-    pub(crate) fn parse(words: &[String]) -> Outcome<Self> {
-        let mut choice = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.as_str(), None),
-            };
-            match name {
-                "--only" | "--skip" => {
-                    let names = value.or_else(|| words.next().map(String::as_str));
-                    let names = names
-                        .ok_or_else(|| Failure::new(format!("{name} needs names of stages")))?;
-                    let stages = names.split(',').map(stage).collect::<Outcome<Vec<_>>>()?;
-                    let list = if name == "--only" {
-                        &mut choice.only
-                    } else {
-                        &mut choice.skip
-                    };
-                    list.extend(stages);
-                }
-                "--gl" => choice.gl = true,
-                "--threads" => choice.threads = true,
-                "--wasm" => choice.wasm = true,
-                "--package" => choice.package = true,
-                _ => return Err(Failure::new(format!("unknown option {word}\n\n{USAGE}"))),
-            }
-        }
-        Ok(choice)
-    }
-
-    fn stages(&self) -> Vec<(&'static str, Stage)> {
-        let all = Stage::ALL.into_iter();
-        all.filter(|(_, stage)| self.only.is_empty() || self.only.contains(stage))
-            .filter(|(_, stage)| !self.skip.contains(stage))
-            .filter(|(_, stage)| *stage != Stage::Gl || self.gl || self.only.contains(stage))
-            .filter(|(_, stage)| {
-                *stage != Stage::Threads || self.threads || self.only.contains(stage)
-            })
-            .filter(|(_, stage)| {
-                *stage != Stage::Package || self.package || self.only.contains(stage)
-            })
-            .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
-            .collect()
-    }
-}
-
-fn stage(name: &str) -> Outcome<Stage> {
-    let found = Stage::ALL.into_iter().find(|(other, _)| *other == name);
-    found.map(|(_, stage)| stage).ok_or_else(|| {
-        let names = Stage::ALL.map(|(name, _)| name).join(", ");
-        Failure::new(format!("no stage is called {name:?}: there are {names}"))
-    })
-}
 
 /// Runs the chosen stages.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
@@ -361,7 +242,6 @@ fn without_colour(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn counted(lines: &[&str]) -> (u64, u64) {
@@ -384,43 +264,6 @@ mod tests {
     fn nextest_summaries_are_read_in_colour() {
         let line = "\u{1b}[32;1m     Summary\u{1b}[0m [  12.345s] \u{1b}[1m340\u{1b}[0m tests run: \u{1b}[1m338\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m (2 slow), 2 failed, 4 skipped";
         assert_eq!(counted(&[line]), (338, 2));
-    }
-
-    fn stages(line: &str) -> Vec<Stage> {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let choice = Choice::parse(&words).unwrap();
-        choice
-            .stages()
-            .into_iter()
-            .map(|(_, stage)| stage)
-            .collect()
-    }
-
-    #[test]
-    fn stages_can_be_picked_and_left_out() {
-        let all = stages("");
-        assert!(all.contains(&Stage::Tests) && all.contains(&Stage::Sanitize));
-        for (option, stage) in [
-            ("--wasm", Stage::Wasm),
-            ("--gl", Stage::Gl),
-            ("--threads", Stage::Threads),
-            ("--package", Stage::Package),
-        ] {
-            assert!(!all.contains(&stage) && stages(option).contains(&stage));
-        }
-        assert_eq!(
-            stages("--only check,tests --skip=tests --wasm"),
-            [Stage::Check]
-        );
-        assert_eq!(stages("--only gl"), [Stage::Gl]);
-    }
-
-    #[test]
-    fn words_that_mean_nothing_are_refused() {
-        for line in ["--only nothing", "--only", "--fast", "tests"] {
-            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            assert!(Choice::parse(&words).is_err(), "{line}");
-        }
     }
 
     #[test]

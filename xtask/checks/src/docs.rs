@@ -2,6 +2,7 @@
 //!
 //! Locally the files are written, in checks they are compared, so that they cannot fall behind.
 
+mod families;
 mod pytorch;
 mod reference;
 

@@ -45,6 +45,8 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
             let to = layer(other);
             let refused = match (from, to) {
                 _ if OUTSIDE.contains(&other) && !OUTSIDE.contains(&name) => true,
+                // A crate's tests may want a feature of its own.
+                _ if name == other && text(dependency, "kind") == "dev" => false,
                 (Some(_), Some(_)) if name == BESIDE && text(dependency, "kind") == "dev" => false,
                 (Some(from), Some(to)) => to >= from,
                 _ => false,
@@ -142,6 +144,13 @@ mod tests {
                 .message
                 .contains("ziggurat-memory depends on ziggurat-kernels")
         );
+    }
+
+    #[test]
+    fn the_tests_of_a_crate_may_ask_for_its_own_features() {
+        let own = |kind| workspace(&[("ziggurat-kernels", &["ziggurat-kernels"], kind)]);
+        assert_eq!(check(&own(Some("dev"))), []);
+        assert_eq!(check(&own(None)).len(), 1);
     }
 
     #[test]
