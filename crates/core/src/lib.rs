@@ -13,17 +13,17 @@
 //! counts and addresses are checked when a [`Shape`] or [`Layout`] is made, so that arithmetic on
 //! an existing one cannot overflow; strides and offsets count elements, never bytes.
 
-pub mod axes;
-pub mod broadcast;
-pub mod coalesce;
+mod axes;
+mod broadcast;
+mod coalesce;
 pub mod debug_print;
-pub mod dtype;
-pub mod element;
-pub mod error;
+mod dtype;
+mod element;
+mod error;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod large_stack;
-pub mod layout;
-pub mod shape;
+mod layout;
+mod shape;
 pub mod text;
 pub mod wgsl;
 
