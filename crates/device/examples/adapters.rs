@@ -15,8 +15,7 @@ fn main() -> Result<(), DeviceError> {
         }
         let mut options = DeviceOptions::default();
         options.adapter.index = Some(adapter.index);
-        options.adapter.name = None;
-        // The environment may name one adapter; here every one is asked by its index.
+        // What the options say wins over the environment: every one is asked by its index.
         match Device::open_blocking(options) {
             Ok(device) if device.adapter() == adapter => describe(&device),
             Ok(_) => {}

@@ -48,10 +48,15 @@ impl From<wgpu::DeviceType> for AdapterKind {
     }
 }
 
+/// How the software device calls its driver.
+const SOFTWARE_DRIVER: &str = "ziggurat-software";
+
 /// One adapter, described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterSummary {
-    /// Position in the list of [`adapters`].
+    /// Position in the list of [`adapters`], for [`AdapterWish::index`](crate::AdapterWish::index);
+    /// [`SOFTWARE_INDEX`](Self::SOFTWARE_INDEX) for Ziggurat's own software device, and 0 for a device that was not
+    /// taken from the list.
     pub index: usize,
     /// The driver's name for it; may be empty in browsers.
     pub name: String,
@@ -70,6 +75,10 @@ pub struct AdapterSummary {
 }
 
 impl AdapterSummary {
+    /// The index of Ziggurat's own software device. It does not depend on how many adapters come before it, because
+    /// opening that device looks at none of them.
+    pub const SOFTWARE_INDEX: usize = usize::MAX;
+
     pub(crate) fn new(index: usize, adapter: &wgpu::Adapter) -> Self {
         let info = adapter.get_info();
         let driver = [info.driver.as_str(), info.driver_info.as_str()]
@@ -81,8 +90,9 @@ impl AdapterSummary {
             .get_downlevel_capabilities()
             .flags
             .contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
+        let ours = info.driver.starts_with(SOFTWARE_DRIVER);
         Self {
-            index,
+            index: if ours { Self::SOFTWARE_INDEX } else { index },
             name: info.name,
             backend: info.backend,
             kind: info.device_type.into(),
@@ -98,7 +108,7 @@ impl AdapterSummary {
     /// Whether it is Ziggurat's own software device, which no driver provides.
     #[must_use]
     pub fn is_software_device(&self) -> bool {
-        self.driver.starts_with("ziggurat-software")
+        self.driver.starts_with(SOFTWARE_DRIVER)
     }
 
     /// Whether it is one of Mesa's drivers that compute on the CPU (lavapipe, llvmpipe): they end an invocation of a shader
@@ -118,7 +128,7 @@ impl std::fmt::Display for AdapterSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // wgpu has no word for what is not one of its own backends.
         if self.is_software_device() {
-            return write!(f, "{}: {} (built in, no driver)", self.index, self.name);
+            return write!(f, "software: {} (built in, no driver)", self.name);
         }
         write!(
             f,

@@ -31,14 +31,14 @@ impl Wake for Unpark {
 
 /// Runs `future` to its end, parking this thread while it waits.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    block_on_with(future, |_| {})
+    block_on_with(future, |_, _| {})
 }
 
-/// Like [`block_on`], but calls `meanwhile` before parking. It may return at any time, best when what it is given
-/// says that the future has been woken.
+/// Like [`block_on`], but calls `meanwhile` before parking, with the waker that was given to the future. It may return at
+/// any time, best when what it is given says that the future has been woken.
 pub(crate) fn block_on_with<F: Future>(
     future: F,
-    mut meanwhile: impl FnMut(&dyn Fn() -> bool),
+    mut meanwhile: impl FnMut(&Waker, &dyn Fn() -> bool),
 ) -> F::Output {
     let unpark = Arc::new(Unpark {
         thread: std::thread::current(),
@@ -51,7 +51,7 @@ pub(crate) fn block_on_with<F: Future>(
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        meanwhile(&|| unpark.woken.load(Ordering::Acquire));
+        meanwhile(&waker, &|| unpark.woken.load(Ordering::Acquire));
         while !unpark.woken.swap(false, Ordering::AcqRel) {
             std::thread::park();
         }

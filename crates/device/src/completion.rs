@@ -90,8 +90,9 @@ impl Future for Completion {
             return Poll::Ready(Err(error));
         }
         let mut state = this.device.shared().state.lock();
-        if let Some(error) = &state.failure {
-            return Poll::Ready(Err(error.clone()));
+        if let Some(error) = state.failure.clone() {
+            drop(state);
+            return Poll::Ready(Err(this.device.status().err().unwrap_or(error)));
         }
         if state.completed >= this.target {
             return Poll::Ready(Ok(()));
@@ -110,6 +111,36 @@ impl Drop for Completion {
             drop(waker);
         }
     }
+}
+
+/// A future that may be polled again after its result: it then resolves with the error that `again` makes, where an `async`
+/// block would panic.
+///
+/// ```
+/// # #[cfg(not(target_arch = "wasm32"))] {
+/// use ziggurat_device::{block_on, once};
+///
+/// let mut seven = once(async { Ok(7) }, || "it was given already");
+/// assert_eq!(block_on(&mut seven), Ok(7));
+/// assert_eq!(block_on(&mut seven), Err("it was given already"));
+/// # }
+/// ```
+pub fn once<T, E, F>(
+    future: F,
+    again: fn() -> E,
+) -> impl Future<Output = Result<T, E>> + Unpin + use<T, E, F>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let mut future = Some(Box::pin(future));
+    std::future::poll_fn(move |context| match &mut future {
+        None => Poll::Ready(Err(again())),
+        Some(running) => {
+            let result = std::task::ready!(running.as_mut().poll(context));
+            future = None;
+            Poll::Ready(result)
+        }
+    })
 }
 
 /// Resolves with the error of a device once it is lost or poisoned, and never before. For futures
@@ -133,8 +164,9 @@ impl Future for Failure {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let mut state = this.device.shared().state.lock();
-        if let Some(error) = &state.failure {
-            return Poll::Ready(error.clone());
+        if let Some(error) = state.failure.clone() {
+            drop(state);
+            return Poll::Ready(this.device.status().err().unwrap_or(error));
         }
         let key = state.register(u64::MAX, this.key, context.waker());
         drop(state);

@@ -10,15 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 
-use crate::completion::{CallbackGuard, Completion, Failure, Submission};
+use crate::completion::{CallbackGuard, Completion, Failure, Submission, once};
+use crate::open::{Opened, Origin};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::park::Key as ParkKey;
+pub(crate) use crate::park::Key as ParkKey;
 use crate::profile::{Profile, Stage, StageSpan};
 use crate::queue::{Aftermath, CommandQueue, Locked, QueueStats, Submitter};
 use crate::recorder::Recorder;
 use crate::state::Shared;
 use crate::timestamps::{KernelTime, Profiler};
 use crate::{AdapterSummary, Caps, DeviceError, DeviceOptions, LostReason};
+
+/// How often wgpu is asked for a loss, a millisecond apart.
+#[cfg(not(target_arch = "wasm32"))]
+const LOSS_TRIES: usize = 5;
 
 /// Nothing is kept in a browser.
 #[cfg(target_arch = "wasm32")]
@@ -37,6 +42,7 @@ struct Inner {
     adapter: AdapterSummary,
     caps: Caps,
     options: DeviceOptions,
+    origin: Origin,
     shared: Arc<Shared>,
     commands: Arc<CommandQueue>,
     profiler: Arc<Profiler>,
@@ -50,8 +56,6 @@ struct Inner {
     views: crate::view::Views,
     checked: bool,
     #[cfg(not(target_arch = "wasm32"))]
-    poller: Option<std::thread::JoinHandle<()>>,
-    #[cfg(not(target_arch = "wasm32"))]
     driver: crate::drive::Driver,
 }
 
@@ -62,15 +66,17 @@ impl std::fmt::Debug for Device {
 }
 
 impl Device {
-    pub(crate) fn build(
-        adapter: AdapterSummary,
-        caps: Caps,
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-        options: DeviceOptions,
-        key: Option<ParkKey>,
-        reused: bool,
-    ) -> Self {
+    pub(crate) fn build(opened: Opened) -> Self {
+        let Opened {
+            adapter,
+            caps,
+            device,
+            queue,
+            options,
+            origin,
+            key,
+            reused,
+        } = opened;
         let shared = Arc::new(Shared::default());
         let commands = Arc::new(CommandQueue::default());
         install_handlers(&device, &shared, &commands);
@@ -80,13 +86,9 @@ impl Device {
             1.0
         };
         #[cfg(not(target_arch = "wasm32"))]
-        let poller = match crate::poller::start(device.clone(), shared.clone(), commands.clone()) {
-            Ok(poller) => Some(poller),
-            Err(error) => {
-                shared.fail(error);
-                None
-            }
-        };
+        if let Err(error) = crate::poller::start(&device, &shared, &commands) {
+            shared.fail(error);
+        }
         Self {
             inner: Arc::new(Inner {
                 views: crate::view::Views::default(),
@@ -99,12 +101,11 @@ impl Device {
                 adapter,
                 caps,
                 options,
+                origin,
                 shared,
                 commands,
                 key,
                 reused,
-                #[cfg(not(target_arch = "wasm32"))]
-                poller,
             }),
         }
     }
@@ -125,6 +126,10 @@ impl Device {
     #[must_use]
     pub fn options(&self) -> &DeviceOptions {
         &self.inner.options
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.inner.origin
     }
 
     /// The wgpu device.
@@ -174,7 +179,39 @@ impl Device {
     /// # Errors
     /// [`DeviceError::Lost`] or [`DeviceError::Poisoned`], the first that happened.
     pub fn status(&self) -> Result<(), DeviceError> {
-        self.inner.shared.status()
+        let shared = &self.inner.shared;
+        #[cfg(not(target_arch = "wasm32"))]
+        if shared.is_failed() && shared.take_doubt() {
+            self.look_for_loss();
+        }
+        shared.status()
+    }
+
+    /// Asks wgpu now whether the device still works, for a failure that the loss of the device would explain:
+    /// [`status`](Self::status) knows of a loss only once somebody has polled.
+    ///
+    /// # Errors
+    /// As [`status`](Self::status).
+    pub fn check_alive(&self) -> Result<(), DeviceError> {
+        self.status()?;
+        #[cfg(not(target_arch = "wasm32"))]
+        self.look_for_loss();
+        self.status()
+    }
+
+    /// Polls until wgpu has told of a loss, if there is one to tell of.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn look_for_loss(&self) {
+        let shared = &self.inner.shared;
+        let is_lost = || matches!(shared.status(), Err(DeviceError::Lost { .. }));
+        for _ in 0..LOSS_TRIES {
+            crate::drive::poll(&self.inner.device, shared, wgpu::PollType::Poll);
+            if is_lost() {
+                return;
+            }
+            // Another thread may be between the callbacks that answer for mappings and the one that tells of the loss.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 
     /// Declares that results on this device cannot be trusted any more: recorded work is thrown
@@ -303,13 +340,19 @@ impl Device {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _span = self.span(Stage::Wait);
-        crate::blocking::block_on_with(future, |done| self.drive_until(done))
+        crate::blocking::block_on_with(future, |own, done| self.inner.driver.until(Some(own), done))
     }
 
     /// Polls wgpu on this thread while there is work in flight and `done` says no.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn drive_until(&self, done: impl FnMut() -> bool) {
-        self.inner.driver.until(done);
+        self.inner.driver.until(None, done);
+    }
+
+    /// Wakes a task soon: to be called in wgpu's callbacks, where calling a waker, which is foreign code, could panic
+    /// through wgpu or need a lock that is held.
+    pub fn wake_soon(&self, waker: std::task::Waker) {
+        self.inner.shared.wake_soon(waker);
     }
 
     /// Keeps wgpu's callbacks running while the guard lives, for `map_async`.
@@ -344,20 +387,23 @@ impl Device {
     /// The device's failure.
     pub fn take_profile(
         &self,
-    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + Unpin + use<> {
         let device = self.clone();
         let submitted = self.submit_now();
-        async move {
-            let submission = submitted?;
-            let read = device.inner.profiler.when_read(submission);
-            let mut read = pin!(read);
-            let mut failure = pin!(device.failure());
-            std::future::poll_fn(|context| match read.as_mut().poll(context) {
-                Poll::Ready(_) => Poll::Ready(Ok(device.inner.profiler.take())),
-                Poll::Pending => failure.as_mut().poll(context).map(Err),
-            })
-            .await
-        }
+        once(
+            async move {
+                let submission = submitted?;
+                let read = device.inner.profiler.when_read(submission);
+                let mut read = pin!(read);
+                let mut failure = pin!(device.failure());
+                std::future::poll_fn(|context| match read.as_mut().poll(context) {
+                    Poll::Ready(()) => Poll::Ready(Ok(device.inner.profiler.take())),
+                    Poll::Pending => failure.as_mut().poll(context).map(Err),
+                })
+                .await
+            },
+            || DeviceError::Finished,
+        )
     }
 }
 
@@ -389,18 +435,21 @@ impl Device {
     /// The device's failure.
     pub fn finish_profile(
         &self,
-    ) -> impl Future<Output = Result<Profile, DeviceError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Profile, DeviceError>> + Send + Unpin + use<> {
         let device = self.clone();
         let times = self.take_profile();
-        async move {
-            let kernels = times.await;
-            let profiler = &device.inner.profiler;
-            profiler.host.stop();
-            profiler.set(device.options().profile);
-            let mut profile = profiler.host.take();
-            profile.kernels = kernels?;
-            Ok(profile)
-        }
+        once(
+            async move {
+                let kernels = times.await;
+                let profiler = &device.inner.profiler;
+                profiler.host.stop();
+                profiler.set(device.options().profile);
+                let mut profile = profiler.host.take();
+                profile.kernels = kernels?;
+                Ok(profile)
+            },
+            || DeviceError::Finished,
+        )
     }
 }
 
@@ -463,7 +512,7 @@ impl Inner {
         #[cfg(not(target_arch = "wasm32"))]
         if !self.has_room() {
             let _span = self.profiler.host.span(Stage::Wait);
-            self.driver.until(|| self.has_room());
+            self.driver.until(None, || self.has_room());
             self.shared.wait_for_room(self.max_in_flight());
         }
     }
@@ -521,13 +570,7 @@ impl Drop for Inner {
         self.commands.discard();
         #[cfg(not(target_arch = "wasm32"))]
         {
-            let on_poller = self.is_poller();
-            self.shared.state.lock().shutdown = true;
-            self.shared.work.notify_all();
-            if let Some(poller) = self.poller.take().filter(|_| !on_poller) {
-                // It catches panics itself; there is nothing to learn from the result.
-                let _ = poller.join();
-            }
+            crate::poller::stop(&self.shared);
             if let Some(key) = self.key.take() {
                 let healthy = !self.shared.is_failed();
                 let (device, queue) = (self.device.clone(), self.queue.clone());
@@ -541,8 +584,7 @@ impl Drop for Inner {
 fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>, commands: &Arc<CommandQueue>) {
     // The device keeps its handlers, and the batch keeps the device: no cycle, please.
     let (shared, commands) = (shared.clone(), Arc::downgrade(commands));
-    let fail = move |error| {
-        shared.fail(error);
+    let discard = move || {
         // The completion thread throws the batch away; a browser has none, nor other threads.
         if cfg!(target_arch = "wasm32")
             && let Some(commands) = commands.upgrade()
@@ -550,19 +592,19 @@ fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>, commands: &Arc<
             commands.discard();
         }
     };
-    let poison = fail.clone();
+    let (complaints, discard_too) = (shared.clone(), discard.clone());
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        poison(DeviceError::Poisoned {
-            message: error.to_string(),
-        });
+        complaints.complain(error.to_string());
+        discard_too();
     }));
     device.set_device_lost_callback(move |reason, message| {
-        fail(DeviceError::Lost {
+        shared.lose(DeviceError::Lost {
             reason: match reason {
                 wgpu::DeviceLostReason::Destroyed => LostReason::Destroyed,
                 wgpu::DeviceLostReason::Unknown => LostReason::Unknown,
             },
             message,
         });
+        discard();
     });
 }

@@ -9,8 +9,10 @@
 //! with these, any number of threads may poll at once. The completion thread itself never drives: it would wait for
 //! itself.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use crate::state::Shared;
@@ -27,6 +29,16 @@ pub(crate) struct Driver {
     spin: Duration,
 }
 
+thread_local! {
+    /// How many devices this thread drives: a wait may begin within another device's callback.
+    static DRIVING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread polls for itself.
+pub(crate) fn is_driving() -> bool {
+    DRIVING.get() > 0
+}
+
 /// Announces that this thread polls, and wakes the completion thread when it stops.
 struct Driving<'a>(&'a Shared);
 
@@ -38,12 +50,14 @@ impl<'a> Driving<'a> {
             return None;
         }
         state.drivers += 1;
+        DRIVING.set(DRIVING.get() + 1);
         Some(Self(shared))
     }
 }
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
+        DRIVING.set(DRIVING.get().saturating_sub(1));
         let mut state = self.0.state.lock();
         state.drivers = state.drivers.saturating_sub(1);
         let left = state.drivers == 0
@@ -70,8 +84,9 @@ impl Driver {
         }
     }
 
-    /// Polls until `done`, or until there is nothing to be gained from polling: the caller then waits to be woken.
-    pub(crate) fn until(&self, mut done: impl FnMut() -> bool) {
+    /// Polls until `done`, or until there is nothing to be gained from polling: the caller then waits to be woken. Wakes
+    /// `own`, the caller's waker, and no other.
+    pub(crate) fn until(&self, own: Option<&Waker>, mut done: impl FnMut() -> bool) {
         if done() {
             return;
         }
@@ -102,7 +117,7 @@ impl Driver {
             if !poll(&self.device, &self.shared, how) {
                 return;
             }
-            self.shared.wake_ready();
+            self.shared.wake_own(own);
         }
     }
 }

@@ -2,64 +2,72 @@
 //!
 //! | variable | meaning |
 //! | --- | --- |
-//! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, or `software[:profile]` |
+//! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, a kind (`discrete`, `integrated`, `virtual`, `cpu`), or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
 //! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; `turns:N`: loops of at most N turns; or several, with commas |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
 //!
-//! The first two win over the program's options, so that a user can steer a program that was
-//! not written for it. A folder set in the options wins over the third. Parsing is separate from
-//! reading and is tested without touching the process's environment.
+//! What a program's options say explicitly wins over a variable, and a variable over a default: a program that names an
+//! adapter (by index, name, kind or as the software device) gets it whatever `ZIGGURAT_ADAPTER` says. `ZIGGURAT_LIMITS`
+//! takes away what options leave at their defaults. Parsing is separate from reading and is tested without touching the
+//! process's environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::{AdapterWish, DeviceError, DeviceOptions, SoftwareWish};
+use crate::error::shorten;
+use crate::{AdapterKind, AdapterWish, DeviceError, DeviceOptions, SoftwareWish};
 
 /// The profile of a sanitized run that names none: it has every feature.
 const SANITIZED: &str = "nvidia";
 
 const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 
-/// Applies `ZIGGURAT_ADAPTER` and `ZIGGURAT_BACKEND` to `wish`. An empty value counts as unset.
+const LIMITS: &str = "default, binding:<bytes>, turns:<number>";
+
+/// Applies `ZIGGURAT_ADAPTER` and `ZIGGURAT_BACKEND` to what `wish` leaves open. An empty value counts as unset.
 ///
 /// # Errors
 /// [`DeviceError::UnknownBackend`] for a backend name that is not known.
 pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
-    apply_from(wish, |name| std::env::var(name).ok())
+    apply_from(wish, |name| std::env::var_os(name))
 }
 
 /// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` says
-/// `default`, large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `turns:` and a number.
-/// Other words mean nothing.
-pub(crate) fn restrict(options: &mut DeviceOptions) {
-    let value = std::env::var("ZIGGURAT_LIMITS").unwrap_or_default();
-    restrict_to(options, &value);
+/// `default`; large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `turns:` and a number,
+/// unless the options have such a bound already.
+pub(crate) fn restrict(options: &mut DeviceOptions) -> Result<(), DeviceError> {
+    let value = std::env::var_os("ZIGGURAT_LIMITS").unwrap_or_default();
+    restrict_to(options, &value.to_string_lossy())
 }
 
-fn restrict_to(options: &mut DeviceOptions, value: &str) {
-    let words = || value.split(',').map(str::trim);
-    let bytes = words().find_map(|word| word.strip_prefix("binding:"));
-    if let Some(bytes) = bytes.and_then(|bytes| bytes.parse().ok()) {
-        let least = options.max_binding_bytes.unwrap_or(u64::MAX);
-        options.max_binding_bytes = Some(least.min(bytes));
+fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceError> {
+    let words = value.split(',').map(str::trim);
+    for word in words.filter(|word| !word.is_empty()) {
+        let number = |prefix| word.strip_prefix(prefix);
+        let bytes = number("binding:").map(str::parse);
+        let turns = number("turns:").map(str::parse);
+        if let Some(Ok(bytes)) = bytes {
+            options.max_binding_bytes.get_or_insert(bytes);
+        } else if let Some(Ok(turns)) = turns {
+            options.max_loop_turns.get_or_insert(turns);
+        } else if word.eq_ignore_ascii_case("default") {
+            options.default_limits = true;
+            options.f16 = false;
+            options.subgroups = false;
+            options.immediates = false;
+            options.cooperative_matrix = false;
+            options.timestamps = false;
+        } else {
+            return Err(DeviceError::UnknownLimit {
+                given: shorten(word).into_owned(),
+                known: LIMITS,
+            });
+        }
     }
-    let turns = words().find_map(|word| word.strip_prefix("turns:"));
-    if let Some(turns) = turns.and_then(|turns| turns.parse().ok()) {
-        let least = options.max_loop_turns.unwrap_or(u32::MAX);
-        options.max_loop_turns = Some(least.min(turns));
-    }
-    if !words().any(|word| word.eq_ignore_ascii_case("default")) {
-        return;
-    }
-    options.default_limits = true;
-    options.f16 = false;
-    options.subgroups = false;
-    options.immediates = false;
-    options.cooperative_matrix = false;
-    options.timestamps = false;
+    Ok(())
 }
 
 /// Whether `ZIGGURAT_DEBUG_PRINT` is 1.
@@ -85,31 +93,61 @@ pub fn sanitize_dir() -> Option<PathBuf> {
 
 fn apply_from(
     wish: &mut AdapterWish,
-    read: impl Fn(&str) -> Option<String>,
+    read: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), DeviceError> {
+    // What is no text becomes one that no adapter has in its name, so that it is an error and not ignored.
     let read = |name: &str| {
         read(name)
-            .map(|value| value.trim().to_owned())
+            .map(|value| value.to_string_lossy().trim().to_owned())
             .filter(|value| !value.is_empty())
     };
-    if let Some(value) = read("ZIGGURAT_ADAPTER") {
-        (wish.index, wish.name, wish.software) = (None, None, None);
-        if let Some(profile) = software_profile(&value) {
-            wish.software = Some(SoftwareWish::Named(profile.to_owned()));
-        } else if let Ok(index) = value.parse() {
-            wish.index = Some(index);
-        } else {
-            wish.name = Some(value);
+    let is_explicit = wish.index.is_some()
+        || wish.name.is_some()
+        || wish.kind.is_some()
+        || wish.software.is_some();
+    // The software device has no backend, and is not for programs that want no software adapter.
+    let may_be_software = wish.backend.is_none() && wish.allow_software;
+    if !is_explicit {
+        if let Some(value) = read("ZIGGURAT_ADAPTER") {
+            match software_profile(&value) {
+                Some(profile) if may_be_software => {
+                    wish.software = Some(SoftwareWish::Named(profile.to_owned()));
+                }
+                Some(_) => {}
+                None => choose(wish, value),
+            }
+        }
+        if wish.software.is_none() && may_be_software && read("ZIGGURAT_SANITIZE").is_some() {
+            (wish.index, wish.name, wish.kind) = (None, None, None);
+            wish.software = Some(SoftwareWish::Named(SANITIZED.to_owned()));
         }
     }
-    if wish.software.is_none() && read("ZIGGURAT_SANITIZE").is_some() {
-        (wish.index, wish.name) = (None, None);
-        wish.software = Some(SoftwareWish::Named(SANITIZED.to_owned()));
-    }
-    if let Some(value) = read("ZIGGURAT_BACKEND") {
+    if wish.backend.is_none()
+        && let Some(value) = read("ZIGGURAT_BACKEND")
+    {
         wish.backend = Some(parse_backend(&value)?);
     }
     Ok(())
+}
+
+/// A kind, an index, or part of a name.
+fn choose(wish: &mut AdapterWish, value: String) {
+    let kinds = [
+        ("discrete", AdapterKind::Discrete),
+        ("integrated", AdapterKind::Integrated),
+        ("virtual", AdapterKind::Virtual),
+        ("cpu", AdapterKind::Software),
+    ];
+    let kind = kinds
+        .into_iter()
+        .find(|(name, _)| value.eq_ignore_ascii_case(name));
+    if let Some((_, kind)) = kind {
+        wish.kind = Some(kind);
+    } else if let Ok(index) = value.parse() {
+        wish.index = Some(index);
+    } else {
+        wish.name = Some(value);
+    }
 }
 
 /// The profile in `software` or `software:profile`.
@@ -131,7 +169,7 @@ fn parse_backend(value: &str) -> Result<wgpu::Backend, DeviceError> {
         "gl" | "gles" | "opengl" => Ok(wgpu::Backend::Gl),
         "webgpu" => Ok(wgpu::Backend::BrowserWebGpu),
         _ => Err(DeviceError::UnknownBackend {
-            given: value.to_owned(),
+            given: shorten(value).into_owned(),
             known: BACKENDS,
         }),
     }
@@ -171,7 +209,7 @@ mod tests {
 
     fn wish(pairs: &[(&str, &str)]) -> Result<AdapterWish, DeviceError> {
         let mut wish = AdapterWish::default();
-        apply_from(&mut wish, |name| find(pairs, name))?;
+        apply_from(&mut wish, |name| find(pairs, name).map(OsString::from))?;
         Ok(wish)
     }
 
@@ -184,26 +222,33 @@ mod tests {
         cache_dir_from(options, os, |name| find(pairs, name).map(OsString::from))
     }
 
-    #[test]
-    fn bindings_are_restricted_by_a_number_of_bytes() {
-        let restricted = |value| {
-            let mut options = DeviceOptions::default();
-            restrict_to(&mut options, value);
-            (options.default_limits, options.max_binding_bytes)
-        };
-        assert_eq!(restricted("binding:4096"), (false, Some(4096)));
-        assert_eq!(restricted("default, binding:65536"), (true, Some(65536)));
-        assert_eq!(restricted("binding:many"), (false, None));
+    fn restricted(value: &str) -> DeviceOptions {
         let mut options = DeviceOptions::default();
-        restrict_to(&mut options, "turns:8,binding:4096");
-        assert_eq!(options.max_loop_turns, Some(8));
+        restrict_to(&mut options, value).unwrap();
+        options
     }
 
     #[test]
-    fn limits_are_restricted_by_one_word_only() {
-        let restricted = |value| {
-            let mut options = DeviceOptions::default();
-            restrict_to(&mut options, value);
+    fn bindings_and_loops_are_restricted_by_numbers() {
+        let bytes = |value| {
+            let options = restricted(value);
+            (options.default_limits, options.max_binding_bytes)
+        };
+        assert_eq!(bytes("binding:4096"), (false, Some(4096)));
+        assert_eq!(bytes("default, binding:65536"), (true, Some(65536)));
+        assert_eq!(restricted("turns:8,binding:4096").max_loop_turns, Some(8));
+        let mut own = DeviceOptions {
+            max_binding_bytes: Some(1 << 20),
+            ..DeviceOptions::default()
+        };
+        restrict_to(&mut own, "binding:4096").unwrap();
+        assert_eq!(own.max_binding_bytes, Some(1 << 20), "an option wins");
+    }
+
+    #[test]
+    fn features_are_switched_off_by_one_word_only() {
+        let features = |value| {
+            let options = restricted(value);
             let features = [
                 options.f16,
                 options.subgroups,
@@ -213,9 +258,19 @@ mod tests {
             ];
             (options.default_limits, features)
         };
-        assert_eq!(restricted(" Default "), (true, [false; 5]));
-        assert_eq!(restricted(""), (false, [true; 5]));
-        assert_eq!(restricted("none"), (false, [true; 5]));
+        assert_eq!(features(" Default "), (true, [false; 5]));
+        assert_eq!(features(""), (false, [true; 5]));
+        assert_eq!(features(" , "), (false, [true; 5]));
+    }
+
+    #[test]
+    fn unknown_limits_are_errors_that_list_the_known_ones() {
+        let long = "y".repeat(100_000);
+        for value in ["none", "binding:many", "turns:-1", "binding", &long] {
+            let mut options = DeviceOptions::default();
+            let error = restrict_to(&mut options, value).unwrap_err().to_string();
+            assert!(error.contains(LIMITS) && error.len() < 300, "{error}");
+        }
     }
 
     #[test]
@@ -252,30 +307,88 @@ mod tests {
             Some(SoftwareWish::Named("nvidia".into()))
         );
         assert_eq!(software("software raster"), None);
-        let mut own = AdapterWish {
-            software: Some(SoftwareWish::default()),
-            ..Default::default()
-        };
-        apply_from(&mut own, |name| {
-            (name == "ZIGGURAT_ADAPTER").then(|| "1".into())
-        })
-        .unwrap();
-        assert_eq!((own.software, own.index), (None, Some(1)));
     }
 
     #[test]
-    fn a_variable_replaces_the_programs_choice_and_an_empty_one_does_not() {
-        let mut wish = AdapterWish {
-            index: Some(7),
+    fn a_kind_is_named_by_a_word() {
+        let kind = |value| wish(&[("ZIGGURAT_ADAPTER", value)]).unwrap().kind;
+        assert_eq!(kind("discrete"), Some(AdapterKind::Discrete));
+        assert_eq!(kind("Integrated"), Some(AdapterKind::Integrated));
+        assert_eq!(kind("virtual"), Some(AdapterKind::Virtual));
+        assert_eq!(kind("CPU"), Some(AdapterKind::Software));
+        assert_eq!(kind("disc"), None);
+    }
+
+    #[test]
+    fn what_a_program_says_wins_over_the_environment() {
+        let own = [
+            AdapterWish {
+                index: Some(7),
+                ..Default::default()
+            },
+            AdapterWish {
+                name: Some("own".into()),
+                ..Default::default()
+            },
+            AdapterWish {
+                kind: Some(AdapterKind::Discrete),
+                ..Default::default()
+            },
+            AdapterWish {
+                software: Some(SoftwareWish::default()),
+                ..Default::default()
+            },
+        ];
+        let adapters = ["3", "iris", "cpu", "software:nvidia", "no such thing"];
+        for before in own {
+            for adapter in adapters {
+                let pairs = [("ZIGGURAT_ADAPTER", adapter), ("ZIGGURAT_SANITIZE", "x")];
+                let mut after = before.clone();
+                apply_from(&mut after, |name| find(&pairs, name).map(OsString::from)).unwrap();
+                assert_eq!(after, before, "{adapter}");
+            }
+        }
+        let gl = AdapterWish {
+            backend: Some(wgpu::Backend::Gl),
             ..Default::default()
         };
-        apply_from(&mut wish, |_| Some("  ".into())).unwrap();
-        assert_eq!(wish.index, Some(7));
-        apply_from(&mut wish, |name| {
-            (name == "ZIGGURAT_ADAPTER").then(|| "iris".into())
-        })
-        .unwrap();
-        assert_eq!((wish.index, wish.name), (None, Some("iris".into())));
+        let no_software = AdapterWish {
+            allow_software: false,
+            ..Default::default()
+        };
+        for before in [gl, no_software] {
+            let mut after = before.clone();
+            let pairs = [("ZIGGURAT_ADAPTER", "software"), ("ZIGGURAT_SANITIZE", "x")];
+            apply_from(&mut after, |name| find(&pairs, name).map(OsString::from)).unwrap();
+            assert_eq!(after, before);
+        }
+        let mut gl = AdapterWish {
+            backend: Some(wgpu::Backend::Gl),
+            ..Default::default()
+        };
+        apply_from(&mut gl, |_| Some("vulkan".into())).unwrap();
+        assert_eq!(gl.backend, Some(wgpu::Backend::Gl));
+    }
+
+    #[test]
+    fn the_environment_wins_over_defaults_and_an_empty_value_says_nothing() {
+        let mut open = AdapterWish::default();
+        apply_from(&mut open, |_| Some("  ".into())).unwrap();
+        assert_eq!(open, AdapterWish::default());
+        let named = wish(&[("ZIGGURAT_ADAPTER", "iris")]).unwrap();
+        assert_eq!((named.index, named.name), (None, Some("iris".into())));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_value_that_is_no_text_is_not_ignored() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let mut wish = AdapterWish::default();
+        let read =
+            |name: &str| (name == "ZIGGURAT_ADAPTER").then(|| OsString::from_vec(vec![0xff]));
+        apply_from(&mut wish, read).unwrap();
+        let error = crate::select(&[], &wish).unwrap_err();
+        assert!(error.to_string().contains("name containing"), "{error}");
     }
 
     #[test]

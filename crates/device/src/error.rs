@@ -61,6 +61,27 @@ pub enum DeviceError {
         /// The known names.
         known: String,
     },
+    /// A word that is not known, from `ZIGGURAT_LIMITS`.
+    #[error("unknown limit {given:?} in ZIGGURAT_LIMITS: expected one of {known}")]
+    UnknownLimit {
+        /// What was given.
+        given: String,
+        /// The accepted words.
+        known: &'static str,
+    },
+    /// An option with a value that no device can have.
+    #[error("the option {option} is {given}: it must be at least {least}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// Its value.
+        given: u64,
+        /// The least value that it may have.
+        least: u64,
+    },
+    /// A device of the host application cannot be opened again by Ziggurat.
+    #[error("the device was given by the application, which alone can open another one")]
+    HostDevice,
     /// The adapter refused to open a device.
     #[error("adapter {adapter} did not open: {reason}")]
     RequestDevice {
@@ -107,12 +128,27 @@ pub enum DeviceError {
     /// `record` or `flush` was called from within `record` or a `before_submit` hook.
     #[error("the command queue was used again from within a recording on the same thread")]
     Reentrant,
+    /// A future was polled again after it had given its result.
+    #[error("this future was polled again after it had given its result")]
+    Finished,
     /// The thread that drives completions could not be started.
     #[error("the completion thread did not start: {reason}")]
     Thread {
         /// The system's words.
         reason: String,
     },
+}
+
+/// Text from outside as it stands in an error: its beginning, and how long it is if that is not all.
+pub(crate) fn shorten(text: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 64;
+    match text.char_indices().nth(MOST) {
+        None => text.into(),
+        Some((end, _)) => {
+            let start = text.get(..end).unwrap_or_default();
+            format!("{start}… ({} bytes)", text.len()).into()
+        }
+    }
 }
 
 fn list(seen: &[String]) -> String {

@@ -50,7 +50,7 @@ pub use adapter::{adapters_blocking, is_available_blocking};
 #[cfg(not(target_arch = "wasm32"))]
 pub use blocking::block_on;
 pub use caps::{Caps, CooperativeShape};
-pub use completion::{CallbackGuard, Completion, Failure, Submission, now_or_never};
+pub use completion::{CallbackGuard, Completion, Failure, Submission, now_or_never, once};
 pub use device::Device;
 pub use error::{DeviceError, LostReason};
 pub use late::LatePipeline;

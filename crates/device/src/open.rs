@@ -4,6 +4,7 @@
 //! is opened like a real one.
 
 use crate::adapter::{Reach, present};
+use crate::device::ParkKey;
 use crate::{
     AdapterSummary, Caps, Device, DeviceError, DeviceOptions, caps, env, limit, select, software,
 };
@@ -16,13 +17,15 @@ impl Device {
     ///
     /// # Errors
     /// [`DeviceError::NoAdapter`], [`DeviceError::LimitNotMet`], [`DeviceError::RequestDevice`],
-    /// [`DeviceError::UnknownProfile`], or [`DeviceError::UnknownBackend`] from the environment.
+    /// [`DeviceError::Option`], [`DeviceError::UnknownProfile`]; [`DeviceError::UnknownBackend`] and
+    /// [`DeviceError::UnknownLimit`] from the environment.
     pub async fn open(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
-        env::restrict(&mut options);
+        env::restrict(&mut options)?;
         if let Some(wish) = &options.adapter.software {
             let adapter = software::adapter(wish)?;
-            return request(AdapterSummary::new(0, &adapter), &adapter, options).await;
+            let summary = AdapterSummary::new(0, &adapter);
+            return request(summary, &adapter, options, Origin::Adapters).await;
         }
         let (summary, adapter) = match find(Reach::Native, &options).await {
             Ok(found) => found,
@@ -31,7 +34,7 @@ impl Device {
         if summary.is_software_device() {
             software::say_that_it_stands_in(&options.adapter);
         }
-        request(summary, &adapter, options).await
+        request(summary, &adapter, options, Origin::Adapters).await
     }
 
     /// [`open`](Self::open), blocking.
@@ -55,6 +58,7 @@ impl Device {
             max_immediate_size: 128,
             ..wgpu::Limits::default()
         });
+        let origin = Origin::Noop(Box::new(limits.clone()));
         let backend_options = wgpu::BackendOptions {
             noop: wgpu::NoopBackendOptions {
                 enable: true,
@@ -77,7 +81,8 @@ impl Device {
                     advice: "build wgpu with its feature `noop`".to_owned(),
                 });
             };
-            request(AdapterSummary::new(0, &adapter), &adapter, options).await
+            let summary = AdapterSummary::new(0, &adapter);
+            request(summary, &adapter, options, origin).await
         })
     }
 
@@ -91,8 +96,10 @@ impl Device {
         profile: ziggurat_software::Profile,
         options: DeviceOptions,
     ) -> Result<Self, DeviceError> {
+        let origin = Origin::Software(Box::new(profile.clone()));
         let adapter = ziggurat_software::adapter(profile);
-        crate::block_on(request(AdapterSummary::new(0, &adapter), &adapter, options))
+        let summary = AdapterSummary::new(0, &adapter);
+        crate::block_on(request(summary, &adapter, options, origin))
     }
 
     /// Wraps a device and queue that the host application owns. Capabilities are those of
@@ -109,8 +116,72 @@ impl Device {
     ) -> Self {
         let caps = Caps::new(adapter, &device, &options);
         let summary = AdapterSummary::new(0, adapter);
-        Self::build(summary, caps, device, queue, options, None, false)
+        let opened = Opened {
+            adapter: summary,
+            caps,
+            device,
+            queue,
+            options,
+            origin: Origin::Host,
+            key: None,
+            reused: false,
+        };
+        Self::build(opened)
     }
+
+    /// Opens a device like this one: with the same options and on the adapter that they choose now, which is the same
+    /// one as long as it is there. For programs that go on after [`DeviceError::Lost`].
+    ///
+    /// This device stays what it is: on a lost one everything goes on being an error, and what was allocated on it cannot
+    /// be used with the new one. What a program still needs it uploads again.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); [`DeviceError::HostDevice`] for a device of the application.
+    pub async fn reopen(&self) -> Result<Self, DeviceError> {
+        let options = self.options().clone();
+        match self.origin() {
+            Origin::Adapters => Self::open(options).await,
+            #[cfg(not(target_arch = "wasm32"))]
+            Origin::Noop(limits) => Self::noop(options, Some((**limits).clone())),
+            #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+            Origin::Software(profile) => Self::software((**profile).clone(), options),
+            Origin::Host => Err(DeviceError::HostDevice),
+        }
+    }
+
+    /// [`reopen`](Self::reopen), blocking.
+    ///
+    /// # Errors
+    /// As [`reopen`](Self::reopen).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn reopen_blocking(&self) -> Result<Self, DeviceError> {
+        crate::block_on(self.reopen())
+    }
+}
+
+/// How a device was opened, so that one like it can be opened again.
+pub(crate) enum Origin {
+    /// Chosen by its options.
+    Adapters,
+    #[cfg(not(target_arch = "wasm32"))]
+    Noop(Box<wgpu::Limits>),
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    Software(Box<ziggurat_software::Profile>),
+    /// The application's.
+    Host,
+}
+
+/// All that a [`Device`] is built from.
+pub(crate) struct Opened {
+    pub(crate) adapter: AdapterSummary,
+    pub(crate) caps: Caps,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) options: DeviceOptions,
+    pub(crate) origin: Origin,
+    /// Where the driver's device goes afterwards, if it is kept.
+    pub(crate) key: Option<ParkKey>,
+    pub(crate) reused: bool,
 }
 
 /// The best adapter within `reach`.
@@ -128,7 +199,9 @@ async fn request(
     summary: AdapterSummary,
     adapter: &wgpu::Adapter,
     options: DeviceOptions,
+    origin: Origin,
 ) -> Result<Device, DeviceError> {
+    options.check()?;
     let features = caps::wanted_features(adapter, &options);
     let mut limits = limit::wanted(&adapter.limits(), &options);
     if !features.contains(wgpu::Features::IMMEDIATES) {
@@ -139,10 +212,16 @@ async fn request(
     let key = crate::park::key(&summary, features, &limits, &options);
     #[cfg(not(target_arch = "wasm32"))]
     if let Some((device, queue)) = key.as_ref().and_then(crate::park::take) {
-        let caps = Caps::new(adapter, &device, &options);
-        return Ok(Device::build(
-            summary, caps, device, queue, options, key, true,
-        ));
+        return Ok(Device::build(Opened {
+            caps: Caps::new(adapter, &device, &options),
+            adapter: summary,
+            device,
+            queue,
+            options,
+            origin,
+            key,
+            reused: true,
+        }));
     }
     #[cfg(target_arch = "wasm32")]
     let key = None;
@@ -162,10 +241,16 @@ async fn request(
                 adapter: summary.to_string(),
                 reason: error.to_string(),
             })?;
-    let caps = Caps::new(adapter, &device, &options);
-    Ok(Device::build(
-        summary, caps, device, queue, options, key, false,
-    ))
+    Ok(Device::build(Opened {
+        caps: Caps::new(adapter, &device, &options),
+        adapter: summary,
+        device,
+        queue,
+        options,
+        origin,
+        key,
+        reused: false,
+    }))
 }
 
 /// Leave for experimental features, given only where one is asked for.

@@ -1,12 +1,13 @@
 //! What a caller may ask of a device.
 //!
 //! Plain structs with public fields and defaults that suit a program which just wants the best
-//! adapter present. Environment variables are applied on top when a device is opened
+//! adapter present. Where they say nothing, environment variables do when a device is opened
 //! (see [`env`](mod@crate::env)).
 
 use std::path::PathBuf;
 
-use crate::LimitName;
+use crate::error::shorten;
+use crate::{AdapterKind, DeviceError, LimitName};
 
 /// Which of several adapters to prefer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -45,7 +46,7 @@ impl Default for SoftwareWish {
 impl std::fmt::Display for SoftwareWish {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Named(name) => write!(f, "profile {name}"),
+            Self::Named(name) => write!(f, "profile {}", shorten(name)),
             #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
             Self::Own(profile) => write!(f, "own profile {}", profile.name),
         }
@@ -59,7 +60,9 @@ pub struct AdapterWish {
     pub power: PowerPreference,
     /// Only this backend.
     pub backend: Option<wgpu::Backend>,
-    /// Exactly the adapter at this position of [`adapters`](crate::adapters).
+    /// Only adapters of this kind. [`AdapterKind::Software`] are those that compute on the CPU, whoever provides them.
+    pub kind: Option<AdapterKind>,
+    /// Exactly the adapter with this [`index`](crate::AdapterSummary::index).
     pub index: Option<usize>,
     /// Only adapters whose name contains this text, in any case.
     pub name: Option<String>,
@@ -67,7 +70,7 @@ pub struct AdapterWish {
     /// do not count.
     pub software: Option<SoftwareWish>,
     /// Whether a software adapter may be chosen when nothing better is there. One that is named
-    /// by `index` or `name` is always allowed.
+    /// by `index`, `name` or `kind` is always allowed.
     pub allow_software: bool,
 }
 
@@ -76,6 +79,7 @@ impl Default for AdapterWish {
         Self {
             power: PowerPreference::None,
             backend: None,
+            kind: None,
             index: None,
             name: None,
             software: None,
@@ -90,11 +94,14 @@ impl std::fmt::Display for AdapterWish {
         if let Some(backend) = self.backend {
             parts.push(format!("backend {backend}"));
         }
+        if let Some(kind) = self.kind {
+            parts.push(format!("kind {kind}"));
+        }
         if let Some(index) = self.index {
             parts.push(format!("index {index}"));
         }
         if let Some(name) = &self.name {
-            parts.push(format!("name containing {name:?}"));
+            parts.push(format!("name containing {:?}", shorten(name)));
         }
         if let Some(software) = &self.software {
             parts.push(format!("the software device, {software}"));
@@ -145,6 +152,12 @@ pub struct DeviceOptions {
     /// How many turns of its loops, all together, an invocation may take before work is cut into several dispatches; `None`
     /// is 32,768. Fewer for a GPU whose watchdog bites, or to test what is cut.
     pub max_loop_turns: Option<u32>,
+    /// Upper bound of the device memory that buffers take, live and idle, where
+    /// [`MemoryOptions`](https://docs.rs/ziggurat-memory) give none; `None` leaves it to the driver.
+    pub memory_limit: Option<u64>,
+    /// Kernels kept compiled in memory; beyond it those that were not used for longest are forgotten, and compiled again
+    /// when they are needed.
+    pub max_kernels: u32,
     /// Whether compiled pipelines may be kept on disk.
     pub pipeline_cache: bool,
     /// Folder for them; `None` takes the user's cache folder (see
@@ -188,6 +201,8 @@ impl Default for DeviceOptions {
             max_binding_bytes: None,
             max_workgroups: None,
             max_loop_turns: None,
+            memory_limit: None,
+            max_kernels: 4096,
             pipeline_cache: true,
             pipeline_cache_dir: None,
             workgroup_size: None,
@@ -203,5 +218,84 @@ impl Default for DeviceOptions {
             reuse: Reuse::Auto,
             required: Vec::new(),
         }
+    }
+}
+
+/// The smallest buffer, and the smallest binding, that layers above can do anything with.
+const LEAST_BYTES: u64 = 256;
+
+impl DeviceOptions {
+    /// Refuses values that no device can have. Every way to open a device begins with this.
+    ///
+    /// # Errors
+    /// [`DeviceError::Option`], naming the first such option.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        let bytes = |option, given: Option<u64>| (option, given, LEAST_BYTES);
+        let count = |option, given: Option<u32>| (option, given.map(u64::from), 1);
+        let least = [
+            bytes("max_buffer_bytes", self.max_buffer_bytes),
+            bytes("max_binding_bytes", self.max_binding_bytes),
+            bytes("memory_limit", self.memory_limit),
+            count("max_workgroups", self.max_workgroups),
+            count("max_loop_turns", self.max_loop_turns),
+            count("workgroup_size", self.workgroup_size),
+            count("max_kernels", Some(self.max_kernels)),
+            count("submit_after", Some(self.submit_after)),
+            count("max_in_flight", Some(self.max_in_flight)),
+        ];
+        for (option, given, least) in least {
+            match given {
+                Some(given) if given < least => {
+                    return Err(DeviceError::Option {
+                        option,
+                        given,
+                        least,
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn options_that_no_device_can_have_are_refused_by_name() {
+        type Change = fn(&mut DeviceOptions);
+        let changes: [(&str, Change); 9] = [
+            ("max_buffer_bytes", |o| o.max_buffer_bytes = Some(255)),
+            ("max_binding_bytes", |o| o.max_binding_bytes = Some(0)),
+            ("memory_limit", |o| o.memory_limit = Some(0)),
+            ("max_workgroups", |o| o.max_workgroups = Some(0)),
+            ("max_loop_turns", |o| o.max_loop_turns = Some(0)),
+            ("workgroup_size", |o| o.workgroup_size = Some(0)),
+            ("max_kernels", |o| o.max_kernels = 0),
+            ("submit_after", |o| o.submit_after = 0),
+            ("max_in_flight", |o| o.max_in_flight = 0),
+        ];
+        DeviceOptions::default().check().unwrap();
+        for (name, change) in changes {
+            let mut options = DeviceOptions::default();
+            change(&mut options);
+            let error = options.check().unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+            #[cfg(not(target_arch = "wasm32"))]
+            assert_eq!(crate::Device::noop(options, None).unwrap_err(), error);
+        }
+    }
+
+    #[test]
+    fn a_wish_of_any_length_is_told_in_a_few_words() {
+        let wish = AdapterWish {
+            name: Some("x".repeat(1 << 20)),
+            ..AdapterWish::default()
+        };
+        let text = wish.to_string();
+        assert!(text.len() < 200 && text.contains("1048576 bytes"), "{text}");
     }
 }

@@ -12,6 +12,7 @@
 //! Invariants: a parked device has no user and none of its handlers point to the last one; two users never get the
 //! same; a device that belongs to the host application is never kept.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -74,7 +75,9 @@ pub(crate) fn take(key: &Key) -> Option<(wgpu::Device, wgpu::Queue)> {
     let mut dead = Vec::new();
     while let Some(at) = parked.iter().position(|parked| parked.key == *key) {
         let found = parked.swap_remove(at);
-        if !found.failed.load(Ordering::Acquire) {
+        // Nobody has polled it since: only now wgpu says that it is lost.
+        let polled = catch_unwind(AssertUnwindSafe(|| found.device.poll(wgpu::PollType::Poll)));
+        if matches!(polled, Ok(Ok(_))) && !found.failed.load(Ordering::Acquire) {
             return Some((found.device, found.queue));
         }
         dead.push((found.device, found.queue));

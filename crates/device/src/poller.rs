@@ -1,4 +1,4 @@
-//! The completion thread: one per device, asleep while nothing is pending; native only.
+//! The completion threads: one per device polls, asleep while nothing is pending; native only.
 //!
 //! wgpu runs callbacks only while somebody polls. This thread does, so that any executor can
 //! await a future of ours. It waits for the *oldest* submission in flight, which makes callbacks
@@ -9,14 +9,23 @@
 //! flight but a [`CallbackGuard`] alive it polls at growing intervals: a `map_async` registered
 //! after the GPU finished is served too. It sleeps while a blocked thread polls for itself (see [`drive`]).
 //!
-//! It holds no `Device`, so a device can be dropped; dropping joins the thread.
+//! Wakers are foreign code: one may take long, wait for this very device, or panic. So before a completion thread calls
+//! wakers it hands the polling over to another one, which is started when it is first needed; at most
+//! [`MOST_THREADS`] wakers can take their time at once before the rest has to wait for them. A panic of a waker is caught.
+//!
+//! The threads hold no `Device`, so a device can be dropped; dropping joins those that are not busy with a waker.
+//!
+//! Invariants: at most one of the threads polls, `State::poller`; whoever calls a waker holds no lock, and if there is
+//! another thread does not poll.
 //!
 //! [`CallbackGuard`]: crate::CallbackGuard
 //! [`drive`]: crate::drive
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::Duration;
 
 use crate::DeviceError;
@@ -27,46 +36,145 @@ use crate::state::Shared;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(2);
 
+/// Completion threads of one device at most.
+const MOST_THREADS: usize = 16;
+
+/// The completion threads of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    threads: Vec<JoinHandle<()>>,
+    /// How many wait to take over.
+    standby: usize,
+    /// Those that are busy with wakers.
+    waking: Vec<ThreadId>,
+}
+
 enum Step {
-    Wake,
+    Wake(Vec<Waker>),
     Discard,
     Poll(wgpu::PollType),
     Stop,
 }
 
-/// Starts the thread for `device`.
-pub(crate) fn start(
+/// What the threads share.
+#[derive(Clone)]
+struct Poller {
     device: wgpu::Device,
     shared: Arc<Shared>,
     queue: Arc<CommandQueue>,
-) -> Result<JoinHandle<()>, DeviceError> {
-    std::thread::Builder::new()
-        .name("ziggurat-poll".to_owned())
-        .spawn(move || run(&device, &shared, &queue))
+    /// wgpu gave up on a lost device.
+    dead: Arc<AtomicBool>,
+}
+
+/// Starts the first thread for `device`.
+pub(crate) fn start(
+    device: &wgpu::Device,
+    shared: &Arc<Shared>,
+    queue: &Arc<CommandQueue>,
+) -> Result<(), DeviceError> {
+    let poller = Poller {
+        device: device.clone(),
+        shared: shared.clone(),
+        queue: queue.clone(),
+        dead: Arc::default(),
+    };
+    poller
+        .spawn(&mut shared.state.lock().crew)
         .map_err(|error| DeviceError::Thread {
             reason: error.to_string(),
         })
 }
 
-fn run(device: &wgpu::Device, shared: &Shared, queue: &CommandQueue) {
-    shared.state.lock().poller = Some(std::thread::current().id());
-    let mut pause = FIRST_PAUSE;
-    let mut dead = false;
-    loop {
-        match next(shared, &mut pause, dead) {
-            // A waker is foreign code: its panic must not end the thread that everybody needs.
-            Step::Wake => {
-                let _ = catch_unwind(AssertUnwindSafe(|| shared.wake_ready()));
-            }
-            Step::Discard => queue.discard(),
-            Step::Poll(how) => {
-                if !dead && !poll(device, shared, how) {
-                    // wgpu gave up on a lost device.
-                    dead = true;
-                }
-            }
-            Step::Stop => return,
+/// Ends the threads once all that is ready has been woken. Those that are busy with a waker end after it.
+pub(crate) fn stop(shared: &Shared) {
+    let mut state = shared.state.lock();
+    state.shutdown = true;
+    let busy = std::mem::take(&mut state.crew.waking);
+    let threads = std::mem::take(&mut state.crew.threads);
+    drop(state);
+    shared.work.notify_all();
+    shared.standby.notify_all();
+    let me = std::thread::current().id();
+    for thread in threads {
+        let id = thread.thread().id();
+        if id != me && !busy.contains(&id) {
+            // It catches panics itself; there is nothing to learn from the result.
+            let _ = thread.join();
         }
+    }
+}
+
+impl Poller {
+    fn spawn(&self, crew: &mut Crew) -> std::io::Result<()> {
+        let poller = self.clone();
+        let thread = std::thread::Builder::new()
+            .name("ziggurat-poll".to_owned())
+            .spawn(move || poller.run())?;
+        crew.threads.retain(|thread| !thread.is_finished());
+        crew.threads.push(thread);
+        Ok(())
+    }
+
+    fn run(&self) {
+        let mut pause = FIRST_PAUSE;
+        while self.take_over() {
+            let wakers = loop {
+                match next(&self.shared, &mut pause, self.dead.load(Ordering::Relaxed)) {
+                    Step::Wake(wakers) => break wakers,
+                    Step::Discard => self.queue.discard(),
+                    Step::Poll(how) => {
+                        if !poll(&self.device, &self.shared, how) {
+                            self.dead.store(true, Ordering::Relaxed);
+                        }
+                    }
+                    Step::Stop => {
+                        self.shared.state.lock().poller = None;
+                        return;
+                    }
+                }
+            };
+            self.hand_over();
+            for waker in wakers {
+                // Foreign code: its panic must not end the thread, nor the wakers after it.
+                let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+            }
+            let me = std::thread::current().id();
+            let mut state = self.shared.state.lock();
+            state.crew.waking.retain(|thread| *thread != me);
+        }
+    }
+
+    /// Waits until no other thread polls; false if this one is not needed any more.
+    fn take_over(&self) -> bool {
+        let me = std::thread::current().id();
+        let mut state = self.shared.state.lock();
+        while state.poller.is_some_and(|poller| poller != me) {
+            if state.shutdown || state.crew.standby > 0 {
+                return false;
+            }
+            state.crew.standby += 1;
+            self.shared.standby.wait(&mut state);
+            state.crew.standby -= 1;
+        }
+        state.poller = Some(me);
+        true
+    }
+
+    /// Lets another thread poll, if there can be one.
+    fn hand_over(&self) {
+        let mut state = self.shared.state.lock();
+        if state.crew.standby == 0 {
+            let crew = &mut state.crew;
+            crew.threads.retain(|thread| !thread.is_finished());
+            let is_full = crew.threads.len() >= MOST_THREADS;
+            // During a shutdown nobody would join a new one.
+            if state.shutdown || is_full || self.spawn(&mut state.crew).is_err() {
+                return;
+            }
+        }
+        state.poller = None;
+        drop(state);
+        self.shared.standby.notify_one();
     }
 }
 
@@ -75,7 +183,9 @@ fn next(shared: &Shared, pause: &mut Duration, dead: bool) -> Step {
     let mut paused = false;
     loop {
         if !state.ready.is_empty() {
-            return Step::Wake;
+            // From now on nobody waits for this thread.
+            state.crew.waking.push(std::thread::current().id());
+            return Step::Wake(std::mem::take(&mut state.ready));
         }
         if std::mem::take(&mut state.discard) {
             return Step::Discard;

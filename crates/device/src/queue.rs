@@ -278,9 +278,8 @@ impl Locked<'_> {
         if let Some(scope) = scope {
             let caught = now_or_never(scope.pop()).flatten();
             if let Some(error) = caught {
-                with.shared.fail(DeviceError::Poisoned {
-                    message: format!("submission {}: {error}", submission.0),
-                });
+                with.shared
+                    .complain(format!("submission {}: {error}", submission.0));
             }
         }
         self.queue.submitted.store(submission.0, Ordering::Release);

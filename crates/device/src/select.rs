@@ -1,6 +1,6 @@
 //! Which adapter to take: a pure function over summaries.
 //!
-//! Filters (index, name, backend, software allowed) come first, then the ranking: discrete,
+//! Filters (kind, index, name, backend, software allowed) come first, then the ranking: discrete,
 //! integrated, virtual, unspecified, software; with low power integrated leads. Among equals a
 //! native interface beats OpenGL, and then the driver's own order counts. Of what computes on the
 //! CPU, a driver's adapter (lavapipe, WARP) comes before the software device of Ziggurat, and that
@@ -16,7 +16,7 @@ pub fn select(adapters: &[AdapterSummary], wish: &AdapterWish) -> Result<usize, 
     adapters
         .iter()
         .enumerate()
-        .filter(|(_, adapter)| fits(adapter, wish))
+        .filter(|(position, adapter)| fits(*position, adapter, wish))
         .min_by_key(|(_, adapter)| rank(adapter, wish.power))
         .map(|(position, _)| position)
         .ok_or_else(|| DeviceError::NoAdapter {
@@ -26,13 +26,16 @@ pub fn select(adapters: &[AdapterSummary], wish: &AdapterWish) -> Result<usize, 
         })
 }
 
-fn fits(adapter: &AdapterSummary, wish: &AdapterWish) -> bool {
-    let named = wish.index.is_some() || wish.name.is_some();
+fn fits(position: usize, adapter: &AdapterSummary, wish: &AdapterWish) -> bool {
+    let named = wish.index.is_some() || wish.name.is_some() || wish.kind.is_some();
     if wish.software.is_some() {
         return adapter.is_software_device();
     }
     adapter.compute
-        && wish.index.is_none_or(|index| adapter.index == index)
+        && wish
+            .index
+            .is_none_or(|index| adapter.index == index || position == index)
+        && wish.kind.is_none_or(|kind| adapter.kind == kind)
         && wish
             .backend
             .is_none_or(|backend| adapter.backend == backend)
@@ -223,6 +226,30 @@ mod tests {
             ..Default::default()
         };
         assert!(select(&all(), &wish).is_err());
+    }
+
+    #[test]
+    fn a_kind_is_a_filter_that_also_allows_software() {
+        for (kind, index) in [
+            (AdapterKind::Discrete, 4),
+            (AdapterKind::Integrated, 3),
+            (AdapterKind::Virtual, 2),
+            (AdapterKind::Other, 1),
+            (AdapterKind::Software, 0),
+        ] {
+            let wish = AdapterWish {
+                kind: Some(kind),
+                allow_software: false,
+                ..Default::default()
+            };
+            assert_eq!(select(&all(), &wish).unwrap(), index);
+        }
+        let wish = AdapterWish {
+            kind: Some(AdapterKind::Discrete),
+            ..Default::default()
+        };
+        let error = select(&all()[..3], &wish).unwrap_err().to_string();
+        assert!(error.contains("kind discrete"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) fn adapter(wish: &SoftwareWish) -> Result<wgpu::Adapter, DeviceError>
         SoftwareWish::Own(profile) => Profile::clone(profile),
         SoftwareWish::Named(name) => {
             Profile::by_name(name).ok_or_else(|| DeviceError::UnknownProfile {
-                given: name.clone(),
+                given: crate::error::shorten(name).into_owned(),
                 known: Profile::all().map(|profile| profile.name).join(", "),
             })?
         }
@@ -86,7 +86,7 @@ pub(crate) fn adapter(wish: &SoftwareWish) -> Result<wgpu::Adapter, DeviceError>
 /// One line per process on standard error, unless the program or its user named the device.
 pub(crate) fn say_that_it_stands_in(wish: &AdapterWish) {
     static SAID: std::sync::Once = std::sync::Once::new();
-    if wish.index.is_none() && wish.name.is_none() {
+    if wish.index.is_none() && wish.name.is_none() && wish.kind.is_none() {
         SAID.call_once(|| {
             eprintln!(
                 "ziggurat: no GPU found, computing on the CPU with the software device ({}). \

@@ -2,8 +2,9 @@
 //!
 //! One small lock that is never held while calling into wgpu, a hook or a waker. wgpu's callbacks
 //! may run inside `submit` on a thread that holds the command queue's lock, so they only move
-//! wakers to `ready`; the completion thread wakes them afterwards (in a browser, where callbacks
-//! come from the event loop, they are woken at once).
+//! wakers to `ready`; a completion thread wakes them afterwards (in a browser, where callbacks
+//! come from the event loop, they are woken at once). A blocked thread that polls for itself wakes
+//! nobody but itself: a waker is foreign code, which may take long or panic.
 //!
 //! Invariants: `completed` only grows; a waker is in `wakers` only while its submission is
 //! neither complete nor failed; the first failure is kept.
@@ -24,13 +25,28 @@ pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     /// Tells the completion thread that there is something to do.
     pub(crate) work: Condvar,
+    /// Tells a completion thread that it may take over.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) standby: Condvar,
     /// Tells blocked threads that a submission completed or the device failed.
     pub(crate) progress: Condvar,
+}
+
+/// See [`Shared::complain`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doubt {
+    #[default]
+    None,
+    /// wgpu was not asked yet.
+    New,
+    Asked,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) failure: Option<DeviceError>,
+    /// Whether the failure may be the consequence of a loss that wgpu has not told yet.
+    doubt: Doubt,
     pub(crate) completed: u64,
     pub(crate) in_flight: VecDeque<(u64, wgpu::SubmissionIndex)>,
     pub(crate) max_in_flight_seen: usize,
@@ -47,8 +63,11 @@ pub(crate) struct State {
     pub(crate) discard: bool,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) shutdown: bool,
+    /// The completion thread that polls now.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) poller: Option<std::thread::ThreadId>,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) crew: crate::poller::Crew,
 }
 
 impl State {
@@ -79,6 +98,18 @@ impl State {
         false
     }
 
+    /// Whether this thread polls for itself: it then looks at `ready` itself after the callbacks.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn is_passed_on(&self) -> bool {
+        self.drivers > 0 && crate::drive::is_driving()
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    #[allow(clippy::unused_self, reason = "the same signature as on native")]
+    const fn is_passed_on(&self) -> bool {
+        false
+    }
+
     pub(crate) fn forget(&mut self, id: u64, key: u64) -> Option<Waker> {
         self.wakers.remove(&(id, key))
     }
@@ -103,6 +134,40 @@ impl Shared {
 
     pub(crate) fn is_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
+    }
+
+    /// Records an error of wgpu that nobody caught. What is made on a lost device is invalid, and wgpu may complain of it
+    /// before it tells of the loss: the loss then takes the place of the complaint.
+    pub(crate) fn complain(&self, message: String) {
+        let signs = ["is invalid", "has been destroyed", "is lost"];
+        let doubtful = signs.iter().any(|sign| message.contains(sign));
+        let error = DeviceError::Poisoned { message };
+        self.fail(error.clone());
+        let mut state = self.state.lock();
+        if doubtful && state.failure.as_ref() == Some(&error) {
+            state.doubt = Doubt::New;
+        }
+    }
+
+    /// Whether wgpu should be asked for a loss that explains the failure; says so once.
+    pub(crate) fn take_doubt(&self) -> bool {
+        let mut state = self.state.lock();
+        let new = state.doubt == Doubt::New;
+        if new {
+            state.doubt = Doubt::Asked;
+        }
+        new
+    }
+
+    /// Records that wgpu told of a loss.
+    pub(crate) fn lose(&self, error: DeviceError) {
+        let mut state = self.state.lock();
+        if state.doubt != Doubt::None {
+            state.doubt = Doubt::None;
+            state.failure = None;
+        }
+        drop(state);
+        self.fail(error);
     }
 
     /// Records the first failure and releases everybody who waits.
@@ -157,11 +222,10 @@ impl Shared {
         let later = state.wakers.split_off(&(id.saturating_add(1), 0));
         let done = std::mem::replace(&mut state.wakers, later);
         state.ready.extend(done.into_values());
-        let driven = state.is_driven();
+        let passed_on = state.is_passed_on();
         drop(state);
         self.progress.notify_all();
-        // Who polls for itself wakes the others itself.
-        if !driven {
+        if !passed_on {
             self.work.notify_all();
         }
         #[cfg(target_arch = "wasm32")]
@@ -175,16 +239,46 @@ impl Shared {
         self.wake_ready();
     }
 
+    /// Wakes a task soon, outside of wgpu's callbacks and all locks.
+    pub(crate) fn wake_soon(&self, waker: Waker) {
+        let mut state = self.state.lock();
+        state.ready.push(waker);
+        let passed_on = state.is_passed_on();
+        drop(state);
+        if !passed_on {
+            self.work.notify_all();
+        }
+        #[cfg(target_arch = "wasm32")]
+        self.wake_ready();
+    }
+
     /// Wakes the tasks whose work is done. The state is not locked meanwhile.
+    #[cfg(any(target_arch = "wasm32", test))]
     pub(crate) fn wake_ready(&self) {
+        let ready = std::mem::take(&mut self.state.lock().ready);
+        for waker in ready {
+            waker.wake();
+        }
+    }
+
+    /// Wakes `own`, if its work is done, and leaves all others to the completion thread.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn wake_own(&self, own: Option<&Waker>) {
         let mut state = self.state.lock();
         if state.ready.is_empty() {
             return;
         }
-        let ready = std::mem::take(&mut state.ready);
+        let before = state.ready.len();
+        if let Some(own) = own {
+            state.ready.retain(|waker| !waker.will_wake(own));
+        }
+        let (mine, others) = (before - state.ready.len(), !state.ready.is_empty());
         drop(state);
-        for waker in ready {
-            waker.wake();
+        if let (1.., Some(own)) = (mine, own) {
+            own.wake_by_ref();
+        }
+        if others {
+            self.work.notify_all();
         }
     }
 

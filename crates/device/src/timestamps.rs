@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Poll, Waker};
 
-use futures_channel::oneshot;
 use parking_lot::Mutex;
 
 use crate::completion::Submission;
@@ -146,7 +146,7 @@ struct Times {
     free: Vec<Chunk>,
     /// Submissions whose times have not been read, one entry per chunk.
     unread: Vec<u64>,
-    waiting: Vec<(u64, oneshot::Sender<()>)>,
+    waiting: Vec<Waker>,
     totals: BTreeMap<String, KernelTime>,
 }
 
@@ -213,14 +213,17 @@ impl Profiler {
             let readable = chunk.readable.clone();
             let guard = shared.clone();
             readable.map_async(wgpu::MapMode::Read, .., move |mapped| {
-                profiler.read(chunk, submission.0, mapped.is_ok());
+                for waker in profiler.read(chunk, submission.0, mapped.is_ok()) {
+                    guard.wake_soon(waker);
+                }
                 guard.unguard();
             });
             shared.nudge();
         })
     }
 
-    fn read(&self, mut chunk: Chunk, submission: u64, mapped: bool) {
+    /// Adds the times of a chunk; returns who is to be woken for them.
+    fn read(&self, mut chunk: Chunk, submission: u64, mapped: bool) -> Vec<Waker> {
         let mut pairs = Vec::new();
         if mapped {
             if let Ok(view) = chunk.readable.get_mapped_range(..) {
@@ -245,30 +248,26 @@ impl Profiler {
         if let Some(at) = times.unread.iter().position(|&unread| unread == submission) {
             times.unread.swap_remove(at);
         }
-        let first_unread = times.unread.iter().min().copied().unwrap_or(u64::MAX);
-        let waiting = std::mem::take(&mut times.waiting);
-        let (done, waiting) = waiting
-            .into_iter()
-            .partition(|(submission, _)| *submission < first_unread);
-        times.waiting = waiting;
-        drop(times);
-        let done: Vec<(u64, oneshot::Sender<()>)> = done;
-        for (_, sender) in done {
-            // The receiver may be gone: somebody dropped the future.
-            let _ = sender.send(());
-        }
+        std::mem::take(&mut times.waiting)
     }
 
     /// Resolves when the times of all submissions up to `submission` have been read.
-    pub(crate) fn when_read(&self, submission: Submission) -> oneshot::Receiver<()> {
-        let (sender, receiver) = oneshot::channel();
-        let mut times = self.times.lock();
-        if times.unread.iter().any(|&unread| unread <= submission.0) {
-            times.waiting.push((submission.0, sender));
-        } else {
-            let _ = sender.send(());
-        }
-        receiver
+    pub(crate) fn when_read(
+        self: &Arc<Self>,
+        submission: Submission,
+    ) -> impl Future<Output = ()> + Send + Unpin + use<> {
+        let profiler = self.clone();
+        std::future::poll_fn(move |context| {
+            let mut times = profiler.times.lock();
+            if !times.unread.iter().any(|&unread| unread <= submission.0) {
+                return Poll::Ready(());
+            }
+            let waker = context.waker();
+            if !times.waiting.iter().any(|known| known.will_wake(waker)) {
+                times.waiting.push(waker.clone());
+            }
+            Poll::Pending
+        })
     }
 
     /// The times so far, longest first; starts again from nothing.

@@ -22,10 +22,9 @@ pub(crate) fn run() -> Outcome<String> {
         println!("until then the software device computes on the CPU, which needs nothing");
     }
     println!("adapters");
-    for adapter in &adapters {
+    for (index, adapter) in adapters.iter().enumerate() {
         println!(
-            "  {}: {}, vendor {:#06x}, device {:#06x}",
-            adapter.index,
+            "  {index}: {}, vendor {:#06x}, device {:#06x}",
             setup::describe(adapter),
             adapter.vendor,
             adapter.device

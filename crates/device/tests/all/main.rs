@@ -2,7 +2,12 @@
 //!
 //! `tracing.rs` has a program of its own: it needs a feature that nothing else here is built with.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,3 +20,4 @@ mod open;
 mod queue;
 mod reuse;
 mod software;
+mod wakers;

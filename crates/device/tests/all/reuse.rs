@@ -109,6 +109,18 @@ fn a_device_that_fails_while_nobody_uses_it_is_not_opened_again() {
 }
 
 #[test]
+fn a_device_that_is_destroyed_while_nobody_uses_it_is_not_opened_again() {
+    let first = open(1 << 28, Reuse::Always);
+    let driver = first.wgpu().clone();
+    drop(first);
+    driver.destroy();
+    let next = open(1 << 28, Reuse::Always);
+    assert!(!next.is_reused());
+    let memory = buffer(&next, &[5; 16]);
+    assert_eq!(bytes(&next, &memory), [5; 16]);
+}
+
+#[test]
 fn devices_that_are_open_at_the_same_time_are_different_ones() {
     const THREADS: usize = 8;
     let reused = || {

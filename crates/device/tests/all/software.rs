@@ -4,7 +4,8 @@ use std::process::Command;
 
 use ziggurat_device::ziggurat_software::Profile;
 use ziggurat_device::{
-    AdapterWish, Device, DeviceError, DeviceOptions, SoftwareWish, adapters_blocking,
+    AdapterSummary, AdapterWish, Device, DeviceError, DeviceOptions, SoftwareWish,
+    adapters_blocking,
 };
 
 fn wish(software: SoftwareWish) -> DeviceOptions {
@@ -15,11 +16,6 @@ fn wish(software: SoftwareWish) -> DeviceOptions {
         },
         ..DeviceOptions::default()
     }
-}
-
-/// Whether the environment steers tests to an adapter, which then wins over their options.
-fn steered() -> bool {
-    std::env::var_os("ZIGGURAT_ADAPTER").is_some_and(|value| !value.is_empty())
 }
 
 #[test]
@@ -43,9 +39,6 @@ fn every_profile_opens_with_what_it_has() {
                 (profile.subgroup_size, profile.subgroup_size)
             );
         }
-        if steered() {
-            continue;
-        }
         let named = wish(SoftwareWish::Named(profile.name.clone()));
         let named = Device::open_blocking(named).unwrap();
         assert_eq!(named.caps(), device.caps());
@@ -58,18 +51,13 @@ fn a_profile_of_the_programs_own_is_taken_as_it_is() {
     profile.name = "narrow".to_owned();
     profile.limits.max_compute_workgroups_per_dimension = 65_535;
     profile.limits.max_buffer_size = 300 << 20;
-    if !steered() {
-        let device = Device::open_blocking(wish(SoftwareWish::Own(Box::new(profile)))).unwrap();
-        assert_eq!(device.adapter().name, "software (narrow)");
-        assert_eq!(device.caps().max_buffer_bytes, 300 << 20);
-    }
+    let device = Device::open_blocking(wish(SoftwareWish::Own(Box::new(profile)))).unwrap();
+    assert_eq!(device.adapter().name, "software (narrow)");
+    assert_eq!(device.caps().max_buffer_bytes, 300 << 20);
 }
 
 #[test]
 fn an_unknown_profile_is_an_error_that_lists_the_known_ones() {
-    if steered() {
-        return;
-    }
     let error = Device::open_blocking(wish(SoftwareWish::Named("voodoo".into()))).unwrap_err();
     assert!(matches!(error, DeviceError::UnknownProfile { .. }));
     let text = error.to_string();
@@ -86,11 +74,11 @@ fn the_listing_ends_with_it_and_its_index_opens_it() {
     assert!(ours.is_software_device(), "{ours}");
     assert_eq!(
         ours.to_string(),
-        format!(
-            "{}: software (webgpu-default) (built in, no driver)",
-            ours.index
-        )
+        "software: software (webgpu-default) (built in, no driver)"
     );
+    assert_eq!(ours.index, AdapterSummary::SOFTWARE_INDEX);
+    let named = Device::open_blocking(wish(SoftwareWish::default())).unwrap();
+    assert_eq!(named.adapter(), ours);
     assert_eq!(
         adapters
             .iter()
@@ -98,12 +86,11 @@ fn the_listing_ends_with_it_and_its_index_opens_it() {
             .count(),
         1
     );
-    if steered() {
-        return;
+    for index in [ours.index, adapters.len() - 1] {
+        let mut options = DeviceOptions::default();
+        options.adapter.index = Some(index);
+        assert_eq!(Device::open_blocking(options).unwrap().adapter(), ours);
     }
-    let mut options = DeviceOptions::default();
-    options.adapter.index = Some(ours.index);
-    assert_eq!(Device::open_blocking(options).unwrap().adapter(), ours);
 }
 
 /// Run by the next test, in a process of its own.
@@ -158,4 +145,51 @@ fn without_a_driver_it_stands_in_and_says_so_once() {
     let (out, said) = child("software:intel");
     assert_eq!(out.matches("opened software (intel)").count(), 2, "{out}");
     assert!(!said.contains("ziggurat:"), "{said}");
+}
+
+/// Run by the next test, in a process of its own.
+#[test]
+#[ignore = "a part of the next test"]
+fn the_child_names_its_own_adapter() {
+    let own = Device::open_blocking(wish(SoftwareWish::Named("intel".into()))).unwrap();
+    println!("own: {}", own.adapter().name);
+    match Device::open_blocking(DeviceOptions::default()) {
+        Ok(device) => println!("default: {}", device.adapter().name),
+        Err(error) => println!("default: {error}"),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_programs_wish_wins_over_the_environment_and_what_is_not_there_is_listed() {
+    let child = |adapter: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "software::the_child_names_its_own_adapter",
+                "--nocapture",
+            ])
+            .env("ZIGGURAT_ADAPTER", adapter)
+            .env_remove("ZIGGURAT_BACKEND")
+            .env_remove("ZIGGURAT_SANITIZE")
+            .output()
+            .unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(out.contains("own: software (intel)"), "{adapter}: {out}");
+        let default = out.lines().find_map(|line| line.strip_prefix("default: "));
+        default.unwrap().to_owned()
+    };
+    assert_eq!(child("software:nvidia"), "software (nvidia)");
+    let long = "no such adapter ".repeat(4000);
+    for invalid in ["\u{1}", "99999999999999999999999", "4711", "-1", &long] {
+        let error = child(invalid);
+        assert!(
+            error.contains("no adapter fits") && error.contains("software: software"),
+            "{error}"
+        );
+        assert!(error.len() < 1000, "{error}");
+    }
+    let error = child("software:voodoo");
+    assert!(error.contains("webgpu-default, nvidia"), "{error}");
 }
