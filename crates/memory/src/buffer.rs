@@ -100,11 +100,17 @@ impl Buffer {
     }
 
     /// Identifies the wgpu buffer: the same number each time the pool hands out the same memory, and
-    /// never one of another buffer. Fit to key bind groups, together with
+    /// never one of another buffer, of this memory or another. Fit to key bind groups, together with
     /// [`Memory::on_release`](crate::Memory::on_release).
     #[must_use]
     pub fn id(&self) -> u64 {
         self.inner.block.id
+    }
+
+    /// Whether it was given by this pool. The pool lives as long as the buffer, so its address cannot stand for another.
+    #[inline]
+    pub(crate) fn is_of(&self, pool: &Arc<Pool>) -> bool {
+        Arc::ptr_eq(&self.inner.pool, pool)
     }
 
     /// Whether this is the only handle to the memory.
@@ -116,8 +122,11 @@ impl Buffer {
     /// Whether both handles mean the same memory.
     #[must_use]
     pub fn same_memory(&self, other: &Self) -> bool {
+        // wgpu tells buffers apart by ids that repeat between instances.
         Arc::ptr_eq(&self.inner, &other.inner)
-            || (!self.inner.placeholder && self.inner.block.buffer == other.inner.block.buffer)
+            || (!self.inner.placeholder
+                && self.is_of(&other.inner.pool)
+                && self.inner.block.buffer == other.inner.block.buffer)
     }
 
     /// Whether there is no memory behind it: see [`Memory::placeholder`](crate::Memory::placeholder).

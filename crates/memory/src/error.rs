@@ -2,6 +2,11 @@
 
 use ziggurat_device::DeviceError;
 
+/// The driver's words for why it gave no memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DriverError(pub(crate) String);
+
 /// An error of this crate.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -10,6 +15,7 @@ pub enum MemoryError {
     #[error(
         "out of device memory: {requested} bytes requested with {in_use} in use and {reserved} reserved{}",
         limit.map_or_else(String::new, |limit| format!(" of at most {limit}"))
+            + &available.map_or_else(String::new, |bytes| format!(": {bytes} are left"))
     )]
     OutOfMemory {
         /// Bytes asked for.
@@ -20,6 +26,11 @@ pub enum MemoryError {
         reserved: u64,
         /// The limit on reserved bytes from the options; `None` if only the driver limits.
         limit: Option<u64>,
+        /// What was left of the limit, counting what is only cached as free; `None` if only the driver limits, which does
+        /// not say how much it has.
+        available: Option<u64>,
+        /// What the driver said; `None` if the limit of the options was the reason.
+        source: Option<DriverError>,
     },
     /// A single buffer larger than the device allows.
     #[error("a buffer of {requested} bytes is larger than this device's limit of {limit} bytes")]
@@ -62,6 +73,18 @@ pub enum MemoryError {
         have: wgpu::BufferUsages,
         /// Usages that are needed.
         needs: wgpu::BufferUsages,
+    },
+    /// A buffer of another [`Memory`](crate::Memory), of this device or another.
+    #[error("{operation}: the buffer belongs to another memory or device")]
+    ForeignBuffer {
+        /// What was asked for.
+        operation: &'static str,
+    },
+    /// A buffer from outside that this device cannot use.
+    #[error("wrap: this device cannot use the buffer: {message}")]
+    Wrap {
+        /// wgpu's words.
+        message: String,
     },
     /// A slice to read into is not as long as the range to read.
     #[error("cannot read {bytes} bytes into a slice of {slice} bytes")]

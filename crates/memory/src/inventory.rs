@@ -113,6 +113,12 @@ impl<T> Inventory<T> {
         (before - self.free.bytes(), evicted)
     }
 
+    /// Sets the peaks to what there is now.
+    pub(crate) fn reset_peaks(&mut self) {
+        self.counts.peak = self.counts.live;
+        self.counts.peak_reserved = self.reserved();
+    }
+
     /// The numbers. Staging and uniform memory are not known here and are zero.
     pub(crate) fn usage(&self) -> Usage {
         Usage {

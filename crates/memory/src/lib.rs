@@ -29,9 +29,9 @@ mod upload;
 mod usage;
 
 pub use buffer::Buffer;
-pub use error::MemoryError;
+pub use error::{DriverError, MemoryError};
 pub use mark::Mark;
-pub use memory::Memory;
+pub use memory::{Memory, ReadSlice};
 pub use options::MemoryOptions;
 pub use readback::{Mapped, Read, ReadInto, ReadMany, ReadMapped};
 pub use uniform::UniformSlice;

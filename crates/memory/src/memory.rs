@@ -17,6 +17,9 @@ use wgpu::BufferUsages;
 use ziggurat_device::{Device, Recorder};
 
 mod poison;
+mod typed;
+
+pub use typed::ReadSlice;
 
 /// The memory of one device. Clones share it.
 ///
@@ -42,7 +45,8 @@ struct Inner {
 impl Memory {
     /// The memory of `device`, all of it unallocated.
     #[must_use]
-    pub fn new(device: &Device, options: MemoryOptions) -> Self {
+    pub fn new(device: &Device, mut options: MemoryOptions) -> Self {
+        options.limit = options.limit.or(device.options().memory_limit);
         let pool = Arc::new(Pool::new(device, &options));
         let ring = Arc::new(Ring::new(
             &pool,
@@ -83,7 +87,7 @@ impl Memory {
         &self.inner.device
     }
 
-    /// The options given to [`new`](Self::new).
+    /// The options given to [`new`](Self::new), with the limit that holds.
     #[must_use]
     pub fn options(&self) -> &MemoryOptions {
         &self.inner.options
@@ -152,12 +156,13 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::OutOfRange`], [`MemoryError::Misaligned`] for a range that starts or ends within
+    /// [`MemoryError::ForeignBuffer`], [`MemoryError::OutOfRange`], [`MemoryError::Misaligned`] for a range that starts or ends within
     /// a word on the web or ends within the last, incomplete word of a wrapped buffer,
     /// [`MemoryError::MissingUsage`] for a wrapped buffer, otherwise as [`alloc`](Self::alloc) for
     /// staging memory.
     pub fn write(&self, buffer: &Buffer, offset: u64, data: &[u8]) -> Result<(), MemoryError> {
         let bytes = data.len() as u64;
+        self.own("write", buffer)?;
         let range = checked(offset, bytes, buffer.bytes())?;
         need("write", buffer, BufferUsages::COPY_DST)?;
         if data.is_empty() {
@@ -189,7 +194,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`MemoryError::Misaligned`] unless both offsets are multiples of four and so is `bytes`, or the
-    /// range ends where the destination ends; [`MemoryError::OutOfRange`];
+    /// range ends where the destination ends; [`MemoryError::OutOfRange`]; [`MemoryError::ForeignBuffer`];
     /// [`MemoryError::MissingUsage`] for wrapped buffers; as [`alloc`](Self::alloc) within one buffer.
     pub fn copy(
         &self,
@@ -199,6 +204,8 @@ impl Memory {
         destination_offset: u64,
         bytes: u64,
     ) -> Result<(), MemoryError> {
+        self.own("copy", source)?;
+        self.own("copy", destination)?;
         let from = checked(source_offset, bytes, source.bytes())?;
         let to = checked(destination_offset, bytes, destination.bytes())?;
         need("copy", source, BufferUsages::COPY_SRC)?;
@@ -244,11 +251,11 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::OutOfRange`]; [`MemoryError::HostMemory`] when the host has no room;
+    /// [`MemoryError::ForeignBuffer`]; [`MemoryError::OutOfRange`]; [`MemoryError::HostMemory`] when the host has no room;
     /// [`MemoryError::MissingUsage`] and [`MemoryError::Misaligned`] for wrapped buffers; otherwise as
     /// [`alloc`](Self::alloc) for staging memory.
     pub fn read(&self, buffer: &Buffer, range: Range<u64>) -> Result<Read, MemoryError> {
-        readable(buffer, &range)?;
+        self.readable(buffer, &range)?;
         Read::start(&self.inner.slots, buffer, range)
     }
 
@@ -263,7 +270,7 @@ impl Memory {
         range: Range<u64>,
         output: &'a mut [u8],
     ) -> Result<ReadInto<'a>, MemoryError> {
-        readable(buffer, &range)?;
+        self.readable(buffer, &range)?;
         let (bytes, slice) = (range.end - range.start, output.len() as u64);
         if bytes != slice {
             return Err(MemoryError::SliceLength { bytes, slice });
@@ -286,7 +293,7 @@ impl Memory {
         buffer: &Buffer,
         range: Range<u64>,
     ) -> Result<ReadMapped, MemoryError> {
-        readable(buffer, &range)?;
+        self.readable(buffer, &range)?;
         ReadMapped::start(&self.inner.slots, buffer, range)
     }
 
@@ -299,7 +306,7 @@ impl Memory {
         let mut sources = Vec::with_capacity(reads.len());
         let mut ranges = Vec::with_capacity(reads.len());
         for (buffer, range) in reads {
-            readable(buffer, range)?;
+            self.readable(buffer, range)?;
             sources.push(*buffer);
             ranges.push(range.clone());
         }
@@ -322,10 +329,18 @@ impl Memory {
         self.inner.uniforms.write(recorder, bytes)
     }
 
-    /// A handle to a buffer made elsewhere with the same device. It is not pooled and not counted.
-    #[must_use]
-    pub fn wrap(&self, buffer: wgpu::Buffer) -> Buffer {
-        Buffer::wrapped(buffer, &self.inner.pool)
+    /// A handle to a buffer made elsewhere with the same wgpu device. It is not pooled and not counted.
+    ///
+    /// A buffer of another device of the same `wgpu::Instance` is refused, if it has the usage `COPY_DST`; one of another
+    /// instance cannot be told apart, because wgpu does not say where a buffer comes from.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Wrap`] for a buffer of another device, and for one that is mapped.
+    pub fn wrap(&self, buffer: wgpu::Buffer) -> Result<Buffer, MemoryError> {
+        self.device().status()?;
+        crate::create::check(self.device(), &buffer)?;
+        Ok(Buffer::wrapped(buffer, &self.inner.pool))
     }
 
     /// What is live, cached and staged right now.
@@ -336,6 +351,24 @@ impl Memory {
             uniform: self.inner.uniforms.bytes(),
             ..self.inner.pool.usage()
         }
+    }
+
+    /// Lets the peaks of [`usage`](Self::usage) count from now on.
+    pub fn reset_peaks(&self) {
+        self.inner.pool.reset_peaks();
+    }
+
+    /// Memory with the same options on a device that is opened anew: see [`Device::reopen`]. Buffers of this memory cannot
+    /// be used with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::reopen`].
+    pub async fn reopen(&self) -> Result<Self, MemoryError> {
+        Ok(Self::new(
+            &self.device().reopen().await?,
+            self.inner.options,
+        ))
     }
 
     /// Gives idle buffers back to the driver, least recently used first, until at most
@@ -358,6 +391,38 @@ impl Memory {
     /// not call back into this memory or its device. It lives as long as the memory: capture weakly.
     pub fn on_release(&self, listener: impl Fn(&[u64]) + Send + Sync + 'static) {
         self.inner.pool.on_release(Arc::new(listener));
+    }
+
+    /// Whether the buffer was allocated or wrapped by this memory. Only such buffers can be used with it, and with the
+    /// pipelines over it.
+    #[inline]
+    #[must_use]
+    pub fn owns(&self, buffer: &Buffer) -> bool {
+        buffer.is_of(&self.inner.pool)
+    }
+
+    fn own(&self, operation: &'static str, buffer: &Buffer) -> Result<(), MemoryError> {
+        if self.owns(buffer) {
+            Ok(())
+        } else {
+            Err(MemoryError::ForeignBuffer { operation })
+        }
+    }
+
+    fn readable(&self, buffer: &Buffer, range: &Range<u64>) -> Result<(), MemoryError> {
+        self.own("read", buffer)?;
+        let outside = || MemoryError::OutOfRange {
+            start: range.start,
+            end: range.end,
+            bytes: buffer.bytes(),
+        };
+        let bytes = range.end.checked_sub(range.start).ok_or_else(outside)?;
+        checked(range.start, bytes, buffer.bytes())?;
+        need("read", buffer, BufferUsages::COPY_SRC)?;
+        if bytes > 0 && ceil(range.end) > buffer.wgpu().size() {
+            return Err(misaligned("read", range.start, bytes));
+        }
+        Ok(())
     }
 
     fn write_words(&self, buffer: &Buffer, offset: u64, data: &[u8]) -> Result<(), MemoryError> {
@@ -417,21 +482,6 @@ impl fmt::Debug for Memory {
             .field("usage", &self.usage())
             .finish_non_exhaustive()
     }
-}
-
-fn readable(buffer: &Buffer, range: &Range<u64>) -> Result<(), MemoryError> {
-    let outside = || MemoryError::OutOfRange {
-        start: range.start,
-        end: range.end,
-        bytes: buffer.bytes(),
-    };
-    let bytes = range.end.checked_sub(range.start).ok_or_else(outside)?;
-    checked(range.start, bytes, buffer.bytes())?;
-    need("read", buffer, BufferUsages::COPY_SRC)?;
-    if bytes > 0 && ceil(range.end) > buffer.wgpu().size() {
-        return Err(misaligned("read", range.start, bytes));
-    }
-    Ok(())
 }
 
 fn need(operation: &'static str, buffer: &Buffer, needs: BufferUsages) -> Result<(), MemoryError> {

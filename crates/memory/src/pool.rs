@@ -7,8 +7,8 @@
 //! Invariants: nothing is dropped, created or called back while the inventory's lock is held.
 
 use crate::buffer::Buffer;
-use crate::create::{NoMemory, create};
-use crate::error::MemoryError;
+use crate::create::create;
+use crate::error::{DriverError, MemoryError};
 use crate::inventory::{Bounds, Inventory, Refusal};
 use crate::options::MemoryOptions;
 use crate::usage::Usage;
@@ -33,7 +33,6 @@ pub(crate) struct Pool {
     device: Device,
     limit: Option<u64>,
     inventory: Mutex<Inventory<Block>>,
-    next_id: AtomicU64,
     on_release: Mutex<Vec<ReleaseListener>>,
     on_pressure: Mutex<Vec<PressureListener>>,
     /// What stands for memory in placeholders.
@@ -54,7 +53,6 @@ impl Pool {
                 max_cached: options.max_cached,
                 max_buffer_bytes: device.caps().max_buffer_bytes,
             })),
-            next_id: AtomicU64::new(1),
             on_release: Mutex::default(),
             on_pressure: Mutex::default(),
             stub: OnceLock::new(),
@@ -65,8 +63,14 @@ impl Pool {
         &self.device
     }
 
+    /// A number that no other buffer of the process has: also those of other pools can meet in one cache.
+    #[allow(
+        clippy::unused_self,
+        reason = "numbers are given to a pool's buffers only"
+    )]
     pub(crate) fn new_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A buffer without memory, to plan with.
@@ -90,7 +94,7 @@ impl Pool {
                 requested: bytes,
                 limit,
             },
-            Refusal::OverLimit => self.out_of_memory(bytes),
+            Refusal::OverLimit => self.out_of_memory(bytes, None),
         })?;
         self.release(grant.evicted);
         let block = match grant.item {
@@ -104,7 +108,9 @@ impl Pool {
                     self.inventory.lock().cancel(grant.capacity, bytes);
                     return Err(match error {
                         // The failed request itself is not in use: count without it.
-                        MemoryError::OutOfMemory { .. } => self.out_of_memory(bytes),
+                        MemoryError::OutOfMemory { source, .. } => {
+                            self.out_of_memory(bytes, source)
+                        }
                         error => error,
                     });
                 }
@@ -155,7 +161,7 @@ impl Pool {
         #[cfg(target_arch = "wasm32")]
         self.device.flush()?;
         create(&self.device, label, bytes, usage, mapped)
-            .map_err(|NoMemory| self.out_of_memory(bytes))
+            .map_err(|error| self.out_of_memory(bytes, Some(error)))
     }
 
     /// Creates a buffer without making room: usable while commands are being recorded.
@@ -166,7 +172,7 @@ impl Pool {
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, MemoryError> {
         create(&self.device, label, bytes, usage, false)
-            .map_err(|NoMemory| self.out_of_memory(bytes))
+            .map_err(|error| self.out_of_memory(bytes, Some(error)))
     }
 
     /// Calls `listener` with the ids of buffers that are given back to the driver.
@@ -196,20 +202,32 @@ impl Pool {
 
     /// Why mapped memory could not be reached: a lost device takes its mappings away, and then the loss is the reason.
     pub(crate) fn reason(&self, error: MemoryError) -> MemoryError {
-        match (self.device.status(), error) {
-            (Err(lost), MemoryError::Map { .. }) => lost.into(),
-            (_, error) => error,
+        match error {
+            // wgpu answers for mappings before it tells of the loss.
+            MemoryError::Map { .. } => match self.device.check_alive() {
+                Err(lost) => lost.into(),
+                Ok(()) => error,
+            },
+            error => error,
         }
     }
 
-    fn out_of_memory(&self, requested: u64) -> MemoryError {
+    fn out_of_memory(&self, requested: u64, source: Option<DriverError>) -> MemoryError {
         let inventory = self.inventory.lock();
+        let in_use = inventory.live();
         MemoryError::OutOfMemory {
             requested,
-            in_use: inventory.live(),
+            in_use,
             reserved: inventory.reserved(),
             limit: self.limit,
+            available: self.limit.map(|limit| limit.saturating_sub(in_use)),
+            source,
         }
+    }
+
+    /// Lets peaks be measured from now on.
+    pub(crate) fn reset_peaks(&self) {
+        self.inventory.lock().reset_peaks();
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Slots {
 impl Slots {
     pub(crate) fn new(pool: &Arc<Pool>, chunk: u64, limit: u64) -> Self {
         let largest = crate::size_class::largest(pool.device().caps().max_buffer_bytes);
-        let chunk = chunk.max(16).next_multiple_of(16).min(largest.max(16));
+        let chunk = chunk.min(largest).max(16).next_multiple_of(16);
         Self {
             pool: Arc::clone(pool),
             chunk,

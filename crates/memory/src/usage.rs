@@ -19,9 +19,9 @@ pub struct Usage {
     pub cached_buffers: u64,
     /// `live + cached`: what the pool holds from the driver.
     pub reserved: u64,
-    /// The highest `live` so far.
+    /// The highest `live` so far, or since [`Memory::reset_peaks`](crate::Memory::reset_peaks).
     pub peak: u64,
-    /// The highest `reserved` so far.
+    /// The highest `reserved` so far, or since [`Memory::reset_peaks`](crate::Memory::reset_peaks).
     pub peak_reserved: u64,
     /// Upload and readback staging memory, idle or in use, outside `reserved`.
     pub staging: u64,

@@ -64,8 +64,9 @@ impl Landing {
             let waker = waker.take();
             *state = slot.map_or(State::Failed, State::Mapped);
             drop(state);
-            if let Some(waker) = waker {
-                waker.wake();
+            // This runs in wgpu's callbacks. While somebody waits, the slots are there.
+            if let (Some(waker), Some(slots)) = (waker, self.slots.upgrade()) {
+                slots.pool.device().wake_soon(waker);
             }
             return;
         }

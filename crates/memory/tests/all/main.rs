@@ -6,8 +6,10 @@
 mod common;
 
 mod borrowed_reads;
+mod loss;
 mod pool;
 mod reads;
 mod round_trip;
 mod threads;
 mod uniform;
+mod wakers;

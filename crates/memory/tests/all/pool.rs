@@ -58,10 +58,14 @@ fn an_allocation_above_the_limit_fails_and_the_next_ones_work() {
         in_use,
         reserved,
         limit,
+        available,
+        source,
     } = error
     else {
         panic!("{error}");
     };
+    assert_eq!(available, Some((1 << 20) - held.capacity()));
+    assert_eq!(source, None);
     assert_eq!(
         (requested, in_use, limit),
         (500_000, held.capacity(), Some(1 << 20))
@@ -131,6 +135,8 @@ fn exhaust_the_driver() {
             ),
             "{error}"
         );
+        let source = std::error::Error::source(&error).unwrap();
+        assert!(source.to_string().contains("Memory"), "{source}");
     }
     let usage = memory.usage();
     assert_eq!(
@@ -263,8 +269,8 @@ fn wrapped_buffers_are_read_and_written_but_neither_counted_nor_pooled() {
     let device = device();
     let memory = Memory::new(&device, MemoryOptions::default());
     let raw = external(&device, 64, U::STORAGE | U::COPY_SRC | U::COPY_DST);
-    let wrapped = memory.wrap(raw.clone());
-    assert!(wrapped.is_wrapped() && wrapped.same_memory(&memory.wrap(raw)));
+    let wrapped = memory.wrap(raw.clone()).unwrap();
+    assert!(wrapped.is_wrapped() && wrapped.same_memory(&memory.wrap(raw).unwrap()));
     memory.write(&wrapped, 3, &[9; 7]).unwrap();
     let bytes = memory.read(&wrapped, 0..12).unwrap().wait().unwrap();
     assert_eq!(bytes, [0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 0, 0]);
@@ -272,7 +278,7 @@ fn wrapped_buffers_are_read_and_written_but_neither_counted_nor_pooled() {
     drop(wrapped);
     assert_eq!(memory.usage().cached, 0);
 
-    let unreadable = memory.wrap(external(&device, 64, U::STORAGE));
+    let unreadable = memory.wrap(external(&device, 64, U::STORAGE)).unwrap();
     assert!(matches!(
         memory.read(&unreadable, 0..4),
         Err(MemoryError::MissingUsage { .. })
@@ -281,7 +287,9 @@ fn wrapped_buffers_are_read_and_written_but_neither_counted_nor_pooled() {
         memory.write(&unreadable, 0, &[1]),
         Err(MemoryError::MissingUsage { .. })
     ));
-    let odd = memory.wrap(external(&device, 10, U::COPY_SRC | U::COPY_DST));
+    let odd = memory
+        .wrap(external(&device, 10, U::COPY_SRC | U::COPY_DST))
+        .unwrap();
     assert!(matches!(
         memory.read(&odd, 0..10),
         Err(MemoryError::Misaligned { .. })
@@ -351,4 +359,112 @@ proptest! {
         memory.trim(0);
         prop_assert_eq!(memory.usage().reserved, 0);
     }
+}
+
+#[test]
+fn peaks_count_again_from_a_reset() {
+    let memory = memory(MemoryOptions::default());
+    drop(memory.alloc(1 << 20).unwrap());
+    assert_eq!(memory.usage().peak, 1 << 20);
+    memory.reset_peaks();
+    assert_eq!(
+        (memory.usage().peak, memory.usage().peak_reserved),
+        (0, 1 << 20)
+    );
+    drop(memory.alloc(256).unwrap());
+    assert_eq!(memory.usage().peak, 256);
+}
+
+#[test]
+fn the_devices_options_limit_memory_unless_its_own_do() {
+    let options = DeviceOptions {
+        memory_limit: Some(1 << 20),
+        ..DeviceOptions::default()
+    };
+    let device = Device::noop(options, None).unwrap();
+    let limited = Memory::new(&device, MemoryOptions::default());
+    let error = limited.alloc(2 << 20).unwrap_err();
+    assert!(
+        matches!(error, MemoryError::OutOfMemory { limit: Some(limit), .. } if limit == 1 << 20),
+        "{error}"
+    );
+    let own = MemoryOptions {
+        limit: Some(4 << 20),
+        ..MemoryOptions::default()
+    };
+    Memory::new(&device, own).alloc(2 << 20).unwrap();
+}
+
+#[test]
+fn any_options_are_taken() {
+    for value in [0, 1, 15, u64::MAX - 15, u64::MAX] {
+        let memory = memory(MemoryOptions {
+            limit: None,
+            max_cached: value,
+            poison: true,
+            staging_chunk: value,
+            staging_limit: value,
+        });
+        let buffer = memory.upload(&pattern(3, 5000)).unwrap();
+        let got = memory.read(&buffer, 1..4999).unwrap().wait().unwrap();
+        assert_eq!(got, pattern(3, 5000)[1..4999]);
+    }
+}
+
+#[test]
+fn buffers_of_another_memory_are_refused_and_both_live_on() {
+    let (ours, other) = (
+        memory(MemoryOptions::default()),
+        memory(MemoryOptions::default()),
+    );
+    let same_device = Memory::new(ours.device(), MemoryOptions::default());
+    let mine = ours.upload(&pattern(1, 64)).unwrap();
+    for stranger in [&other, &same_device] {
+        let foreign = stranger.upload(&pattern(2, 64)).unwrap();
+        assert!(ours.owns(&mine) && !ours.owns(&foreign));
+        assert!(!mine.same_memory(&foreign) && mine.id() != foreign.id());
+        let mut output = [0; 64];
+        let refusals = [
+            ours.write(&foreign, 0, &[1]).unwrap_err(),
+            ours.copy(&foreign, 0, &mine, 0, 64).unwrap_err(),
+            ours.copy(&mine, 0, &foreign, 0, 64).unwrap_err(),
+            ours.read(&foreign, 0..64).unwrap_err(),
+            ours.read_into(&foreign, 0..64, &mut output).unwrap_err(),
+            ours.read_mapped(&foreign, 0..64).unwrap_err(),
+            ours.read_many(&[(&mine, 0..64), (&foreign, 0..64)])
+                .unwrap_err(),
+        ];
+        for error in refusals {
+            assert!(
+                matches!(error, MemoryError::ForeignBuffer { .. }),
+                "{error}"
+            );
+        }
+        assert_eq!(
+            stranger.read(&foreign, 0..64).unwrap().wait().unwrap(),
+            pattern(2, 64)
+        );
+    }
+    assert_eq!(
+        ours.read(&mine, 0..64).unwrap().wait().unwrap(),
+        pattern(1, 64)
+    );
+}
+
+#[test]
+fn a_wgpu_buffer_that_the_device_cannot_use_is_not_wrapped() {
+    use wgpu::BufferUsages as U;
+    let memory = memory(MemoryOptions::default());
+    let mapped = memory
+        .device()
+        .wgpu()
+        .create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 64,
+            usage: U::COPY_SRC | U::COPY_DST,
+            mapped_at_creation: true,
+        });
+    let error = memory.wrap(mapped).unwrap_err();
+    assert!(matches!(error, MemoryError::Wrap { .. }), "{error}");
+    memory.device().status().unwrap();
 }

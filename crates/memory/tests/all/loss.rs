@@ -1,0 +1,94 @@
+//! The loss of a device is told as what it is, and a program can go on with another one.
+
+use crate::common::{device, memory, pattern};
+use ziggurat_device::{Device, DeviceError, DeviceOptions, LostReason};
+use ziggurat_memory::{Memory, MemoryError, MemoryOptions};
+
+fn is_destroyed(error: &MemoryError) -> bool {
+    matches!(
+        error,
+        MemoryError::Device(DeviceError::Lost {
+            reason: LostReason::Destroyed,
+            ..
+        })
+    )
+}
+
+/// Opens devices, each with how it is destroyed.
+fn destroyed() -> Vec<(Device, fn(&Device))> {
+    let by_us: fn(&Device) = Device::destroy;
+    // By an application that shares its wgpu device.
+    let by_wgpu: fn(&Device) = |device| device.wgpu().destroy();
+    let mut all = vec![(device(), by_us), (device(), by_wgpu)];
+    #[cfg(feature = "software")]
+    for destroy in [by_us, by_wgpu] {
+        let profile = ziggurat_device::ziggurat_software::Profile::webgpu_default();
+        let device = Device::software(profile, DeviceOptions::default()).unwrap();
+        all.push((device, destroy));
+    }
+    all
+}
+
+#[test]
+fn a_pending_read_of_a_destroyed_device_has_its_bytes_or_the_loss() {
+    for round in 0..20 {
+        for (device, destroy) in destroyed() {
+            let memory = Memory::new(&device, MemoryOptions::default());
+            let data = pattern(round, 100_000);
+            let buffer = memory.upload(&data).unwrap();
+            let reads = [
+                memory.read(&buffer, 0..100_000).unwrap(),
+                memory.read(&buffer, 0..100_000).unwrap(),
+            ];
+            let mapped = memory.read_mapped(&buffer, 0..100_000).unwrap();
+            destroy(&device);
+            for read in reads {
+                match read.wait() {
+                    Ok(bytes) => assert!(bytes == data),
+                    Err(error) => assert!(is_destroyed(&error), "{error}"),
+                }
+            }
+            match mapped.wait() {
+                Ok(bytes) => assert!(*bytes == *data),
+                Err(error) => assert!(is_destroyed(&error), "{error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_on_a_destroyed_device_tells_of_the_loss() {
+    for (device, destroy) in destroyed() {
+        let memory = Memory::new(&device, MemoryOptions::default());
+        let buffer = memory.upload(&[1; 64]).unwrap();
+        device.synchronize().wait().unwrap();
+        destroy(&device);
+        let error = memory
+            .read(&buffer, 0..64)
+            .and_then(ziggurat_memory::Read::wait)
+            .unwrap_err();
+        assert!(is_destroyed(&error), "{error}");
+        assert!(is_destroyed(&memory.alloc(4).unwrap_err()));
+        assert!(is_destroyed(&memory.write(&buffer, 0, &[1]).unwrap_err()));
+        assert!(is_destroyed(&memory.upload(&[1]).unwrap_err()));
+    }
+}
+
+#[test]
+fn memory_is_opened_again_with_its_options_and_old_buffers_are_refused() {
+    let old = memory(MemoryOptions {
+        limit: Some(1 << 20),
+        ..MemoryOptions::default()
+    });
+    let kept = old.upload(&[7; 16]).unwrap();
+    old.device().destroy();
+    let new = ziggurat_device::block_on(old.reopen()).unwrap();
+    assert_eq!(new.options(), old.options());
+    let buffer = new.upload(&[9; 16]).unwrap();
+    assert_eq!(new.read(&buffer, 0..16).unwrap().wait().unwrap(), [9; 16]);
+    assert!(matches!(
+        new.read(&kept, 0..16).unwrap_err(),
+        MemoryError::ForeignBuffer { .. }
+    ));
+    assert!(is_destroyed(&old.read(&kept, 0..16).unwrap_err()));
+}
