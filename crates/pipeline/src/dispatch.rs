@@ -6,10 +6,11 @@
 
 use ziggurat_core::{DType, Layout};
 use ziggurat_device::Caps;
-use ziggurat_memory::Buffer;
+use ziggurat_memory::{Buffer, Memory};
 
 use crate::bind::{Entries, Entry};
 use crate::error::PipelineError;
+use crate::grid::Grid;
 use crate::reflect::{Access, Binding, Reflection};
 
 /// A buffer for one storage binding. Arguments go to bindings in the order of the binding index.
@@ -119,6 +120,7 @@ pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
 /// What can be said without looking at sizes: checked even if there is no work.
 pub(crate) fn check_kinds(
     reflection: &Reflection,
+    memory: &Memory,
     args: &[Arg<'_>],
     params: &[u8],
 ) -> Result<(), PipelineError> {
@@ -133,6 +135,15 @@ pub(crate) fn check_kinds(
         });
     }
     for (binding, arg) in bindings.iter().zip(args) {
+        if !memory.owns(arg.buffer) {
+            return Err(PipelineError::ForeignBuffer {
+                kernel: reflection.kernel.clone(),
+                file: binding.file.clone(),
+                line: binding.line,
+                binding: binding.binding,
+                name: binding.name.clone(),
+            });
+        }
         if binding.access != arg.access {
             return Err(PipelineError::BindingAccess {
                 kernel: reflection.kernel.clone(),
@@ -171,6 +182,26 @@ pub(crate) fn check_kinds(
         });
     }
     Ok(())
+}
+
+/// A grid that was planned from a number of elements may have several rows only if the entry point can tell them apart.
+pub(crate) fn check_fold(
+    reflection: &Reflection,
+    grid: Grid,
+    workgroups: [u32; 3],
+    limit: u32,
+) -> Result<(), PipelineError> {
+    let planned = matches!(grid, Grid::Elements { .. });
+    if !planned || reflection.grid_inputs.can_index(workgroups) {
+        return Ok(());
+    }
+    Err(PipelineError::GridNotFolded {
+        kernel: reflection.kernel.clone(),
+        file: reflection.file.clone(),
+        line: reflection.line,
+        workgroups,
+        limit,
+    })
 }
 
 /// Adds the ranges to bind, each legal by itself and none in conflict with another.

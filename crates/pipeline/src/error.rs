@@ -314,6 +314,22 @@ pub enum PipelineError {
         /// The kernel's name.
         kernel: String,
     },
+    /// A buffer belongs to another memory than the pipelines'.
+    #[error(
+        "{kernel}: {file}:{line}: the buffer for `{name}` (binding {binding}) belongs to another memory or device"
+    )]
+    ForeignBuffer {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The binding index.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+    },
     /// The number of buffers is not the number of the shader's storage bindings.
     #[error("{}", short!("{kernel}: expected {expected} buffers for {}, got {got}",
         list(declared)))]
@@ -495,6 +511,22 @@ pub enum PipelineError {
         /// Workgroups wanted.
         wanted: [u64; 3],
         /// The limit per dimension.
+        limit: u32,
+    },
+    /// The work needs several rows of workgroups, and the entry point does not look at what tells them apart.
+    #[error(
+        "{kernel}: {file}:{line}: the elements need {workgroups:?} workgroups, since one row has at most {limit}, but the entry point does not compute its index from `num_workgroups` and all dimensions of an id; do that, or loop with the stride of the grid and dispatch with `Grid::stride`"
+    )]
+    GridNotFolded {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the entry point.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The workgroups that would be needed.
+        workgroups: [u32; 3],
+        /// The device's limit per dimension.
         limit: u32,
     },
     /// The pipeline cache could not be written.

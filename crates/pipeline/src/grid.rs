@@ -10,10 +10,12 @@
 pub enum Grid {
     /// Exactly these workgroup counts. Any zero means that there is no work.
     Workgroups([u32; 3]),
-    /// Enough invocations for `len` elements at `per_invocation` elements each, folded over x, y and z.
+    /// Enough invocations for `len` elements at `per_invocation` elements each: one row of workgroups, and where that is
+    /// not enough, folded over x, y and z.
     ///
-    /// The shader's linear workgroup index is `wid.x + wid.y * nwg.x + wid.z * nwg.x * nwg.y`. The fold may
-    /// dispatch up to `y · z − 1` workgroups too many: kernels must test their bounds, and a kernel that computes
+    /// The shader's linear workgroup index is `wid.x + wid.y * nwg.x + wid.z * nwg.x * nwg.y`. For an entry point that
+    /// does not look at these ([`GridInputs`](crate::GridInputs)), more than one row is
+    /// [`PipelineError::GridNotFolded`](crate::PipelineError::GridNotFolded). The fold may dispatch up to `y · z − 1` workgroups too many: kernels must test their bounds, and a kernel that computes
     /// element indices in `u32` must not be given a `len` close to 2³².
     Elements {
         /// Elements to cover.
@@ -97,8 +99,14 @@ impl Grid {
                 len,
                 per_invocation,
             } => {
-                let groups = groups(len, per_invocation, workgroup_size).min(u64::from(limit));
-                let x = u32::try_from(groups).unwrap_or(limit);
+                let groups = groups(len, per_invocation, workgroup_size);
+                if groups > 0 && limit == 0 {
+                    return Err(GridOverflow {
+                        wanted: [groups, 1, 1],
+                        limit,
+                    });
+                }
+                let x = u32::try_from(groups).unwrap_or(limit).min(limit);
                 Ok((x > 0).then_some([x, 1, 1]))
             }
         }
@@ -122,6 +130,9 @@ const TRIES: u64 = 512;
 /// Spreads `groups` over the dimensions, `None` if it does not fit. `groups` is at least 1.
 fn fold(groups: u64, limit: u32) -> Option<[u32; 3]> {
     let wide = u64::from(limit);
+    if wide == 0 {
+        return None;
+    }
     if groups <= wide {
         return Some([u32::try_from(groups).ok()?, 1, 1]);
     }
@@ -266,6 +277,8 @@ mod tests {
             }
         );
         assert!(Grid::elements(28, 1).plan([1, 1, 1], 3).is_err());
+        assert!(Grid::elements(1, 0).plan([1, 1, 1], 0).is_err());
+        assert!(Grid::stride(1, 0).plan([1, 1, 1], 0).is_err());
         check(27, 1, [1, 1, 1], 3);
     }
 

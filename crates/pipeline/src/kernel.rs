@@ -3,6 +3,7 @@
 //! The pipeline may still be being compiled by another thread; everything else is known from the beginning.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ziggurat_device::{DeviceError, LatePipeline};
 
@@ -24,6 +25,8 @@ struct Inner {
     reflection: Reflection,
     pipeline: LatePipeline,
     layout: Option<Layout>,
+    /// When it was last dispatched or looked up, by the count of its pipelines.
+    used: AtomicU64,
 }
 
 impl Kernel {
@@ -41,6 +44,7 @@ impl Kernel {
                 reflection,
                 pipeline,
                 layout,
+                used: AtomicU64::new(0),
             }),
         }
     }
@@ -68,6 +72,17 @@ impl Kernel {
     /// Whether both are the same compiled kernel.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Notes that it is used.
+    #[inline]
+    pub(crate) fn touch(&self, now: u64) {
+        self.inner.used.store(now, Ordering::Relaxed);
+    }
+
+    /// When it was last used.
+    pub(crate) fn used(&self) -> u64 {
+        self.inner.used.load(Ordering::Relaxed)
     }
 
     pub(crate) fn owner(&self) -> u64 {

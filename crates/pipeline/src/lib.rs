@@ -62,8 +62,8 @@ pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
 pub use reflect::{
-    Access, Binding, Member, Override, ParamSpace, Params, Reflection, Scalar, WorkgroupVariable,
-    check_limits, reflect, reflect_within,
+    Access, Binding, GridInputs, Member, Override, ParamSpace, Params, Reflection, Scalar,
+    WorkgroupVariable, check_limits, reflect, reflect_within,
 };
 pub use shader_limits::ShaderLimits;
 pub use source::{ShaderSource, SourcePart};

@@ -112,6 +112,27 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
             .count()
     }
 
+    /// How many keys there are, with those whose values are being created.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.read().len()
+    }
+
+    /// Forgets the values that were used longest ago, as `used` tells, until `keep` are left; returns them.
+    pub(crate) fn evict(&self, keep: usize, used: impl Fn(&V) -> u64) -> Vec<V> {
+        let mut slots = self.slots.write();
+        let valued = slots.iter().filter_map(|(key, slot)| {
+            let value = slot.value.get()?;
+            Some((used(value), key.clone()))
+        });
+        let mut ages: Vec<(u64, K)> = valued.collect();
+        let surplus = ages.len().saturating_sub(keep);
+        ages.sort_by_key(|(age, _)| *age);
+        let oldest = ages.into_iter().take(surplus);
+        oldest
+            .filter_map(|(_, key)| slots.remove(&key)?.value.get().cloned())
+            .collect()
+    }
+
     /// The keys that have values.
     pub(crate) fn keys(&self) -> Vec<K> {
         let slots = self.slots.read();
@@ -195,6 +216,26 @@ mod tests {
         assert_eq!(tries.load(Ordering::SeqCst), 1);
         assert_eq!(map.get_or_create(&1, || Ok(5)), Ok((5, Origin::Created)));
         assert_eq!(map.get_or_create(&1, || Err(9)), Ok((5, Origin::Found)));
+    }
+
+    #[test]
+    fn eviction_takes_what_was_used_longest_ago_and_nothing_that_is_being_created() {
+        let map = OnceMap::<u8, u64, ()>::default();
+        for (key, used) in [(1, 30), (2, 10), (3, 20), (4, 40)] {
+            map.get_or_create(&key, || Ok(used)).unwrap();
+        }
+        let inside = map.get_or_create(&5, || {
+            assert_eq!(map.slots(), 5);
+            let mut gone = map.evict(2, |used| *used);
+            gone.sort_unstable();
+            assert_eq!(gone, [10, 20]);
+            Ok(50)
+        });
+        assert_eq!(inside, Ok((50, Origin::Created)));
+        let mut left = map.keys();
+        left.sort_unstable();
+        assert_eq!(left, [1, 4, 5]);
+        assert!(map.evict(3, |used| *used).is_empty());
     }
 
     #[test]

@@ -50,6 +50,7 @@ struct Inner {
     binds: Arc<BindCache>,
     hits: AtomicU64,
     misses: AtomicU64,
+    evicted: AtomicU64,
     compile_time_ns: Arc<AtomicU64>,
     dispatches: AtomicU64,
     empty_dispatches: AtomicU64,
@@ -93,6 +94,7 @@ impl Pipelines {
                 binds,
                 hits: AtomicU64::new(0),
                 misses: AtomicU64::new(0),
+                evicted: AtomicU64::new(0),
                 compile_time_ns: Arc::default(),
                 dispatches: AtomicU64::new(0),
                 empty_dispatches: AtomicU64::new(0),
@@ -122,6 +124,9 @@ impl Pipelines {
     }
 
     /// The kernel of a descriptor: the one made before, or a new one.
+    ///
+    /// At most [`DeviceOptions::max_kernels`](ziggurat_device::DeviceOptions::max_kernels) are kept: one that was neither
+    /// dispatched nor asked for longest is forgotten first. Whoever holds it can go on using it.
     ///
     /// Threads that ask for the same new kernel at the same time get one creation between them. Compiling takes
     /// milliseconds and happens on the calling thread.
@@ -163,6 +168,7 @@ impl Pipelines {
         let _span = inner.device.span(Stage::Lookup);
         let found = inner.by_key.read().get(key).cloned();
         if let Some(kernel) = found {
+            kernel.touch(inner.now());
             if self.key_checks() && *kernel.descriptor() != make() {
                 return Err(PipelineError::KeyMismatch {
                     kernel: kernel.name().to_owned(),
@@ -231,11 +237,12 @@ impl Pipelines {
                 kernel: kernel.name().to_owned(),
             });
         }
+        kernel.touch(inner.now());
         let pipeline = kernel.pipeline().get();
         if pipeline.is_none() {
             inner.refuse_failed(kernel)?;
         }
-        check_kinds(reflection, args, params)?;
+        check_kinds(reflection, &inner.memory, args, params)?;
         let caps = inner.device.caps();
         let planned = grid
             .plan(reflection.workgroup_size, caps.max_workgroups)
@@ -248,6 +255,7 @@ impl Pipelines {
             inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         };
+        dispatch::check_fold(reflection, grid, workgroups, caps.max_workgroups)?;
         let mut entries = Entries::default();
         check_ranges(reflection, args, caps, &mut entries)?;
         dispatch::carry_marks(args);
@@ -306,6 +314,7 @@ impl Pipelines {
         PipelineStats {
             hits: inner.hits.load(Ordering::Relaxed),
             misses: inner.misses.load(Ordering::Relaxed),
+            evicted: inner.evicted.load(Ordering::Relaxed),
             texts: inner.texts.count(),
             entries: inner.kernels.len(),
             compile_time_ns: inner.compile_time_ns.load(Ordering::Relaxed),
@@ -318,6 +327,16 @@ impl Pipelines {
             disk_loaded_bytes,
             disk_rejected,
         }
+    }
+
+    /// Pipelines on a device that is opened anew, with memory of the same options: see
+    /// [`Device::reopen`](ziggurat_device::Device::reopen). Kernels and buffers of these pipelines cannot be used with them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::reopen`](ziggurat_device::Device::reopen).
+    pub async fn reopen(&self) -> Result<Self, PipelineError> {
+        Ok(Self::new(&self.memory().reopen().await?))
     }
 
     /// Forgets all kernels. Those still held elsewhere stay usable.

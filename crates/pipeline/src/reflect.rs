@@ -8,6 +8,7 @@
 //! points they are those that the chosen one uses.
 
 mod globals;
+mod grid_inputs;
 mod limits;
 mod module;
 mod texts;
@@ -27,6 +28,7 @@ use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
 use crate::shader_limits::ShaderLimits;
 
+pub use grid_inputs::GridInputs;
 pub use limits::check_limits;
 
 pub(crate) use texts::{Read, Text, Texts};
@@ -208,6 +210,8 @@ pub struct Reflection {
     pub params: Option<Params>,
     /// Workgroup memory that the entry point uses.
     pub workgroup_memory: Vec<WorkgroupVariable>,
+    /// What the entry point looks at of its place in the grid.
+    pub grid_inputs: GridInputs,
     /// All overrides of the shader.
     pub overrides: Vec<Override>,
     /// What it needs beyond plain WGSL.

@@ -8,6 +8,9 @@ pub struct PipelineStats {
     pub hits: u64,
     /// Kernels that had to be created, failed ones included.
     pub misses: u64,
+    /// Kernels forgotten because there were more than
+    /// [`max_kernels`](ziggurat_device::DeviceOptions::max_kernels).
+    pub evicted: u64,
     /// Shader texts read for them: each once for all its specialisations, as long as it is remembered.
     pub texts: u64,
     /// Kernels held.

@@ -161,6 +161,7 @@ impl Inner {
             self.forget(&kernel);
             return Err(error);
         }
+        self.note_use(&kernel, origin);
         Ok((kernel, origin))
     }
 
@@ -172,12 +173,40 @@ impl Inner {
         #[cfg(target_arch = "wasm32")]
         return self.kernel_now(descriptor);
         #[cfg(not(target_arch = "wasm32"))]
-        self.kernels.get_or_create(descriptor, || {
-            let compiling = self.begin(descriptor)?;
-            let kernel = compiling.kernel.clone();
-            self.workers.run(move || compiling.run());
-            Ok(kernel)
-        })
+        {
+            let (kernel, origin) = self.kernels.get_or_create(descriptor, || {
+                let compiling = self.begin(descriptor)?;
+                let kernel = compiling.kernel.clone();
+                self.workers.run(move || compiling.run());
+                Ok(kernel)
+            })?;
+            self.note_use(&kernel, origin);
+            Ok((kernel, origin))
+        }
+    }
+
+    /// The time by which uses are ordered: it goes on with every dispatch and every new kernel.
+    pub(super) fn now(&self) -> u64 {
+        self.dispatches.load(Ordering::Relaxed) + self.misses.load(Ordering::Relaxed)
+    }
+
+    /// Notes the use of a kernel; after a new one forgets those that were used longest ago, where there are too many.
+    fn note_use(&self, kernel: &Kernel, origin: Origin) {
+        kernel.touch(self.now());
+        let most = usize::try_from(self.device.options().max_kernels.max(1)).unwrap_or(usize::MAX);
+        if origin == Origin::Found || self.kernels.slots() <= most {
+            return;
+        }
+        // An eighth at once, so that the next kernels find room.
+        let gone = self.kernels.evict(most - most / 8, Kernel::used);
+        self.evicted.fetch_add(gone.len() as u64, Ordering::Relaxed);
+        let is_gone = |kernel: &Kernel| gone.iter().any(|gone| gone.same(kernel));
+        let mut by_key = self.by_key.write();
+        by_key.retain(|_, held| !is_gone(held));
+        // Keys may stand for one kernel many times over.
+        if by_key.len() > most.saturating_mul(2) {
+            by_key.clear();
+        }
     }
 
     /// All but the pipeline.

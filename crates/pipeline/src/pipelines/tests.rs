@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arguments;
+mod eviction;
 mod late;
 mod prewarm;
 

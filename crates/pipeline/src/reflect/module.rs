@@ -5,7 +5,7 @@ use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 
-use super::{Override, Reflection, globals};
+use super::{GridInputs, Override, Reflection, globals};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::{ShaderFeature, ShaderFeatures};
@@ -86,7 +86,8 @@ pub(super) fn specialise(
     };
     limits.check_types(text, &resolved)?;
     let only = module.entry_points.len() == 1;
-    let found = globals::collect(text, &resolved, resolved_info.get_entry_point(index), only)?;
+    let uses = resolved_info.get_entry_point(index);
+    let found = globals::collect(text, &resolved, uses, only)?;
 
     let reflection = Reflection {
         kernel: text.name(),
@@ -97,6 +98,7 @@ pub(super) fn specialise(
         bindings: found.bindings,
         params: found.params,
         workgroup_memory: found.workgroup_memory,
+        grid_inputs: GridInputs::of(&resolved, point, uses),
         overrides,
         features: *features,
     };

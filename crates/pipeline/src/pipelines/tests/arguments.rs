@@ -4,6 +4,7 @@ use ziggurat_core::DType;
 
 use super::*;
 use crate::Access;
+use ziggurat_memory::MemoryError;
 
 #[test]
 fn a_correct_dispatch_is_recorded() {
@@ -299,8 +300,119 @@ fn a_grid_over_the_limit_is_refused() {
         matches!(error, PipelineError::GridTooLarge { limit: 65_535, .. }),
         "{error}"
     );
-    grid(Grid::elements(1 << 33, 1)).unwrap();
+    grid(Grid::elements(65_535 * 64, 1)).unwrap();
     setup.pipelines.device().synchronize().wait().unwrap();
+}
+
+/// Dispatches a kernel over `len` elements in workgroups of one, of which a row has three at most.
+fn fold(arguments: &str, index: &str, grid: Grid) -> Result<(), PipelineError> {
+    let options = DeviceOptions {
+        max_workgroups: Some(3),
+        ..DeviceOptions::default()
+    };
+    let pipelines = open_with(options, None);
+    let text = format!(
+        "struct In {{ @builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32> }}
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        fn linear(w: vec3<u32>, n: vec3<u32>) -> u32 {{ return w.x + w.y * n.x + w.z * n.x * n.y; }}
+        fn index(in: In) -> u32 {{ return linear(in.wid, in.nwg); }}
+        @compute @workgroup_size(1) fn main({arguments}) {{ x[{index}] += 1u; }}"
+    );
+    let kernel = pipelines
+        .kernel(&KernelDescriptor::new(ShaderSource::wgsl("fold", text)))
+        .unwrap();
+    let x = buffer(&pipelines, 64);
+    let result = pipelines.dispatch(&kernel, &[Arg::write(&x)], &[], grid);
+    pipelines.device().synchronize().wait().unwrap();
+    assert_eq!(
+        pipelines.device().queue_stats().dispatches,
+        u64::from(result.is_ok())
+    );
+    result
+}
+
+#[test]
+fn a_grid_is_folded_only_for_an_entry_point_that_can_index_it() {
+    const WID: &str = "@builtin(workgroup_id) w: vec3<u32>";
+    const GID: &str = "@builtin(global_invocation_id) w: vec3<u32>";
+    const NWG: &str = "@builtin(num_workgroups) n: vec3<u32>";
+    let both = format!("{GID}, {NWG}");
+    let (row, rows, planes) = ([3, 9, 27], 3, 9);
+    let refused = [
+        (GID, "w.x", rows),
+        (WID, "w.x + w.y + w.z", rows),
+        // A loop with the stride of one row.
+        (&both, "w.x + n.x", rows),
+        (&both, "w.x + w.y", rows),
+        (&both, "w.x + n.x * n.y * w.z", rows),
+        (&both, "w.x + w.y * n.x", planes),
+        ("in: In", "in.wid.x + in.nwg.x", rows),
+    ];
+    for (arguments, index, most) in refused {
+        fold(arguments, index, Grid::elements(most, 1)).unwrap();
+        let error = fold(arguments, index, Grid::elements(most + 1, 1)).unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                PipelineError::GridNotFolded {
+                    line: 5,
+                    limit: 3,
+                    ..
+                }
+            ),
+            "{index}: {error}"
+        );
+        fold(arguments, index, Grid::stride(most + 1, 1)).unwrap();
+        fold(arguments, index, Grid::Workgroups([3, 2, 2])).unwrap();
+    }
+    let wid = format!("{WID}, {NWG}");
+    for (arguments, index) in [
+        (both.as_str(), "w.x + (w.y + w.z * n.y) * n.x"),
+        (&both, "linear(w, n)"),
+        (&wid, "linear(w.xyz, n.xyz)"),
+        ("in: In", "index(in)"),
+        ("in: In", "linear(in.wid, in.nwg)"),
+    ] {
+        for len in row {
+            fold(arguments, index, Grid::elements(len, 1)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_buffer_of_another_memory_is_refused_whatever_its_number() {
+    let (ours, other) = (Setup::new(), Setup::new());
+    let [a, b, out] = &ours.buffers;
+    let same_device = Memory::new(ours.pipelines.device(), MemoryOptions::default());
+    for foreign in [other.buffers[0].clone(), same_device.alloc(64).unwrap()] {
+        let error = ours.refuses(&[Arg::read(&foreign), Arg::read(b), Arg::write(out)]);
+        assert!(
+            matches!(&error, PipelineError::ForeignBuffer { name, binding: 1, .. } if name == "a"),
+            "{error}"
+        );
+        ours.refuses(&[Arg::read(a), Arg::read(b), Arg::write(&foreign)]);
+        let copy = ours.pipelines.copy(&foreign, 0, out, 0, 64);
+        assert!(matches!(
+            copy,
+            Err(PipelineError::Memory(MemoryError::ForeignBuffer {
+                operation: "copy"
+            }))
+        ));
+        // Also where there is no work.
+        let args = [Arg::read(a), Arg::read(&foreign), Arg::write(out)];
+        let empty = ours
+            .pipelines
+            .dispatch(&ours.kernel, &args, &PARAMS, Grid::elements(0, 1));
+        assert!(matches!(empty, Err(PipelineError::ForeignBuffer { .. })));
+    }
+    let mut ids: Vec<_> = [&ours, &other]
+        .iter()
+        .flat_map(|setup| &setup.buffers)
+        .map(Buffer::id)
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 6, "numbers of two memories never meet");
 }
 
 #[test]
