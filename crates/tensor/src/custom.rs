@@ -8,6 +8,9 @@
 //! buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
 //! have two and u8, i8, bool four elements to a word). Parameters come as one `var<uniform>` or `var<immediate>`.
 //! Elements that the shader does not write are 0.
+//!
+//! Invariant: a grid of several rows goes only to an entry point that can tell them apart (the layer below checks it), or
+//! to one of which the program says that it loops.
 
 use std::borrow::Cow;
 
@@ -29,8 +32,9 @@ use crate::{Device, Error, Tensor};
 ///     @group(0) @binding(2) var<storage, read> y: array<f32>;
 ///     @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 ///     @compute @workgroup_size(64)
-///     fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-///         if (id.x < arrayLength(&out)) { out[id.x] = alpha * x[id.x] + y[id.x]; }
+///     fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
+///         if (i < arrayLength(&out)) { out[i] = alpha * x[i] + y[i]; }
 ///     }
 /// ").input(DType::F32).input(DType::F32).output(DType::F32);
 ///
@@ -117,6 +121,7 @@ impl CustomKernel {
             params: &[],
             grid: None,
             per_invocation: 1,
+            stride: false,
         }
     }
 
@@ -140,6 +145,7 @@ pub struct CustomCall<'a> {
     params: &'a [u8],
     grid: Option<[u32; 3]>,
     per_invocation: u32,
+    stride: bool,
 }
 
 impl<'a> CustomCall<'a> {
@@ -156,23 +162,32 @@ impl<'a> CustomCall<'a> {
     }
 
     /// An explicit number of workgroups. Otherwise there is one invocation per output element (see
-    /// [`CustomCall::per_invocation`]), in workgroups folded over x, y and z where x alone does not reach.
+    /// [`CustomCall::per_invocation`]), in workgroups folded over x, y and z where x alone does not reach: the element is then
+    /// `id.x + (id.y + id.z * n.y) * n.x * WG`, with `n` of `@builtin(num_workgroups)`. For an entry point that looks only at
+    /// `id.x` such a size is an error.
     pub fn workgroups(mut self, workgroups: [u32; 3]) -> Self {
         self.grid = Some(workgroups);
         self
     }
 
-    /// Output elements that one invocation computes, where the number of workgroups is not given.
+    /// Output elements that one invocation computes, where the number of workgroups is not given; 0 counts as 1.
     pub fn per_invocation(mut self, elements: u32) -> Self {
         self.per_invocation = elements;
+        self
+    }
+
+    /// Says that invocations loop over the output with the stride of the grid, `n.x * WG` elements: the grid is then never
+    /// folded, whatever the size.
+    pub fn stride(mut self) -> Self {
+        self.stride = true;
         self
     }
 
     /// Records the call.
     ///
     /// # Errors
-    /// If number or dtypes of the inputs are not those of the signature, the inputs are on different devices, or the shader
-    /// is refused: parse or validation failure, binding count, type or access, uniform size, workgroup limits; the text names the
+    /// If number or dtypes of the inputs are not those of the signature, the inputs are on different devices, the output needs
+    /// a folded grid that the entry point cannot index, or the shader is refused: parse or validation failure, binding count, type or access, uniform size, workgroup limits; the text names the
     /// WGSL line.
     pub fn run(self) -> Result<Tensor, Error> {
         const OP: &str = "custom";
@@ -227,10 +242,8 @@ impl<'a> CustomCall<'a> {
         args.push(words(&out, Arg::write(&out.buffer)));
         let grid = match self.grid {
             Some(workgroups) => Grid::Workgroups(workgroups),
-            None => Grid::Elements {
-                len: shape.len() as u64,
-                per_invocation: self.per_invocation.max(1),
-            },
+            None if self.stride => Grid::stride(shape.len() as u64, self.per_invocation),
+            None => Grid::elements(shape.len() as u64, self.per_invocation),
         };
         pipelines
             .dispatch(&pipeline, &args, self.params, grid)

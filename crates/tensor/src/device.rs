@@ -17,6 +17,7 @@ use ziggurat_pipeline::PipelineStats;
 
 use crate::index_checks::IndexChecks;
 use crate::lazy::Lazy;
+use crate::once::once;
 use crate::{Error, FusionPolicy};
 
 /// An opened GPU (or software adapter) on which tensors live. Cheap to clone, `Send` and `Sync`.
@@ -64,6 +65,33 @@ impl Device {
         let executor =
             Executor::open_blocking(options).map_err(|error| Error::from_kernel("open", error))?;
         Ok(Self::from_executor(&executor))
+    }
+
+    /// Opens a device like this one, with the same options and settings, for programs that go on after
+    /// [`Error::is_device_lost`]. Tensors of this device stay on it, and on a lost one every use of them goes on being that
+    /// error; what a program needs of them it keeps on the host. `examples/recovery.rs` is a training loop that does so.
+    ///
+    /// # Errors
+    /// As [`Device::open`]; always for a device that the application opened itself.
+    pub async fn reopen(&self) -> Result<Self, Error> {
+        let executor = self
+            .executor()
+            .reopen()
+            .await
+            .map_err(|error| Error::from_kernel("reopen", error))?;
+        let new = Self::from_executor(&executor);
+        new.set_fusion(self.fusion());
+        new.set_index_checks(self.index_checks().is_on());
+        Ok(new)
+    }
+
+    /// [`Device::reopen`], waiting in place.
+    ///
+    /// # Errors
+    /// As [`Device::reopen`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn reopen_blocking(&self) -> Result<Self, Error> {
+        ziggurat_device::block_on(self.reopen())
     }
 
     /// Tensors on an executor that the application already has.
@@ -195,12 +223,12 @@ impl Device {
     pub fn synchronize(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let indices = self.check_indices();
         let completion = self.inner.executor.synchronize();
-        async move {
+        once(async move {
             completion
                 .await
                 .map_err(|error| Error::from_kernel("synchronize", error))?;
             indices.await
-        }
+        })
     }
 
     /// [`Device::synchronize`], waiting in place.
@@ -229,12 +257,12 @@ impl Device {
     /// If the device is lost.
     pub fn profile(&self) -> impl Future<Output = Result<Vec<KernelTime>, Error>> + Send + use<> {
         let device = self.inner.executor.device().clone();
-        async move {
+        once(async move {
             device
                 .take_profile()
                 .await
                 .map_err(|error| Error::from_device("profile", error))
-        }
+        })
     }
 
     /// [`Device::profile`], waiting in place.

@@ -302,10 +302,9 @@ impl Error {
                     MemoryError::TooLarge { requested, limit } => Some((*requested, Some(*limit))),
                     MemoryError::OutOfMemory {
                         requested,
-                        in_use,
-                        limit,
+                        available,
                         ..
-                    } => Some((*requested, limit.map(|limit| limit.saturating_sub(*in_use)))),
+                    } => Some((*requested, *available)),
                     _ => None,
                 },
             },

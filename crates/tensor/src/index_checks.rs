@@ -17,6 +17,7 @@ use ziggurat_core::{DType, Shape, decode};
 use ziggurat_kernels::{Executor, KernelError, View};
 use ziggurat_memory::Mark;
 
+use crate::once::once;
 use crate::{Error, Tensor};
 
 /// What a device keeps for the checked mode.
@@ -59,6 +60,10 @@ impl Checked {
 impl IndexChecks {
     pub(crate) fn set(&self, on: bool) {
         self.on.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
     }
 
     /// Records a search of the indices of `op` for one that names none of `extents`, if checks are on.
@@ -150,7 +155,7 @@ impl IndexChecks {
             .collect();
         let words = (!found.is_empty()).then(|| executor.download_many(&found));
         let (this, executor) = (Arc::clone(self), executor.clone());
-        async move {
+        once(async move {
             if checks.is_empty() {
                 return Ok(());
             }
@@ -180,7 +185,7 @@ impl IndexChecks {
             }
             this.untold.lock().retain(|check| check.is_untold());
             result
-        }
+        })
     }
 }
 

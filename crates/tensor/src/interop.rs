@@ -76,7 +76,7 @@ pub fn buffer(tensor: &Tensor) -> Result<TensorBuffer, Error> {
 /// `STORAGE`, `COPY_SRC` and `COPY_DST`.
 ///
 /// # Errors
-/// If the buffer is too small for the shape or lacks a usage.
+/// If the buffer is too small for the shape, lacks a usage, is mapped, or belongs to another device.
 pub fn tensor_from_buffer(
     device: &Device,
     buffer: wgpu::Buffer,
@@ -98,6 +98,7 @@ pub fn tensor_from_buffer(
     let shape = Shape::new(shape.as_ref()).map_err(|error| Error::from_shape(OP, error))?;
     device.check_len(OP, &shape, dtype)?;
     let memory = device.executor().memory().wrap(buffer);
+    let memory = memory.map_err(|error| Error::from_memory(OP, error))?;
     let view = View::new(memory, Layout::contiguous(shape), dtype)
         .map_err(|error| Error::from_kernel(OP, error))?;
     Ok(Tensor::from_view(device, view))

@@ -43,6 +43,7 @@ pub mod io;
 mod kv_cache;
 mod lazy;
 mod node;
+mod once;
 mod operand;
 mod operators;
 mod ops;

@@ -1,13 +1,14 @@
 //! [`Completion`], [`Download`] and [`Counted`]: the futures that ops and reads return.
 //!
 //! Work is recorded when the op is called, not when its future is polled: a future may be dropped, joined
-//! with others (`futures::future::try_join_all`) or awaited on any runtime, and the device layer wakes it.
+//! with others (`futures::future::try_join_all`) or awaited on any runtime, and the device layer wakes it. A read that is
+//! polled again after its result is an error, [`MemoryError::Finished`].
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use ziggurat_memory::ReadMany;
+use ziggurat_memory::{MemoryError, ReadMany};
 
 use crate::run::error::KernelError;
 
@@ -170,8 +171,7 @@ impl<T> Future for Counted<T> {
             .collect();
         match self.then.take() {
             Some(then) => Poll::Ready(then(&numbers)),
-            // It was resolved before, and has nothing more to say.
-            None => Poll::Pending,
+            None => Poll::Ready(Err(KernelError::Memory(MemoryError::Finished))),
         }
     }
 }

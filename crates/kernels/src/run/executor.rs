@@ -85,10 +85,32 @@ impl Executor {
     }
 
     fn on(device: &Device) -> Self {
-        Self::new(&Pipelines::new(&Memory::new(
-            device,
-            MemoryOptions::default(),
-        )))
+        Self::with_memory(device, MemoryOptions::default())
+    }
+
+    fn with_memory(device: &Device, options: MemoryOptions) -> Self {
+        Self::new(&Pipelines::new(&Memory::new(device, options)))
+    }
+
+    /// An executor like this one on a device that is opened anew, for programs that go on after the loss of theirs: see
+    /// [`Device::reopen`]. Views of this executor cannot be used with it.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`], as [`Device::reopen`].
+    pub async fn reopen(&self) -> Result<Self, KernelError> {
+        let device = self.device().reopen().await?;
+        let new = Self::with_memory(&device, *self.memory().options());
+        new.set_deterministic(self.is_deterministic());
+        Ok(new)
+    }
+
+    /// Like [`Self::reopen`], blocking.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`], as [`Device::reopen`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn reopen_blocking(&self) -> Result<Self, KernelError> {
+        ziggurat_device::block_on(self.reopen())
     }
 
     /// Whether sums and products of floats by [`Executor::scatter`] and its relatives are the same bits on every run, which

@@ -124,3 +124,60 @@ fn data_of_the_wrong_length_is_refused() {
         "data for shape [3] must have 12 bytes, but it has 8"
     );
 }
+
+#[test]
+fn views_of_another_memory_are_refused_by_every_kind_of_op_and_the_device_lives_on() {
+    use ziggurat_kernels::device::DeviceOptions;
+    use ziggurat_memory::{Memory, MemoryError, MemoryOptions};
+    use ziggurat_pipeline::{PipelineError, Pipelines};
+
+    let ours = Executor::open_blocking(DeviceOptions::default()).unwrap();
+    let memory = Memory::new(ours.device(), MemoryOptions::default());
+    let same_device = Executor::new(&Pipelines::new(&memory));
+    let other = ours.reopen_blocking().unwrap();
+    let shape = Shape::new([2, 2]).unwrap();
+    let a = ours.upload(&[1.0f32, 2.0, 3.0, 4.0], &shape).unwrap();
+    let out = ours.alloc(&shape, DType::F32).unwrap();
+    for stranger in [&same_device, &other] {
+        let foreign = stranger.upload(&[5.0f32, 6.0, 7.0, 8.0], &shape).unwrap();
+        let transposed = foreign
+            .with_layout(foreign.layout.permute(&[1, 0]).unwrap())
+            .unwrap();
+        let refusals = [
+            ours.add(&a, &foreign, &out).map(drop),
+            ours.add(&foreign, &a, &out).map(drop),
+            ours.add(&a, &a, &foreign).map(drop),
+            ours.exp(&transposed, &out).map(drop),
+            ours.matmul(&a, &foreign, &out).map(drop),
+            ours.matmul(&a, &a, &foreign).map(drop),
+            ours.copy(&foreign, &out).map(drop),
+            ours.copy(&a, &transposed).map(drop),
+            ours.fill(&foreign, 1.0).map(drop),
+            ours.softmax(&foreign, 1, &out).map(drop),
+            ours.download(&foreign).map(drop),
+            ours.download(&transposed).map(drop),
+        ];
+        for (number, refusal) in refusals.into_iter().enumerate() {
+            let error = refusal.unwrap_err();
+            assert!(
+                matches!(
+                    &error,
+                    KernelError::Pipeline(PipelineError::ForeignBuffer { .. })
+                        | KernelError::Memory(MemoryError::ForeignBuffer { .. })
+                ),
+                "{number}: {error}"
+            );
+        }
+        let bytes = stranger.download(&foreign).unwrap().wait().unwrap();
+        assert_eq!(
+            bytes,
+            [5.0f32, 6.0, 7.0, 8.0].map(f32::to_le_bytes).concat()
+        );
+    }
+    let _recorded = ours.add(&a, &a, &out).unwrap();
+    let bytes = ours.download(&out).unwrap().wait().unwrap();
+    assert_eq!(
+        bytes,
+        [2.0f32, 4.0, 6.0, 8.0].map(f32::to_le_bytes).concat()
+    );
+}

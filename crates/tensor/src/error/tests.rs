@@ -92,6 +92,8 @@ fn memory_that_is_missing_is_told_in_numbers() {
             in_use: 30,
             reserved: 40,
             limit: Some(64),
+            available: Some(34),
+            source: None,
         },
     );
     assert!(error.is_out_of_memory());

@@ -8,6 +8,7 @@ use std::future::Future;
 use ziggurat_core::{DType, broadcast_shapes};
 use ziggurat_kernels::{Counted, KernelError, View};
 
+use crate::once::once;
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -61,7 +62,7 @@ impl Tensor {
         let device = self.device().clone();
         let start = || device.executor().nonzero(self.stored()?).map_err(named(OP));
         let (pending, operands) = (start(), vec![self.clone()]);
-        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
+        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     /// The elements where `mask` (bool) is true, as a vector in row-major order; both broadcast.
@@ -75,7 +76,7 @@ impl Tensor {
         const OP: &str = "masked_select";
         let device = self.device().clone();
         let (pending, operands) = (self.masked(OP, mask), vec![self.clone(), mask.clone()]);
-        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
+        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn masked(&self, op: &'static str, mask: &Self) -> Result<Counted<View>, Error> {
@@ -112,14 +113,14 @@ impl Tensor {
         let device = self.device().clone();
         let start = || device.executor().unique(self.stored()?).map_err(named(OP));
         let (pending, operands) = (start(), vec![self.clone()]);
-        async move {
+        once(async move {
             let found = resolved(OP, pending, operands).await?;
             Ok(Unique {
                 values: Self::from_view(&device, found.values),
                 inverse: Self::from_view(&device, found.inverse),
                 counts: Self::from_view(&device, found.counts),
             })
-        }
+        })
     }
 
     /// How often each of 0, 1, 2, … occurs in a vector of integers (i32), up to its greatest element but at least
@@ -148,7 +149,7 @@ impl Tensor {
             .flatten()
             .cloned()
             .collect();
-        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
+        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn counted(
@@ -270,7 +271,7 @@ impl Tensor {
         let device = self.device().clone();
         let pending = self.repeated(OP, repeats, axis);
         let operands = vec![self.clone(), repeats.clone()];
-        async move { held(&device, OP, resolved(OP, pending, operands).await?) }
+        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn repeated(

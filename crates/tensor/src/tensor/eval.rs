@@ -7,6 +7,7 @@ use ziggurat_core::Layout;
 use ziggurat_kernels::View;
 
 use crate::lazy;
+use crate::once::once;
 use crate::{Error, Explanation, Tensor};
 
 impl Tensor {
@@ -33,11 +34,11 @@ impl Tensor {
     pub fn eval(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let device = self.device().executor().device();
         let done = self.stored().map(|_| device.completion(device.pending()));
-        async move {
+        once(async move {
             done?
                 .await
                 .map_err(|error| Error::from_device("eval", error))
-        }
+        })
     }
 
     /// [`Tensor::eval`], waiting in place.

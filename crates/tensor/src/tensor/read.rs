@@ -11,6 +11,7 @@ use std::future::Future;
 use ziggurat_core::{Element, decode};
 
 use crate::display::{self, Printed};
+use crate::once::once;
 use crate::{Error, Tensor};
 
 /// The most vectors without elements that a read gives.
@@ -40,7 +41,7 @@ impl Tensor {
         &self,
     ) -> impl Future<Output = Result<Vec<T>, Error>> + Send + use<T> {
         let bytes = self.typed::<T>("to_vec").map(|()| self.to_bytes());
-        async move { Ok(T::read_bytes(&bytes?.await?)) }
+        once(async move { Ok(T::read_bytes(&bytes?.await?)) })
     }
 
     /// The values of a rank-1 tensor.
@@ -51,7 +52,7 @@ impl Tensor {
         &self,
     ) -> impl Future<Output = Result<Vec<T>, Error>> + Send + use<T> {
         let values = self.of_rank("to_vec1", 1).map(|_| self.to_vec());
-        async move { values?.await }
+        once(async move { values?.await })
     }
 
     /// The rows of a rank-2 tensor.
@@ -62,11 +63,11 @@ impl Tensor {
         &self,
     ) -> impl Future<Output = Result<Vec<Vec<T>>, Error>> + Send + use<T> {
         let values = self.nested("to_vec2", 2).map(|dims| (self.to_vec(), dims));
-        async move {
+        once(async move {
             let (values, dims) = values?;
             let flat = values.await?;
             Ok(rows(&flat, extent(&dims, 0), extent(&dims, 1)))
-        }
+        })
     }
 
     /// The matrices of a rank-3 tensor.
@@ -77,7 +78,7 @@ impl Tensor {
         &self,
     ) -> impl Future<Output = Result<Nested<T>, Error>> + Send + use<T> {
         let values = self.nested("to_vec3", 3).map(|dims| (self.to_vec(), dims));
-        async move {
+        once(async move {
             let (values, dims) = values?;
             let flat: Vec<T> = values.await?;
             let (outer, middle, inner) = (extent(&dims, 0), extent(&dims, 1), extent(&dims, 2));
@@ -85,7 +86,7 @@ impl Tensor {
             let matrices =
                 (0..outer).map(|i| rows(flat.get(i * matrix..).unwrap_or(&[]), middle, inner));
             Ok(matrices.collect())
-        }
+        })
     }
 
     /// The value of a tensor with one element.
@@ -104,13 +105,13 @@ impl Tensor {
                     ),
                 )
             });
-        async move {
+        once(async move {
             let values = one?.await?;
             values
                 .first()
                 .copied()
                 .ok_or_else(|| Error::internal("item", "the device returned no element"))
-        }
+        })
     }
 
     /// The values of any dtype as f64, in row-major order; false is 0, true is 1.
@@ -119,7 +120,7 @@ impl Tensor {
     /// If something recorded before failed on the device.
     pub fn to_f64_vec(&self) -> impl Future<Output = Result<Vec<f64>, Error>> + Send + use<> {
         let (dtype, bytes) = (self.dtype(), self.to_bytes());
-        async move { Ok(decode(dtype, &bytes.await?)) }
+        once(async move { Ok(decode(dtype, &bytes.await?)) })
     }
 
     /// The values as little-endian bytes in row-major order; a bool is one byte.
@@ -133,12 +134,12 @@ impl Tensor {
             let download = executor.download(view).map_err(fail)?;
             Ok((download, checks.of_views(executor, &[view])))
         });
-        async move {
+        once(async move {
             let (download, indices) = read?;
             let bytes = download.await.map_err(fail)?;
             indices.await?;
             Ok(bytes)
-        }
+        })
     }
 
     /// The values as text; only what is shown is read. See [`Printed`].
@@ -158,7 +159,7 @@ impl Tensor {
                 reads,
             )
         });
-        async move {
+        once(async move {
             let (places, reads) = corner?;
             let bytes = reads.await?;
             let mut values = vec![0.0; places.iter().map(Vec::len).sum()];
@@ -170,7 +171,7 @@ impl Tensor {
                 }
             }
             Ok(display::print(shape.dims(), dtype, &values))
-        }
+        })
     }
 
     /// The parts of the tensor that its text shows.
@@ -279,7 +280,7 @@ pub fn read_many(
             .map_err(|error| Error::from_kernel("read_many", error))?;
         Ok((download, checks.of_views(executor, &views)))
     });
-    async move {
+    once(async move {
         let Some((download, indices)) = read.transpose()? else {
             return Ok(Vec::new());
         };
@@ -288,7 +289,7 @@ pub fn read_many(
             .map_err(|error| Error::from_kernel("read_many", error))?;
         indices.await?;
         Ok(bytes)
-    }
+    })
 }
 
 fn views_of<'a>(

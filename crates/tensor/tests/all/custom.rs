@@ -200,3 +200,100 @@ fn usage_statistics_and_trim_are_reachable() {
         .is_too_large()
     );
 }
+
+/// A device with rows of three workgroups, so that small tensors need several.
+fn short_rows() -> ziggurat_tensor::Device {
+    let options = DeviceOptions {
+        max_workgroups: Some(3),
+        ..DeviceOptions::default()
+    };
+    ziggurat_tensor::Device::open_blocking(options).unwrap()
+}
+
+#[test]
+fn a_kernel_that_looks_only_at_x_is_refused_where_one_row_does_not_reach() {
+    let device = short_rows();
+    let by_x = "@group(0) @binding(0) var<storage, read> x: array<f32>;
+        @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&out) { out[id.x] = 2.0 * x[id.x]; } }";
+    let kernel = CustomKernel::wgsl("by_x", by_x).input(DType::F32);
+    let row = Tensor::ones(&device, [3 * 64], DType::F32).unwrap();
+    let doubled = kernel.call(&[&row]).run().unwrap();
+    assert_eq!(doubled.to_vec_blocking::<f32>().unwrap(), [2.0; 3 * 64]);
+    let more = Tensor::ones(&device, [3 * 64 + 1], DType::F32).unwrap();
+    let error = kernel.call(&[&more]).run().unwrap_err();
+    assert!(
+        error.is_kernel() && error.to_string().contains("num_workgroups"),
+        "{error}"
+    );
+    let folded = double().call(&[&more]).run().unwrap();
+    assert_eq!(folded.to_vec_blocking::<f32>().unwrap(), [2.0; 3 * 64 + 1]);
+}
+
+/// The WGSL that the documents show, with how they dispatch it.
+#[test]
+fn the_documents_kernels_double_each_element_once_at_any_size() {
+    use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
+    let page = include_str!("../../../../docs/custom-kernels.md");
+    let page = page
+        .split("```wgsl")
+        .find(|block| block.contains("fn folded"));
+    let page = page.unwrap().split("```").next().unwrap();
+    let readme = include_str!("../../../../README.md");
+    let readme = readme.split("let double = \"").nth(1).unwrap();
+    let readme = readme.split("\";").next().unwrap();
+    let device = short_rows();
+    let pipelines = device.executor().pipelines();
+    for len in [1, 63, 64, 3 * 64, 3 * 64 + 1, 9 * 64 + 1, 27 * 64] {
+        let grids: [(&str, &str, Grid); 3] = [
+            (page, "folded", Grid::elements(len, 1)),
+            (page, "strided", Grid::stride(len, 1)),
+            (readme, "main", Grid::stride(len, 1)),
+        ];
+        for (text, entry, grid) in grids {
+            let source = ShaderSource::wgsl("document", text.to_owned());
+            let kernel = pipelines
+                .kernel(&KernelDescriptor::new(source).entry(entry))
+                .unwrap();
+            let x = pipelines
+                .memory()
+                .upload_slice(&vec![1.0f32; len as usize])
+                .unwrap();
+            pipelines
+                .dispatch(&kernel, &[Arg::write(&x)], &[], grid)
+                .unwrap();
+            let got = pipelines
+                .memory()
+                .read_slice::<f32>(&x, 0..len)
+                .unwrap()
+                .wait()
+                .unwrap();
+            assert!(
+                got.iter().all(|&value| value == 2.0),
+                "{entry}, {len} elements"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_loop_with_the_stride_of_the_grid_is_right_at_any_size() {
+    let device = short_rows();
+    let strided = "@group(0) @binding(0) var<storage, read> x: array<f32>;
+        @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+        @compute @workgroup_size(64)
+        fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+            for (var i = id.x; i < arrayLength(&out); i += 64u * n.x) { out[i] += 2.0 * x[i]; } }";
+    let kernel = CustomKernel::wgsl("strided", strided).input(DType::F32);
+    for len in [1, 192, 193, 5000] {
+        let x = Tensor::ones(&device, [len], DType::F32).unwrap();
+        let out = kernel.call(&[&x]).stride().run().unwrap();
+        assert_eq!(out.to_vec_blocking::<f32>().unwrap(), vec![2.0; len]);
+    }
+    let x = Tensor::ones(&device, [193], DType::F32).unwrap();
+    assert!(
+        kernel.call(&[&x]).run().unwrap_err().is_kernel(),
+        "folded it would add twice"
+    );
+}

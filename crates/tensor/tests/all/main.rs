@@ -57,6 +57,7 @@ mod pool;
 mod prologue;
 mod random;
 mod reading;
+mod recovery;
 mod reductions;
 mod resize;
 mod sanitize;

@@ -173,3 +173,27 @@ fn text_is_laid_out_as_numpy_does_and_debug_reads_nothing() {
         "{text}"
     );
 }
+
+#[test]
+fn a_read_that_is_polled_again_is_an_error() {
+    fn again<T>(future: impl Future<Output = Result<T, ziggurat_tensor::Error>>) {
+        let mut future = Box::pin(future);
+        assert!(ziggurat_device::block_on(future.as_mut()).is_ok());
+        for _ in 0..2 {
+            let error = ziggurat_device::block_on(future.as_mut()).err().unwrap();
+            assert!(error.to_string().contains("polled again"), "{error}");
+        }
+    }
+    let device = common::device();
+    let a = Tensor::ones(&device, [2, 2], DType::F32).unwrap();
+    again(a.to_vec::<f32>());
+    again(a.to_bytes());
+    again(a.to_f64_vec());
+    again(a.to_vec2::<f32>());
+    again(a.sum_all().unwrap().item::<f32>());
+    again(a.eval());
+    again(a.nonzero());
+    again(device.synchronize());
+    again(device.check_indices());
+    again(device.profile());
+}
