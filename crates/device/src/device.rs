@@ -5,25 +5,23 @@
 //! it, or an unsubmitted batch would keep itself alive.
 
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
 
-use crate::completion::{CallbackGuard, Completion, Failure, Submission, once};
+use crate::completion::{CallbackGuard, Completion, Failure, Submission};
 use crate::open::{Opened, Origin};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::park::Key as ParkKey;
-use crate::profile::{Profile, Stage, StageSpan};
-use crate::queue::{Aftermath, CommandQueue, Locked, QueueStats, Submitter};
+use crate::profile::Stage;
+use crate::queue::{CommandQueue, QueueStats};
 use crate::recorder::Recorder;
 use crate::state::Shared;
-use crate::timestamps::{KernelTime, Profiler};
-use crate::{AdapterSummary, Caps, DeviceError, DeviceOptions, LostReason};
+use crate::timestamps::Profiler;
+use crate::{AdapterSummary, Caps, DeviceError, DeviceOptions};
 
-/// How often wgpu is asked for a loss, a millisecond apart.
-#[cfg(not(target_arch = "wasm32"))]
-const LOSS_TRIES: usize = 5;
+mod loss;
+mod profiling;
+mod submit;
 
 /// Nothing is kept in a browser.
 #[cfg(target_arch = "wasm32")]
@@ -79,7 +77,7 @@ impl Device {
         } = opened;
         let shared = Arc::new(Shared::default());
         let commands = Arc::new(CommandQueue::default());
-        install_handlers(&device, &shared, &commands);
+        loss::install_handlers(&device, &shared, &commands);
         let period = if caps.timestamps {
             queue.get_timestamp_period()
         } else {
@@ -172,64 +170,6 @@ impl Device {
         parts: impl Iterator<Item = (&'a str, u32)>,
     ) {
         crate::software::name_lines(module, parts);
-    }
-
-    /// Whether the device works.
-    ///
-    /// # Errors
-    /// [`DeviceError::Lost`] or [`DeviceError::Poisoned`], the first that happened.
-    pub fn status(&self) -> Result<(), DeviceError> {
-        let shared = &self.inner.shared;
-        #[cfg(not(target_arch = "wasm32"))]
-        if shared.is_failed() && shared.take_doubt() {
-            self.look_for_loss();
-        }
-        shared.status()
-    }
-
-    /// Asks wgpu now whether the device still works, for a failure that the loss of the device would explain:
-    /// [`status`](Self::status) knows of a loss only once somebody has polled.
-    ///
-    /// # Errors
-    /// As [`status`](Self::status).
-    pub fn check_alive(&self) -> Result<(), DeviceError> {
-        self.status()?;
-        #[cfg(not(target_arch = "wasm32"))]
-        self.look_for_loss();
-        self.status()
-    }
-
-    /// Polls until wgpu has told of a loss, if there is one to tell of.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn look_for_loss(&self) {
-        let shared = &self.inner.shared;
-        let is_lost = || matches!(shared.status(), Err(DeviceError::Lost { .. }));
-        for _ in 0..LOSS_TRIES {
-            crate::drive::poll(&self.inner.device, shared, wgpu::PollType::Poll);
-            if is_lost() {
-                return;
-            }
-            // Another thread may be between the callbacks that answer for mappings and the one that tells of the loss.
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-    }
-
-    /// Declares that results on this device cannot be trusted any more: recorded work is thrown
-    /// away and everything that waits gets `error`. The first failure is kept.
-    pub fn poison(&self, error: DeviceError) {
-        self.inner.shared.fail(error);
-        self.inner.discard_if_failed();
-    }
-
-    /// Gives the device back to the driver. Everything that waits gets [`DeviceError::Lost`].
-    pub fn destroy(&self) {
-        self.poison(DeviceError::Lost {
-            reason: LostReason::Destroyed,
-            message: "destroy was called".to_owned(),
-        });
-        if self.inner.views.may_destroy() {
-            self.inner.device.destroy();
-        }
     }
 
     /// Records work: `f` is called at once, under the queue's lock, and must neither block nor
@@ -373,238 +313,4 @@ impl Device {
             max_in_flight_seen: state.max_in_flight_seen as u64,
         }
     }
-
-    /// Switches time per kernel on or off for what is recorded from now on. False if the device
-    /// has no timestamps; nothing is switched then.
-    pub fn set_profiling(&self, on: bool) -> bool {
-        self.inner.profiler.set(on)
-    }
-
-    /// Submits what has been recorded and resolves with the times of all dispatches recorded with
-    /// profiling on since the last call, longest first.
-    ///
-    /// # Errors
-    /// The device's failure.
-    pub fn take_profile(
-        &self,
-    ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + Unpin + use<> {
-        let device = self.clone();
-        let submitted = self.submit_now();
-        once(
-            async move {
-                let submission = submitted?;
-                let read = device.inner.profiler.when_read(submission);
-                let mut read = pin!(read);
-                let mut failure = pin!(device.failure());
-                std::future::poll_fn(|context| match read.as_mut().poll(context) {
-                    Poll::Ready(()) => Poll::Ready(Ok(device.inner.profiler.take())),
-                    Poll::Pending => failure.as_mut().poll(context).map(Err),
-                })
-                .await
-            },
-            || DeviceError::Finished,
-        )
-    }
-}
-
-impl Device {
-    /// Notes the time until the span is dropped under `stage`, if a profile is being made: one branch otherwise.
-    #[inline]
-    pub fn span(&self, stage: Stage) -> StageSpan<'_> {
-        self.inner.profiler.host.span(stage)
-    }
-
-    /// Whether dispatches are timed.
-    #[inline]
-    pub fn is_profiling(&self) -> bool {
-        self.inner.profiler.is_on()
-    }
-
-    /// Starts a [`Profile`] of host and GPU, from nothing. Dispatches are timed (in passes of their own) where the
-    /// device has timestamps.
-    pub fn start_profile(&self) {
-        self.inner.profiler.take();
-        self.set_profiling(true);
-        self.inner.profiler.host.start();
-    }
-
-    /// Submits what has been recorded and resolves with the profile since [`start_profile`](Self::start_profile);
-    /// ends it.
-    ///
-    /// # Errors
-    /// The device's failure.
-    pub fn finish_profile(
-        &self,
-    ) -> impl Future<Output = Result<Profile, DeviceError>> + Send + Unpin + use<> {
-        let device = self.clone();
-        let times = self.take_profile();
-        once(
-            async move {
-                let kernels = times.await;
-                let profiler = &device.inner.profiler;
-                profiler.host.stop();
-                profiler.set(device.options().profile);
-                let mut profile = profiler.host.take();
-                profile.kernels = kernels?;
-                Ok(profile)
-            },
-            || DeviceError::Finished,
-        )
-    }
-}
-
-impl Inner {
-    fn submitter(&self) -> Submitter<'_> {
-        Submitter {
-            device: &self.device,
-            queue: &self.queue,
-            shared: &self.shared,
-            profiler: &self.profiler,
-            options: &self.options,
-        }
-    }
-
-    /// Whether a batch of so many commands should go. One that waits for pipelines may grow like that of a busy device.
-    fn is_full(&self, commands: u32, compiling: bool) -> bool {
-        let in_flight = if compiling {
-            usize::MAX
-        } else {
-            self.shared.in_flight()
-        };
-        crate::queue::is_full(commands, self.options.submit_after, in_flight)
-    }
-
-    /// Encodes what was kept, as far as pipelines are there; whether some of it has to wait on.
-    #[cold]
-    fn is_compiling(&self, locked: &mut Locked<'_>) -> bool {
-        locked.encode_late(&self.submitter(), false) && !locked.batch().late.is_empty()
-    }
-
-    /// Waits for the pipelines of what is recorded now, without holding the queue's lock.
-    fn wait_for_pipelines(&self) -> Result<(), DeviceError> {
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            let mut locked = self.commands.lock()?;
-            if locked.batch().late.is_empty() {
-                return Ok(());
-            }
-            let pipelines = crate::late::unsettled(&locked.batch().late);
-            drop(locked);
-            let _span = self.profiler.host.span(Stage::Lookup);
-            for pipeline in pipelines {
-                // The submission meets the same error.
-                let _ = pipeline.wait();
-            }
-        }
-        Ok(())
-    }
-
-    fn max_in_flight(&self) -> usize {
-        usize::try_from(self.options.max_in_flight.max(1)).unwrap_or(usize::MAX)
-    }
-
-    /// Nothing waits in a browser, so there is always room there.
-    fn has_room(&self) -> bool {
-        cfg!(target_arch = "wasm32") || self.shared.in_flight() < self.max_in_flight()
-    }
-
-    fn wait_for_room(&self) {
-        #[cfg(not(target_arch = "wasm32"))]
-        if !self.has_room() {
-            let _span = self.profiler.host.span(Stage::Wait);
-            self.driver.until(None, || self.has_room());
-            self.shared.wait_for_room(self.max_in_flight());
-        }
-    }
-
-    /// Submits the batch (with `only_full`, if it still is full) once there is room, holding the
-    /// queue's lock only while submitting: the completion thread may need it to make room.
-    fn submit_when_there_is_room(&self, only_full: bool) -> Result<(), DeviceError> {
-        loop {
-            self.wait_for_pipelines()?;
-            self.wait_for_room();
-            self.shared.status()?;
-            let mut locked = self.commands.lock()?;
-            let batch = locked.batch();
-            let wanted = if only_full {
-                self.is_full(batch.commands, !batch.late.is_empty())
-            } else {
-                !batch.is_empty()
-            };
-            if !wanted {
-                return Ok(());
-            }
-            if self.has_room() || self.is_poller() {
-                let aftermath: Aftermath = locked.submit(&self.submitter());
-                drop(locked);
-                aftermath.run();
-                return Ok(());
-            }
-        }
-    }
-
-    fn is_poller(&self) -> bool {
-        #[cfg(not(target_arch = "wasm32"))]
-        return self.shared.state.lock().poller == Some(std::thread::current().id());
-        #[cfg(target_arch = "wasm32")]
-        return false;
-    }
-
-    fn discard_if_failed(&self) {
-        if self.shared.is_failed() {
-            self.commands.discard();
-        }
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Recorded work may write to buffers that somebody else owns: it is not forgotten.
-        if !self.shared.is_failed()
-            && let Ok(mut locked) = self.commands.lock()
-        {
-            let aftermath = locked.submit(&self.submitter());
-            drop(locked);
-            aftermath.run();
-        }
-        self.commands.discard();
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            crate::poller::stop(&self.shared);
-            if let Some(key) = self.key.take() {
-                let healthy = !self.shared.is_failed();
-                let (device, queue) = (self.device.clone(), self.queue.clone());
-                crate::park::park(key, device, queue, healthy);
-            }
-        }
-    }
-}
-
-/// Turns wgpu's uncaught errors and the loss of the device into values.
-fn install_handlers(device: &wgpu::Device, shared: &Arc<Shared>, commands: &Arc<CommandQueue>) {
-    // The device keeps its handlers, and the batch keeps the device: no cycle, please.
-    let (shared, commands) = (shared.clone(), Arc::downgrade(commands));
-    let discard = move || {
-        // The completion thread throws the batch away; a browser has none, nor other threads.
-        if cfg!(target_arch = "wasm32")
-            && let Some(commands) = commands.upgrade()
-        {
-            commands.discard();
-        }
-    };
-    let (complaints, discard_too) = (shared.clone(), discard.clone());
-    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        complaints.complain(error.to_string());
-        discard_too();
-    }));
-    device.set_device_lost_callback(move |reason, message| {
-        shared.lose(DeviceError::Lost {
-            reason: match reason {
-                wgpu::DeviceLostReason::Destroyed => LostReason::Destroyed,
-                wgpu::DeviceLostReason::Unknown => LostReason::Unknown,
-            },
-            message,
-        });
-        discard();
-    });
 }

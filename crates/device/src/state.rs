@@ -39,6 +39,7 @@ enum Doubt {
     None,
     /// wgpu was not asked yet.
     New,
+    #[cfg(not(target_arch = "wasm32"))]
     Asked,
 }
 
@@ -150,6 +151,7 @@ impl Shared {
     }
 
     /// Whether wgpu should be asked for a loss that explains the failure; says so once.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn take_doubt(&self) -> bool {
         let mut state = self.state.lock();
         let new = state.doubt == Doubt::New;

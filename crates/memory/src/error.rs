@@ -106,6 +106,12 @@ pub enum MemoryError {
         /// Bytes of the staging buffer.
         bytes: u64,
     },
+    /// A rule of this crate was broken by itself.
+    #[error("internal error: {what}; this is a bug in Ziggurat")]
+    Internal {
+        /// The rule.
+        what: &'static str,
+    },
     /// A read was polled again after it had completed.
     #[error("this read was polled again after it had completed")]
     Finished,

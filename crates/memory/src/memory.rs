@@ -4,19 +4,19 @@ use crate::buffer::Buffer;
 use crate::error::MemoryError;
 use crate::options::MemoryOptions;
 use crate::pool::Pool;
-use crate::readback::{Read, ReadInto, ReadMany, ReadMapped, Slots};
+use crate::readback::Slots;
 use crate::span::{SharedWord, WORD, ceil, checked, plan_write};
 use crate::uniform::{UniformSlice, Uniforms};
 use crate::upload::{Ring, Target};
 use crate::usage::Usage;
 use parking_lot::Mutex;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use wgpu::BufferUsages;
 use ziggurat_device::{Device, Recorder};
 
 mod poison;
+mod reads;
 mod typed;
 
 pub use typed::ReadSlice;
@@ -179,11 +179,10 @@ impl Memory {
         let sharing = self.inner.shared_words.lock();
         self.write_shared_words(buffer, &words, offset, data)?;
         drop(sharing);
-        self.write_words(
-            buffer,
-            plan.body_offset,
-            data.get(plan.body).unwrap_or_default(),
-        )
+        let body = data.get(plan.body).ok_or(MemoryError::Internal {
+            what: "the body of a write lies in its data",
+        })?;
+        self.write_words(buffer, plan.body_offset, body)
     }
 
     /// Records a copy of `bytes` from one buffer to another, or within one.
@@ -244,73 +243,6 @@ impl Memory {
             }
         })?;
         Ok(())
-    }
-
-    /// Submits a copy of the bytes in `range` as they are at this point of the queue; the future
-    /// resolves to them.
-    ///
-    /// # Errors
-    ///
-    /// [`MemoryError::ForeignBuffer`]; [`MemoryError::OutOfRange`]; [`MemoryError::HostMemory`] when the host has no room;
-    /// [`MemoryError::MissingUsage`] and [`MemoryError::Misaligned`] for wrapped buffers; otherwise as
-    /// [`alloc`](Self::alloc) for staging memory.
-    pub fn read(&self, buffer: &Buffer, range: Range<u64>) -> Result<Read, MemoryError> {
-        self.readable(buffer, &range)?;
-        Read::start(&self.inner.slots, buffer, range)
-    }
-
-    /// Like [`read`](Self::read), but fills `output`, which saves the allocation and its page faults.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Self::read); [`MemoryError::SliceLength`] unless `output` is as long as the range.
-    pub fn read_into<'a>(
-        &self,
-        buffer: &Buffer,
-        range: Range<u64>,
-        output: &'a mut [u8],
-    ) -> Result<ReadInto<'a>, MemoryError> {
-        self.readable(buffer, &range)?;
-        let (bytes, slice) = (range.end - range.start, output.len() as u64);
-        if bytes != slice {
-            return Err(MemoryError::SliceLength { bytes, slice });
-        }
-        ReadInto::start(&self.inner.slots, buffer, range, output)
-    }
-
-    /// Like [`read`](Self::read), but resolves to a view of the staging memory itself: nothing is copied on the
-    /// host. The view keeps that memory until it is dropped.
-    ///
-    /// A range of any length is one view. Beyond [`staging_chunk`](MemoryOptions::staging_chunk) it takes staging
-    /// memory of its own, which is kept for the next such read only within
-    /// [`staging_limit`](MemoryOptions::staging_limit).
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Self::read); [`MemoryError::TooLarge`] above the device's limit for one buffer.
-    pub fn read_mapped(
-        &self,
-        buffer: &Buffer,
-        range: Range<u64>,
-    ) -> Result<ReadMapped, MemoryError> {
-        self.readable(buffer, &range)?;
-        ReadMapped::start(&self.inner.slots, buffer, range)
-    }
-
-    /// Like [`read`](Self::read) for several ranges in one submission.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Self::read), for any of the ranges.
-    pub fn read_many(&self, reads: &[(&Buffer, Range<u64>)]) -> Result<ReadMany, MemoryError> {
-        let mut sources = Vec::with_capacity(reads.len());
-        let mut ranges = Vec::with_capacity(reads.len());
-        for (buffer, range) in reads {
-            self.readable(buffer, range)?;
-            sources.push(*buffer);
-            ranges.push(range.clone());
-        }
-        ReadMany::start(&self.inner.slots, &sources, &ranges)
     }
 
     /// Puts parameter bytes into uniform memory for the batch being recorded.
@@ -409,22 +341,6 @@ impl Memory {
         }
     }
 
-    fn readable(&self, buffer: &Buffer, range: &Range<u64>) -> Result<(), MemoryError> {
-        self.own("read", buffer)?;
-        let outside = || MemoryError::OutOfRange {
-            start: range.start,
-            end: range.end,
-            bytes: buffer.bytes(),
-        };
-        let bytes = range.end.checked_sub(range.start).ok_or_else(outside)?;
-        checked(range.start, bytes, buffer.bytes())?;
-        need("read", buffer, BufferUsages::COPY_SRC)?;
-        if bytes > 0 && ceil(range.end) > buffer.wgpu().size() {
-            return Err(misaligned("read", range.start, bytes));
-        }
-        Ok(())
-    }
-
     fn write_words(&self, buffer: &Buffer, offset: u64, data: &[u8]) -> Result<(), MemoryError> {
         let target = Target {
             buffer: buffer.wgpu(),
@@ -455,9 +371,12 @@ impl Memory {
         let old = self.read_many(&reads)?.wait()?;
         for (word, mut merged) in words.iter().zip(old) {
             let lanes = merged.get_mut(word.lanes.clone());
-            if let (Some(lanes), Some(new)) = (lanes, data.get(word.data.clone())) {
-                lanes.copy_from_slice(new);
-            }
+            let (Some(lanes), Some(new)) = (lanes, data.get(word.data.clone())) else {
+                return Err(MemoryError::Internal {
+                    what: "the ends of a write lie in whole words",
+                });
+            };
+            lanes.copy_from_slice(new);
             self.write_words(buffer, word.offset, &merged)?;
         }
         Ok(())

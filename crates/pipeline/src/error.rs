@@ -537,6 +537,14 @@ pub enum PipelineError {
         /// What the operating system says.
         message: String,
     },
+    /// A rule of this crate was broken by itself.
+    #[error("{kernel}: internal error: {what}; this is a bug in Ziggurat")]
+    Internal {
+        /// The kernel's name.
+        kernel: String,
+        /// The rule.
+        what: &'static str,
+    },
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),

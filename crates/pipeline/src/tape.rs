@@ -163,11 +163,11 @@ impl Tape {
     }
 
     fn record(&self, recorder: &mut Recorder<'_>, step: &Step) -> Result<(), PipelineError> {
-        let params = self
-            .content
-            .params
-            .get(step.params.clone())
-            .unwrap_or_default();
+        let params = self.content.params.get(step.params.clone());
+        let params = params.ok_or_else(|| PipelineError::Internal {
+            kernel: step.kernel.name().to_owned(),
+            what: "the parameters of a taped dispatch lie on the tape",
+        })?;
         let dispatch = |group: Option<&wgpu::BindGroup>,
                         dynamic_offsets: &[u32],
                         immediates: &[u8],

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use ziggurat_device::{Device, Failure, Recorder};
 
-/// Where the bytes of a part go.
-pub(super) type Deliver<'a> = &'a mut dyn FnMut(&Part, &[u8]);
+/// Where the bytes of a part go; false if there is no such place.
+pub(super) type Deliver<'a> = &'a mut dyn FnMut(&Part, &[u8]) -> bool;
 
 /// Recorded copies and their slots.
 #[derive(Debug)]
@@ -101,14 +101,19 @@ impl Flight {
             });
         let delivered = view.map(|view| {
             let bytes: &[u8] = &view;
-            for part in &piece.parts {
-                if let Some(wanted) = bytes.get(part.wanted.clone()) {
-                    deliver(part, wanted);
-                }
-            }
+            piece.parts.iter().all(|part| {
+                let wanted = bytes.get(part.wanted.clone());
+                wanted.is_some_and(|wanted| deliver(part, wanted))
+            })
         });
         self.slots.put(slot);
-        delivered.map_err(|error| self.slots.pool.reason(error))
+        match delivered {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(MemoryError::Internal {
+                what: "every part of a read lies in its piece and in its output",
+            }),
+            Err(error) => Err(self.slots.pool.reason(error)),
+        }
     }
 
     /// Sends the next parked piece on its way.

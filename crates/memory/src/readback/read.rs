@@ -43,10 +43,14 @@ pub struct ReadInto<'a> {
     output: Option<&'a mut [u8]>,
 }
 
-fn fill(output: Option<&mut [u8]>, part: &Part, bytes: &[u8]) {
-    let output =
-        output.and_then(|output| output.get_mut(part.output..part.output + part.wanted.len()));
-    copy_all(Some(bytes).zip(output).into_iter());
+/// Copies a part to its place; false if there is none.
+fn fill(output: Option<&mut [u8]>, part: &Part, bytes: &[u8]) -> bool {
+    let place = part.output..part.output + part.wanted.len();
+    let Some(output) = output.and_then(|output| output.get_mut(place)) else {
+        return false;
+    };
+    copy_all(std::iter::once((bytes, output)));
+    true
 }
 
 impl ReadMany {
@@ -87,11 +91,8 @@ impl Future for ReadMany {
             return Poll::Ready(Err(MemoryError::Finished));
         };
         let mut deliver = |part: &Part, bytes: &[u8]| {
-            fill(
-                outputs.get_mut(part.range).map(Vec::as_mut_slice),
-                part,
-                bytes,
-            );
+            let output = outputs.get_mut(part.range);
+            fill(output.map(Vec::as_mut_slice), part, bytes)
         };
         match this.flight.advance(context, &mut deliver) {
             Poll::Pending => Poll::Pending,
