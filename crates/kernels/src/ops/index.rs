@@ -25,6 +25,7 @@ mod ordered;
 mod parts;
 pub(crate) mod plan;
 
+use parts::LEAST_SCATTERED;
 use plan::{How, IndexParams, Plan, Walk};
 
 /// What a scatter does with an element and an update.
@@ -369,7 +370,7 @@ impl Executor {
             return Ok(());
         }
         let plan = how.plan(op, a, indices)?;
-        if let Some(axis) = self.named_axis(&plan, how, a, indices) {
+        if let Some(axis) = self.named_axis(&plan, (how, 2), a, indices) {
             return self.gather_halves(op, (how, axis), [a, indices], out);
         }
         let much_data = self.exceeds_binding(&[a]);
@@ -446,8 +447,13 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let name = op.name();
+        if self.exceeds_binding(&[out]) && !self.exceeds_dense(out) {
+            let room = self.to_dense(name, out)?;
+            self.scatter_parts(op, how, [updates, indices], &room)?;
+            return self.copy_into(name, &room, out);
+        }
         let plan = how.plan(name, out, indices)?;
-        if let Some(axis) = self.named_axis(&plan, how, out, indices) {
+        if let Some(axis) = self.named_axis(&plan, (how, LEAST_SCATTERED), out, indices) {
             return self.scatter_halves(op, (how, axis), [updates, indices], out);
         }
         let much_data = self.exceeds_binding(&[out]);

@@ -6,6 +6,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/campaign.rs"]
+mod campaign;
 #[path = "../common/edge_runs.rs"]
 mod edge_runs;
 #[path = "../common/edge_values.rs"]

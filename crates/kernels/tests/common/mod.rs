@@ -85,6 +85,16 @@ pub(crate) fn folded_executor() -> Executor {
     EXECUTOR.get_or_init(|| open(options)).clone()
 }
 
+/// An executor of one test's own on a device with bindings of so many bytes and loops of so many iterations.
+pub(crate) fn limited_executor(binding_bytes: u64, loop_turns: u32) -> Executor {
+    open(DeviceOptions {
+        pipeline_cache: false,
+        max_binding_bytes: Some(binding_bytes),
+        max_loop_turns: Some(loop_turns),
+        ..DeviceOptions::default()
+    })
+}
+
 /// Fails unless each call was refused with a text that begins so.
 pub(crate) fn refused<'a>(calls: impl IntoIterator<Item = (Option<KernelError>, &'a str)>) {
     for (error, message) in calls {

@@ -42,12 +42,16 @@ fn number(e: &mut Expression, value: usize) -> Id {
     e.scalar(DType::I32, value as f64)
 }
 
+/// The least extent whose halves are smaller than the whole even with a position more, as [`Executor::scatter_halves`] needs.
+pub(super) const LEAST_SCATTERED: usize = 4;
+
 impl Executor {
-    /// Where large data is to be cut: not along the axis that indices name, unless that has the longest steps.
+    /// Where large data is to be cut: not along the axis that indices name, unless that has the longest steps and `least`
+    /// elements.
     pub(super) fn named_axis(
         &self,
         plan: &Plan,
-        how: How,
+        (how, least): (How, usize),
         data: &View,
         indices: &View,
     ) -> Option<usize> {
@@ -56,7 +60,7 @@ impl Executor {
         }
         let steps = named(how, indices).filter_map(|axis| {
             let step = data.layout.strides().get(axis)?.unsigned_abs();
-            (extent(data, axis) > 1).then_some((step, axis))
+            (extent(data, axis) >= least).then_some((step, axis))
         });
         let (step, axis) = steps.max()?;
         let own = plan.longest_step();
