@@ -7,6 +7,7 @@
 
 mod checks;
 mod demo;
+mod fuzz;
 mod package;
 mod suite;
 mod threads;
@@ -41,6 +42,8 @@ fn run(words: &[String]) -> Outcome<String> {
         "test" if rest.iter().any(asks) => Ok(suite::USAGE.to_owned()),
         "test" => suite::run(&suite::Choice::parse(rest)?),
         "package" if rest.is_empty() => package::run(),
+        "fuzz" if rest.iter().any(asks) => Ok(fuzz::USAGE.to_owned()),
+        "fuzz" => fuzz::run(&fuzz::Choice::parse(rest)?),
         "threads" if rest.is_empty() => threads::run(),
         "wasm" => match rest {
             [] => wasm::run(false),
@@ -61,6 +64,10 @@ fn usage() -> String {
     let own = [
         ("demo", "Classify handwritten digits with a small network"),
         ("test", "Run every check and test"),
+        (
+            "fuzz",
+            "Run random calls, files and shaders against every layer",
+        ),
     ];
     let rest = [
         (

@@ -7,7 +7,7 @@ mod choice;
 
 use std::process::Command;
 
-use crate::{checks, package, threads, wasm};
+use crate::{checks, fuzz, package, threads, wasm};
 use choice::Stage;
 pub(crate) use choice::{Choice, USAGE};
 use xtask::failure::{Failure, Outcome};
@@ -34,6 +34,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Check => checks::built("check"),
             Stage::Clippy => clippy(),
             Stage::Tests => tests(tally),
+            Stage::Fuzz => fuzz::run(&fuzz::Choice::default()),
             Stage::Limits => {
                 let limits = ("ZIGGURAT_LIMITS", "default");
                 let mut tests = SMOKE.to_vec();
@@ -94,7 +95,6 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
         "--lib",
         "--bins",
         "--tests",
-        "--examples",
         "--no-fail-fast",
     ]);
     process::stream_lines(&mut command, |line| count(line, tally))?;

@@ -36,6 +36,7 @@ pub(super) enum Stage {
     Check,
     Clippy,
     Tests,
+    Fuzz,
     Limits,
     Gl,
     Doctests,
@@ -50,12 +51,13 @@ pub(super) enum Stage {
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 15] = [
+    const ALL: [(&str, Self); 16] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
         ("clippy", Self::Clippy),
         ("tests", Self::Tests),
+        ("fuzz", Self::Fuzz),
         ("limits", Self::Limits),
         ("gl", Self::Gl),
         ("doctests", Self::Doctests),

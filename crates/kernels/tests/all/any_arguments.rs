@@ -136,9 +136,15 @@ fn any_arguments_give_a_result_or_an_error_that_names_the_rule() {
     const ROUNDS: usize = 60;
     let mut told = Tally::new();
     let name = |call: &calls::Call| call.0;
-    let campaign = run(common::fresh_executor, ROUNDS, calls::CALLS, name, |any, call, _| {
-        anything(any, call, &mut told);
-    });
+    let campaign = run(
+        common::fresh_executor,
+        ROUNDS,
+        calls::CALLS,
+        name,
+        |any, call, _| {
+            anything(any, call, &mut told);
+        },
+    );
     if !campaign.is_usual() {
         return;
     }

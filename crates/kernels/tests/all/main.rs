@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-#[path = "../common/mod.rs"]
-mod common;
 #[path = "../common/campaign.rs"]
 mod campaign;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/edge_runs.rs"]
 mod edge_runs;
 #[path = "../common/edge_values.rs"]

@@ -1,9 +1,9 @@
-//! Executors for tests: one per profile and test program, on poisoned memory.
+//! Executors for tests, shared by the tests of a program, on poisoned memory.
 //!
 //! Every allocation starts as 0xFF bytes (NaN in every float dtype), so an output element that a
 //! kernel misses is seen.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use ziggurat_kernels::device::{Device, DeviceOptions};
 use ziggurat_kernels::memory::{Memory, MemoryOptions};
@@ -22,10 +22,34 @@ fn open(options: DeviceOptions) -> Executor {
     Executor::new(&Pipelines::new(&Memory::new(&device, options)))
 }
 
-/// The executor of this test binary, with everything the adapter offers.
+/// Kernels of one shared executor: drivers keep some megabytes for each, and all tests of a program compile thousands.
+const AT_ONCE: u64 = 400;
+
+/// An executor that tests share until it has compiled many kernels; whoever asks then gets a new one.
+struct Shared {
+    open: fn() -> Executor,
+    now: Mutex<Option<Executor>>,
+}
+
+impl Shared {
+    const fn new(open: fn() -> Executor) -> Self {
+        let now = Mutex::new(None);
+        Self { open, now }
+    }
+
+    fn executor(&self) -> Executor {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*now {
+            Some(exec) if exec.pipelines().stats().misses < AT_ONCE => exec.clone(),
+            _ => now.insert((self.open)()).clone(),
+        }
+    }
+}
+
+/// The executor that the tests share, with everything the adapter offers.
 pub(crate) fn executor() -> Executor {
-    static EXECUTOR: OnceLock<Executor> = OnceLock::new();
-    EXECUTOR.get_or_init(fresh_executor).clone()
+    static EXECUTOR: Shared = Shared::new(fresh_executor);
+    EXECUTOR.executor()
 }
 
 /// An executor of one test's own, whose counters nothing else moves.
@@ -52,8 +76,8 @@ fn plain() -> DeviceOptions {
 
 /// An executor on a device restricted to WebGPU's default limits, without optional features.
 pub(crate) fn plain_executor() -> Executor {
-    static EXECUTOR: OnceLock<Executor> = OnceLock::new();
-    EXECUTOR.get_or_init(|| open(plain())).clone()
+    static EXECUTOR: Shared = Shared::new(fresh_plain_executor);
+    EXECUTOR.executor()
 }
 
 /// As [`plain_executor`], of one test's own, whose counters nothing else moves.
@@ -63,26 +87,28 @@ pub(crate) fn fresh_plain_executor() -> Executor {
 
 /// An executor with a small workgroup size, so that grids overflow a row of workgroups with few elements.
 pub(crate) fn narrow_executor() -> Executor {
-    static EXECUTOR: OnceLock<Executor> = OnceLock::new();
-    let options = DeviceOptions {
-        pipeline_cache: false,
-        workgroup_size: Some(8),
-        ..DeviceOptions::default()
-    };
-    EXECUTOR.get_or_init(|| open(options)).clone()
+    static EXECUTOR: Shared = Shared::new(|| {
+        open(DeviceOptions {
+            pipeline_cache: false,
+            workgroup_size: Some(8),
+            ..DeviceOptions::default()
+        })
+    });
+    EXECUTOR.executor()
 }
 
 /// An executor whose grids have few workgroups along each dimension and small ones, so that small tensors take rows,
 /// planes and more of them.
 pub(crate) fn folded_executor() -> Executor {
-    static EXECUTOR: OnceLock<Executor> = OnceLock::new();
-    let options = DeviceOptions {
-        pipeline_cache: false,
-        workgroup_size: Some(8),
-        max_workgroups: Some(24),
-        ..DeviceOptions::default()
-    };
-    EXECUTOR.get_or_init(|| open(options)).clone()
+    static EXECUTOR: Shared = Shared::new(|| {
+        open(DeviceOptions {
+            pipeline_cache: false,
+            workgroup_size: Some(8),
+            max_workgroups: Some(24),
+            ..DeviceOptions::default()
+        })
+    });
+    EXECUTOR.executor()
 }
 
 /// An executor of one test's own on a device with bindings of so many bytes and loops of so many iterations.

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "../../../kernels/tests/common/campaign.rs"]
+mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod any_calls;
 mod borrowed_reads;
 mod loss;
 mod pool;

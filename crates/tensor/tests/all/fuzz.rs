@@ -1,13 +1,10 @@
 //! Random calls: elementwise ops against the f64 references, and every family of the public interface with good and bad
 //! arguments, which must give a value or a typed error and never panic.
 //!
-//! Each test runs the same cases everywhere; `ZIGGURAT_FUZZ_SECONDS` says for how long to go on, `ZIGGURAT_FUZZ_SEED` takes
-//! others.
+//! Each test runs the same cases everywhere; [`Campaign`] says how to ask for others.
 
+use crate::campaign::Campaign;
 use crate::common;
-use std::cell::Cell;
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use ziggurat_kernels::core::{decode, encode};
@@ -31,40 +28,26 @@ const EXACT: Tolerance = Tolerance {
     absolute: 0.0,
 };
 
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
-
-/// Runs so many cases, or new ones until `ZIGGURAT_FUZZ_SECONDS` are over; a failure is shrunk and printed.
+/// Runs so many cases, each from a seed of its own, or those that the environment asks for; a failure is shrunk and printed.
 fn fuzz<S: Strategy>(
     strategy: &S,
-    wanted: u32,
+    wanted: u64,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    const AT_ONCE: u32 = 16;
-    let start = Instant::now();
-    let time = variable("ZIGGURAT_FUZZ_SECONDS").map(Duration::from_secs);
-    let seed = variable("ZIGGURAT_FUZZ_SEED").unwrap_or(1);
-    let run = Cell::new(0);
-    let mut runs = 0;
-    while time.map_or(run.get() < wanted, |time| start.elapsed() < time) {
-        // A runner counts its cases over all of its runs: each of these needs its own.
+    let mut campaign = Campaign::new(wanted);
+    while let Some(seed) = campaign.next() {
+        campaign.note(seed, "");
         let config = Config {
-            cases: AT_ONCE,
+            cases: 1,
             failure_persistence: None,
-            rng_seed: RngSeed::Fixed(seed.wrapping_add(runs)),
+            rng_seed: RngSeed::Fixed(seed),
             ..Config::default()
         };
         TestRunner::new(config)
-            .run(strategy, |value| {
-                run.set(run.get() + 1);
-                test(value)
-            })
-            .unwrap_or_else(|error| panic!("from seed {}: {error}", seed.wrapping_add(runs)));
-        runs += 1;
+            .run(strategy, &test)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
-    assert!(time.is_some() || run.get() >= wanted);
-    eprintln!("{} cases", run.get());
+    println!("{} cases", campaign.done());
 }
 
 /// A small deterministic generator (SplitMix64), giving numbers in [0, 1).

@@ -10,6 +10,8 @@
     reason = "tests"
 )]
 
+#[path = "../../../kernels/tests/common/campaign.rs"]
+mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/counts.rs"]
@@ -23,6 +25,7 @@ mod problems;
 #[path = "../../../kernels/tests/common/reducing.rs"]
 mod reducing;
 
+mod any_files;
 mod arithmetic;
 mod attention;
 mod cached_capture;

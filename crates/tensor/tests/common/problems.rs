@@ -1,19 +1,15 @@
 //! Random operands for tests against references, and the loop over seeds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 use ziggurat_kernels::Unary;
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::reference::{round_to, unary};
 use ziggurat_tensor::{DType, Device, Error, Tensor};
 
+use crate::campaign::Campaign;
 use crate::common;
 use crate::operands::{Arrangement, Random, arrange, len_in_memory};
-
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
 
 /// Problems of each test where nothing else is asked for: the same ones on any machine, however fast.
 const PROBLEMS: u64 = 200;
@@ -21,8 +17,8 @@ const PROBLEMS: u64 = 200;
 /// The same where most problems are kernels of their own, which take longer to compile than to run.
 const PROBLEMS_TO_COMPILE: u64 = 40;
 
-/// Runs problems, one per seed from `ZIGGURAT_FUZZ_SEED` (or 1) on: so many, or `ZIGGURAT_FUZZ_PROBLEMS`, or until
-/// `ZIGGURAT_FUZZ_SECONDS` are over. Fails with the seeds of the problems that failed.
+/// Runs problems, one per seed, or those that the environment asks for ([`Campaign`]). Fails with the seeds of those that
+/// failed.
 pub(crate) fn fuzz(problem: impl Fn(&Device, &mut Random)) {
     run(PROBLEMS, problem);
 }
@@ -36,27 +32,18 @@ fn run(problems: u64, problem: impl Fn(&Device, &mut Random)) {
     /// More are not worth waiting for: after a lost device every problem fails.
     const FAILURES: usize = 8;
     let device = common::device();
-    let first = variable("ZIGGURAT_FUZZ_SEED").unwrap_or(1);
-    let most = variable("ZIGGURAT_FUZZ_PROBLEMS");
-    let time = variable("ZIGGURAT_FUZZ_SECONDS").map(Duration::from_secs);
-    let start = Instant::now();
-    let is_over = |done: u64| match (most, time) {
-        (Some(most), _) => done >= most,
-        (None, Some(time)) => start.elapsed() >= time,
-        (None, None) => done >= problems,
-    };
-    let (mut done, mut failed) = (0, Vec::new());
-    while !is_over(done) && failed.len() < FAILURES {
-        let seed = first + done;
+    let mut campaign = Campaign::new(problems);
+    let mut failed = Vec::new();
+    while let Some(seed) = campaign.next().filter(|_| failed.len() < FAILURES) {
+        campaign.note(seed, "");
         let mut rng = Random(seed.wrapping_mul(0x9e37_79b9));
         let run = catch_unwind(AssertUnwindSafe(|| problem(&device, &mut rng)));
         if run.is_err() {
-            eprintln!("run again with ZIGGURAT_FUZZ_SEED={seed} ZIGGURAT_FUZZ_PROBLEMS=1");
+            eprintln!("run again with ZIGGURAT_FUZZ_SEED={seed} ZIGGURAT_FUZZ_CASES=1");
             failed.push(seed);
         }
-        done += 1;
     }
-    eprintln!("{done} problems from seed {first}");
+    eprintln!("{} problems", campaign.done());
     assert!(failed.is_empty(), "the problems of seeds {failed:?} failed");
 }
 

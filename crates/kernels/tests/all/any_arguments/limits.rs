@@ -9,15 +9,17 @@ use super::{Campaign, differ};
 use crate::common;
 
 /// Bytes of a binding.
-const BINDINGS: [u64; 7] = [256, 508, 512, 516, 640, 1024, 2048];
+const BINDINGS: [u64; 7] = [512, 640, 2048, 256, 508, 516, 1024];
 /// Iterations of the loops of an invocation.
 const LOOPS: [u32; 3] = [1, 7, 1 << 15];
 
-/// Bytes and iterations of the `n`th grid point.
+/// Grid points of which every call is tried where nothing else is asked for.
+const USUAL: u64 = 3;
+
+/// Bytes and iterations of the `n`th grid point: their numbers have no common divisor, so all pairs come.
 fn limits(n: u64) -> (u64, u32) {
     let n = n as usize;
-    let (bytes, turns) = (n % BINDINGS.len(), n / BINDINGS.len() % LOOPS.len());
-    (BINDINGS[bytes], LOOPS[turns])
+    (BINDINGS[n % BINDINGS.len()], LOOPS[n % LOOPS.len()])
 }
 
 /// The results of a call with the arguments of a seed.
@@ -54,8 +56,7 @@ fn held(roomy: &Executor, tight: &Executor, seed: u64, call: &valid::Call) -> Re
 #[test]
 fn every_op_is_right_or_refuses_under_tiny_limits() {
     let calls = valid::CALLS;
-    let points = (BINDINGS.len() * LOOPS.len()) as u64;
-    let mut campaign = Campaign::new(points * calls.len() as u64);
+    let mut campaign = Campaign::new(USUAL * calls.len() as u64);
     let roomy = common::executor();
     let mut tight: Option<((u64, u32), Executor)> = None;
     let (mut right, mut wrong) = (0, Vec::new());
@@ -69,10 +70,17 @@ fn every_op_is_right_or_refuses_under_tiny_limits() {
         };
         match held(&roomy, exec, seed, call) {
             Ok(gave) => right += u64::from(gave),
-            Err(text) => wrong.push(format!("seed {seed}, {limits:?}: {text}")),
+            Err(text) => {
+                let text = format!("seed {seed}, {limits:?}: {text}");
+                println!("{text}");
+                wrong.push(text);
+            }
         }
     }
     println!("{right} of {} calls gave results", campaign.done());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(!campaign.is_usual() || right > campaign.done() / 4, "{right}");
+    assert!(
+        !campaign.is_usual() || right > campaign.done() / 4,
+        "{right}"
+    );
 }
