@@ -424,7 +424,17 @@ pub(crate) const CALLS: &[Call] = calls! {
         let (last, own) = (dims.len() - 1, any.flag());
         let rows = if own { with(&dims, last, any.extent()) } else { vec![any.extent()] };
         let wanted = any.sized(dtype, &dims);
-        exec.search_sorted(&any.sized(dtype, &rows), &wanted, any.flag(), &any.out(DType::I32, &dims))
+        // Rows that are sorted: of one value in any arrangement, or of any values, which another op has sorted.
+        let sorted = match any.flag() {
+            true => any.below(dtype, &rows, 1),
+            false => {
+                let (a, shape) = (any.sized(dtype, &rows), shape(&rows));
+                let (sorted, places) = (exec.alloc(&shape, dtype)?, exec.alloc(&shape, DType::I32)?);
+                drop(exec.sort(&a, rows.len() - 1, false, (&sorted, &places))?);
+                sorted
+            }
+        };
+        exec.search_sorted(&sorted, &wanted, any.flag(), &any.out(DType::I32, &dims))
     };
     "random" finite: |exec, any| {
         let kind = any.rng.pick(&[Kind::Bits, Kind::Uniform, Kind::Normal, Kind::Integer { low: 3, count: 5 }]);
