@@ -40,7 +40,7 @@ fn held(roomy: &Executor, tight: &Executor, seed: u64, call: &valid::Call) -> Re
     let wanted = results(roomy, seed, call).map_err(|error| format!("{name}: {error}"))?;
     let got = match results(tight, seed, call) {
         Ok(got) => got,
-        Err(KernelError::BindingTooLarge { .. } | KernelError::FusedTooLarge { .. }) => {
+        Err(KernelError::BindingTooLarge { .. }) => {
             return Ok(false);
         }
         Err(error) => return Err(format!("{name} is refused for another reason: {error}")),
