@@ -68,6 +68,9 @@ impl<'a> Assembled<'a> {
     pub(crate) fn place(&self, span: Option<Span>) -> Place {
         let range = span.and_then(|span| span.to_range());
         let range = range.filter(|range| self.text.is_char_boundary(range.start));
+        // What is missing at the end of the text is missing behind its last letter.
+        let last = self.text.trim_end().len();
+        let range = range.map(|range| range.start.min(last)..range.end);
         self.place_at(range.map(|range| {
             let (start, end) = match &self.written {
                 Some((_, places)) => (places.original(range.start), places.original(range.end)),
@@ -251,6 +254,16 @@ mod tests {
         let (code, marks) = place.snippet.split_once('\n').unwrap();
         let column = code.chars().position(|c| c == 'w');
         assert_eq!(column, marks.chars().position(|c| c == '^'));
+    }
+
+    #[test]
+    fn the_end_of_the_text_is_behind_its_last_letter() {
+        let source = ShaderSource::new("k")
+            .part("a", "one\n")
+            .part("b", "two {\n\n");
+        let place = Assembled::new(&source).place(Some(Span::new(11, 11)));
+        assert_eq!((place.file.as_str(), place.line, place.column), ("b", 1, 6));
+        assert_eq!(place.snippet, "1 | two {\n  |      ^");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Profile {
     /// that the sanitizer looks up is 8. `None`: never. The default, 2^40, is ten times what a
     /// product of two 8192×8192 matrices takes.
     pub steps: Option<u64>,
-    /// The same for one workgroup: what stops an endless loop. The default, 2^31, takes some
+    /// The same for one workgroup: what stops an endless loop. The default, 2^30, takes some
     /// seconds.
     pub workgroup_steps: Option<u64>,
     /// Bytes that the sanitizer may take to follow the memory that one dispatch uses, about 28 for
@@ -78,7 +78,7 @@ impl Profile {
             threads: 0,
             echo_prints: false,
             steps: Some(1 << 40),
-            workgroup_steps: Some(1 << 31),
+            workgroup_steps: Some(1 << 30),
             shadow_bytes: 4 * GIB,
             sanitizer: None,
         }

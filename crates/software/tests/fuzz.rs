@@ -51,7 +51,7 @@ struct Gpu {
 
 impl Gpu {
     fn new(mut profile: Profile) -> Self {
-        profile.steps = Some(20_000);
+        profile.steps = Some(400_000);
         profile.threads = 1;
         profile.memory_budget = 64 << 20;
         let (_, device, queue) = open(profile).unwrap();

@@ -6,6 +6,8 @@ use super::*;
 use crate::feature::ShaderFeature;
 use crate::source::ShaderSource;
 
+mod text;
+
 /// A prelude of five lines before the body, so that lines of the whole and of the file differ.
 const PRELUDE: &str = "// one\nconst ONE: u32 = 1u;\n\nfn same(x: u32) -> u32 {\n    return x;\n}";
 

@@ -276,7 +276,7 @@ impl<'a> Lower<'a> {
             Some(words) if words <= super::layout::MAX_WORDS => Ok(words as usize),
             Some(_) => self.refuse(
                 "value",
-                "it has too many scalars to be held by each invocation",
+                "it has too many scalars for the registers of an invocation",
             ),
             None => self.refuse("type", "the software device has no values of it"),
         }
@@ -316,7 +316,7 @@ impl<'a> Lower<'a> {
             | TypeInner::Vector { scalar, .. }
             | TypeInner::Matrix { scalar, .. }
             | TypeInner::CooperativeMatrix { scalar, .. } => scalar,
-            _ => return self.refuse("operand", "it is not made of numbers"),
+            _ => return self.refuse("operand", "it does not consist of numbers"),
         };
         if is_supported(scalar) {
             Ok(scalar)

@@ -194,7 +194,7 @@ fn a_dynamic_offset_moves_the_binding() {
 #[test]
 fn an_endless_loop_is_stopped_with_an_error_that_names_kernel_and_line() {
     // The limits that a profile has by itself.
-    is_stopped(Profile::webgpu_default(), 1 << 31);
+    is_stopped(Profile::webgpu_default(), 1 << 30);
     let mut checked = Profile::webgpu_default();
     checked.sanitizer = Some(Sanitizer::new(Checks::default()));
     assert!(checked.workgroup_steps.is_some() && checked.steps.is_some());
