@@ -38,7 +38,7 @@ impl Measured {
 impl Extent {
     /// Whether any thread has stack enough to compile such a text, and compiling it takes no time to speak of.
     ///
-    /// What is not small is compiled on a thread with a stack of its own. Every kernel of this library is small.
+    /// What is not small is compiled on a thread with a stack of its own. This library's kernels are small.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.bytes <= 128 << 10

@@ -45,10 +45,10 @@ pub struct ShaderLimits {
     /// Bytes of one function or private variable, or constant. WebGPU promises 8,192 for all of a function's. Default:
     /// 64 KiB; at most 16 MiB.
     pub variable_bytes: u64,
-    /// Expressions and statements of an entry point with all that it calls, as often as it is called. Default: 100,000; at
+    /// Expressions and statements of an entry point with all that it calls, as often as it is called. Default: 400,000; at
     /// most 10,000,000.
     pub inlined: u64,
-    /// How long reading a shader that is not small may take, and how long compiling it. Default: 10 s each. Where there
+    /// How long reading a shader that is not small may take, and how long compiling it. Default: 60 s each. Where there
     /// are no threads (in a browser), time is not limited.
     pub time: Duration,
 }
@@ -62,8 +62,8 @@ impl Default for ShaderLimits {
             operations: 10_000,
             type_members: 16_384,
             variable_bytes: 64 << 10,
-            inlined: 100_000,
-            time: Duration::from_secs(10),
+            inlined: 400_000,
+            time: Duration::from_secs(60),
         }
     }
 }
