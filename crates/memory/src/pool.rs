@@ -78,7 +78,8 @@ impl Pool {
         let stub = match self.stub.get() {
             Some(stub) => stub,
             None => {
-                let stub = self.create_now("placeholder", 16, USAGES)?;
+                // Too small and too useless for anything but to be refused.
+                let stub = self.create_now("placeholder", 4, wgpu::BufferUsages::STORAGE)?;
                 self.stub.get_or_init(|| stub)
             }
         };

@@ -236,7 +236,8 @@ fn check_range(
     let kernel = || kernel.to_owned();
     let (file, line) = (|| declared.file.clone(), declared.line);
     let (name, binding) = (|| declared.name.clone(), declared.binding);
-    let capacity = buffer.capacity();
+    // A placeholder has less than it says.
+    let capacity = buffer.capacity().min(buffer.wgpu().size());
     if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
         return Err(PipelineError::RangeOutOfBounds {
             kernel: kernel(),

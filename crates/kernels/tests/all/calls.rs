@@ -7,8 +7,8 @@ use crate::layer::op;
 use crate::operands::shape;
 use ziggurat_kernels::{
     ArgReduce, Binary, Call, Channels, Conv2dOptions, ConvTransposeOptions, DType, Executor,
-    Expression, FusedInput, FusedOp, FusedOutput, KernelError, Norm, Operands, Reduce, RopeOptions,
-    RopeRows, Sink, SoftmaxKind, Source, View,
+    Expression, FusedInput, FusedOp, FusedOutput, KernelError, Layout, Norm, Operands, Reduce,
+    RopeOptions, RopeRows, Sink, SoftmaxKind, Source, View,
 };
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
@@ -233,6 +233,27 @@ fn what_a_call_cannot_do_is_said() {
         searched,
         Err(KernelError::Operand { operand: "out", .. })
     ));
+}
+
+#[test]
+fn placeholders_are_planned_with_and_never_run() {
+    let exec = common::executor();
+    let a = view(&exec, &[5, 70], DType::F32);
+    let buffer = exec.memory().placeholder(4 * 5).unwrap();
+    let out = View::new(buffer, Layout::contiguous(shape(&[5])), DType::F32).unwrap();
+    let call = Call::reduce(Reduce::Sum, &[1]);
+    let plan = exec.plan(&call, &Operands::one(&a), Sink::new(&out));
+    assert_eq!(plan.unwrap().dispatches(), Some(1));
+    let run = exec.run(&call, &Operands::one(&a), Sink::new(&out));
+    assert!(matches!(run, Err(KernelError::Pipeline(_))), "{run:?}");
+    let read = exec.download(&out).map(drop);
+    assert!(matches!(read, Err(KernelError::Memory(_))), "{read:?}");
+    let write = exec.memory().write(&out.buffer, 0, &[0; 4]);
+    assert!(write.is_err());
+    // Two placeholders are not one memory.
+    let other = exec.memory().placeholder(4 * 5).unwrap();
+    assert!(!other.same_memory(&out.buffer) && other.is_placeholder());
+    exec.synchronize().wait().unwrap();
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn wrong_transposed_calls_are_typed_errors() {
     );
     let padded = ConvTransposeOptions {
         output_padding: [1, 0],
-        ..options.clone()
+        ..options
     };
     assert_eq!(
         text(&x, &w, &out, &padded),

@@ -396,10 +396,7 @@ mod tests {
     #[test]
     fn operands_that_do_not_fit_are_errors() {
         let plain = Conv2dOptions::default();
-        let grouped = Conv2dOptions {
-            groups: 2,
-            ..plain.clone()
-        };
+        let grouped = Conv2dOptions { groups: 2, ..plain };
         for (x, w, options) in [
             (&[3, 7, 8][..], &[4, 3, 3, 3][..], &plain),
             (&[1, 3, 7, 8], &[4, 3, 3], &plain),
@@ -410,17 +407,14 @@ mod tests {
             (
                 &[1, 0, 7, 8],
                 &[4, 0, 3, 3],
-                &Conv2dOptions {
-                    groups: 0,
-                    ..plain.clone()
-                },
+                &Conv2dOptions { groups: 0, ..plain },
             ),
             (
                 &[1, 3, 7, 8],
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
                     stride: [0, 1],
-                    ..plain.clone()
+                    ..plain
                 },
             ),
             (
@@ -428,7 +422,7 @@ mod tests {
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
                     dilation: [1, 0],
-                    ..plain.clone()
+                    ..plain
                 },
             ),
             (
@@ -436,7 +430,7 @@ mod tests {
                 &[4, 3, 3, 3],
                 &Conv2dOptions {
                     padding_end: [usize::MAX, 0],
-                    ..plain.clone()
+                    ..plain
                 },
             ),
         ] {
@@ -487,14 +481,14 @@ mod tests {
         assert_eq!((g.channels, g.filters), (2, 3));
         assert_eq!(g.output_shape(1).unwrap().dims(), [1, 6, 17]);
         for (x, w, options) in [
-            ([1, 4, 0], [4, 3, 4], options.clone()),
-            ([1, 4, 5], [5, 3, 4], options.clone()),
+            ([1, 4, 0], [4, 3, 4], options),
+            ([1, 4, 5], [5, 3, 4], options),
             (
                 [1, 4, 5],
                 [4, 3, 4],
                 ConvTransposeOptions {
                     output_padding: [3],
-                    ..options.clone()
+                    ..options
                 },
             ),
             (
@@ -502,7 +496,7 @@ mod tests {
                 [4, 3, 4],
                 ConvTransposeOptions {
                     padding_end: [19],
-                    ..options.clone()
+                    ..options
                 },
             ),
             (
@@ -510,7 +504,7 @@ mod tests {
                 [4, 3, 4],
                 ConvTransposeOptions {
                     stride: [1 << 30],
-                    ..options.clone()
+                    ..options
                 },
             ),
         ] {

@@ -90,17 +90,14 @@ fn conv_case<const N: usize>(op: &'static str, groups: usize, filters: usize) ->
         groups,
         ..ConvOptions::default()
     };
-    let extents = {
-        let options = options.clone();
-        move |kind| -> Fit {
-            let (batch, channels, size) = images::<N>(kind)?;
-            let x = [&[batch, channels * groups], &size[..]].concat();
-            let w = [&[filters * groups, channels], &taps::<N>(kind)[..]].concat();
-            let out = options.output_shape(&shape(&x), &shape(&w), None).unwrap();
-            fit(&[&x, &w, &[filters * groups]], &[out.dims()])
-        }
+    let extents = move |kind| -> Fit {
+        let (batch, channels, size) = images::<N>(kind)?;
+        let x = [&[batch, channels * groups], &size[..]].concat();
+        let w = [&[filters * groups, channels], &taps::<N>(kind)[..]].concat();
+        let out = options.output_shape(&shape(&x), &shape(&w), None).unwrap();
+        fit(&[&x, &w, &[filters * groups]], &[out.dims()])
     };
-    let reference = options.clone();
+    let reference = options;
     Case::new(op, FLOATS)
         .form(format!("{N} axes, {groups} groups of {filters} filters"))
         .reads(any())
@@ -125,7 +122,7 @@ fn conv_case<const N: usize>(op: &'static str, groups: usize, filters: usize) ->
 /// Filters of one tap, without a bias: they have kernels of their own.
 fn pointwise() -> Case {
     let options = ConvOptions::<2>::default();
-    let reference = options.clone();
+    let reference = options;
     Case::new("conv2d", FLOATS)
         .form("filters of one tap")
         .reads(any())
@@ -154,17 +151,14 @@ fn transposed<const N: usize>(op: &'static str) -> Case {
         output_padding: but_last(0, 1),
         ..ConvTransposeOptions::default()
     };
-    let extents = {
-        let options = options.clone();
-        move |kind| -> Fit {
-            let (batch, channels, size) = images::<N>(kind)?;
-            let x = [&[batch, channels], &size[..]].concat();
-            let w = [&[channels, 4], &taps::<N>(kind)[..]].concat();
-            let out = options.output_shape(&shape(&x), &shape(&w), None).unwrap();
-            fit(&[&x, &w], &[out.dims()])
-        }
+    let extents = move |kind| -> Fit {
+        let (batch, channels, size) = images::<N>(kind)?;
+        let x = [&[batch, channels], &size[..]].concat();
+        let w = [&[channels, 4], &taps::<N>(kind)[..]].concat();
+        let out = options.output_shape(&shape(&x), &shape(&w), None).unwrap();
+        fit(&[&x, &w], &[out.dims()])
     };
-    let reference = options.clone();
+    let reference = options;
     Case::new(op, FLOATS)
         .reads(any())
         .reads(any())
@@ -186,7 +180,7 @@ fn transposed<const N: usize>(op: &'static str) -> Case {
 fn fold() -> Case {
     const KERNEL: [usize; 2] = [1, 2];
     let options = ConvOptions::<2>::default();
-    let reference = options.clone();
+    let reference = options;
     Case::new("fold", FLOATS)
         .reads(any())
         .extents(|kind| {
