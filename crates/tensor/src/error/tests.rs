@@ -1,3 +1,5 @@
+//! The texts of errors, and which predicate is true of each.
+
 use super::*;
 
 #[test]

@@ -11,7 +11,17 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
     let lost = files.iter().filter(|file| {
         parent(&file.path).is_some_and(|parent| {
             let declares = |text: &str| declares(text, file.stem());
-            !files.iter().any(|f| f.path == parent && declares(&f.text))
+            // Another program of the same crate may include it by its path.
+            let within = file.path.split_once("/tests/").unwrap_or_default();
+            let attribute = format!("#[path = \"{}\"]", within.1);
+            let includes = |f: &TextFile| {
+                f.path.starts_with(within.0)
+                    && !f.path.contains(FOLDER)
+                    && f.text.contains(&attribute)
+            };
+            !files
+                .iter()
+                .any(|f| f.path == parent && declares(&f.text) || includes(f))
         })
     });
     let message = "no `mod` names this file: its tests are not compiled";
@@ -49,7 +59,8 @@ mod tests {
             TextFile::new("crates/a/tests/all/b/c.rs", ""),
             TextFile::new("crates/a/tests/all/b/d.rs", ""),
             TextFile::new("crates/a/tests/all/lost.rs", ""),
-            TextFile::new("crates/a/tests/own.rs", ""),
+            TextFile::new("crates/a/tests/all/b/e.rs", ""),
+            TextFile::new("crates/a/tests/own.rs", "#[path = \"all/b/e.rs\"]\nmod e;"),
         ];
         let lost: Vec<_> = check(&files).into_iter().map(|p| p.file).collect();
         assert_eq!(

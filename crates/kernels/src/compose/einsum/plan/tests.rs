@@ -1,3 +1,5 @@
+//! Plans of equations: their shapes, their steps and what is refused.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 
