@@ -278,7 +278,7 @@ fn size(function: &Function, inlined: &HashMap<Handle<Function>, u64>) -> u64 {
                 Statement::Block(block) => blocks.push(block),
                 Statement::If { accept, reject, .. } => blocks.extend([accept, reject]),
                 Statement::Switch { cases, .. } => {
-                    blocks.extend(cases.iter().map(|case| &case.body))
+                    blocks.extend(cases.iter().map(|case| &case.body));
                 }
                 Statement::Loop {
                     body, continuing, ..

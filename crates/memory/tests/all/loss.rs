@@ -14,11 +14,13 @@ fn is_destroyed(error: &MemoryError) -> bool {
     )
 }
 
+type Destroy = fn(&Device);
+
 /// Opens devices, each with how it is destroyed.
-fn destroyed() -> Vec<(Device, fn(&Device))> {
-    let by_us: fn(&Device) = Device::destroy;
+fn destroyed() -> Vec<(Device, Destroy)> {
+    let by_us: Destroy = Device::destroy;
     // By an application that shares its wgpu device.
-    let by_wgpu: fn(&Device) = |device| device.wgpu().destroy();
+    let by_wgpu: Destroy = |device| device.wgpu().destroy();
     let mut all = vec![(device(), by_us), (device(), by_wgpu)];
     #[cfg(feature = "software")]
     for destroy in [by_us, by_wgpu] {

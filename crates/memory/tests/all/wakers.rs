@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 use ziggurat_device::block_on;
 use ziggurat_memory::{MemoryError, MemoryOptions};
@@ -62,7 +62,7 @@ fn a_waker_that_panics_harms_neither_the_device_nor_other_reads() {
             futures::executor::block_on(other).unwrap(),
             pattern(1, 1000)
         );
-        if let Poll::Pending = poll {
+        if poll.is_pending() {
             assert_eq!(read.wait().unwrap(), pattern(1, 1000));
         }
     }
