@@ -34,7 +34,7 @@ const TARGETS: [Target; 7] = [
         program: KERNELS,
         test: "any_arguments::any_arguments_give_a_result_or_an_error_that_names_the_rule",
         cases: "calls of executors with any arguments",
-        short: 4_000,
+        short: 1_500,
         long: 350_000,
     },
     Target {
@@ -42,7 +42,7 @@ const TARGETS: [Target; 7] = [
         program: KERNELS,
         test: "any_arguments::every_op_accepts_what_fits_it_and_gives_numbers",
         cases: "calls of executors with what fits, over memory of any layout",
-        short: 600,
+        short: 300,
         long: 100_000,
     },
     Target {
@@ -50,7 +50,7 @@ const TARGETS: [Target; 7] = [
         program: KERNELS,
         test: "any_arguments::limits::every_op_is_right_or_refuses_under_tiny_limits",
         cases: "calls of executors within tiny limits",
-        short: 300,
+        short: 180,
         long: 100_000,
     },
     Target {
@@ -58,7 +58,7 @@ const TARGETS: [Target; 7] = [
         program: TENSORS,
         test: "fuzz::any_call_gives_a_value_or_a_typed_error",
         cases: "calls of tensors with any arguments",
-        short: 2_000,
+        short: 800,
         long: 350_000,
     },
     Target {
@@ -74,7 +74,7 @@ const TARGETS: [Target; 7] = [
         program: TENSORS,
         test: "any_files::any_bytes_give_tensors_or_a_typed_error",
         cases: "damaged files",
-        short: 4_000,
+        short: 2_000,
         long: 100_000,
     },
     Target {
@@ -82,7 +82,7 @@ const TARGETS: [Target; 7] = [
         program: "crates/software/tests/fuzz.rs",
         test: "no_text_makes_the_device_panic",
         cases: "damaged shaders",
-        short: 500,
+        short: 300,
         long: 100_000,
     },
 ];
@@ -378,9 +378,10 @@ mod tests {
         let ends = |script: &str| {
             let _ = fs::write(&note, "41 sort\n");
             let child = Command::new("sh").args(["-c", script]).spawn();
-            child.map_or(None, |child| {
-                watch(child, &note, Duration::from_millis(300)).ok()
-            })
+            let patience = Duration::from_millis(300);
+            child
+                .ok()
+                .and_then(|child| watch(child, &note, patience).ok())
         };
         assert_eq!(ends("exit 0"), Some(None));
         let hung = ends("exec sleep 20").flatten();
