@@ -115,13 +115,13 @@ fn run<C>(
     let mut campaign = Campaign::new((usual * calls.len()) as u64);
     let mut exec = open();
     while let Some(seed) = campaign.next() {
-        if campaign.done() % AT_ONCE == 0 {
+        if campaign.done().is_multiple_of(AT_ONCE) {
             exec = open();
         }
         let call = &calls[(seed % calls.len() as u64) as usize];
         campaign.note(seed, name(call));
         each(&mut Any::new(&exec, seed), call, seed);
-        if campaign.done() % 256 == 0 {
+        if campaign.done().is_multiple_of(256) {
             exec.synchronize().wait().unwrap();
         }
     }

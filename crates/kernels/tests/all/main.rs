@@ -2,7 +2,7 @@
 //!
 //! What counts the allocations of a thread has a program of its own, `allocations.rs`.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "../common/campaign.rs"]
 mod campaign;

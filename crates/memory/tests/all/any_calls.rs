@@ -62,7 +62,7 @@ fn call(memory: &Memory, held: &mut Vec<Held>, dice: &mut Dice) {
     let (offset, size) = (dice.size(), dice.size());
     let fresh =
         |dice: &mut Dice, len: u64| -> Vec<u8> { (0..len).map(|_| dice.roll() as u8).collect() };
-    if held.is_empty() || dice.roll() % 4 == 0 {
+    if held.is_empty() || dice.roll().is_multiple_of(4) {
         if size > 1 << 30 {
             assert!(
                 told(memory.alloc(size)).is_none(),
@@ -132,7 +132,7 @@ fn memory_holds_what_a_model_holds() {
     let (mut memory_of, mut held) = (memory(small_staging()), Vec::new());
     while let Some(seed) = campaign.next() {
         campaign.note(seed, "on memory that earlier calls have filled");
-        if campaign.done() % AT_ONCE == 0 {
+        if campaign.done().is_multiple_of(AT_ONCE) {
             held.clear();
             memory_of = memory(small_staging());
         }

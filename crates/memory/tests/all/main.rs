@@ -1,6 +1,6 @@
 //! Tests of memory on a device that computes nothing, in one program.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "../../../kernels/tests/common/campaign.rs"]
 mod campaign;

@@ -352,7 +352,7 @@ calls! {
     "huge full": |a, _b, p| Tensor::full(a.device(), [1 << 40, p.count, 1 << 40], 0, p.dtype);
     "too many axes": |a, _b, p| Tensor::zeros(a.device(), vec![1; p.count * 9], p.dtype);
     "arange": |a, _b, p| Tensor::arange(a.device(), 0.0, p.number, 0.25, p.dtype);
-    "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other as isize, p.dtype);
+    "eye": |a, _b, p| Tensor::eye_of(a.device(), p.count, 3, p.other, p.dtype);
     "conv1d": |a, b, p| a.conv1d(b, None, &Conv1dOptions { stride: [p.count], groups: p.count, same: p.flag, ..Conv1dOptions::default() });
     "conv2d": |a, b, p| a.conv2d(b, Some(b), &Conv2dOptions { dilation: [p.count, 1], padding_begin: [p.count, 2], ..Conv2dOptions::default() });
     "conv3d": |a, b, p| a.conv3d(b, None, &Conv3dOptions { padding_end: [1, p.count, 1 << 40], ..Conv3dOptions::default() });
@@ -406,7 +406,7 @@ calls! {
     "masked_select": |a, b, _p| a.masked_select_blocking(b);
     "pad": |a, _b, p| a.pad([[p.axis, p.other]], [Pad::Constant, Pad::Reflect, Pad::Circular, Pad::Replicate][p.count % 4], 1);
     "roll": |a, _b, p| a.roll([p.other], [p.axis]);
-    "triu": |a, _b, p| a.triu(p.other as isize);
+    "triu": |a, _b, p| a.triu(p.other);
     "diag": |a, _b, p| a.diag(p.other);
     "diag_embed": |a, _b, p| a.diag_embed(p.axis);
     "diagonal": |a, _b, p| a.diagonal(p.other, p.axis, 1);
@@ -449,7 +449,7 @@ calls! {
     "repeat_interleave_by": |a, b, p| a.repeat_interleave_by_blocking(&b.clamp(0, 9)?, p.axis);
     "split_sizes": |a, _b, p| a.split_sizes([p.count, 1], p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
     "unbind": |a, _b, p| a.unbind(p.axis)?.pop().map_or_else(|| a.squeeze(), Ok);
-    "tril": |a, _b, p| a.tril(p.axis as isize);
+    "tril": |a, _b, p| a.tril(p.axis);
     "slice_scatter": |a, b, p| a.slice_scatter(p.axis, p.other.., p.other, b);
     "masked_scatter": |a, b, _p| a.masked_scatter(&a.ne(0)?, b);
     "index_add": |a, b, p| a.index_add(p.axis, b, a);
