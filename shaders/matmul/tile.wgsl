@@ -1,7 +1,7 @@
-// Computes: a batch of matrix products in 64 x 64 tiles of the output, 4 x 4 outputs per invocation, 16 deep.
+// Computes: a batch of matrix products in ROWS x COLS tiles of the output, 4 x 4 outputs per invocation, DEPTH deep.
 //           What the matrices are is up to the operand parts: strided views (matmul) or a gathered image (conv).
 // Bindings: params, a, b, out (declared by the operand and output parts).
-// Grid: batch * tiles_m * tiles_n workgroups of exactly 256 invocations, folded, tiles along n innermost.
+// Grid: batch * tiles_m * tiles_n workgroups of exactly ROWS * COLS / 16 invocations, folded, tiles along n innermost.
 // Requires: batches, Operands, operands, fetch_a4 (4 elements along k of one row, 0 outside), fetch_b4 (4 neighbouring columns at one k, 0 outside), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
@@ -9,15 +9,38 @@
 override A_ALONG_DEPTH: u32 = 1u;
 override B_ALONG_DEPTH: u32 = 0u;
 
-const SIDE: u32 = 64u;
-const DEPTH: u32 = 16u;
-// In quads, padded against bank conflicts.
-const PITCH_A: u32 = 5u;
-const PITCH_B: u32 = 17u;
+// The tile: all three are multiples of 4, and WG is ROWS * COLS / 16.
+override ROWS: u32 = 64u;
+override COLS: u32 = 64u;
+override DEPTH: u32 = 16u;
+
+// In vectors of 4; rows are padded by one against bank conflicts.
+override QUADS_K: u32 = DEPTH / 4u;
+override QUADS_N: u32 = COLS / 4u;
+override PITCH_A: u32 = QUADS_K + 1u;
+override PITCH_B: u32 = QUADS_N + 1u;
+override LEN_A: u32 = ROWS * PITCH_A;
+override LEN_B: u32 = DEPTH * PITCH_B;
 
 // [row][k / 4] and [k][col / 4].
-var<workgroup> tile_a: array<vec4<acc>, 320>;
-var<workgroup> tile_b: array<vec4<acc>, 272>;
+var<workgroup> tile_a: array<vec4<acc>, LEN_A>;
+var<workgroup> tile_b: array<vec4<acc>, LEN_B>;
+
+// The (row, k / 4) of a that load `i` of a workgroup fetches.
+fn place_a(i: u32) -> vec2<u32> {
+    if A_ALONG_DEPTH == 1u {
+        return vec2<u32>(i / QUADS_K, i % QUADS_K);
+    }
+    return vec2<u32>(i % ROWS, i / ROWS);
+}
+
+// The (k, col / 4) of b that load `i` of a workgroup fetches.
+fn place_b(i: u32) -> vec2<u32> {
+    if B_ALONG_DEPTH == 1u {
+        return vec2<u32>(i % DEPTH, i / DEPTH);
+    }
+    return vec2<u32>(i / QUADS_N, i % QUADS_N);
+}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -30,37 +53,49 @@ fn main(
     let tile_m = (id / params.tiles_n) % params.tiles_m;
     let batch = id / params.tiles_n / params.tiles_m;
     let live = batch < batches();
-    let row0 = tile_m * SIDE;
-    let col0 = tile_n * SIDE;
+    let row0 = tile_m * ROWS;
+    let col0 = tile_n * COLS;
 
-    // Which quads this invocation loads.
-    var load_row = lid % 64u;
-    var load_quad = lid / 64u;
-    if A_ALONG_DEPTH == 1u {
-        load_row = lid / 4u;
-        load_quad = lid % 4u;
-    }
-    var load_k = lid / 16u;
-    var load_col = lid % 16u;
-    if B_ALONG_DEPTH == 1u {
-        load_k = lid % 16u;
-        load_col = lid / 16u;
-    }
-    let at = operands(select(0u, batch, live), row0 + load_row, col0 + load_col * 4u);
+    // The first vector of each operand that this invocation loads. Tiles with more vectors than invocations load the
+    // others in loops, whose operands are found again; in a tile with fewer, some invocations load none.
+    let from_a = place_a(lid);
+    let from_b = place_b(lid);
+    let loads_a = ROWS * QUADS_K >= WG || lid < ROWS * QUADS_K;
+    let loads_b = DEPTH * QUADS_N >= WG || lid < DEPTH * QUADS_N;
+    let safe = select(0u, batch, live);
+    let at = operands(safe, row0 + from_a.x, col0 + from_b.y * 4u);
 
     // Which outputs it owns.
-    let ty = lid / 16u;
-    let tx = lid % 16u;
+    let ty = lid / QUADS_N;
+    let tx = lid % QUADS_N;
     var c0 = vec4<acc>();
     var c1 = vec4<acc>();
     var c2 = vec4<acc>();
     var c3 = vec4<acc>();
 
     for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
-        tile_a[load_row * PITCH_A + load_quad] = fetch_a4(at, row0 + load_row, k0 + load_quad * 4u);
-        tile_b[load_k * PITCH_B + load_col] = fetch_b4(at, k0 + load_k, col0 + load_col * 4u);
+        if loads_a {
+            tile_a[from_a.x * PITCH_A + from_a.y] = fetch_a4(at, row0 + from_a.x, k0 + from_a.y * 4u);
+        }
+        if loads_b {
+            tile_b[from_b.x * PITCH_B + from_b.y] = fetch_b4(at, k0 + from_b.x, col0 + from_b.y * 4u);
+        }
+        if ROWS * QUADS_K > WG {
+            for (var i = lid + WG; i < ROWS * QUADS_K; i += WG) {
+                let a = place_a(i);
+                let row = row0 + a.x;
+                tile_a[a.x * PITCH_A + a.y] = fetch_a4(operands(safe, row, col0), row, k0 + a.y * 4u);
+            }
+        }
+        if DEPTH * QUADS_N > WG {
+            for (var i = lid + WG; i < DEPTH * QUADS_N; i += WG) {
+                let b = place_b(i);
+                let col = col0 + b.y * 4u;
+                tile_b[b.x * PITCH_B + b.y] = fetch_b4(operands(safe, row0, col), k0 + b.x, col);
+            }
+        }
         workgroupBarrier();
-        for (var q = 0u; q < DEPTH / 4u; q++) {
+        for (var q = 0u; q < QUADS_K; q++) {
             let a0 = tile_a[(ty * 4u) * PITCH_A + q];
             let a1 = tile_a[(ty * 4u + 1u) * PITCH_A + q];
             let a2 = tile_a[(ty * 4u + 2u) * PITCH_A + q];

@@ -22,3 +22,5 @@ pub(crate) mod select;
 pub(crate) mod softmax;
 pub(crate) mod sort;
 pub(crate) mod spatial;
+pub(crate) mod tile;
+pub(crate) mod ways;

@@ -58,14 +58,8 @@ impl Scalar {
 
     /// Whether `dtype` can hold the number: always for floats and bool, by range for integers.
     pub(crate) fn fits(self, dtype: DType) -> bool {
-        let range = match dtype {
-            DType::I8 => -128.0..=127.0,
-            DType::U8 => 0.0..=255.0,
-            DType::I32 => f64::from(i32::MIN)..=f64::from(i32::MAX),
-            DType::U32 => 0.0..=f64::from(u32::MAX),
-            _ => return true,
-        };
-        range.contains(&self.value)
+        let info = dtype.info();
+        !dtype.is_int() || (info.lowest..=info.greatest).contains(&self.value)
     }
 }
 

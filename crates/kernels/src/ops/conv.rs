@@ -33,7 +33,7 @@ mod plan;
 use geometry::{Direction, Geometry};
 pub use options::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
 pub(crate) use plan::{ConvParams, variants, writing_fused};
-use plan::{Method, TILE, TILE_WG, Writes, choice, choose, params, plane_step, turns};
+use plan::{Method, Writes, choice, params, plane_step, turns, ways};
 
 /// The operands of a call.
 #[derive(Clone, Copy)]
@@ -235,16 +235,13 @@ impl Executor {
 fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
-    let limits = &exec.device().caps().limits;
-    let most = limits
-        .max_compute_invocations_per_workgroup
-        .min(limits.max_compute_workgroup_size_x);
-    let mut method = choose(g, &x.layout, most);
+    let ability = exec.ability();
+    let mut method = ways(g, &x.layout, &ability).default;
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
-    let parts = parts(extents, exec.most_turns(), |len| turns(g, method, len));
+    let parts = parts(extents, ability.loop_budget, |len| turns(g, method, len));
     let cut = parts.len() > 1;
-    if cut && let Method::Pointwise { quads } = &mut method {
+    if cut && let Method::Pointwise { quads, .. } = &mut method {
         *quads = false;
     }
     let outputs = ends.out.len() as u64;
@@ -272,14 +269,14 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
         Method::Pointwise { .. } => (g.plane(), g.batch as u64 * g.groups as u64),
         _ => (g.batch.saturating_mul(g.plane()), g.groups as u64),
     };
-    let grid = if method == Method::Direct {
+    let grid = if let Some(tile) = method.tile() {
+        let counts = tile.count(g.filters as u64, columns as u64);
+        [params.tiles_m, params.tiles_n] = counts.map(saturated);
+        let tiles = counts.iter().product::<u64>() * batches;
+        Grid::elements(tiles * u64::from(tile.invocations()), 1)
+    } else {
         let per_group = (g.filters as u64).max(1);
         Grid::elements(outputs / per_group * (g.filters as u64).div_ceil(4), 1)
-    } else {
-        params.tiles_m = saturated((g.filters as u64).div_ceil(TILE));
-        params.tiles_n = saturated((columns as u64).div_ceil(TILE));
-        let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n) * batches;
-        Grid::elements(tiles * u64::from(TILE_WG), 1)
     };
     let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
     let bindings = [Some(image), filters, Some(write), bound_bias];

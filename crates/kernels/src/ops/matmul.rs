@@ -1,6 +1,6 @@
 //! Matrix products: any strides, broadcast batches, every number dtype.
 //!
-//! [`problem`] turns two layouts into numbers, [`choose`] picks the kernel. Floats are multiplied and added in f32,
+//! [`problem`] turns two layouts into numbers, [`choose`] lists the kernels. Floats are multiplied and added in f32,
 //! integers wrap. Invariant: every product of a row and a column enters the sum (0 · inf is NaN), and nothing else
 //! does: positions outside the matrices count as 0 on both sides.
 
@@ -8,11 +8,13 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
-use crate::limits::budget::{nested, parts};
+use crate::limits::ability::Ability;
+use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
 use crate::ops::reduce::lanes::{self, Lanes, Side};
 use crate::ops::reduce::{add_sums, only_memory};
+use crate::ops::tile::Tile;
 use crate::run::call::{Call, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -29,7 +31,7 @@ mod choose;
 mod parts;
 mod problem;
 
-use choose::{Choice, Limits, TILE, TILE_DEPTH, TILE_WG, Tile, choose};
+use choose::{Choice, Tiled, ways};
 use problem::Problem;
 
 const OP: &str = "matmul";
@@ -112,17 +114,12 @@ enum Writes {
     Sums,
 }
 
-/// Turns of the loops of an invocation of the tiled kernel.
-fn turns(k: u64) -> u64 {
-    nested(&[k.div_ceil(TILE_DEPTH), TILE_DEPTH / 4])
-}
-
 /// The tiled kernel.
 fn tiled(
     input: DType,
     output: DType,
     batch_axes: usize,
-    tile: Tile,
+    tile: Tiled,
     writes: Writes,
 ) -> KernelChoice {
     let sums = writes == Writes::Sums;
@@ -167,21 +164,15 @@ fn tiled(
                 ),
                 Writes::Sums => "matmul/tile_out_sum.wgsl",
             },
-            "matmul/tile.wgsl",
+            tile.tile.body(),
         ],
         &[
-            ("WG", f64::from(TILE_WG)),
             ("BATCH_AXES", batch_axes as f64),
             ("A_ALONG_DEPTH", f64::from(u8::from(tile.a_along_depth))),
             ("B_ALONG_DEPTH", f64::from(u8::from(tile.b_along_depth))),
         ],
     );
-    choice
-}
-
-/// Tiles that cover a side.
-fn tiles(side: u64) -> u64 {
-    side.div_ceil(TILE)
+    choice.with_constants(&tile.tile.constants())
 }
 
 fn params(p: &Problem) -> MatmulParams {
@@ -203,8 +194,6 @@ fn params(p: &Problem) -> MatmulParams {
         a_depth: wrap(p.a_depth),
         b_depth: wrap(p.b_depth),
         b_col: wrap(p.b_col),
-        tiles_m: saturated(tiles(p.m)),
-        tiles_n: saturated(tiles(p.n)),
         dims: pack(p.batch.iter().map(|axis| saturated(axis.dim))),
         a_strides: strides(0),
         b_strides: strides(1),
@@ -212,38 +201,38 @@ fn params(p: &Problem) -> MatmulParams {
     }
 }
 
-/// Both kernels for every pair of dtypes, the tiled one with every way to load and store.
+/// The ways of the sample problems for every pair of dtypes; tiles that are no default where the dtypes are equal.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all = Vec::new();
-    for input in DType::ALL {
-        for output in DType::ALL
-            .into_iter()
-            .filter(|&output| accepts(input, output))
-        {
-            for split in [false, true] {
-                let lanes = lanes::choose(4, 1 << 16, Side::Reduced, split, CATALOGUE_WG);
-                all.push(dot(input, output, 1, &lanes));
-            }
-            for bits in 0..8 {
-                let tile = Tile {
-                    a_quads: bits & 1 != 0,
-                    b_quads: bits & 2 != 0,
-                    out_quads: bits & 4 != 0,
-                    a_along_depth: true,
-                    b_along_depth: false,
-                };
-                // Both follow from columns in fours: b never moves in quads where the output does not.
-                if tile.b_quads && !tile.out_quads {
-                    continue;
-                }
-                all.push(tiled(input, output, 1, tile, Writes::Results));
-                if !tile.out_quads {
-                    all.push(tiled(input, output, 1, tile, Writes::Sums));
+    let mut all: Vec<KernelChoice> = Vec::new();
+    let pairs = DType::ALL
+        .into_iter()
+        .flat_map(|input| DType::ALL.map(|output| (input, output)))
+        .filter(|&(input, output)| accepts(input, output));
+    for (input, output) in pairs {
+        for p in choose::samples() {
+            let axes = p.batch.len();
+            for way in ways(&p, &Ability::WEBGPU).all() {
+                match way {
+                    Choice::Tile(t) if input != output && t.tile != Tile::DEFAULT => {}
+                    Choice::Tile(t) => {
+                        all.push(tiled(input, output, axes, t, Writes::Results));
+                        if !t.out_quads {
+                            all.push(tiled(input, output, axes, t, Writes::Sums));
+                        }
+                    }
+                    Choice::Dot(lanes) => all.push(dot(input, output, axes, &lanes)),
                 }
             }
         }
     }
-    all.into_iter()
+    let mut unique: Vec<KernelChoice> = Vec::new();
+    for choice in all {
+        if !unique.contains(&choice) {
+            unique.push(choice);
+        }
+    }
+    unique
+        .into_iter()
         .map(|choice| Candidate::new(choice, MatmulParams::FIELDS))
         .collect()
 }
@@ -258,7 +247,8 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
         let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, CATALOGUE_WG);
         all.push((dtype, dot(dtype, dtype, 1, &lanes)));
         for out_quads in [false, true] {
-            let tile = Tile {
+            let tile = Tiled {
+                tile: Tile::DEFAULT,
                 a_quads: true,
                 b_quads: out_quads,
                 out_quads,
@@ -355,15 +345,7 @@ pub(crate) fn plan(p: &mut Planner<'_>) -> Result<Planned, KernelError> {
 fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let (exec, ends) = (plan.exec, plan.ends);
     let (dtype, made) = (ends.a.dtype(), ends.made());
-    let caps = exec.device().caps();
-    let limits = Limits {
-        workgroup_size: caps.workgroup_size,
-        max_invocations: caps
-            .limits
-            .max_compute_invocations_per_workgroup
-            .min(caps.limits.max_compute_workgroup_size_x),
-        turns: exec.most_turns(),
-    };
+    let ability = exec.ability();
     let axes = p.batch.len();
     let sums = dtype.compute();
     let totals = [p.outputs(), p.k];
@@ -375,28 +357,31 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         out_offset: write.offset,
         ..params
     };
-    match choose(p, limits) {
-        Choice::Tile(tile) if turns(p.k) <= limits.turns => {
+    match ways(p, &ability).default {
+        Choice::Tile(tile) if tile.tile.iterations(p.k) <= ability.loop_budget => {
             let write = plan.out()?;
             let choice = tiled(dtype, made, axes, tile, Writes::Results);
-            let params = bound(params(p), write);
-            plan.last(choice, operands(write), &params, tiled_grid(p));
+            let params = bound(tiled_params(params(p), p, tile), write);
+            plan.last(choice, operands(write), &params, tiled_grid(p, tile));
         }
         Choice::Tile(tile) => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;
-            let tile = Tile {
+            let tile = Tiled {
                 out_quads: false,
                 ..tile
             };
             let choice = tiled(dtype, made, axes, tile, Writes::Sums);
-            let whole = bound(params(p), write);
+            let whole = bound(tiled_params(params(p), p, tile), write);
             // Parts are whole tiles deep, so that quads stay quads.
-            let depth = p.k.div_ceil(TILE_DEPTH);
-            let each = parts([depth], limits.turns, |[depth]| turns(depth * TILE_DEPTH));
+            let deep = u64::from(tile.tile.depth);
+            let depth = p.k.div_ceil(deep);
+            let each = parts([depth], ability.loop_budget, |[depth]| {
+                tile.tile.iterations(depth * deep)
+            });
             for part in each {
-                let [first] = part.from.map(|depth| depth * TILE_DEPTH);
-                let [len] = part.len.map(|depth| depth * TILE_DEPTH);
+                let [first] = part.from.map(|depth| depth * deep);
+                let [len] = part.len.map(|depth| depth * deep);
                 let moved = |offset: u32, step: u32| {
                     offset.wrapping_add(saturated(first).wrapping_mul(step))
                 };
@@ -407,7 +392,12 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
                     resumed: u32::from(part.resumed),
                     ..whole
                 };
-                plan.step(choice.clone(), operands(write), &params, tiled_grid(p));
+                plan.step(
+                    choice.clone(),
+                    operands(write),
+                    &params,
+                    tiled_grid(p, tile),
+                );
             }
             let out = plan.out()?;
             add_sums(plan, dtype, (write.read(), 1), totals, out);
@@ -444,7 +434,88 @@ pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>) -> Result<(), KernelEr
     exec.run_planned(OP, ends, |p| steps(p, &problem))
 }
 
-fn tiled_grid(p: &Problem) -> Grid {
-    let groups = tiles(p.m) * tiles(p.n) * p.batches();
-    Grid::elements(groups * u64::from(TILE_WG), 1)
+/// The parameters of a tiled kernel.
+fn tiled_params(params: MatmulParams, p: &Problem, tiled: Tiled) -> MatmulParams {
+    let [tiles_m, tiles_n] = tiled.tile.count(p.m, p.n).map(saturated);
+    MatmulParams {
+        tiles_m,
+        tiles_n,
+        ..params
+    }
+}
+
+fn tiled_grid(p: &Problem, tiled: Tiled) -> Grid {
+    let [tiles_m, tiles_n] = tiled.tile.count(p.m, p.n);
+    let groups = tiles_m * tiles_n * p.batches();
+    Grid::elements(groups * u64::from(tiled.tile.invocations()), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use ziggurat_core::{Element, Shape};
+    use ziggurat_pipeline::device::DeviceOptions;
+
+    /// The bytes of the product that the kernel of a tile leaves, for elements 0, 1, … of both matrices through `element`.
+    fn product<T: Element>(
+        exec: &Executor,
+        tile: Tile,
+        [batch, m, k, n]: [usize; 4],
+        element: impl Fn(usize) -> T,
+    ) -> Vec<u8> {
+        let operand = |dims: [usize; 3], from: usize| {
+            let shape = Shape::new(dims).unwrap();
+            let elements: Vec<T> = (from..from + shape.len()).map(&element).collect();
+            exec.upload(&elements, &shape).unwrap()
+        };
+        let (a, b) = (operand([batch, m, k], 0), operand([batch, k, n], 7));
+        let (p, shape) = Problem::new(&a.layout, &b.layout).unwrap();
+        let out = exec.alloc(&shape, a.dtype).unwrap();
+        let tiled = choose::tiled(&p, tile);
+        let bound = [
+            exec.bind_read(OP, &a).unwrap(),
+            exec.bind_read(OP, &b).unwrap(),
+        ];
+        let write = exec.bind_write(OP, &out).unwrap();
+        let params = MatmulParams {
+            a_offset: bound[0].offset,
+            b_offset: bound[1].offset,
+            out_offset: write.offset,
+            ..tiled_params(params(&p), &p, tiled)
+        };
+        let args = [bound[0].arg, bound[1].arg, write.arg];
+        let choice = super::tiled(a.dtype, a.dtype, p.batch.len(), tiled, Writes::Results);
+        exec.launch(&choice, &args, &params, tiled_grid(&p, tiled))
+            .unwrap();
+        exec.download(&out).unwrap().wait().unwrap()
+    }
+
+    #[test]
+    fn every_tile_gives_the_bits_of_the_default() {
+        let exec = Executor::open_blocking(DeviceOptions::default()).unwrap();
+        let [default, others @ ..] = Tile::ALL;
+        for extents in [
+            [1, 1, 1, 1],
+            [1, 65, 33, 70],
+            [2, 64, 48, 128],
+            [1, 130, 19, 67],
+            [3, 31, 100, 36],
+        ] {
+            let float = |i: usize| ((i * 37 % 101) as f32 - 50.0) / 7.0;
+            let whole = |i: usize| (i * 37 % 251) as u8;
+            let expected = (
+                product(&exec, default, extents, float),
+                product(&exec, default, extents, whole),
+            );
+            assert!(expected.0.iter().any(|byte| *byte != 0));
+            for tile in others {
+                let got = (
+                    product(&exec, tile, extents, float),
+                    product(&exec, tile, extents, whole),
+                );
+                assert_eq!(got, expected, "{tile:?} {extents:?}");
+            }
+        }
+    }
 }

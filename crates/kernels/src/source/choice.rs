@@ -185,6 +185,13 @@ impl KernelChoice {
         self
     }
 
+    /// Adds override constants.
+    #[must_use]
+    pub(crate) fn with_constants(mut self, constants: &[(&'static str, f64)]) -> Self {
+        self.constants.extend(constants.iter().copied());
+        self
+    }
+
     /// Says that the kernel writes workgroup memory before it reads it.
     #[inline(always)]
     #[must_use]

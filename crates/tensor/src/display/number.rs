@@ -3,8 +3,7 @@
 //! The digits are the fewest that identify the value among those of its dtype, so 0.1 stored as f16 prints as 0.1 and
 //! not as 0.099975586; the layout rules (when to use an exponent, where to pad) are NumPy's.
 
-use half::{bf16, f16};
-use ziggurat_core::{DType, Element};
+use ziggurat_core::{DType, round_to};
 
 const PRECISION: usize = 8;
 
@@ -148,9 +147,8 @@ fn scientific_words(dtype: DType, values: &[f64]) -> Vec<String> {
 fn shortest(dtype: DType, value: f64) -> (String, i64) {
     let magnitude = value.abs();
     let text = match dtype {
-        DType::F16 => fewest(magnitude, |v| f16::from_f64(v).to_f64()),
-        DType::BF16 => fewest(magnitude, |v| <bf16 as Element>::from_f64(v).to_f64()),
-        _ => format!("{:e}", magnitude as f32),
+        DType::F32 => format!("{:e}", magnitude as f32),
+        _ => fewest(magnitude, |v| round_to(dtype, v)),
     };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -170,6 +168,7 @@ fn fewest(value: f64, through: impl Fn(f64) -> f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use half::f16;
 
     fn joined(dtype: DType, values: &[f64]) -> String {
         words(dtype, values).join("|")

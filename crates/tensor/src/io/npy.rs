@@ -118,16 +118,10 @@ fn parse(bytes: &[u8]) -> Result<Array, Error> {
 }
 
 fn header(dims: &[usize], dtype: DType) -> Result<Vec<u8>, Error> {
-    let descr = match dtype {
-        DType::F32 => "<f4",
-        DType::F16 => "<f2",
-        DType::I32 => "<i4",
-        DType::U32 => "<u4",
-        DType::U8 => "|u1",
-        DType::I8 => "|i1",
-        DType::Bool => "|b1",
-        DType::BF16 => return Err(Error::dtype("npy", "npy has no bf16: convert to f32 first")),
-    };
+    let descr = dtype
+        .info()
+        .npy
+        .ok_or_else(|| Error::dtype("npy", format!("npy has no {dtype}: convert to f32 first")))?;
     Header {
         descr: descr.to_owned(),
         fortran: false,

@@ -2,7 +2,6 @@
 //!
 //! Results are bool tensors. Comparing with NaN is false, except that it differs from everything.
 
-use half::{bf16, f16};
 use ziggurat_core::DType;
 use ziggurat_kernels::{Compare, Composite, FusedOp};
 
@@ -209,17 +208,8 @@ impl Tensor {
         if !self.dtype().is_float() {
             return Ok(self.clone());
         }
-        let largest = largest(self.dtype());
+        let largest = self.dtype().info().greatest;
         let (high, low) = (posinf.unwrap_or(largest), neginf.unwrap_or(-largest));
         self.composed_float("nan_to_num", Composite::NanToNum, &[], &[nan, high, low])
-    }
-}
-
-/// The largest finite number of a floating-point dtype.
-fn largest(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => f64::from(f16::MAX),
-        DType::BF16 => f64::from(bf16::MAX),
-        _ => f64::from(f32::MAX),
     }
 }

@@ -209,13 +209,9 @@ impl Tensor {
 
 /// A scale must be a number of the dtype.
 fn check_factor(op: &'static str, dtype: DType, factor: f64) -> Result<(), Error> {
-    let whole = factor as i64;
-    let range = match dtype {
-        _ if dtype.is_float() => return Ok(()),
-        DType::U32 | DType::U8 => 0..=i64::from(u32::MAX),
-        _ => i64::from(i32::MIN)..=i64::from(i32::MAX),
-    };
-    if whole as f64 == factor && range.contains(&whole) {
+    let info = dtype.compute().info();
+    let fits = factor.fract() == 0.0 && (info.lowest..=info.greatest).contains(&factor);
+    if dtype.is_float() || fits {
         return Ok(());
     }
     let rule = format!(

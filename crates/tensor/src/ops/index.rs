@@ -549,7 +549,7 @@ impl Tensor {
         self.same_device(op, indices)?;
         match indices.dtype() {
             DType::I32 | DType::U32 => Ok(indices.clone()),
-            DType::I8 | DType::U8 => indices.converted(op, DType::I32),
+            narrow if narrow.is_int() => indices.converted(op, DType::I32),
             other => Err(Error::dtype(
                 op,
                 format!("indices must be integers: they are {other}"),

@@ -331,8 +331,5 @@ impl Tensor {
 
 /// The dtype of sums and products.
 pub(super) const fn summed(dtype: DType) -> DType {
-    match dtype {
-        DType::I8 | DType::U8 | DType::Bool => DType::I32,
-        other => other,
-    }
+    dtype.info().sum
 }

@@ -97,11 +97,9 @@ impl Tensor {
             return self.unsqueeze(0)?.scanned(kind, 0, options)?.select(0, 0);
         }
         let at = self.axis_of(op, axis)?;
-        let dtype = match (kind, self.dtype()) {
-            (Scan::ArgMax | Scan::ArgMin, _) | (_, DType::I8 | DType::U8 | DType::Bool) => {
-                DType::I32
-            }
-            (_, other) => other,
+        let dtype = match kind {
+            Scan::ArgMax | Scan::ArgMin => DType::I32,
+            _ => self.dtype().info().sum,
         };
         let view = self.stored()?;
         Self::produce(self.device(), op, *self.shape(), dtype, |executor, out| {

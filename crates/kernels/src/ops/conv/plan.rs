@@ -5,10 +5,13 @@ use ziggurat_core::{DType, Layout};
 
 use super::fold;
 use super::geometry::{Direction, Geometry};
+use crate::limits::ability::Ability;
 use crate::limits::budget::{Part, nested};
 use crate::num::saturated;
 use crate::num::wrap;
 use crate::ops::spatial::{spatial_strides, steps, vector};
+use crate::ops::tile::Tile;
+use crate::ops::ways::Ways;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
@@ -53,10 +56,20 @@ params! {
 pub(super) enum Method {
     /// Four filters of one position per invocation.
     Direct,
-    /// 64 × 64 tiles of (filters, positions of all images), gathered.
-    Tiled,
-    /// 64 × 64 tiles of (filters, positions of one image), read as they lie, four at a time if they may.
-    Pointwise { quads: bool },
+    /// Tiles of (filters, positions of all images), gathered.
+    Tiled(Tile),
+    /// Tiles of (filters, positions of one image), read as they lie, four at a time if they may.
+    Pointwise { tile: Tile, quads: bool },
+}
+
+impl Method {
+    /// The tile, if it computes tiles.
+    pub(super) const fn tile(self) -> Option<Tile> {
+        match self {
+            Self::Direct => None,
+            Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
+        }
+    }
 }
 
 /// What the kernel of a convolution leaves.
@@ -67,41 +80,50 @@ pub(super) enum Writes {
     Sums,
 }
 
-/// Side of a tile and invocations of its workgroup, as in `matmul/tile.wgsl`.
-pub(super) const TILE: u64 = 64;
-pub(super) const TILE_WG: u32 = 256;
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
 const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
-/// How deep a tile goes at a time, as in `matmul/tile.wgsl`.
-const TILE_DEPTH: u64 = 16;
 /// Turns that a greatest common divisor takes.
 const GCD_TURNS: u64 = 50;
 /// Smallest plane for which tiles of one image are not mostly empty.
 const MIN_PLANE: usize = 64;
 
-pub(super) fn choose(g: &Geometry, x: &Layout, max_invocations: u32) -> Method {
+/// The ways to compute a convolution on a device.
+pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> {
+    let mut tiles = Tile::ALL.into_iter().filter(|tile| tile.fits(ability));
+    let quads = pointwise_quads(g, x);
+    let method = |tile| match quads {
+        Some(quads) => Method::Pointwise { tile, quads },
+        None => Method::Tiled(tile),
+    };
     let positions = g.batch.saturating_mul(g.plane());
-    let full = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
-    if !full || max_invocations < TILE_WG {
-        return Method::Direct;
-    }
-    if g.is_pointwise()
-        && (g.batch == 1 || g.plane() >= MIN_PLANE)
-        && let Some(step) = plane_step(g, x)
+    let filled = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
+    if filled
+        && Tile::DEFAULT.fits(ability)
+        && let Some(default) = tiles.next()
     {
-        let &[x_batch, x_channel, ..] = x.strides() else {
-            return Method::Tiled;
-        };
-        let quad = |step: isize| step % 4 == 0;
-        let quads = step == 1
+        return Ways::new(method(default), tiles.map(method).chain([Method::Direct]));
+    }
+    Ways::new(Method::Direct, tiles.map(method))
+}
+
+/// Whether a convolution is a plain product of each image's plane, and then whether it may read four positions at a time.
+fn pointwise_quads(g: &Geometry, x: &Layout) -> Option<bool> {
+    if !g.is_pointwise() || (g.batch > 1 && g.plane() < MIN_PLANE) {
+        return None;
+    }
+    let step = plane_step(g, x)?;
+    let &[x_batch, x_channel, ..] = x.strides() else {
+        return None;
+    };
+    let quad = |step: isize| step % 4 == 0;
+    Some(
+        step == 1
             && g.plane().is_multiple_of(4)
             && x.offset().is_multiple_of(4)
             && quad(x_batch)
-            && quad(x_channel);
-        return Method::Pointwise { quads };
-    }
-    Method::Tiled
+            && quad(x_channel),
+    )
 }
 
 /// The one stride at which the elements of a plane lie, if there is one.
@@ -128,7 +150,7 @@ pub(super) fn choice(
     bias: bool,
     writes: Writes,
 ) -> KernelChoice {
-    let quads = method == Method::Pointwise { quads: true };
+    let quads = matches!(method, Method::Pointwise { quads: true, .. });
     let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
@@ -163,30 +185,32 @@ pub(super) fn choice(
     choice = choice
         .constant("VOLUME", u32::from(volume))
         .without_zeroed_memory();
-    let (name, parts): (_, &[_]) = match method {
+    let (name, parts, tile): (_, &[_], _) = match method {
         Method::Direct => {
             return choice
                 .name("direct")
                 .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
         }
-        Method::Tiled => ("tiled", &["conv/gather.wgsl"]),
-        Method::Pointwise { quads: true } => (
+        Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
+        Method::Pointwise { tile, quads: true } => (
             "pointwise_quads",
             &["conv/pointwise.wgsl", "conv/pointwise_quad.wgsl"],
+            tile,
         ),
-        Method::Pointwise { quads: false } => (
+        Method::Pointwise { tile, quads: false } => (
             "pointwise",
             &["conv/pointwise.wgsl", "conv/pointwise_word.wgsl"],
+            tile,
         ),
     };
     choice
         .name(name)
         .parts(parts)
-        .parts(&["conv/filter_rows.wgsl", "matmul/tile.wgsl"])
-        .constant("WG", TILE_WG)
+        .parts(&["conv/filter_rows.wgsl", tile.body()])
         .constant("A_ALONG_DEPTH", 1)
         .constant("B_ALONG_DEPTH", 0)
         .constant("DENSE_ROWS", u32::from(dense_rows))
+        .with_constants(&tile.constants())
 }
 
 /// Turns of the loops of an invocation for a part of the channels and of the taps along each axis.
@@ -195,9 +219,8 @@ pub(super) fn turns(
     method: Method,
     [channels, depth, height, width]: [u64; 4],
 ) -> u64 {
-    if method != Method::Direct {
-        let k = channels * depth * height * width;
-        return nested(&[k.div_ceil(TILE_DEPTH), TILE_DEPTH / 4]);
+    if let Some(tile) = method.tile() {
+        return tile.iterations(channels * depth * height * width);
     }
     let [depth, height, width] = [(depth, 0), (height, 1), (width, 2)].map(|(taps, axis)| {
         let step = g.tap_step(axis);
@@ -284,16 +307,25 @@ impl ConvParams {
     }
 }
 
+const POINTWISE: Method = Method::Pointwise {
+    tile: Tile::DEFAULT,
+    quads: false,
+};
+const POINTWISE_QUADS: Method = Method::Pointwise {
+    tile: Tile::DEFAULT,
+    quads: true,
+};
+
 /// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let methods = [
         (Direction::Forward, Method::Direct),
-        (Direction::Forward, Method::Tiled),
-        (Direction::Forward, Method::Pointwise { quads: true }),
-        (Direction::Forward, Method::Pointwise { quads: false }),
+        (Direction::Forward, Method::Tiled(Tile::DEFAULT)),
+        (Direction::Forward, POINTWISE_QUADS),
+        (Direction::Forward, POINTWISE),
         (Direction::Transposed, Method::Direct),
-        (Direction::Transposed, Method::Tiled),
+        (Direction::Transposed, Method::Tiled(Tile::DEFAULT)),
     ];
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for (direction, method) in methods {
@@ -303,13 +335,23 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     let write =
                         |writes| choice(direction, dtype, method, volume, dense, bias, writes);
                     all.push(write(Writes::Results));
-                    if volume && method != (Method::Pointwise { quads: true }) {
+                    if volume && method != POINTWISE_QUADS {
                         all.push(write(Writes::Sums));
                     }
                 }
             }
         }
         all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
+        let [_, others @ ..] = Tile::ALL;
+        for tile in others {
+            let methods = [Method::Tiled(tile), Method::Pointwise { tile, quads: true }];
+            let forward = Direction::Forward;
+            all.extend(
+                methods.map(|method| {
+                    choice(forward, dtype, method, false, true, true, Writes::Results)
+                }),
+            );
+        }
     }
     all.into_iter()
         .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
@@ -320,9 +362,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
     let forward = [
         Method::Direct,
-        Method::Tiled,
-        Method::Pointwise { quads: true },
-        Method::Pointwise { quads: false },
+        Method::Tiled(Tile::DEFAULT),
+        POINTWISE_QUADS,
+        POINTWISE,
     ];
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
@@ -335,7 +377,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
         let choice = choice(
             Direction::Transposed,
             dtype,
-            Method::Tiled,
+            Method::Tiled(Tile::DEFAULT),
             true,
             false,
             true,
@@ -361,14 +403,18 @@ mod tests {
         let g = options
             .geometry(&Shape::new(x).unwrap(), &Shape::new(w).unwrap(), None)
             .unwrap();
-        choose(&g, &Layout::contiguous(Shape::new(x).unwrap()), most)
+        let ability = Ability {
+            invocations: most,
+            ..Ability::WEBGPU
+        };
+        ways(&g, &Layout::contiguous(Shape::new(x).unwrap()), &ability).default
     }
 
     #[test]
     fn many_filters_take_the_tiled_kernel_and_few_the_direct_one() {
         assert_eq!(
             method([1, 16, 28, 28], [32, 16, 3, 3], 1, 256),
-            Method::Tiled
+            Method::Tiled(Tile::DEFAULT)
         );
         assert_eq!(
             method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128),
@@ -390,15 +436,15 @@ mod tests {
 
     #[test]
     fn kernels_of_one_element_over_large_planes_are_plain_products() {
-        let quads = Method::Pointwise { quads: true };
+        let quads = POINTWISE_QUADS;
         assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), quads);
         assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), quads);
-        assert_eq!(
-            method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256),
-            Method::Pointwise { quads: false }
-        );
+        assert_eq!(method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256), POINTWISE);
         // Small planes of many images fill tiles only together.
-        assert_eq!(method([9, 16, 4, 5], [32, 16, 1, 1], 1, 256), Method::Tiled);
+        assert_eq!(
+            method([9, 16, 4, 5], [32, 16, 1, 1], 1, 256),
+            Method::Tiled(Tile::DEFAULT)
+        );
         assert_eq!(
             method([1, 16, 28, 28], [8, 16, 1, 1], 1, 256),
             Method::Direct
@@ -413,6 +459,9 @@ mod tests {
             .unwrap();
         let w = Shape::new([32, 16, 1, 1]).unwrap();
         let g = options.geometry(layout.shape(), &w, None).unwrap();
-        assert_eq!(choose(&g, &layout, 256), Method::Tiled);
+        assert_eq!(
+            ways(&g, &layout, &Ability::WEBGPU).default,
+            Method::Tiled(Tile::DEFAULT)
+        );
     }
 }

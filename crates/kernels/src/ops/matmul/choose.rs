@@ -2,40 +2,28 @@
 //! kernel for everything else (a vector on one side, tiny outputs, devices with small workgroups).
 
 use super::problem::Problem;
+use crate::limits::ability::Ability;
+use crate::ops::reduce::axes::Axis;
 use crate::ops::reduce::lanes::{self, Lanes, Side};
+use crate::ops::tile::Tile;
+use crate::ops::ways::Ways;
 
-/// Side of the square output tile. `tile.wgsl` has the same numbers.
-pub(crate) const TILE: u64 = 64;
-/// How deep a tile goes at a time.
-pub(crate) const TILE_DEPTH: u64 = 16;
-/// Invocations of the tiled kernel.
-pub(crate) const TILE_WG: u32 = 256;
 /// A side below this wastes most of a tile.
 const NARROW: u64 = 16;
-
-/// What the choice depends on besides the problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// Preferred workgroup size of one-dimensional kernels.
-    pub(crate) workgroup_size: u32,
-    /// Most invocations per workgroup.
-    pub(crate) max_invocations: u32,
-    /// Most turns of its loops that an invocation takes.
-    pub(crate) turns: u64,
-}
 
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// 64 × 64 tiles through workgroup memory.
-    Tile(Tile),
+    /// Tiles through workgroup memory.
+    Tile(Tiled),
     /// A row of lanes per output.
     Dot(Lanes),
 }
 
-/// How the tiled kernel loads and stores.
+/// A tile, and how the tiled kernel loads and stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tile {
+pub(crate) struct Tiled {
+    pub(crate) tile: Tile,
     /// a is read four elements along k at a time.
     pub(crate) a_quads: bool,
     /// b is read four columns at a time.
@@ -48,11 +36,21 @@ pub(crate) struct Tile {
     pub(crate) b_along_depth: bool,
 }
 
-/// Chooses the kernel; the output starts at a multiple of four elements.
-pub(crate) fn choose(p: &Problem, limits: Limits) -> Choice {
-    if p.m >= NARROW && p.n >= NARROW && p.k > 0 && limits.max_invocations >= TILE_WG {
-        return Choice::Tile(tile(p));
+/// The ways to compute a product on a device; the output starts at a multiple of four elements.
+pub(crate) fn ways(p: &Problem, ability: &Ability) -> Ways<Choice> {
+    let dot = Choice::Dot(dot(p, ability));
+    let fits = |tile: &Tile| p.k > 0 && tile.fits(ability);
+    let tiles = Tile::ALL.into_iter().filter(fits);
+    let mut tiles = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
+    // A side below the limit wastes most of a tile; smaller tiles than the default have not been measured.
+    let filled = p.k > 0 && p.m >= NARROW && p.n >= NARROW && Tile::DEFAULT.fits(ability);
+    if filled && let Some(default) = tiles.next() {
+        return Ways::new(default, tiles.chain([dot]));
     }
+    Ways::new(dot, tiles)
+}
+
+fn dot(p: &Problem, ability: &Ability) -> Lanes {
     // The larger matrix decides what neighbours should read.
     let along_depth = if p.m <= p.n {
         p.b_depth.abs() == 1
@@ -64,11 +62,12 @@ pub(crate) fn choose(p: &Problem, limits: Limits) -> Choice {
     } else {
         Side::Kept
     };
-    let lanes = lanes::choose(p.outputs(), p.k, side, true, limits.workgroup_size);
-    Choice::Dot(lanes.within(p.k, 1, limits.turns))
+    let lanes = lanes::choose(p.outputs(), p.k, side, true, ability.workgroup_size);
+    lanes.within(p.k, 1, ability.loop_budget)
 }
 
-fn tile(p: &Problem) -> Tile {
+/// How the kernel of a tile loads and stores.
+pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
     let quad = |n: u64| n.is_multiple_of(4);
     let stride = |s: isize| s % 4 == 0;
     let batch = |operand: usize| {
@@ -76,7 +75,8 @@ fn tile(p: &Problem) -> Tile {
             .iter()
             .all(|axis| axis.strides.get(operand).is_some_and(|&s| stride(s)))
     };
-    Tile {
+    Tiled {
+        tile,
         a_quads: p.a_depth == 1 && quad(p.k) && stride(p.a_row) && p.a_aligned && batch(0),
         b_quads: p.b_col == 1 && quad(p.n) && stride(p.b_depth) && p.b_aligned && batch(1),
         out_quads: quad(p.n),
@@ -85,29 +85,55 @@ fn tile(p: &Problem) -> Tile {
     }
 }
 
+/// Problems that reach every way to load and store, for the catalogue.
+pub(crate) fn samples() -> Vec<Problem> {
+    let dense = |[m, k, n]: [u32; 3], b_aligned| {
+        let stride = |n: u32| n as isize;
+        Problem {
+            m: m.into(),
+            n: n.into(),
+            k: k.into(),
+            batch: vec![Axis {
+                dim: 2,
+                strides: [stride(m * k), stride(k * n)],
+            }],
+            a_aligned: true,
+            b_aligned,
+            a_row: stride(k),
+            a_depth: 1,
+            b_depth: stride(n),
+            b_col: 1,
+        }
+    };
+    let tiles = [32, 33].map(|k| {
+        [
+            dense([64, k, 64], true),
+            dense([64, k, 64], false),
+            dense([64, k, 65], true),
+        ]
+    });
+    let dots = [dense([1, 64, 4], true), dense([1, 1 << 16, 4], true)];
+    tiles.into_iter().flatten().chain(dots).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use ziggurat_core::{Layout, Shape};
 
-    const LIMITS: Limits = Limits {
-        workgroup_size: 256,
-        max_invocations: 256,
-        turns: 1 << 15,
-    };
-
     fn layout(dims: &[usize]) -> Layout {
         Layout::contiguous(Shape::new(dims).unwrap())
     }
 
     fn chosen(a: &Layout, b: &Layout) -> Choice {
-        choose(&Problem::new(a, b).unwrap().0, LIMITS)
+        ways(&Problem::new(a, b).unwrap().0, &Ability::WEBGPU).default
     }
 
     #[test]
     fn aligned_matrices_move_in_quads() {
-        let all = Tile {
+        let all = Tiled {
+            tile: Tile::DEFAULT,
             a_quads: true,
             b_quads: true,
             out_quads: true,
@@ -166,16 +192,19 @@ mod tests {
         let p = Problem::new(&layout(&[64, 64]), &layout(&[64, 64]))
             .unwrap()
             .0;
-        let small = Limits {
+        let small = Ability {
             workgroup_size: 64,
-            max_invocations: 128,
-            turns: 1 << 15,
+            invocations: 128,
+            ..Ability::WEBGPU
         };
-        assert!(matches!(choose(&p, small), Choice::Dot(_)));
+        assert!(matches!(ways(&p, &small).default, Choice::Dot(_)));
         let empty = Problem::new(&layout(&[64, 0]), &layout(&[0, 64]))
             .unwrap()
             .0;
-        assert!(matches!(choose(&empty, LIMITS), Choice::Dot(_)));
+        assert!(matches!(
+            ways(&empty, &Ability::WEBGPU).default,
+            Choice::Dot(_)
+        ));
     }
 
     #[test]
@@ -184,5 +213,46 @@ mod tests {
             unreachable!("not the dot kernel")
         };
         assert!(lanes.chunks > 1);
+    }
+
+    #[test]
+    fn there_is_a_way_for_each_tile_that_fits_and_the_dot_kernel() {
+        let tiles = |m: usize, invocations: u32| -> Vec<Option<Tile>> {
+            let p = Problem::new(&layout(&[m, 64]), &layout(&[64, 64]));
+            let ability = Ability {
+                invocations,
+                ..Ability::WEBGPU
+            };
+            let ways = ways(&p.unwrap().0, &ability);
+            let tile = |way| match way {
+                Choice::Tile(tiled) => Some(tiled.tile),
+                Choice::Dot(_) => None,
+            };
+            ways.all().map(tile).collect()
+        };
+        let [default, small, wide] = Tile::ALL.map(Some);
+        assert_eq!(tiles(64, 256), [default, small, wide, None]);
+        assert_eq!(tiles(64, 128), [None, small, wide]);
+        assert_eq!(tiles(8, 256), [None, default, small, wide]);
+        assert_eq!(tiles(64, 32), [None]);
+    }
+
+    #[test]
+    fn samples_reach_every_way_to_load_and_store() {
+        let mut loads = std::collections::BTreeSet::new();
+        let mut chunked = [false; 2];
+        for p in samples() {
+            for way in ways(&p, &Ability::WEBGPU).all() {
+                match way {
+                    Choice::Tile(t) => {
+                        loads.insert((t.tile.cols, t.tile.rows, t.a_quads, t.b_quads, t.out_quads));
+                    }
+                    Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
+                }
+            }
+        }
+        // b never moves in vectors where the output does not.
+        assert_eq!(loads.len(), 2 * 3 * Tile::ALL.len(), "{loads:?}");
+        assert_eq!(chunked, [true, true]);
     }
 }
