@@ -4,6 +4,8 @@ use ziggurat_pipeline::device::Caps;
 
 use crate::run::executor::Executor;
 
+const BUSY_GROUPS: u64 = 512;
+
 /// What an adapter can do, in the numbers that choices of kernels depend on: small and `Copy`, so that every choice is a
 /// pure function of a problem and of this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +16,9 @@ pub(crate) struct Ability {
     pub(crate) workgroup_size: u32,
     /// Bytes of workgroup memory.
     pub(crate) workgroup_bytes: u32,
+    /// Workgroups that keep the device busy: fewer, and a long reduction is cut into chunks. Adapters do not say, so it is
+    /// one number for all.
+    pub(crate) busy_groups: u64,
     /// Loop iterations of an invocation in one dispatch.
     pub(crate) loop_budget: u64,
 }
@@ -24,6 +29,7 @@ impl Ability {
         invocations: 256,
         workgroup_size: 256,
         workgroup_bytes: 16_384,
+        busy_groups: BUSY_GROUPS,
         loop_budget: 1 << 15,
     };
 
@@ -35,6 +41,7 @@ impl Ability {
                 .min(limits.max_compute_workgroup_size_x),
             workgroup_size: caps.workgroup_size,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            busy_groups: BUSY_GROUPS,
             loop_budget: u64::from(caps.max_loop_turns),
         }
     }

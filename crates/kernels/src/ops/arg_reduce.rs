@@ -8,6 +8,7 @@ use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
+use crate::limits::ability::Ability;
 use crate::num::saturated;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
@@ -20,7 +21,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
 use crate::source::prelude;
 
@@ -128,7 +129,7 @@ impl Job {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     for op in ArgReduce::ALL {
         for input in DType::ALL {
             for pass in [Pass::Whole, Pass::First, Pass::Second] {
@@ -165,7 +166,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Searches in a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let mut all = Vec::new();
     for input in DType::ALL {
         for (pass, with_values) in [
@@ -322,8 +323,8 @@ impl Written {
 }
 
 fn choose_lanes(exec: &Executor, a: &Operand<'_>, walk: &Walk) -> Lanes {
-    let wg = exec.device().caps().workgroup_size;
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+    let ability = exec.ability();
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
     lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), exec.most_turns())
 }
 
@@ -353,9 +354,9 @@ fn last_pass(
     (read, lanes): (Bound, Option<Lanes>),
     written: Written,
 ) {
-    let wg = p.workgroup_size();
-    let lanes =
-        lanes.unwrap_or_else(|| lanes::choose(walk.outputs, walk.len, walk.side(), false, wg));
+    let ability = p.exec.ability();
+    let lanes = lanes
+        .unwrap_or_else(|| lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability));
     // Positions are at the second offset, wherever they are written.
     let positions = written.second.unwrap_or(written.first).offset;
     let offset = written.first.offset;

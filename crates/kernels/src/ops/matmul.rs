@@ -23,7 +23,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice};
+use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
 use crate::source::prelude;
 
@@ -244,7 +244,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
         .into_iter()
         .filter(|&dtype| accepts(dtype, dtype))
     {
-        let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, CATALOGUE_WG);
+        let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, &Ability::WEBGPU);
         all.push((dtype, dot(dtype, dtype, 1, &lanes)));
         for out_quads in [false, true] {
             let tile = Tiled {

@@ -8,6 +8,7 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::fused::{Epilogue, Operand};
+use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
@@ -22,7 +23,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::{Params, params};
 use crate::source::prelude;
 
@@ -204,7 +205,7 @@ fn kernel(
 /// Every op with every float dtype and every affine part.
 pub(crate) fn variants() -> Vec<Candidate> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for affine in [PLAIN, WEIGHT, WEIGHT_BIAS] {
@@ -235,7 +236,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
 
 fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for (op, affine, bindings) in [
@@ -331,14 +332,14 @@ pub(crate) fn plan(
     {
         return Ok(Planned::Parts);
     }
-    let wg = p.workgroup_size();
-    let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+    let ability = p.exec.ability();
+    let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability);
     let turns = 1 + ends.a.turns(walk.reduced.len());
     let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
     let reads = op.reads() as u64;
     let (extent, moments) = if p.exec.cuts_rows(lanes.turns(turns * reads), bindings)? {
         // Too long for one workgroup: chunks leave their moments, and then the results are computed.
-        lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
         lanes = lanes.within(walk.len, turns, p.exec.most_turns());
         let moments = accumulators(p, op.moments(), &walk, &lanes)?;
         (Extent::Chunks, Some(moments))

@@ -9,6 +9,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
+use crate::limits::ability::Ability;
 use crate::run::call::{Call, Operands, ReduceOp, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -17,7 +18,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
 use crate::source::prelude;
 
@@ -141,7 +142,7 @@ pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let candidate =
         |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
     for input in DType::ALL {
@@ -167,7 +168,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Reductions that read a fused expression's value of a dtype, for the corpus of those.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let fused = |op, input, output, pass| {
         let job = Job {
             reads: Reads::Fused,
@@ -202,7 +203,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
 /// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
     let jobs = Reduce::ALL.into_iter().flat_map(|op| {
         DType::ALL.into_iter().filter_map(move |input| {
@@ -342,8 +343,8 @@ fn plan_job(
 
 /// How the outputs and elements of a reduction lie over invocations that loop no longer than they may.
 fn choose_lanes(exec: &Executor, a: &Operand<'_>, job: &Job, walk: &Walk) -> Lanes {
-    let wg = exec.device().caps().workgroup_size;
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+    let ability = exec.ability();
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
     let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
     lanes.within(walk.len, turns, exec.most_turns())
 }
@@ -397,8 +398,8 @@ fn second_pass(
     write: Bound,
 ) {
     let rows = Walk::rows(outputs, chunks);
-    let wg = p.workgroup_size();
-    let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, wg);
+    let ability = p.exec.ability();
+    let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
     let choice = job.choice(Pass::Second, &rows, &lanes);
     let identity = job.identity();
     let params = rows.params(&lanes, partial.offset, write.offset, identity, count);

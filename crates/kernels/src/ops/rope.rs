@@ -7,7 +7,7 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
-use crate::num::wrap;
+use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
@@ -426,7 +426,7 @@ fn dtype_error(operand: &'static str, rule: &'static str, got: DType) -> KernelE
 
 /// Counts are bounded by the views' 32-bit indices, which binding checks.
 fn count(value: usize) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
+    saturated(value as u64)
 }
 
 fn four(strides: &[isize]) -> [u32; 4] {

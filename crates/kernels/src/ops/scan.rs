@@ -10,6 +10,7 @@
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
+use crate::limits::ability::Ability;
 use crate::limits::split::{halves, halving_beside};
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
@@ -19,7 +20,7 @@ use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
 use crate::source::prelude;
 
@@ -199,7 +200,7 @@ fn choice(form: Form, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     for op in Scan::ALL {
         for input in DType::ALL {
             for output in DType::ALL.into_iter().filter(|&to| op.accepts(input, to)) {

@@ -7,6 +7,7 @@ use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::{Epilogue, Operand};
+use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
@@ -19,7 +20,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice, Reads};
+use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
 use crate::source::prelude;
 
@@ -113,7 +114,7 @@ fn long(kind: SoftmaxKind, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lane
 /// Every float dtype.
 pub(crate) fn variants() -> Vec<Candidate> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
         .flat_map(|dtype| SoftmaxKind::ALL.map(|kind| (kind, dtype)))
@@ -131,14 +132,14 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Softmax of a fused expression's value of a dtype, for the corpus of those, and its bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     variants_of(Reads::Fused, &walk, &lanes)
 }
 
 /// Softmax with an epilogue for the corpus, its bindings, and whether it reads a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, CATALOGUE_WG);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let memory = variants_of(Reads::Memory, &walk, &lanes);
     let fused = variants_of(Reads::Fused, &walk, &lanes);
     let with = |reads| move |(dtype, choice, own)| (dtype, choice, own, reads);
@@ -246,8 +247,8 @@ pub(crate) fn plan(
         return Ok(Planned::Parts);
     }
     let inner: usize = layout.dims().iter().skip(axis + 1).product();
-    let wg = p.workgroup_size();
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, wg);
+    let ability = p.exec.ability();
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability);
     let turns = 1 + ends.a.turns(walk.reduced.len());
     let reads = Call::Softmax { kind, axis }.reads() as u64;
     let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
@@ -261,7 +262,7 @@ pub(crate) fn plan(
         return Ok(Planned::Steps);
     }
     // Too long for one workgroup: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
     let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
     let pairs = accumulators(p, Reduce::LogSumExp, &walk, &lanes)?;
     let (read, write) = (p.first()?, p.out()?);

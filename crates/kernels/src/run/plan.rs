@@ -156,11 +156,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The workgroup size of kernels in one dimension.
-    pub(crate) fn workgroup_size(&self) -> u32 {
-        self.exec.device().caps().workgroup_size
-    }
-
     fn bind(&self, place: Place, view: &View, writes: bool) -> Result<Bound, KernelError> {
         let (window, offset) = self.exec.window(self.op, view)?;
         let binding = Binding {

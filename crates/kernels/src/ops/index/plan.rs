@@ -7,7 +7,7 @@
 use ziggurat_core::{DType, Shape, ShapeError};
 
 use crate::limits::split::{halves, middle};
-use crate::num::wrap;
+use crate::num::{saturated, wrap};
 use crate::ops::elementwise::walk::count;
 use crate::ops::reduce::axes::{Axis, merge};
 use crate::run::error::KernelError;
@@ -435,12 +435,7 @@ impl Plan {
         };
         for (row, axis) in params.axes.iter_mut().zip(&merged) {
             let [data, index, update] = axis.strides.map(wrap);
-            *row = [
-                u32::try_from(axis.dim).unwrap_or(u32::MAX),
-                data,
-                index,
-                update,
-            ];
+            *row = [saturated(axis.dim), data, index, update];
         }
         // naga validates at most 256 bytes of immediates, so two components share a row.
         let slots = params.targets.as_flattened_mut().chunks_exact_mut(2);

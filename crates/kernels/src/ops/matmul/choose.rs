@@ -62,7 +62,7 @@ fn dot(p: &Problem, ability: &Ability) -> Lanes {
     } else {
         Side::Kept
     };
-    let lanes = lanes::choose(p.outputs(), p.k, side, true, ability.workgroup_size);
+    let lanes = lanes::choose(p.outputs(), p.k, side, true, ability);
     lanes.within(p.k, 1, ability.loop_budget)
 }
 

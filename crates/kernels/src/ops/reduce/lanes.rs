@@ -6,6 +6,7 @@
 //! Invariants: `rows * lanes == wg`, both powers of two; chunks cover the elements without gaps; no chunk is empty
 //! unless there are no elements at all.
 
+use crate::limits::ability::Ability;
 use crate::num::saturated;
 
 /// What neighbouring invocations walk.
@@ -28,8 +29,6 @@ pub(crate) struct Lanes {
     pub(crate) chunk_len: u32,
 }
 
-/// Workgroups below which a long reduction is cut into chunks.
-const BUSY_GROUPS: u64 = 512;
 /// Fewest elements per lane for which a second pass pays.
 const CHUNK_PER_LANE: u64 = 32;
 /// Neighbouring outputs that keep a memory transaction full, and the fewest that do not waste most of one: taken
@@ -39,16 +38,15 @@ const FEW_ROWS: u32 = 8;
 /// Elements that one lane handles before another lane is worth adding.
 const PER_LANE: u64 = 4;
 
-/// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device whose
-/// preferred workgroup size is `workgroup_size`.
+/// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device of this ability.
 pub(crate) fn choose(
     outputs: u64,
     len: u64,
     side: Side,
     may_split: bool,
-    workgroup_size: u32,
+    ability: &Ability,
 ) -> Lanes {
-    let wg = power_below(workgroup_size.clamp(1, 1024));
+    let wg = power_below(ability.workgroup_size.clamp(1, 1024));
     let useful = power_above(len.div_ceil(PER_LANE), wg);
     let lanes = match side {
         Side::Reduced => useful,
@@ -57,7 +55,7 @@ pub(crate) fn choose(
             let groups = outputs.div_ceil(u64::from(wg)).max(1);
             let full = if may_split { FULL_ROWS } else { FEW_ROWS };
             // Enough rows for full transactions; more lanes only while the device has room for them.
-            let room = power_above(BUSY_GROUPS.div_ceil(groups), wg);
+            let room = power_above(ability.busy_groups.div_ceil(groups), wg);
             useful
                 .min((wg / full.min(rows)).max(1))
                 .min(room.max(wg / rows))
@@ -66,7 +64,7 @@ pub(crate) fn choose(
     let rows = wg / lanes;
     let groups = outputs.div_ceil(u64::from(rows)).max(1);
     let (chunks, chunk_len) = if may_split {
-        chunk(groups, len, lanes)
+        chunk(ability.busy_groups / groups, len, lanes)
     } else {
         (1, len)
     };
@@ -80,10 +78,10 @@ pub(crate) fn choose(
     }
 }
 
-/// Chunks per output and elements per chunk.
-fn chunk(groups: u64, len: u64, lanes: u32) -> (u32, u64) {
+/// Chunks per output and elements per chunk; there is room for `room` chunks of each output.
+fn chunk(room: u64, len: u64, lanes: u32) -> (u32, u64) {
     let lanes = u64::from(lanes);
-    let wanted = (BUSY_GROUPS / groups).min(len / (lanes * CHUNK_PER_LANE));
+    let wanted = room.min(len / (lanes * CHUNK_PER_LANE));
     if wanted < 2 {
         return (1, len);
     }
@@ -162,6 +160,14 @@ fn power_above(n: u64, limit: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn choose(outputs: u64, len: u64, side: Side, may_split: bool, workgroup_size: u32) -> Lanes {
+        let ability = Ability {
+            workgroup_size,
+            ..Ability::WEBGPU
+        };
+        super::choose(outputs, len, side, may_split, &ability)
+    }
 
     const MOST: u64 = 1 << 15;
 

@@ -7,6 +7,7 @@ use ziggurat_pipeline::Grid;
 use super::{Form, Pass, choice};
 use crate::compose::assemble::narrow;
 use crate::limits::split::middle;
+use crate::ops::elementwise::walk::count;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk};
 use crate::run::error::KernelError;
@@ -16,8 +17,8 @@ use crate::run::view::View;
 impl Executor {
     /// How rows lie over workgroups, in chunks where there are few of them, or where lanes would loop too long.
     pub(super) fn scan_lanes(&self, walk: &Walk) -> Lanes {
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, wg);
+        let ability = self.ability();
+        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
         // Each tile of lanes is combined in as many steps as their number has bits.
         let turns = 2 + u64::from(lanes.lanes.ilog2()) + 1 + walk.reduced.len() as u64;
         lanes.within(walk.len, turns, self.most_turns())
@@ -56,8 +57,8 @@ impl Executor {
         let words = totals.dims().last().map_or(0, |&words| words as u64);
         let carries = self.alloc(totals.shape(), DType::U32)?;
         let rows = Walk::rows(outputs, words / u64::from(form.op.words()));
-        let wg = self.device().caps().workgroup_size;
-        let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, wg);
+        let ability = self.ability();
+        let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
         let (total, carry) = (
             self.bind_read(name, totals)?,
             self.bind_write(name, &carries)?,
@@ -108,7 +109,7 @@ impl Executor {
         for ([a, out], first) in pieces {
             let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
             let lanes = self.scan_lanes(&walk);
-            let first = u32::try_from(first).unwrap_or(u32::MAX);
+            let first = count(name, first)?;
             let totals = self.scan_totals(form, &a, &walk, &lanes, first)?;
             steps.push((a, out, walk, lanes, first, totals));
         }
