@@ -65,7 +65,7 @@ impl Header {
         );
         let version_1 = text.len() + ALIGNMENT < usize::from(u16::MAX);
         let before = MAGIC.len() + if version_1 { 4 } else { 6 };
-        while (before + text.len() + 1) % ALIGNMENT != 0 {
+        while !(before + text.len() + 1).is_multiple_of(ALIGNMENT) {
             text.push(' ');
         }
         text.push('\n');
@@ -246,7 +246,7 @@ mod tests {
             assert!(String::from_utf8_lossy(&bytes).contains(tuple), "{tuple}");
             assert_eq!(Header::read(&bytes).unwrap().0, header(shape));
         }
-        let long = header(&[1; 30_000]);
+        let long = header(&vec![1; 30_000]);
         let bytes = long.write().unwrap();
         assert_eq!(bytes[6], 2);
         assert_eq!(Header::read(&bytes).unwrap().0, long);
