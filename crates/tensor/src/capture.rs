@@ -5,9 +5,11 @@
 //! that the function's inputs had and records the tape: no graph, no plan, no lookup and no allocation.
 //!
 //! A thread captures, not a device: what other threads compute meanwhile runs as always, and values from before are
-//! computed outside of the capture, once. Invariants: memory that the tape touches is held by it, and none of it is used
-//! for two purposes; nothing from before the capture is overwritten, but what is behind the end of a [`KvCache`]; values made within a capture are errors outside of
-//! it, so that nobody sees memory that no replay has filled.
+//! computed outside of the capture, once.
+//!
+//! Invariants: memory that the tape touches is held by it, and none of it is used for two purposes; nothing from before the
+//! capture is overwritten, but what is behind the end of a [`KvCache`](crate::KvCache); values made within a capture are
+//! errors outside of it, so that nobody sees memory that no replay has filled.
 
 mod caches;
 
