@@ -94,10 +94,10 @@ fn parts(inputs: &[&View], axis: usize, out: &View) -> Result<Vec<View>, KernelE
 
 /// The output's extent along the axis is not the sum of the inputs'.
 fn mismatch(inputs: &[&View], axis: usize, out: &View) -> KernelError {
-    let total: usize = inputs
+    let total = inputs
         .iter()
         .filter_map(|input| input.dims().get(axis))
-        .sum();
+        .fold(0_usize, |total, &dim| total.saturating_add(dim));
     let mut dims = out.dims().to_vec();
     if let Some(dim) = dims.get_mut(axis) {
         *dim = total;

@@ -205,7 +205,9 @@ pub(crate) fn output_in(
     let layout = arrange(arrangement, dims);
     let len = front + len_in_memory(&layout) + BACK;
     let bytes = vec![0xff; len * dtype.bytes()];
-    let whole = exec.upload_bytes(dtype, &bytes, &shape(&[len])).unwrap();
+    // As bytes: those of a bool that is uploaded must be 0 or 1.
+    let raw = exec.upload(&bytes, &shape(&[bytes.len()])).unwrap();
+    let whole = View::new(raw.buffer, Layout::contiguous(shape(&[len])), dtype).unwrap();
     let view = whole.with_layout(behind(&layout, front)).unwrap();
     Output { whole, view }
 }
