@@ -1,7 +1,7 @@
 //! The one loop: every case, its dtypes, kinds of problems, arrangements of memory and sizes; one comparison for all.
 
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::{DType, Executor, View};
+use ziggurat_kernels::{DType, Executor, Layout, View};
 
 use crate::operands::{
     Arrangement, Expected, Output, Random, behind, check, output_in, shape, worst,
@@ -180,9 +180,10 @@ fn upload(exec: &Executor, placed: &Placed, front: usize) -> View {
     let mut bytes = vec![0xff; front * placed.dtype.bytes()];
     bytes.extend(&placed.bytes);
     let len = bytes.len() / placed.dtype.bytes();
-    let dense = exec
-        .upload_bytes(placed.dtype, &bytes, &shape(&[len]))
-        .unwrap();
+    // As bytes: those of a bool that is uploaded must be 0 or 1, and poison is not.
+    let raw = exec.upload(&bytes, &shape(&[bytes.len()])).unwrap();
+    let dense = Layout::contiguous(shape(&[len]));
+    let dense = View::new(raw.buffer, dense, placed.dtype).unwrap();
     dense.with_layout(behind(&placed.layout, front)).unwrap()
 }
 
