@@ -175,10 +175,8 @@ impl Scan {
                 self.operation();
                 self.operations.push(0);
             }
-            b")" | b"]" => {
-                if self.operations.len() > 1 {
-                    self.depth -= self.operations.pop().unwrap_or(0);
-                }
+            b")" | b"]" if self.operations.len() > 1 => {
+                self.depth -= self.operations.pop().unwrap_or(0);
             }
             [byte] if b"+-*/%&|^<>=!~.".contains(byte) => self.operation(),
             _ => {}
