@@ -28,18 +28,20 @@ var<workgroup> tile_b: array<vec4<acc>, LEN_B>;
 
 // The (row, k / 4) of a that load `i` of a workgroup fetches.
 fn place_a(i: u32) -> vec2<u32> {
+    var place = vec2<u32>(i % ROWS, i / ROWS);
     if A_ALONG_DEPTH == 1u {
-        return vec2<u32>(i / QUADS_K, i % QUADS_K);
+        place = vec2<u32>(i / QUADS_K, i % QUADS_K);
     }
-    return vec2<u32>(i % ROWS, i / ROWS);
+    return place;
 }
 
 // The (k, col / 4) of b that load `i` of a workgroup fetches.
 fn place_b(i: u32) -> vec2<u32> {
+    var place = vec2<u32>(i / QUADS_N, i % QUADS_N);
     if B_ALONG_DEPTH == 1u {
-        return vec2<u32>(i % DEPTH, i / DEPTH);
+        place = vec2<u32>(i % DEPTH, i / DEPTH);
     }
-    return vec2<u32>(i / QUADS_N, i % QUADS_N);
+    return place;
 }
 
 @compute @workgroup_size(WG)

@@ -204,7 +204,7 @@ pub(crate) fn output_in(
 ) -> Output {
     let layout = arrange(arrangement, dims);
     let len = front + len_in_memory(&layout) + BACK;
-    let bytes = vec![0xff; len * dtype.bytes()];
+    let bytes = vec![0xff_u8; len * dtype.bytes()];
     // As bytes: those of a bool that is uploaded must be 0 or 1.
     let raw = exec.upload(&bytes, &shape(&[bytes.len()])).unwrap();
     let whole = View::new(raw.buffer, Layout::contiguous(shape(&[len])), dtype).unwrap();

@@ -177,7 +177,7 @@ fn record(
 
 /// The operand in memory, so many elements of poison in front.
 fn upload(exec: &Executor, placed: &Placed, front: usize) -> View {
-    let mut bytes = vec![0xff; front * placed.dtype.bytes()];
+    let mut bytes = vec![0xff_u8; front * placed.dtype.bytes()];
     bytes.extend(&placed.bytes);
     let len = bytes.len() / placed.dtype.bytes();
     // As bytes: those of a bool that is uploaded must be 0 or 1, and poison is not.
