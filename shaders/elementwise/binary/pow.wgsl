@@ -29,9 +29,10 @@ fn apply(x: elem, y: elem) -> elem {
     } else if !integral && bitcast<u32>(x) >= 0x80000000u {
         return nan_f32();
     } else if integral && grows && size_y <= 0x41000000u {
-        result = pow_natural(abs(x), u32(y));
+        result = pow_natural(bitcast<f32>(size_x), u32(y));
     } else {
-        result = pow_positive(abs(x), y);
+        // Not by `abs`, which may take a subnormal number for 0.
+        result = pow_positive(bitcast<f32>(size_x), y);
     }
     return bitcast<f32>(bitcast<u32>(result) | sign);
 }

@@ -142,11 +142,11 @@ impl Executor {
 
     /// Whether any of the views touches more of its buffer than one binding may cover.
     pub(crate) fn exceeds_binding(&self, views: &[&View]) -> bool {
-        let limit = self.device().caps().max_binding_bytes.min(MAX_INDEX);
-        // The window is widened by less than 512 bytes at both ends together.
-        let limit = limit.saturating_sub(512);
+        let whole = self.device().caps().max_binding_bytes.min(MAX_INDEX);
+        // Of a larger buffer a window is bound, widened by less than 512 bytes at both ends together.
+        let limit = whole.saturating_sub(512);
         views.iter().any(|view| {
-            view.buffer.capacity() > limit
+            view.buffer.capacity() > whole
                 && view.layout.span().is_some_and(|(low, high)| {
                     ((high - low) as u64 + 1).saturating_mul(view.dtype.bytes() as u64) > limit
                 })

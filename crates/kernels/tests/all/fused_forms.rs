@@ -137,7 +137,7 @@ fn reductions_read_expressions_of_every_dtype() {
                     &what,
                     (&dims[..1], to),
                     [
-                        &|out| exec.reduce(op.with(argument), &value, &[1], out),
+                        &|out| exec.reduce(op.with(argument), value, &[1], out),
                         &|out| exec.reduce(op.with(argument), &both.stored, &[1], out),
                     ],
                 );
@@ -155,7 +155,7 @@ fn both_moments_are_those_of_an_expression() {
             &exec,
             &format!("var_mean of {dtype} over {dims:?}"),
             (&[2, dims[0]], DType::F32),
-            [&|out| exec.var_mean(1.0, &value, &[1], out), &|out| {
+            [&|out| exec.var_mean(1.0, value, &[1], out), &|out| {
                 exec.var_mean(1.0, &both.stored, &[1], out)
             }],
         );
@@ -174,10 +174,9 @@ fn extremes_of_expressions_of_every_dtype_are_where_memory_has_them() {
                     &exec,
                     &format!("{op:?} of {dtype} over {dims:?}, last: {last}"),
                     (rows, DType::I32),
-                    [
-                        &|out| exec.arg_reduce(op, &value, &[1], last, out),
-                        &|out| exec.arg_reduce(op, stored, &[1], last, out),
-                    ],
+                    [&|out| exec.arg_reduce(op, value, &[1], last, out), &|out| {
+                        exec.arg_reduce(op, stored, &[1], last, out)
+                    }],
                 );
             }
             let beside = exec.alloc(&shape(rows), dtype).unwrap();
@@ -187,7 +186,7 @@ fn extremes_of_expressions_of_every_dtype_are_where_memory_has_them() {
                 &format!("positions beside values, {what}"),
                 (rows, DType::I32),
                 [
-                    &|out| exec.extreme_with_position(op, &value, &[1], false, &beside, out),
+                    &|out| exec.extreme_with_position(op, value, &[1], false, &beside, out),
                     &|out| exec.extreme_with_position(op, stored, &[1], false, &beside, out),
                 ],
             );
@@ -197,7 +196,7 @@ fn extremes_of_expressions_of_every_dtype_are_where_memory_has_them() {
                 &format!("values beside positions, {what}"),
                 (rows, dtype),
                 [
-                    &|out| exec.extreme_with_position(op, &value, &[1], false, out, &beside),
+                    &|out| exec.extreme_with_position(op, value, &[1], false, out, &beside),
                     &|out| exec.extreme_with_position(op, stored, &[1], false, out, &beside),
                 ],
             );
@@ -216,7 +215,7 @@ fn shares_and_their_logarithms_are_those_of_an_expression() {
                 &exec,
                 &format!("softmax {what}"),
                 (dims, dtype),
-                [&|out| exec.softmax(&value, axis, out), &|out| {
+                [&|out| exec.softmax(value, axis, out), &|out| {
                     exec.softmax(stored, axis, out)
                 }],
             );
@@ -224,7 +223,7 @@ fn shares_and_their_logarithms_are_those_of_an_expression() {
                 &exec,
                 &format!("log_softmax {what}"),
                 (dims, dtype),
-                [&|out| exec.log_softmax(&value, axis, out), &|out| {
+                [&|out| exec.log_softmax(value, axis, out), &|out| {
                     exec.log_softmax(stored, axis, out)
                 }],
             );
@@ -255,7 +254,7 @@ fn norms_of_expressions_take_weights_and_biases() {
                     &format!("{op:?} of {dtype} over {dims:?}, {given} parameters"),
                     (dims, dtype),
                     [
-                        &|out| exec.normalize(op, &value, 1, 1e-5, &affine, out),
+                        &|out| exec.normalize(op, value, 1, 1e-5, &affine, out),
                         &|out| exec.normalize(op, stored, 1, 1e-5, &affine, out),
                     ],
                 );
@@ -280,7 +279,7 @@ fn the_path_through_memory_would_show_a_difference() {
     let both = Both::new(&exec, DType::F32, &SHORT, Arrangement::Contiguous);
     let value = both.value();
     let calls: [&dyn Fn(&View) -> Done; 2] =
-        [&|out| exec.reduce(Reduce::Max, &value, &[1], out), &|out| {
+        [&|out| exec.reduce(Reduce::Max, value, &[1], out), &|out| {
             exec.reduce(Reduce::Min, &both.stored, &[1], out)
         }];
     let outputs = written(&exec, &SHORT[..1], DType::F32, calls);

@@ -127,11 +127,11 @@ fn huge_views_are_answered_or_refused() {
                     match wait.recv_timeout(LIMIT) {
                         Ok(Ok(())) => {}
                         Ok(Err(error)) if error.is_internal() => {
-                            found.push(format!("{title}: {error}"))
+                            found.push(format!("{title}: {error}"));
                         }
                         Ok(Err(_)) => {}
                         Err(mpsc::RecvTimeoutError::Timeout) => {
-                            found.push(format!("{title}: does not end"))
+                            found.push(format!("{title}: does not end"));
                         }
                         Err(mpsc::RecvTimeoutError::Disconnected) => {
                             let text = thread.join().unwrap_err();

@@ -49,7 +49,7 @@ fn check_reductions(exec: &Executor, dims: &[usize], seeds: std::ops::Range<u64>
         let axes: Vec<usize> = (0..dims.len()).filter(|_| rng.below(2) == 0).collect();
         let out = shape(&kept(dims, &axes));
         let [fused, stored] = [0; 2].map(|_| exec.alloc(&out, to).unwrap());
-        match exec.reduce(op, &case.value(node), &axes, &fused) {
+        match exec.reduce(op, case.value(node), &axes, &fused) {
             // Nothing of it is in memory.
             Err(KernelError::CannotFuse(_)) => {
                 refused += 1;
@@ -135,7 +135,7 @@ fn norms_of_random_expressions_are_those_of_the_path_through_memory() {
                 },
             };
             let [fused, stored] = [0; 2].map(|_| exec.alloc(&shape(&dims), dtype).unwrap());
-            match exec.normalize(op, &case.value(node), 1, 1e-5, &affine, &fused) {
+            match exec.normalize(op, case.value(node), 1, 1e-5, &affine, &fused) {
                 Err(KernelError::CannotFuse(_)) => {
                     refused += 1;
                     continue;
@@ -173,12 +173,12 @@ fn extremes_and_variances_of_random_expressions_are_those_of_memory() {
         let ([at, at_stored], [with, with_stored]) = (alloc(DType::I32), alloc(DType::I32));
         let [most, most_stored] = alloc(dtype);
         let value = case.value(node);
-        match exec.arg_reduce(op, &value, axes, false, &at) {
+        match exec.arg_reduce(op, value, axes, false, &at) {
             Err(KernelError::CannotFuse(_)) => continue,
             done => drop(done.unwrap()),
         }
         let _done = exec
-            .extreme_with_position(op, &value, axes, false, &most, &with)
+            .extreme_with_position(op, value, axes, false, &most, &with)
             .unwrap();
         let stored = &case.stored(&exec)[node];
         let _done = exec
@@ -201,7 +201,7 @@ fn extremes_and_variances_of_random_expressions_are_those_of_memory() {
             variances += 1;
             let both = shape(&[2, out.len()]);
             let [fused, through] = [0; 2].map(|_| exec.alloc(&both, dtype).unwrap());
-            let _done = exec.var_mean(0.0, &value, axes, &fused).unwrap();
+            let _done = exec.var_mean(0.0, value, axes, &fused).unwrap();
             let _done = exec.var_mean(0.0, stored, axes, &through).unwrap();
             let (fused, through) = (bytes(&exec, &fused), bytes(&exec, &through));
             assert_eq!(bits_differ(dtype, &fused, &through), None, "{what}");
@@ -229,7 +229,7 @@ fn the_path_through_memory_would_show_a_difference() {
     let node = 1;
     let [fused, stored] = [0; 2].map(|_| exec.alloc(&shape(&[8]), DType::F32).unwrap());
     let _done = exec
-        .reduce(Reduce::Max, &case.value(node), &[1], &fused)
+        .reduce(Reduce::Max, case.value(node), &[1], &fused)
         .unwrap();
     let _done = exec
         .reduce(Reduce::Min, &case.stored(&exec)[node], &[1], &stored)
@@ -267,7 +267,7 @@ fn every_arrangement_sums_along_every_axis() {
                 .collect();
             for axes in [&[][..], &[0], &[1], &[2], &[0, 2], &[0, 1, 2]] {
                 let out = output(&exec, DType::F32, &kept(&dims, axes), 1);
-                let _done = exec.reduce(Reduce::Sum, &input, axes, &out.view).unwrap();
+                let _done = exec.reduce(Reduce::Sum, input, axes, &out.view).unwrap();
                 let terms = reference::reduce(Reduce::Sum, &values, &dims, axes);
                 let expected: Vec<Expected> = terms
                     .iter()
@@ -297,7 +297,7 @@ fn long_reductions_take_two_passes() {
         };
         let out = output(&exec, DType::F32, &[dims[0]], 0);
         let before = exec.device().queue_stats().dispatches;
-        let _done = exec.reduce(Reduce::Sum, &input, &[1], &out.view).unwrap();
+        let _done = exec.reduce(Reduce::Sum, input, &[1], &out.view).unwrap();
         assert!(exec.device().queue_stats().dispatches - before <= 2);
         for (row, sum) in out.read(&exec).into_iter().enumerate() {
             let exact: usize = (0..dims[1])
@@ -323,7 +323,7 @@ fn softmax_reads_an_expression() {
                 case.op(FusedOp::Binary(Binary::Add), &[0, 1]);
                 case.op(FusedOp::Unary(Unary::Neg), &[2]);
                 let [fused, stored] = [0; 2].map(|_| output(&exec, dtype, &[6, 33], 5));
-                let _done = exec.softmax(&case.value(3), axis, &fused.view).unwrap();
+                let _done = exec.softmax(case.value(3), axis, &fused.view).unwrap();
                 let _done = exec
                     .softmax(&case.stored(&exec)[3], axis, &stored.view)
                     .unwrap();
@@ -362,7 +362,7 @@ fn shapes_and_scalars_make_no_kernels() {
             shape: shape(&[rows, columns]),
         };
         let before = exec.pipelines().stats().misses;
-        let _done = exec.reduce(Reduce::Sum, &input, &[1], &out).unwrap();
+        let _done = exec.reduce(Reduce::Sum, input, &[1], &out).unwrap();
         assert_eq!(
             decode(DType::F32, &bytes(&exec, &out))[rows - 1],
             columns as f64 * scale
@@ -388,7 +388,7 @@ fn an_output_may_be_memory_of_the_expression() {
         shape: shape(&[2, 2]),
     };
     let row = x.with_layout(x.layout.select(0, 1).unwrap()).unwrap();
-    let _done = exec.reduce(Reduce::Sum, &input, &[0], &row).unwrap();
+    let _done = exec.reduce(Reduce::Sum, input, &[0], &row).unwrap();
     assert_eq!(
         decode(DType::F32, &bytes(&exec, &x)),
         [1.0, 2.0, 10.0, 20.0]
@@ -414,7 +414,7 @@ fn what_does_not_fit_is_refused_and_records_nothing() {
             shape: shape(&[3]),
         };
         let before = exec.device().queue_stats().dispatches;
-        exec.reduce(Reduce::Sum, &input, &[0], &out)
+        exec.reduce(Reduce::Sum, input, &[0], &out)
             .map(|_| exec.device().queue_stats().dispatches - before)
     };
     assert_eq!(sum(limit - 1).unwrap(), 1);
@@ -440,7 +440,7 @@ fn what_does_not_fit_is_refused_and_records_nothing() {
             value,
             shape: shape(&[3]),
         };
-        exec.softmax(&input, 0, &out).map(drop)
+        exec.softmax(input, 0, &out).map(drop)
     };
     chain(3).unwrap();
     assert!(matches!(
@@ -466,23 +466,23 @@ fn mistakes_are_those_of_the_op() {
     };
     let out = exec.alloc(&shape(&[]), DType::I32).unwrap();
     assert!(matches!(
-        exec.reduce(Reduce::Mean, &input(&[2]), &[0], &out),
+        exec.reduce(Reduce::Mean, input(&[2]), &[0], &out),
         Err(KernelError::Dtype { .. })
     ));
     assert!(matches!(
-        exec.reduce(Reduce::Sum, &input(&[2]), &[1], &out),
+        exec.reduce(Reduce::Sum, input(&[2]), &[1], &out),
         Err(KernelError::Shape { .. })
     ));
     assert!(matches!(
-        exec.reduce(Reduce::Sum, &input(&[3]), &[0], &out),
+        exec.reduce(Reduce::Sum, input(&[3]), &[0], &out),
         Err(KernelError::Operands { .. })
     ));
     assert!(matches!(
-        exec.reduce(Reduce::Sum, &input(&[4, 2]), &[0], &out),
+        exec.reduce(Reduce::Sum, input(&[4, 2]), &[0], &out),
         Err(KernelError::Output { .. })
     ));
     assert!(matches!(
-        exec.softmax(&input(&[2]), 0, &out),
+        exec.softmax(input(&[2]), 0, &out),
         Err(KernelError::Dtype { .. })
     ));
 }
@@ -499,8 +499,8 @@ fn empty_extents_give_what_the_op_gives() {
         shape: shape(&[3, 0]),
     };
     let out = output(&exec, DType::F32, &[3], 0);
-    let _done = exec.reduce(Reduce::Sum, &input, &[1], &out.view).unwrap();
+    let _done = exec.reduce(Reduce::Sum, input, &[1], &out.view).unwrap();
     assert_eq!(out.read(&exec), [0.0; 3]);
     let none = exec.alloc(&shape(&[0]), DType::F32).unwrap();
-    let _done = exec.reduce(Reduce::Sum, &input, &[0], &none).unwrap();
+    let _done = exec.reduce(Reduce::Sum, input, &[0], &none).unwrap();
 }

@@ -138,7 +138,7 @@ fn long_rows_of_values_without_a_binding_to_spare_are_right_or_refused() {
             shape: shape(&[1, len]),
         };
         let out = output(&exec, DType::F32, &[1, len], 0);
-        match exec.softmax(&input, 1, &out.view) {
+        match exec.softmax(input, 1, &out.view) {
             Ok(_done) => {
                 let value = 1.0 / len as f64;
                 let bound = 1e-6 * value;

@@ -226,7 +226,11 @@ fn every_binary_op_holds_on_all_special_pairs() {
                     flushed(dtype, y).into_iter().any(|y| {
                         let expected = reference::binary(*op, dtype, x, y);
                         flushed(dtype, expected).into_iter().any(|expected| {
-                            let allowed = spec.tolerance.allowed(dtype, expected, y);
+                            let mut allowed = spec.tolerance.allowed(dtype, expected, y);
+                            if *op == Binary::Remainder {
+                                // Its last step adds the exact remainder, which may be subnormal, to y.
+                                allowed += f64::from(f32::MIN_POSITIVE);
+                            }
                             same(got, expected)
                                 || (got == 0.0 && expected == 0.0)
                                 || (got - expected).abs() <= allowed

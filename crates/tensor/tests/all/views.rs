@@ -179,7 +179,10 @@ fn misuse_is_an_error_that_says_what_was_given() {
     let none = Tensor::zeros(&device, [0], DType::F32).unwrap();
     let error = none.chunk(usize::MAX, 0).unwrap_err();
     assert!(
-        error.is_argument() && error.to_string().starts_with("chunk: one call gives at most"),
+        error.is_argument()
+            && error
+                .to_string()
+                .starts_with("chunk: one call gives at most"),
         "{error}"
     );
     assert!(

@@ -21,7 +21,11 @@ const ATAN: &[&str] = &["functions/atan.wgsl"];
 const EXP: &[&str] = &["functions/exp.wgsl"];
 const FMOD: &[&str] = &["functions/fmod.wgsl"];
 const DIVIDE: &[&str] = &["functions/divide.wgsl"];
-const FMOD_DIVIDE: &[&str] = &["functions/fmod.wgsl", "functions/divide.wgsl"];
+const FLOOR_DIVIDE: &[&str] = &[
+    "functions/fmod.wgsl",
+    "functions/divide.wgsl",
+    "functions/enlarge.wgsl",
+];
 const POW: &[&str] = &[
     "functions/exp.wgsl",
     "functions/log.wgsl",
@@ -102,7 +106,7 @@ binary_ops! {
     /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
     Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0), CodeFacts::FUNCTION.looping(34);
     /// The quotient rounded down; integers: `x / 0` is `x`.
-    FloorDivide floor_divide "floor_divide", NUMERIC, FMOD_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5), CodeFacts::FUNCTION.looping(34);
+    FloorDivide floor_divide "floor_divide", NUMERIC, FLOOR_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5), CodeFacts::FUNCTION.looping(34);
     /// The remainder of the division rounded down, with the sign of `b`; integers: by 0 it is 0.
     Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT.looping(34);
     /// The remainder of the division rounded toward zero, with the sign of `a`; integers: by 0 it is 0.
