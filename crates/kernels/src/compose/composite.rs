@@ -362,7 +362,7 @@ impl Executor {
     /// the function's values are not in memory unless an operand exceeds a binding. Floats are reduced in f32, so `out` is f32.
     ///
     /// # Errors
-    /// Those of [`Executor::composite`] and [`Executor::reduce_fused`].
+    /// Those of [`Executor::composite`] and [`Executor::reduce`].
     pub fn composite_reduced(
         &self,
         op: Composite,

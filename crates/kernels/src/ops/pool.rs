@@ -364,7 +364,7 @@ impl Executor {
     /// `(Σ |x|^p)^(1/p)` over all axes of `x` `[n, c, ..]` behind the first two, floats only; `out` keeps them with extent 1.
     ///
     /// # Errors
-    /// Those of [`Executor::reduce_with`]; [`KernelError::Operand`] if the rank is below 3; [`KernelError::Number`] unless
+    /// Those of [`Executor::reduce`]; [`KernelError::Operand`] if the rank is below 3; [`KernelError::Number`] unless
     /// `p` is positive and finite.
     pub fn global_lp_pool(&self, x: &View, p: f32, out: &View) -> Result<Completion, KernelError> {
         const OP: &str = "global_lp_pool";
