@@ -277,7 +277,7 @@ impl Device {
     ///
     /// Like [`block_on`](crate::block_on) for any other future. Must not be called from a wgpu callback.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn block_on<F: std::future::Future>(&self, future: F) -> F::Output {
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _span = self.span(Stage::Wait);
         crate::blocking::block_on_with(future, |own, done| self.inner.driver.until(Some(own), done))
     }
