@@ -16,7 +16,9 @@ use xtask::failure::{Failure, Outcome};
 const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 14] = [
+const SIZES: [(&str, &str); 16] = [
+    ("COLS", "a tile of products, by the device"),
+    ("DEPTH", "likewise"),
     (
         "WG",
         "invocations of a workgroup, by the device and the row",
