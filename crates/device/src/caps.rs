@@ -61,6 +61,9 @@ pub struct Caps {
     pub max_workgroups: u32,
     /// Turns of its loops, all together, that an invocation should take in one dispatch: the option, or 32,768.
     pub max_loop_turns: u32,
+    /// The driver itself keeps shaders within the buffers that are bound (Vulkan's `robustBufferAccess2`), so wgpu adds no
+    /// checks of its own for them.
+    pub robust_buffers: bool,
     /// Alignment of a storage binding's offset.
     pub storage_alignment: u32,
     /// Alignment of a uniform binding's offset.
@@ -91,6 +94,7 @@ impl Caps {
             subgroups,
             subgroup_size,
             cooperative_matrix,
+            robust_buffers: robust_buffers(adapter, &info),
             ..Self::from_limits(device.limits(), features, options)
         }
     }
@@ -129,6 +133,7 @@ impl Caps {
             workgroup_size: options.workgroup_size.unwrap_or(256).clamp(1, largest),
             max_workgroups: limits.max_compute_workgroups_per_dimension,
             max_loop_turns: options.max_loop_turns.unwrap_or(LOOP_TURNS).max(1),
+            robust_buffers: false,
             storage_alignment: limits.min_storage_buffer_offset_alignment,
             uniform_alignment: limits.min_uniform_buffer_offset_alignment,
             limits,
@@ -152,6 +157,32 @@ fn cooperative_shapes(adapter: &wgpu::Adapter) -> Vec<CooperativeShape> {
         }
     }
     shapes
+}
+
+/// Drivers that have `robustBufferAccess2` wherever they have the extension, and for which wgpu switches it on.
+#[cfg(any(target_os = "linux", target_os = "windows"))]
+const ROBUST_DRIVERS: [&str; 2] = ["NVIDIA", "radv"];
+
+/// Whether the driver itself keeps shaders within bound buffers. wgpu uses that where it is there and does not tell; so the
+/// drivers are those that are known to have it, and the extension must be there.
+#[cfg(any(target_os = "linux", target_os = "windows"))]
+fn robust_buffers(adapter: &wgpu::Adapter, info: &wgpu::AdapterInfo) -> bool {
+    let known = ROBUST_DRIVERS.iter().any(|name| info.driver.contains(name));
+    if info.backend != wgpu::Backend::Vulkan || !known {
+        return false;
+    }
+    #[expect(unsafe_code, reason = "wgpu tells of its adapter's extensions only so")]
+    // SAFETY: the guard is asked whether an extension exists, and dropped; nothing is destroyed or used by a GPU.
+    let vulkan = unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() };
+    vulkan.is_some_and(|vulkan| {
+        let properties = vulkan.physical_device_capabilities();
+        properties.supports_extension(c"VK_EXT_robustness2")
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "windows")))]
+fn robust_buffers(_: &wgpu::Adapter, _: &wgpu::AdapterInfo) -> bool {
+    false
 }
 
 /// The features to ask `adapter` for: the useful ones it has and the options allow.

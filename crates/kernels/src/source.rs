@@ -6,3 +6,4 @@ pub(crate) mod list;
 pub(crate) mod params;
 pub(crate) mod prelude;
 pub(crate) mod shaders;
+pub(crate) mod trusted;

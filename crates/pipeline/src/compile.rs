@@ -16,7 +16,7 @@ use ziggurat_core::debug_print;
 use ziggurat_device::Device;
 
 use crate::bind::Layout;
-use crate::descriptor::KernelDescriptor;
+use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Reflection, Text};
 
@@ -42,7 +42,7 @@ pub(crate) fn compile(
     let name = descriptor.source.name();
     let device = owner.wgpu();
     let (created, error) = captured(device, || {
-        let module = read.module.get().cloned();
+        let module = read.module(descriptor.checks).get().cloned();
         let module = module.unwrap_or_else(|| create_module(owner, descriptor));
         let immediate_size = match &reflection.params {
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
@@ -79,7 +79,7 @@ pub(crate) fn compile(
     match error {
         None => {
             // Another thread may have been faster with the same module.
-            let _module = read.module.get_or_init(|| module);
+            let _module = read.module(descriptor.checks).get_or_init(|| module);
             Ok(pipeline)
         }
         Some(message) => Err(refused(reflection, message)),
@@ -103,14 +103,39 @@ fn create_module(owner: &Device, descriptor: &KernelDescriptor) -> wgpu::ShaderM
     } else {
         debug_print::removed(&text).into_owned()
     };
-    let module = owner
-        .wgpu()
-        .create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(descriptor.source.name()),
-            source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
-        });
+    let source = wgpu::ShaderModuleDescriptor {
+        label: Some(descriptor.source.name()),
+        source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
+    };
+    let module = match runtime_checks(descriptor.checks, owner.caps().robust_buffers) {
+        None => owner.wgpu().create_shader_module(source),
+        #[expect(
+            unsafe_code,
+            reason = "wgpu leaves checks out only for text that somebody vouches for"
+        )]
+        // SAFETY: fewer checks than all come from `KernelDescriptor::with_checks`, whose caller promises that loops end, that
+        // indices into arrays and vectors of the shader's own are within bounds, and, where divisions are unchecked,
+        // what divisors are; or from a trace, whose kernels are compiled and only dispatched where such a caller asks for
+        // the same text again. Indices into bound buffers are unchecked only if the driver checks them itself.
+        Some(checks) => unsafe { owner.wgpu().create_shader_module_trusted(source, checks) },
+    };
     owner.name_lines(&module, descriptor.source.lines());
     module
+}
+
+/// What wgpu is to check; `None` for everything.
+fn runtime_checks(checks: Checks, robust_buffers: bool) -> Option<wgpu::ShaderRuntimeChecks> {
+    let fewer = |int_div_checks| wgpu::ShaderRuntimeChecks {
+        bounds_checks: !robust_buffers,
+        force_loop_bounding: false,
+        int_div_checks,
+        ..wgpu::ShaderRuntimeChecks::checked()
+    };
+    match checks {
+        Checks::All => None,
+        Checks::Divisions => Some(fewer(true)),
+        Checks::None => Some(fewer(false)),
+    }
 }
 
 /// Runs `create` and returns the first error that it raised.
@@ -144,5 +169,23 @@ fn ready<F: Future>(future: F) -> Option<F::Output> {
     match std::pin::pin!(future).poll(&mut context) {
         std::task::Poll::Ready(value) => Some(value),
         std::task::Poll::Pending => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_stay_checked_where_the_driver_does_not_check_them() {
+        for robust in [false, true] {
+            assert!(runtime_checks(Checks::All, robust).is_none());
+            for (checks, divisions) in [(Checks::Divisions, true), (Checks::None, false)] {
+                let made = runtime_checks(checks, robust).unwrap_or_default();
+                assert_eq!(made.bounds_checks, !robust);
+                assert_eq!(made.int_div_checks, divisions);
+                assert!(!made.force_loop_bounding);
+            }
+        }
     }
 }

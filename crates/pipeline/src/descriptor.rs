@@ -10,6 +10,23 @@ use std::hash::{Hash, Hasher};
 
 use crate::source::ShaderSource;
 
+/// Which of the checks that wgpu compiles into a shader a kernel has.
+///
+/// Checks turn mistakes of a shader into defined behaviour, and take time: a counter in every loop, a comparison for every
+/// index and every integer division.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Checks {
+    /// All of them: for text that nobody vouches for.
+    #[default]
+    All,
+    /// Those of integer division, which gives what WGSL says for a divisor of 0. Loops are not counted, and indices are
+    /// not compared where the driver itself keeps shaders within the bound buffers
+    /// ([`Caps::robust_buffers`](ziggurat_device::Caps::robust_buffers)).
+    Divisions,
+    /// None, as far as the driver keeps shaders within the bound buffers.
+    None,
+}
+
 /// A kernel to be: shader source, entry point and constants.
 #[derive(Clone, Debug)]
 pub struct KernelDescriptor {
@@ -22,6 +39,8 @@ pub struct KernelDescriptor {
     /// Whether workgroup memory starts as zeros, as WGSL says. Kernels that write before they read may switch it
     /// off, which is faster.
     pub zero_workgroup_memory: bool,
+    /// Set by [`Self::with_checks`], whose caller vouches for the text.
+    pub(crate) checks: Checks,
 }
 
 impl KernelDescriptor {
@@ -32,7 +51,31 @@ impl KernelDescriptor {
             entry: None,
             constants: Vec::new(),
             zero_workgroup_memory: true,
+            checks: Checks::All,
         }
+    }
+
+    /// Which checks the shader is compiled with.
+    pub fn checks(&self) -> Checks {
+        self.checks
+    }
+
+    /// Leaves out some of wgpu's checks.
+    ///
+    /// # Safety
+    ///
+    /// Of every dispatch of the kernel the following must hold. With [`Checks::Divisions`]: all its loops end, and all
+    /// indices into workgroup and private arrays and into vectors are within bounds; indices into bound buffers need not
+    /// be, because they remain checked where the driver does not check them. With [`Checks::None`] also: no integer is
+    /// divided by 0, and no signed quotient overflows.
+    #[expect(
+        unsafe_code,
+        reason = "wgpu asks for a promise about the text, which only the caller can give"
+    )]
+    #[must_use]
+    pub unsafe fn with_checks(mut self, checks: Checks) -> Self {
+        self.checks = checks;
+        self
     }
 
     /// Chooses an entry point.
@@ -65,6 +108,7 @@ impl PartialEq for KernelDescriptor {
         };
         self.entry == other.entry
             && self.zero_workgroup_memory == other.zero_workgroup_memory
+            && self.checks == other.checks
             && self.constants.len() == other.constants.len()
             && self
                 .constants
@@ -86,6 +130,7 @@ impl Hash for KernelDescriptor {
             value.to_bits().hash(state);
         }
         self.zero_workgroup_memory.hash(state);
+        self.checks.hash(state);
     }
 }
 
@@ -274,6 +319,13 @@ mod tests {
         KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("WG", 64.0)
     }
 
+    fn checked(checks: Checks) -> KernelDescriptor {
+        KernelDescriptor {
+            checks,
+            ..descriptor()
+        }
+    }
+
     #[test]
     fn every_field_is_part_of_the_identity() {
         let variants = [
@@ -281,6 +333,8 @@ mod tests {
             descriptor().constant("WG", 64.0),
             descriptor().entry("main"),
             descriptor().zero_workgroup_memory(false),
+            checked(Checks::Divisions),
+            checked(Checks::None),
             KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("WG", 65.0),
             KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("X", 64.0),
             KernelDescriptor::new(ShaderSource::wgsl("k", "text2")).constant("WG", 64.0),

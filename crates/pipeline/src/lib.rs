@@ -51,7 +51,7 @@ pub use ziggurat_device as device;
 pub use ziggurat_memory as memory;
 
 pub use copy::{COPY_PARAMS, copy_kernels};
-pub use descriptor::{KernelDescriptor, KernelKey};
+pub use descriptor::{Checks, KernelDescriptor, KernelKey};
 pub use dispatch::Arg;
 pub use error::PipelineError;
 pub use feature::{ShaderFeature, ShaderFeatures};

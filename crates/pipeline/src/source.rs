@@ -67,6 +67,24 @@ impl ShaderSource {
         self
     }
 
+    /// Puts a file with directives (`enable f16;`) ahead of all others: WGSL has them before any declaration. A file that is
+    /// there already is not repeated.
+    #[must_use]
+    pub fn directive(
+        mut self,
+        file: impl Into<Cow<'static, str>>,
+        text: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let part = SourcePart {
+            file: file.into(),
+            text: text.into(),
+        };
+        if !self.parts.contains(&part) {
+            self.parts.insert(0, part);
+        }
+        self
+    }
+
     /// The name and every file under its name, for people; [`Self::text`] is for compilers.
     #[must_use]
     pub fn listing(&self) -> String {
@@ -140,6 +158,15 @@ mod tests {
     #[test]
     fn each_part_starts_on_its_own_line() {
         assert_eq!(three().text(), "a1\na2\nb1\nc1\n\nc3\n");
+    }
+
+    #[test]
+    fn directives_come_first_and_once() {
+        let source = three().directive("on.wgsl", "enable f16;");
+        assert!(source.text().starts_with("enable f16;\na1\n"));
+        assert_eq!(source.locate(1), Some(("on.wgsl", 1)));
+        assert_eq!(source.locate(2), Some(("a.wgsl", 1)));
+        assert_eq!(source.clone().directive("on.wgsl", "enable f16;"), source);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::descriptor::KernelDescriptor;
+use crate::descriptor::{Checks, KernelDescriptor};
 use crate::source::ShaderSource;
 
 const MAGIC: &str = "ziggurat trace 1\n";
@@ -67,8 +67,8 @@ impl Trace {
                 .map(|part| (part.file.clone(), part.text.clone()))
                 .collect();
             let name = kernel.source.name().to_owned();
-            let zero = kernel.zero_workgroup_memory;
-            (name, kernel.entry.clone(), constants, zero, texts)
+            let flags = (kernel.zero_workgroup_memory, kernel.checks);
+            (name, kernel.entry.clone(), constants, flags, texts)
         };
         kernels.sort_by_cached_key(key);
         kernels.dedup();
@@ -106,6 +106,11 @@ impl Trace {
             }
             if !kernel.zero_workgroup_memory {
                 record(&mut out, "garbage", "");
+            }
+            match kernel.checks {
+                Checks::All => {}
+                Checks::Divisions => record(&mut out, "unchecked", "loops"),
+                Checks::None => record(&mut out, "unchecked", "all"),
             }
         }
         out
@@ -214,6 +219,9 @@ fn amend(
         }
         "entry" if kernel.entry.is_none() => kernel.entry = Some(payload.to_owned().into()),
         "garbage" if payload.is_empty() => kernel.zero_workgroup_memory = false,
+        // Prewarming compiles, and leads to no dispatch: that takes somebody who vouches for the same text.
+        "unchecked" if payload == "loops" => kernel.checks = Checks::Divisions,
+        "unchecked" if payload == "all" => kernel.checks = Checks::None,
         _ => return None,
     }
     Some(kernel)
@@ -239,6 +247,14 @@ mod tests {
             KernelDescriptor::new(ShaderSource::new("a").part("one.wgsl", shared))
                 .entry("main")
                 .zero_workgroup_memory(false),
+            KernelDescriptor {
+                checks: Checks::Divisions,
+                ..KernelDescriptor::new(ShaderSource::new("a").part("one.wgsl", shared))
+            },
+            KernelDescriptor {
+                checks: Checks::None,
+                ..KernelDescriptor::new(ShaderSource::new("a").part("one.wgsl", shared))
+            },
             KernelDescriptor::new(ShaderSource::new("")),
         ]
     }
@@ -247,7 +263,7 @@ mod tests {
     fn what_is_written_reads_back_equal() {
         let trace = Trace::new(kernels());
         assert_eq!(Trace::from_text(&trace.to_text()).unwrap(), trace);
-        assert_eq!(trace.kernels().len(), 3);
+        assert_eq!(trace.kernels().len(), 5);
         assert_eq!(trace.to_text().matches("with a break").count(), 1);
         let empty = Trace::default();
         assert_eq!(Trace::from_text(&empty.to_text()).unwrap(), empty);

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use ziggurat_core::DType;
-use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
+use ziggurat_pipeline::{Checks, KernelDescriptor, ShaderSource};
 
 use memory::Declared;
 
@@ -17,6 +17,7 @@ use crate::fused::params::HEAD;
 use crate::fused::parts::{self, Settle, compute, function, settle};
 use crate::run::error::KernelError;
 use crate::source::params::ParamField;
+use crate::source::trusted::trusted;
 
 /// The name that errors give for the generated part.
 const FILE: &str = "fused/generated.wgsl";
@@ -56,9 +57,10 @@ pub(crate) fn descriptor(
 ) -> Result<KernelDescriptor, KernelError> {
     let source = ShaderSource::new(graph.label()).part(params_part.0, params_part.1);
     let source = append(source, graph, form, Role::Whole)?;
-    Ok(KernelDescriptor::new(source)
+    let descriptor = KernelDescriptor::new(source)
         .entry("main")
-        .constant("WG", f64::from(wg)))
+        .constant("WG", f64::from(wg));
+    Ok(trusted(descriptor, Checks::Divisions))
 }
 
 /// Appends the generated part, behind the files whose functions it calls.

@@ -1,10 +1,7 @@
 //! [`Ability`]: what an adapter can do, as far as the choice of a kernel depends on it.
 
-use ziggurat_pipeline::device::Caps;
-
-use crate::run::executor::Executor;
-
-const BUSY_GROUPS: u64 = 512;
+use ziggurat_pipeline::device::wgpu::CooperativeScalarType;
+use ziggurat_pipeline::device::{AdapterKind, Caps, CooperativeShape, Device};
 
 /// What an adapter can do, in the numbers that choices of kernels depend on: small and `Copy`, so that every choice is a
 /// pure function of a problem and of this.
@@ -16,11 +13,54 @@ pub(crate) struct Ability {
     pub(crate) workgroup_size: u32,
     /// Bytes of workgroup memory.
     pub(crate) workgroup_bytes: u32,
-    /// Workgroups that keep the device busy: fewer, and a long reduction is cut into chunks. Adapters do not say, so it is
-    /// one number for all.
+    /// Workgroups of 256 invocations that keep the device busy: fewer, and a long reduction is cut into chunks. Adapters do
+    /// not say, so it is by their kind.
     pub(crate) busy_groups: u64,
     /// Loop iterations of an invocation in one dispatch.
     pub(crate) loop_budget: u64,
+    /// Invocations of every subgroup; 0 where there are no subgroups, or of different sizes.
+    pub(crate) subgroup: u32,
+    /// Arithmetic on 16-bit floats.
+    pub(crate) f16: bool,
+    /// Products of matrix units.
+    pub(crate) cooperative: Cooperative,
+}
+
+/// Shapes and types of matrix products that a subgroup can do together, of those that kernels are written for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Cooperative(u8);
+
+impl Cooperative {
+    pub(crate) const NONE: Self = Self(0);
+    /// 16 × 16 × 16, f16 in, f32 out.
+    pub(crate) const F16_F32_16: Self = Self(1);
+
+    const fn of_shape(shape: &CooperativeShape) -> Self {
+        use CooperativeScalarType::{F16, F32};
+        match (shape.m, shape.n, shape.k, shape.input, shape.output) {
+            (16, 16, 16, F16, F32) => Self::F16_F32_16,
+            _ => Self::NONE,
+        }
+    }
+
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether these are all there.
+    #[allow(dead_code, reason = "for kernels that use matrix units")]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Workgroups that keep a device of this kind busy. Those of a discrete GPU fill 132 multiprocessors with 2,048 invocations.
+const fn busy_groups(kind: AdapterKind) -> u64 {
+    match kind {
+        AdapterKind::Discrete => 1056,
+        AdapterKind::Integrated => 128,
+        AdapterKind::Virtual | AdapterKind::Software | AdapterKind::Other => 512,
+    }
 }
 
 impl Ability {
@@ -29,27 +69,48 @@ impl Ability {
         invocations: 256,
         workgroup_size: 256,
         workgroup_bytes: 16_384,
-        busy_groups: BUSY_GROUPS,
+        busy_groups: 512,
         loop_budget: 1 << 15,
+        subgroup: 0,
+        f16: false,
+        cooperative: Cooperative::NONE,
     };
 
-    pub(crate) fn of(caps: &Caps) -> Self {
+    #[allow(dead_code, reason = "for kernels that use matrix units")]
+    /// A large GPU with everything that kernels are written for.
+    pub(crate) const LARGE: Self = Self {
+        invocations: 1024,
+        workgroup_bytes: 49_152,
+        busy_groups: busy_groups(AdapterKind::Discrete),
+        subgroup: 32,
+        f16: true,
+        cooperative: Cooperative::F16_F32_16,
+        ..Self::WEBGPU
+    };
+
+    #[allow(dead_code, reason = "for kernels that use matrix units")]
+    /// Devices that differ in what they choose, for the catalogue.
+    pub(crate) const SAMPLES: [Self; 2] = [Self::WEBGPU, Self::LARGE];
+
+    pub(crate) fn of(device: &Device) -> Self {
+        Self::new(device.caps(), device.adapter().kind)
+    }
+
+    fn new(caps: &Caps, kind: AdapterKind) -> Self {
         let limits = &caps.limits;
+        let (least, most) = caps.subgroup_size;
+        let shapes = caps.cooperative_matrix.iter().map(Cooperative::of_shape);
         Self {
             invocations: limits
                 .max_compute_invocations_per_workgroup
                 .min(limits.max_compute_workgroup_size_x),
             workgroup_size: caps.workgroup_size,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
-            busy_groups: BUSY_GROUPS,
+            busy_groups: busy_groups(kind),
             loop_budget: u64::from(caps.max_loop_turns),
+            subgroup: if least == most { least } else { 0 },
+            f16: caps.f16,
+            cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),
         }
-    }
-}
-
-impl Executor {
-    /// What the device can do.
-    pub(crate) fn ability(&self) -> Ability {
-        Ability::of(self.device().caps())
     }
 }

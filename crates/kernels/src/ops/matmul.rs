@@ -75,6 +75,8 @@ fn base(input: DType, output: DType) -> KernelChoice {
         .load(input)
         .store(output)
         .without_zeroed_memory()
+        // Extents, counts of tiles and of chunks are divided by; a dispatch without results is not recorded.
+        .without_division_checks()
 }
 
 /// The dot kernel; in chunks it leaves accumulators for a reduction.

@@ -15,6 +15,7 @@ use ziggurat_device::{Device, DeviceOptions};
 use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 
+use crate::limits::ability::Ability;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
 use crate::run::view::View;
@@ -31,6 +32,7 @@ pub struct Executor(Arc<Inner>);
 
 struct Inner {
     pipelines: Pipelines,
+    ability: Ability,
     scalars: Arc<Mutex<HashMap<(DType, u64), View>>>,
     tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
     /// Whether updates of floats may come in any order.
@@ -50,6 +52,7 @@ impl Executor {
     #[must_use]
     pub fn new(pipelines: &Pipelines) -> Self {
         Self(Arc::new(Inner {
+            ability: Ability::of(pipelines.device()),
             pipelines: pipelines.clone(),
             scalars: Arc::default(),
             tables: Arc::default(),
@@ -61,6 +64,7 @@ impl Executor {
     pub(crate) fn through(&self, pipelines: Pipelines) -> Self {
         Self(Arc::new(Inner {
             pipelines,
+            ability: self.0.ability,
             scalars: Arc::clone(&self.0.scalars),
             tables: Arc::clone(&self.0.tables),
             any_order: Arc::clone(&self.0.any_order),
@@ -111,6 +115,11 @@ impl Executor {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn reopen_blocking(&self) -> Result<Self, KernelError> {
         ziggurat_device::block_on(self.reopen())
+    }
+
+    /// What the device can do.
+    pub(crate) fn ability(&self) -> Ability {
+        self.0.ability
     }
 
     /// Whether sums and products of floats by [`Executor::scatter`] and its relatives are the same bits on every run, which

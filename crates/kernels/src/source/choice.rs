@@ -5,12 +5,13 @@
 //! choices are the same pipeline, so the pipeline layer finds it again without assembling or hashing text.
 
 use ziggurat_core::DType;
-use ziggurat_pipeline::{KernelDescriptor, KernelKey, ShaderSource, SourcePart};
+use ziggurat_pipeline::{Checks, KernelDescriptor, KernelKey, ShaderSource, SourcePart};
 
 use crate::run::error::KernelError;
 use crate::source::list::List;
 use crate::source::prelude;
 use crate::source::shaders;
+use crate::source::trusted::trusted;
 
 /// The workgroup size that catalogue entries are validated with: the largest every WebGPU device has.
 pub(crate) const CATALOGUE_WG: u32 = 256;
@@ -38,6 +39,8 @@ pub(crate) enum WritesBy {
 enum Role {
     /// Anything else.
     Text,
+    /// Directives, which stand ahead of all other parts.
+    Enable,
     /// `struct Params`.
     Params,
     /// Reading elements of a dtype.
@@ -64,6 +67,7 @@ pub(crate) struct KernelChoice {
     parts: List<Part, 16>,
     constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
+    checks: Checks,
 }
 
 impl KernelChoice {
@@ -74,6 +78,7 @@ impl KernelChoice {
             parts: List::new(),
             constants: List::new(),
             zero_workgroup_memory: true,
+            checks: Checks::Divisions,
         }
     }
 
@@ -131,6 +136,22 @@ impl KernelChoice {
     #[must_use]
     pub(crate) fn quad(self) -> Self {
         self.with(prelude::QUAD, Role::Quad)
+    }
+
+    /// Puts a part of `enable/` ahead of all others: what the kernel needs of the device beyond plain WGSL, from which
+    /// the checks of kernels also know it.
+    #[must_use]
+    #[allow(dead_code, reason = "for kernels that use matrix units")]
+    pub(crate) fn enable(self, path: &'static str) -> Self {
+        self.with(path, Role::Enable)
+    }
+
+    /// Says that no divisor of an integer division is ever 0, and no signed quotient overflows: neither parameters that are
+    /// divided by nor elements.
+    #[must_use]
+    pub(crate) fn without_division_checks(mut self) -> Self {
+        self.checks = Checks::None;
+        self
     }
 
     /// Appends several shader parts.
@@ -232,7 +253,7 @@ impl KernelChoice {
         names.for_each(|name| key.push_tag(name));
         key.push_tag(params_part);
         key.push_number(u64::from(wg));
-        key.push_number(u64::from(self.zero_workgroup_memory));
+        key.push_number(u64::from(self.zero_workgroup_memory) << 2 | self.checks as u64);
         self.parts.iter().for_each(|part| key.push_tag(part.path));
         self.constants.iter().for_each(|(name, value)| {
             key.push_tag(name);
@@ -266,8 +287,12 @@ impl KernelChoice {
                     Role::Store | Role::Cell | Role::Quad | Role::Params
                 )
         };
-        for Part { path, .. } in self.parts.iter().filter(|part| !brought(part)) {
+        for Part { path, role } in self.parts.iter().filter(|part| !brought(part)) {
             let text = shaders::text(path)?;
+            if *role == Role::Enable {
+                source = source.directive(*path, text);
+                continue;
+            }
             let known = |part: &SourcePart| part.file == *path && part.text == text;
             if !source.parts().iter().any(known) {
                 source = source.part(*path, text);
@@ -282,7 +307,7 @@ impl KernelChoice {
         for (name, value) in self.constants.iter() {
             descriptor = descriptor.constant(*name, *value);
         }
-        Ok(descriptor)
+        Ok(trusted(descriptor, self.checks))
     }
 }
 

@@ -13,7 +13,7 @@ use ziggurat_core::wgsl::Extent;
 
 use super::module::{self, Valid};
 use super::{Reflection, read};
-use crate::descriptor::KernelDescriptor;
+use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
@@ -35,8 +35,20 @@ pub(crate) struct Texts {
 pub(crate) struct Text {
     valid: Valid,
     extent: Extent,
-    /// wgpu's module, once there is one.
-    pub(crate) module: OnceLock<wgpu::ShaderModule>,
+    /// wgpu's modules, once there are any: one for each choice of checks.
+    modules: [OnceLock<wgpu::ShaderModule>; 3],
+}
+
+impl Text {
+    /// wgpu's module with these checks, once there is one.
+    pub(crate) fn module(&self, checks: Checks) -> &OnceLock<wgpu::ShaderModule> {
+        let [all, divisions, none] = &self.modules;
+        match checks {
+            Checks::All => all,
+            Checks::Divisions => divisions,
+            Checks::None => none,
+        }
+    }
 }
 
 /// A kernel that was read.
@@ -77,7 +89,7 @@ impl Texts {
                     None => Arc::new(Text {
                         valid: module::read(assembled, descriptor, available, &limits)?,
                         extent,
-                        module: OnceLock::new(),
+                        modules: Default::default(),
                     }),
                 };
                 let specialised = module::specialise(assembled, descriptor, &text.valid, &limits)?;

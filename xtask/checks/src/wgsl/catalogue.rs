@@ -64,14 +64,16 @@ fn copies() -> impl Iterator<Item = Variant> {
 
 fn of_descriptor(name: String, descriptor: &KernelDescriptor, params: Vec<Field>) -> Variant {
     let parts = descriptor.source.parts().iter();
+    let parts: Vec<Part> = parts
+        .map(|part| Part {
+            file: format!("{FOLDER}{}", part.file),
+            text: part.text.to_string(),
+        })
+        .collect();
     Variant {
         name,
-        parts: parts
-            .map(|part| Part {
-                file: format!("{FOLDER}{}", part.file),
-                text: part.text.to_string(),
-            })
-            .collect(),
+        tier: Tier::of(&parts),
+        parts,
         entry: descriptor.entry.as_ref().map(ToString::to_string),
         constants: descriptor
             .constants
@@ -79,7 +81,6 @@ fn of_descriptor(name: String, descriptor: &KernelDescriptor, params: Vec<Field>
             .map(|(name, value)| (name.to_string(), *value))
             .collect(),
         params: (!params.is_empty()).then_some(params),
-        tier: Tier::BASE,
     }
 }
 

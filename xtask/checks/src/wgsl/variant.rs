@@ -33,16 +33,50 @@ pub(crate) struct Tier {
     pub(crate) storage_buffers: u32,
     /// What WGSL needs beyond the base language.
     pub(crate) capabilities: Capabilities,
+    /// Whether naga can write it in the languages of Metal and DirectX 12. It stops at cooperative matrices that those do
+    /// not have, so such kernels are for Vulkan alone.
+    pub(crate) portable: bool,
 }
 
+/// The parts that say what a kernel needs beyond plain WGSL, and what their tier adds to that below.
+const ENABLES: [(&str, Capabilities); 3] = [
+    ("shaders/enable/f16.wgsl", Capabilities::SHADER_FLOAT16),
+    ("shaders/enable/subgroups.wgsl", Capabilities::SUBGROUP),
+    (
+        "shaders/enable/cooperative_matrix.wgsl",
+        Capabilities::COOPERATIVE_MATRIX,
+    ),
+];
+
 impl Tier {
-    /// WebGPU's default limits, met by every adapter.
+    /// WebGPU's default limits, met by every adapter; `pack2x16float` and its kin are plain WGSL.
     pub(crate) const BASE: Self = Self {
         workgroup_bytes: 16 * 1024,
         invocations: 256,
         storage_buffers: 7,
-        capabilities: Capabilities::empty(),
+        capabilities: Capabilities::SHADER_FLOAT16_IN_FLOAT32,
+        portable: true,
     };
+
+    /// The tier of a kernel of these parts.
+    pub(crate) fn of(parts: &[Part]) -> Self {
+        let enabled = |(file, _): &&(&str, Capabilities)| parts.iter().any(|p| p.file == *file);
+        let capabilities = ENABLES.iter().filter(enabled).map(|row| row.1);
+        let capabilities = capabilities.fold(Self::BASE.capabilities, |all, one| all | one);
+        if capabilities.contains(Capabilities::COOPERATIVE_MATRIX) {
+            // Every adapter with matrix units has twice the least that WebGPU promises.
+            return Self {
+                workgroup_bytes: 32 * 1024,
+                capabilities,
+                portable: false,
+                ..Self::BASE
+            };
+        }
+        Self {
+            capabilities,
+            ..Self::BASE
+        }
+    }
 }
 
 /// A kernel: whole files in order, constants, parameters and tier.
@@ -259,6 +293,22 @@ mod tests {
         let mut allowed = variant;
         allowed.tier.capabilities = Capabilities::SHADER_FLOAT16;
         assert!(parse(&allowed).is_ok());
+    }
+
+    #[test]
+    fn the_tier_follows_from_the_directives() {
+        let part = |file: &str| Part {
+            file: file.into(),
+            text: String::new(),
+        };
+        let plain = Tier::of(&[part("shaders/matmul/tile.wgsl")]);
+        assert!(plain.portable && plain.capabilities == Tier::BASE.capabilities);
+        let f16 = Tier::of(&[part("shaders/enable/f16.wgsl")]);
+        assert!(f16.portable && f16.capabilities.contains(Capabilities::SHADER_FLOAT16));
+        let all = ENABLES.map(|(file, _)| part(file));
+        let all = Tier::of(&all);
+        assert!(!all.portable && all.workgroup_bytes > plain.workgroup_bytes);
+        assert!(ENABLES.iter().all(|row| all.capabilities.contains(row.1)));
     }
 
     #[test]
