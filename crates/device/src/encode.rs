@@ -2,7 +2,7 @@
 
 use crate::queue::{Batch, Immediates};
 use crate::recorder::Dispatch;
-use crate::timestamps::Profiler;
+use crate::timestamps::{Chunk, MARK, Profiler};
 
 /// What encoding needs besides the batch.
 #[derive(Clone, Copy)]
@@ -21,6 +21,20 @@ impl Encoding<'_> {
             .get_or_insert_with(|| self.device.create_command_encoder(&Default::default()))
     }
 
+    /// A pass without dispatches, whose timestamp says when all before it was done.
+    pub(crate) fn mark(&self, batch: &mut Batch) {
+        batch.end_pass();
+        let mark = (MARK, [0; 2]);
+        self.profiler.reserve(self.device, &mut batch.timings, mark);
+        let encoder = batch
+            .encoder
+            .get_or_insert_with(|| self.device.create_command_encoder(&Default::default()));
+        drop(encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: batch.timings.last().map(Chunk::writes),
+        }));
+    }
+
     #[inline]
     pub(crate) fn dispatch(&self, batch: &mut Batch, dispatch: Dispatch<'_>, timed: bool) {
         let [x, y, z] = dispatch.workgroups;
@@ -37,10 +51,7 @@ impl Encoding<'_> {
         let pass = batch.pass.get_or_insert_with(|| {
             let descriptor = wgpu::ComputePassDescriptor {
                 label: (timed && labels).then_some(dispatch.label),
-                timestamp_writes: timings
-                    .last()
-                    .filter(|_| timed)
-                    .map(crate::timestamps::Chunk::writes),
+                timestamp_writes: timings.last().filter(|_| timed).map(Chunk::writes),
             };
             encoder.begin_compute_pass(&descriptor).forget_lifetime()
         });

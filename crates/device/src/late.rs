@@ -131,6 +131,7 @@ pub(crate) enum Command {
         buffer: wgpu::Buffer,
         bytes: u64,
     },
+    Mark,
     Dispatch(Box<Launch>),
 }
 
@@ -194,6 +195,7 @@ pub(crate) fn encode(
         }
         match batch.late.pop_front() {
             None => return Ok(()),
+            Some(Command::Mark) => encoding.mark(batch),
             Some(Command::Dispatch(launch)) => {
                 let dispatch = Dispatch {
                     label: &launch.label,

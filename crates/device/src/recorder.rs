@@ -147,6 +147,22 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Notes the time at which the GPU has done all that was recorded before, for
+    /// [`Device::take_marks`](crate::Device::take_marks). Nothing on a device without timestamps.
+    pub fn mark_time(&mut self) {
+        if !self.profiler.is_available() {
+            return;
+        }
+        let encoding = self.encoding();
+        let batch = self.locked.batch();
+        batch.commands = batch.commands.saturating_add(1);
+        if batch.late.is_empty() {
+            encoding.mark(batch);
+        } else {
+            batch.late.push_back(Command::Mark);
+        }
+    }
+
     /// Counts a dispatch; false if it has no work.
     fn counts(&mut self, [x, y, z]: [u32; 3]) -> bool {
         if x == 0 || y == 0 || z == 0 {

@@ -4,7 +4,8 @@
 //! ends (timestamps inside a pass are not in WebGPU). Queries come in chunks; a chunk is resolved
 //! and copied to a mappable buffer at the end of its batch, read in the map callback, summed by
 //! label and used again. Passes of their own cost some overlap between kernels: times are per
-//! kernel, and their sum is not the time of a batch without profiling.
+//! kernel, and their sum is not the time of a batch without profiling. For that there are marks: the time at which
+//! all that was recorded before a point is done, by a pass without dispatches.
 //!
 //! The only buffers this crate creates are the two of a chunk.
 
@@ -78,6 +79,9 @@ pub(crate) fn rate([read, written]: [u64; 2], ns: u64) -> f64 {
     (read as f64 + written as f64) / ns as f64
 }
 
+/// What stands in the place of a label at a mark.
+pub(crate) const MARK: &str = "";
+
 /// Queries and buffers for up to [`CAPACITY`] dispatches.
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -148,6 +152,8 @@ struct Times {
     unread: Vec<u64>,
     waiting: Vec<Waker>,
     totals: BTreeMap<String, KernelTime>,
+    /// Nanoseconds of the marks that nobody took.
+    marks: Vec<u64>,
 }
 
 /// Collects kernel times of one device.
@@ -175,6 +181,11 @@ impl Profiler {
 
     pub(crate) fn set(&self, on: bool) -> bool {
         self.on.store(on && self.available, Ordering::Relaxed);
+        self.available
+    }
+
+    /// Whether the device has timestamps.
+    pub(crate) fn is_available(&self) -> bool {
         self.available
     }
 
@@ -233,9 +244,13 @@ impl Profiler {
         }
         let mut times = self.times.lock();
         let traced = self.host.is_on();
+        let ns = |ticks: u64| (ticks as f64 * self.period).round() as u64;
         for ((label, bytes), (begin, end)) in chunk.labels.drain(..).zip(pairs) {
+            if label == MARK {
+                times.marks.push(ns(end));
+                continue;
+            }
             if traced && end >= begin {
-                let ns = |ticks: u64| (ticks as f64 * self.period).round() as u64;
                 self.host
                     .ran(&label, submission, [ns(begin), ns(end)], bytes);
             }
@@ -268,6 +283,13 @@ impl Profiler {
             }
             Poll::Pending
         })
+    }
+
+    /// The marks so far, earliest first; starts again from nothing.
+    pub(crate) fn take_marks(&self) -> Vec<u64> {
+        let mut marks = std::mem::take(&mut self.times.lock().marks);
+        marks.sort_unstable();
+        marks
     }
 
     /// The times so far, longest first; starts again from nothing.

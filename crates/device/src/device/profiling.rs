@@ -8,7 +8,7 @@ use super::Device;
 use crate::DeviceError;
 use crate::completion::once;
 use crate::profile::{Profile, Stage, StageSpan};
-use crate::timestamps::KernelTime;
+use crate::timestamps::{KernelTime, Profiler};
 
 impl Device {
     /// Switches time per kernel on or off for what is recorded from now on. False if the device
@@ -25,6 +25,26 @@ impl Device {
     pub fn take_profile(
         &self,
     ) -> impl Future<Output = Result<Vec<KernelTime>, DeviceError>> + Send + Unpin + use<> {
+        self.when_timed(Profiler::take)
+    }
+
+    /// Submits what has been recorded and resolves with the times in nanoseconds, from an arbitrary beginning, at which
+    /// the GPU came to each [`Recorder::mark_time`](crate::Recorder::mark_time) since the last call, earliest first.
+    /// Their differences are the time of whole batches: no dispatch gets a pass of its own.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn take_marks(
+        &self,
+    ) -> impl Future<Output = Result<Vec<u64>, DeviceError>> + Send + Unpin + use<> {
+        self.when_timed(Profiler::take_marks)
+    }
+
+    /// What `take` finds once all timestamps recorded so far were read.
+    fn when_timed<T: Send + 'static>(
+        &self,
+        take: fn(&Profiler) -> T,
+    ) -> impl Future<Output = Result<T, DeviceError>> + Send + Unpin + use<T> {
         let device = self.clone();
         let submitted = self.submit_now();
         once(
@@ -34,7 +54,7 @@ impl Device {
                 let mut read = pin!(read);
                 let mut failure = pin!(device.failure());
                 std::future::poll_fn(|context| match read.as_mut().poll(context) {
-                    Poll::Ready(()) => Poll::Ready(Ok(device.inner.profiler.take())),
+                    Poll::Ready(()) => Poll::Ready(Ok(take(&device.inner.profiler))),
                     Poll::Pending => failure.as_mut().poll(context).map(Err),
                 })
                 .await

@@ -226,3 +226,30 @@ fn a_profile_has_both_tracks_and_stops() {
     let empty = block_on(device.finish_profile()).unwrap();
     assert!(empty.kernels.is_empty() && empty.bytes_copied == 0);
 }
+
+#[test]
+fn marks_time_what_lies_between_them_and_no_dispatch() {
+    let device = open("marks", DeviceOptions::default());
+    let between = |rounds: u32| {
+        let kernel = Kernel::new(&device, 1 << 12, rounds);
+        let mark = || device.record(|recorder| recorder.mark_time()).unwrap();
+        mark();
+        for _ in 0..200 {
+            kernel.launch(&device, "between").unwrap();
+        }
+        mark();
+        block_on(device.take_marks()).unwrap()
+    };
+    let (short, long) = (between(1), between(2000));
+    assert!(block_on(device.take_profile()).unwrap().is_empty());
+    if !device.caps().timestamps {
+        assert!(short.is_empty() && long.is_empty());
+        return;
+    }
+    let (&[a, b], &[c, d]) = (short.as_slice(), long.as_slice()) else {
+        panic!("two marks each: {short:?} {long:?}");
+    };
+    println!("{} ns and {} ns", b - a, d - c);
+    assert!(a <= b && b <= c && d - c > b - a, "{short:?} {long:?}");
+    assert!(block_on(device.take_marks()).unwrap().is_empty());
+}
