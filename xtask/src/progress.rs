@@ -29,10 +29,10 @@ impl Step {
         Self::counted(message, 0)
     }
 
-    /// A step that shows itself on a terminal only.
-    pub fn start_quietly(message: &str) -> Self {
+    /// A step of `len` parts that shows itself on a terminal only.
+    pub fn counted_quietly(message: &str, len: u64) -> Self {
         if stderr().is_terminal() {
-            Self::start(message)
+            Self::counted(message, len)
         } else {
             Self {
                 advanced: Arc::default(),

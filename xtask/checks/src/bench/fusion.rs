@@ -2,15 +2,14 @@
 //!
 //! Before anything is measured, both must give the same values.
 
-use serde::Serialize;
 use ziggurat_core::DType;
 use ziggurat_kernels::Executor;
 use ziggurat_tensor::{Conv2dOptions, Device, Error, FusionPolicy, Generator, Tensor};
 
 use crate::bench::Choice;
 use crate::bench::measure::{self, Patience, Time};
+use crate::bench::record::Record;
 use crate::bench::sizes::Sizes;
-use crate::setup;
 use xtask::failure::{Failure, Outcome};
 
 type Formula = fn(&[Tensor]) -> Result<Tensor, Error>;
@@ -39,7 +38,7 @@ impl Case {
 }
 
 /// Milliseconds per evaluation of one expression.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 struct Row {
     what: String,
     shape: String,
@@ -49,25 +48,15 @@ struct Row {
     fused_ms: f64,
     /// Unfused over fused, by GPU time where that is known.
     ratio: f64,
-    by_gpu_time: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Table {
-    adapter: String,
-    rows: Vec<Row>,
 }
 
 /// Measures and prints all rows.
-pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
+pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<Vec<Record>> {
     let adapter = executor.device().adapter();
     let sizes = Sizes::of(adapter.kind, executor.device().caps(), choice.quick);
     let patience = Patience::new(choice.quick);
     let device = Device::from_executor(executor);
-    let mut table = Table {
-        adapter: setup::describe(adapter),
-        rows: Vec::new(),
-    };
+    let mut rows = Vec::new();
     println!(
         "{:36} {:24} {:>8} {:>12} {:>12} {:>7}",
         "f32", "shape", "kernels", "unfused ms", "fused ms", "ratio"
@@ -82,13 +71,14 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<String> {
             "{:36} {:24} {kernels:>8} {:>12.4} {:>12.4} {:>7.2}",
             row.what, row.shape, row.unfused_ms, row.fused_ms, row.ratio
         );
-        table.rows.push(row);
+        for (mode, ms) in [("unfused", row.unfused_ms), ("fused", row.fused_ms)] {
+            rows.push(Record {
+                mode: Some(mode.into()),
+                ..Record::timed(case.what, "f32", &row.shape, Some(ms))
+            });
+        }
     }
-    if let Some(file) = &choice.json {
-        std::fs::write(file, serde_json::to_string_pretty(&table)? + "\n")?;
-        println!("written to {}", file.display());
-    }
-    Ok(format!("{} rows", table.rows.len()))
+    Ok(rows)
 }
 
 fn measured(device: &Device, case: &Case, patience: &Patience) -> Outcome<Row> {
@@ -111,7 +101,6 @@ fn measured(device: &Device, case: &Case, patience: &Patience) -> Outcome<Row> {
         unfused_ms: before * 1e3,
         fused_ms: after * 1e3,
         ratio: before / after,
-        by_gpu_time: gpu.is_some(),
     })
 }
 
@@ -141,7 +130,7 @@ fn under(
         0 => result.to_vec_blocking()?,
         _ => result.mean([-1], false)?.to_vec_blocking()?,
     };
-    let time = measure::time(executor, patience, || {
+    let time = measure::time(executor.device(), patience, || {
         let result = (case.formula)(operands)?;
         // The completion is not needed: the batch waits for all of them.
         drop(result.eval());

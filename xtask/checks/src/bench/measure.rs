@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ziggurat_kernels::Executor;
+use ziggurat_device::Device;
 
 use xtask::failure::Outcome;
 
@@ -18,9 +18,7 @@ pub(crate) struct Patience {
 }
 
 /// More calls than this in one batch teach nothing.
-const MOST_CALLS: u32 = 2000;
-/// Calls that are timed on the GPU.
-const PROFILED_CALLS: u32 = 3;
+const MOST_CALLS: u32 = 20_000;
 
 impl Patience {
     pub(crate) fn new(quick: bool) -> Self {
@@ -29,61 +27,82 @@ impl Patience {
             Self {
                 batch: ms(5),
                 samples: 3,
-                total: ms(400),
+                total: ms(300),
             }
         } else {
             Self {
-                batch: ms(25),
-                samples: 9,
-                total: ms(3000),
+                // Long next to the time until a batch's first command runs, which is most of a millisecond.
+                batch: ms(30),
+                samples: 5,
+                total: ms(300),
             }
         }
     }
 }
 
-/// Seconds per call: as the host sees it, and on the GPU where that is known.
+/// Seconds per call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Time {
+    /// As the host sees it: calls back to back with one wait at the end, divided by the calls. The median of batches.
     pub(crate) wall: f64,
+    /// The shortest batch.
+    pub(crate) least: f64,
+    /// On the GPU, from the first command of a batch to the end of the last; where the adapter has timestamps.
     pub(crate) gpu: Option<f64>,
+    /// Calls of a batch.
+    pub(crate) calls: u32,
+    /// Batches.
+    pub(crate) batches: usize,
 }
 
-/// Measures `call`, which records work on the executor's device.
+/// Measures `call`, which records work on the device and has been called before.
 pub(crate) fn time(
-    executor: &Executor,
+    device: &Device,
     patience: &Patience,
     mut call: impl FnMut() -> Outcome,
 ) -> Outcome<Time> {
-    let mut batch = |calls: u32| -> Outcome<Duration> {
+    let mut batch = |calls: u32| -> Outcome<(f64, Option<f64>)> {
         let started = Instant::now();
+        device.record(|recorder| recorder.mark_time())?;
         for _ in 0..calls {
             call()?;
         }
-        executor.synchronize().wait()?;
-        Ok(started.elapsed())
+        device.record(|recorder| recorder.mark_time())?;
+        device.synchronize().wait()?;
+        let wall = started.elapsed().as_secs_f64();
+        let gpu = match device.block_on(device.take_marks())?.as_slice() {
+            [first, .., last] => Some(seconds_from_nanoseconds(last - first)),
+            _ => None,
+        };
+        Ok((wall, gpu))
     };
-    // The first call compiles, the second fills caches.
     batch(1)?;
-    let once = batch(1)?;
-    let calls = calls_for(patience.batch, once);
+    // Batches grow until they are long enough: a short one is mostly the wait.
     let started = Instant::now();
-    let mut samples = Vec::new();
-    while samples.len() < patience.samples
-        && (samples.is_empty() || started.elapsed() < patience.total)
-    {
-        samples.push(batch(calls)?.as_secs_f64() / f64::from(calls));
+    let mut calls = 1;
+    loop {
+        let (wall, _) = batch(calls)?;
+        let more = calls_for(patience.batch, wall / f64::from(calls));
+        if more <= calls || wall >= patience.batch.as_secs_f64() {
+            break;
+        }
+        calls = more.min(calls.saturating_mul(16));
     }
-    let wall = median(&mut samples);
-    let gpu = if executor.device().set_profiling(true) {
-        batch(PROFILED_CALLS)?;
-        let times = ziggurat_device::block_on(executor.device().take_profile())?;
-        executor.device().set_profiling(false);
-        let total: u64 = times.iter().map(|time| time.total_ns).sum();
-        (total > 0).then(|| seconds_from_nanoseconds(total) / f64::from(PROFILED_CALLS))
-    } else {
-        None
-    };
-    Ok(Time { wall, gpu })
+    let (mut walls, mut gpus) = (Vec::new(), Vec::new());
+    while walls.len() < patience.samples && (walls.is_empty() || started.elapsed() < patience.total)
+    {
+        let (wall, gpu) = batch(calls)?;
+        walls.push(wall / f64::from(calls));
+        gpus.extend(gpu.map(|gpu| gpu / f64::from(calls)));
+    }
+    let batches = walls.len();
+    Ok(Time {
+        wall: median(&mut walls),
+        least: walls.first().copied().unwrap_or(0.0),
+        gpu: (!gpus.is_empty()).then(|| median(&mut gpus)),
+        calls,
+        batches,
+    })
 }
 
 #[expect(
@@ -94,12 +113,17 @@ fn seconds_from_nanoseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 * 1e-9
 }
 
-/// Calls that fill a batch if each takes as long as `once`.
-fn calls_for(batch: Duration, once: Duration) -> u32 {
-    let calls = batch.as_nanos() / once.as_nanos().max(1);
-    u32::try_from(calls)
-        .unwrap_or(MOST_CALLS)
-        .clamp(1, MOST_CALLS)
+/// Calls that fill a batch, and a little more, if each takes so many seconds.
+fn calls_for(batch: Duration, once: f64) -> u32 {
+    let most = f64::from(MOST_CALLS);
+    let calls = (batch.as_secs_f64() * 1.15 / once.max(1e-9)).ceil();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to the range of a u32"
+    )]
+    let calls = calls.clamp(1.0, most) as u32;
+    calls
 }
 
 /// The median; 0 of nothing.
@@ -121,8 +145,8 @@ mod tests {
     #[test]
     fn batches_hold_at_least_one_call_and_not_too_many() {
         let ms = Duration::from_millis;
-        assert_eq!(calls_for(ms(20), ms(100)), 1);
-        assert_eq!(calls_for(ms(20), ms(2)), 10);
-        assert_eq!(calls_for(ms(20), Duration::ZERO), MOST_CALLS);
+        assert_eq!(calls_for(ms(20), 0.1), 1);
+        assert_eq!(calls_for(ms(20), 0.002), 12);
+        assert_eq!(calls_for(ms(20), 0.0), MOST_CALLS);
     }
 }

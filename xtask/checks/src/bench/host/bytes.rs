@@ -5,7 +5,7 @@ use std::time::Instant;
 use ziggurat_core::{Element, Shape};
 use ziggurat_kernels::{DType, Executor};
 
-use super::Row;
+use super::{Name, Row};
 use crate::bench::measure::median;
 use xtask::failure::{Failure, Outcome};
 
@@ -29,12 +29,12 @@ fn seconds<T>(mut round: impl FnMut() -> Outcome<T>) -> Outcome<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few GiB")]
-fn row(what: &str, bytes: usize, seconds: f64) -> Row {
-    let rate = bytes as f64 / seconds * 1e-9;
+fn row(op: &'static str, mode: &str, bytes: usize, moved: usize, seconds: f64) -> Row {
     Row {
-        what: format!("{what}: {rate:.1} GB/s"),
+        name: Name::new(op, format!("{}MiB", bytes >> 20), mode),
         recorded_us: None,
         done_us: seconds * 1e6,
+        gbps: Some(moved as f64 / seconds * 1e-9),
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(
         executor.synchronize().wait()?;
         Ok(())
     })?;
-    push(row("upload from a slice", bytes, time));
+    push(row("upload", "write", bytes, bytes, time));
     let right = |got: &[u8]| {
         if got == data {
             Ok(())
@@ -63,15 +63,15 @@ pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(
         Ok(std::mem::replace(&mut last, bytes))
     })?;
     right(&last)?;
-    push(row("download into a new Vec", bytes, time));
+    push(row("download", "read", bytes, bytes, time));
     last.fill(0);
     let time = seconds(|| Ok(memory.read_into(&buffer, all.clone(), &mut last)?.wait()?))?;
     right(&last)?;
-    push(row("download into memory that is there", bytes, time));
+    push(row("download", "read_into", bytes, bytes, time));
     let time = seconds(|| Ok(memory.read_mapped(&buffer, all.clone())?.wait()?))?;
     let mapped = memory.read_mapped(&buffer, all)?.wait()?;
     right(&mapped)?;
-    push(row("read_mapped, until it can be looked at", bytes, time));
+    push(row("download", "read_mapped", bytes, bytes, time));
     Ok(())
 }
 
@@ -111,13 +111,18 @@ pub(super) fn overlap(executor: &Executor, bytes: usize, mut push: impl FnMut(Ro
         let together = seconds(|| both(times))?;
         let hidden = (time + compute - together) / time.min(compute) * 100.0;
         push(Row {
-            what: format!(
-                "{what} of {:.1} ms beside {times} matmuls of {:.1} ms: {hidden:.0} % hidden",
-                time * 1e3,
-                compute * 1e3
+            name: Name::new(
+                "overlap",
+                format!("{}MiB", bytes >> 20),
+                format!(
+                    "{what} of {:.1} ms during {times} matmuls of {:.1} ms: {hidden:.0} % hidden",
+                    time * 1e3,
+                    compute * 1e3
+                ),
             ),
             recorded_us: None,
             done_us: together * 1e6,
+            gbps: None,
         });
         Ok(())
     };
@@ -168,23 +173,29 @@ pub(super) fn copies(executor: &Executor, bytes: usize, mut push: impl FnMut(Row
             return Err(Failure::new(format!("{what}: the copy differs")));
         }
         // Read and written.
-        push(row(what, 2 * bytes, time / f64::from(BATCH)));
+        push(row(
+            "d2d_copy",
+            what,
+            bytes,
+            2 * bytes,
+            time / f64::from(BATCH),
+        ));
         Ok(())
     };
     let len = bytes as u64;
-    measure("copy_buffer_to_buffer, read and written", &|| {
+    measure("copy_buffer_to_buffer", &|| {
         let (from, to) = (source.buffer.wgpu(), target.buffer.wgpu());
         executor
             .device()
             .record(|recorder| recorder.copy_buffer(from, 0, to, 0, len))?;
         Ok(())
     })?;
-    measure("Pipelines::copy, read and written", &|| {
+    measure("Pipelines::copy", &|| {
         let pipelines = executor.pipelines();
         pipelines.copy(&source.buffer, 0, &target.buffer, 0, len)?;
         Ok(())
     })?;
-    measure("copy op (contiguous), read and written", &|| {
+    measure("copy op", &|| {
         drop(executor.copy(&source, &target)?);
         Ok(())
     })

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ziggurat_kernels::{DType, Executor};
 use ziggurat_tensor::{Device, Error, FusionPolicy, Tensor};
 
-use super::{CHAIN, ELEMENTS, Row, Sample, latency, per_op};
+use super::{CHAIN, ELEMENTS, Name, Row, Sample, latency, per_op};
 use xtask::failure::{Failure, Outcome};
 
 /// Layers of the network.
@@ -49,23 +49,26 @@ pub(super) fn chains(executor: &Executor, rounds: usize, mut push: impl FnMut(Ro
         (FusionPolicy::Fused, "fused"),
     ] {
         device.set_fusion(policy);
-        let what = format!("tensors: {name} chain of {CHAIN} adds, {ELEMENTS} f32, per op");
+        let what = Name::new("tiny_add_chain", format!("{CHAIN}x{ELEMENTS}"), name);
         let mut last = None;
-        push(per_op(&what, CHAIN, rounds, || {
+        push(per_op(what, CHAIN, rounds, || {
             timed(&device, || adds(&one).map(|sum| last = Some(sum)))
         })?);
         let sums = last.map_or(Ok(Vec::new()), |sum| sum.to_vec_blocking::<f32>())?;
         if sums.len() != ELEMENTS || sums.iter().any(|&sum| sum != f32::from(CHAIN) + 1.0) {
-            return Err(Failure::new(format!("{what}: the sum is wrong")));
+            return Err(Failure::new(format!("chain, {name}: the sum is wrong")));
         }
     }
-    let one = Tensor::ones(&device, [1], DType::F32)?;
-    let what = "tensors: add of one element and readback";
-    push(latency(what, rounds, || {
-        match one.add(&one)?.item_blocking::<f32>()? {
-            2.0 => Ok(()),
-            _ => Err(Failure::new("add and readback: 1 + 1 is not 2")),
+    let name = |op| Name::new(op, ELEMENTS.to_string(), "tensors");
+    push(latency(name("latency_add_readback"), rounds, || {
+        let sums = one.add(&one)?.to_vec_blocking::<f32>()?;
+        match sums.iter().all(|&sum| sum == 2.0) {
+            true => Ok(()),
+            false => Err(Failure::new("add and readback: 1 + 1 is not 2")),
         }
+    })?);
+    push(latency(name("latency_add_sync"), rounds, || {
+        Ok(one.add(&one)?.eval_blocking()?)
     })?);
     Ok(())
 }
@@ -79,10 +82,9 @@ pub(super) fn replay(executor: &Executor, rounds: usize, mut push: impl FnMut(Ro
     let captured = device.capture(&[&x], |inputs| Ok(vec![network(&inputs[0], &weight)?]))?;
     let dispatches = u16::try_from(captured.dispatches())
         .map_err(|_| Failure::new("the network has too many dispatches"))?;
-    let what =
-        |how: &str| format!("tensors: network of {dispatches} dispatches {how}, per dispatch");
+    let what = |how: &str| Name::new("network", format!("{dispatches}x{SIDE}x{SIDE}"), how);
     let mut last = None;
-    push(per_op(&what("recorded"), dispatches, rounds, || {
+    push(per_op(what("recorded"), dispatches, rounds, || {
         timed(&device, || {
             let y = network(&x, &weight)?;
             // Softmax waits for what follows it. The completion is not needed: who measures waits for everything.
@@ -91,7 +93,7 @@ pub(super) fn replay(executor: &Executor, rounds: usize, mut push: impl FnMut(Ro
             Ok(())
         })
     })?);
-    push(per_op(&what("replayed"), dispatches, rounds, || {
+    push(per_op(what("replayed"), dispatches, rounds, || {
         timed(&device, || captured.replay(&[&x]))
     })?);
     let expected = last.map_or(Ok(Vec::new()), |y| y.to_vec_blocking::<f32>())?;
