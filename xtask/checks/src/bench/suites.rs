@@ -91,6 +91,8 @@ const WIDE_AND_NARROW: [DType; 2] = [DType::F32, DType::F16];
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
+    use std::collections::HashSet;
+
     use ziggurat_tensor::{Device, DeviceOptions, Tensor};
 
     use super::*;
@@ -123,8 +125,13 @@ mod tests {
     fn results_pass_their_checks_and_others_do_not() {
         let device = Device::open_blocking(DeviceOptions::default()).unwrap();
         let lab = Lab::new(&device);
+        let mut seen = HashSet::new();
         for suite in OPS {
             for case in suite.cases(true) {
+                // One shape of each: they are checked alike.
+                if !seen.insert((case.op.clone(), case.dtype)) {
+                    continue;
+                }
                 let ready = case.prepare(&lab).unwrap();
                 let out = (ready.run)().unwrap();
                 let error = (ready.check)(&out).unwrap();
