@@ -48,7 +48,6 @@ impl Cooperative {
     }
 
     /// Whether these are all there.
-    #[allow(dead_code, reason = "for kernels that use matrix units")]
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -76,7 +75,6 @@ impl Ability {
         cooperative: Cooperative::NONE,
     };
 
-    #[allow(dead_code, reason = "for kernels that use matrix units")]
     /// A large GPU with everything that kernels are written for.
     pub(crate) const LARGE: Self = Self {
         invocations: 1024,
@@ -88,7 +86,6 @@ impl Ability {
         ..Self::WEBGPU
     };
 
-    #[allow(dead_code, reason = "for kernels that use matrix units")]
     /// Devices that differ in what they choose, for the catalogue.
     pub(crate) const SAMPLES: [Self; 2] = [Self::WEBGPU, Self::LARGE];
 

@@ -14,7 +14,7 @@ use crate::num::saturated;
 use crate::num::{pack, wrap};
 use crate::ops::reduce::lanes::{self, Lanes, Side};
 use crate::ops::reduce::{add_sums, only_memory};
-use crate::ops::tile::Tile;
+use crate::ops::tile::{Tile, TileKind};
 use crate::run::call::{Call, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -31,7 +31,7 @@ mod choose;
 mod parts;
 mod problem;
 
-use choose::{Choice, Tiled, ways};
+use choose::{Choice, Load, Narrow, Tiled, ways};
 use problem::Problem;
 
 const OP: &str = "matmul";
@@ -68,11 +68,21 @@ const fn accepts(input: DType, output: DType) -> bool {
 }
 
 fn base(input: DType, output: DType) -> KernelChoice {
-    KernelChoice::new(OP)
+    base_by(input, output, false)
+}
+
+/// With `native` the input is f16, and read as the device's own type.
+fn base_by(input: DType, output: DType, native: bool) -> KernelChoice {
+    let choice = KernelChoice::new(OP)
         .name(input.name())
         .name(output.name())
-        .part(prelude::FLOAT)
-        .load(input)
+        .part(prelude::FLOAT);
+    let choice = if native {
+        choice.load_native_f16()
+    } else {
+        choice.load(input)
+    };
+    choice
         .store(output)
         .without_zeroed_memory()
         // Extents, counts of tiles and of chunks are divided by; a dispatch without results is not recorded.
@@ -116,6 +126,69 @@ enum Writes {
     Sums,
 }
 
+/// The part that writes results, and the prelude that it needs.
+fn writing(
+    choice: KernelChoice,
+    output: DType,
+    out_quads: bool,
+    writes: Writes,
+) -> (KernelChoice, &'static str, &'static str) {
+    match writes {
+        Writes::Sums => (choice, "out_sums", "matmul/tile_out_sum.wgsl"),
+        Writes::Results if out_quads => (choice.quad(), "out_quads", "matmul/tile_out_quad.wgsl"),
+        Writes::Results => (
+            choice.cell(output),
+            "out_cells",
+            "matmul/tile_out_cell.wgsl",
+        ),
+    }
+}
+
+/// Blocks of a, and the vectors that they are made of.
+const fn blocks_a(load: Load) -> &'static [&'static str] {
+    match load {
+        Load::Along => &["matmul/tile_a_quad.wgsl", "matmul/block_a.wgsl"],
+        Load::Across => &["matmul/block_a_rows.wgsl"],
+        Load::Words => &["matmul/tile_a_word.wgsl", "matmul/block_a.wgsl"],
+    }
+}
+
+/// Blocks of b, and the vectors that they are made of.
+const fn blocks_b(load: Load) -> &'static [&'static str] {
+    match load {
+        Load::Along => &["matmul/block_b_depth.wgsl"],
+        Load::Across => &["matmul/tile_b_quad.wgsl", "matmul/block_b.wgsl"],
+        Load::Words => &["matmul/tile_b_word.wgsl", "matmul/block_b.wgsl"],
+    }
+}
+
+/// What the kernel of a tile reads its operands by.
+const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
+    match tile.tile.kind {
+        TileKind::Vector => [
+            match tile.a {
+                Load::Along => &["matmul/tile_a_quad.wgsl"],
+                Load::Across | Load::Words => &["matmul/tile_a_word.wgsl"],
+            },
+            match tile.b {
+                Load::Across => &["matmul/tile_b_quad.wgsl"],
+                Load::Along | Load::Words => &["matmul/tile_b_word.wgsl"],
+            },
+        ],
+        TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
+        TileKind::Cooperative => [
+            match tile.a {
+                Load::Along | Load::Across => &["matmul/half_a.wgsl"],
+                Load::Words => &["matmul/half_a_word.wgsl"],
+            },
+            match tile.b {
+                Load::Along | Load::Across => &["matmul/half_b.wgsl"],
+                Load::Words => &["matmul/half_b_word.wgsl"],
+            },
+        ],
+    }
+}
+
 /// The tiled kernel.
 fn tiled(
     input: DType,
@@ -124,57 +197,100 @@ fn tiled(
     tile: Tiled,
     writes: Writes,
 ) -> KernelChoice {
-    let sums = writes == Writes::Sums;
-    let pick = |quads, quad, word| if quads { quad } else { word };
+    let kind = tile.tile.kind;
     let mut choice = base(input, output);
-    if !sums {
-        choice = if tile.out_quads {
-            choice.quad()
-        } else {
-            choice.cell(output)
-        };
+    if kind == TileKind::Cooperative {
+        choice = choice
+            .enable("enable/f16.wgsl")
+            .enable("enable/cooperative_matrix.wgsl");
     }
-    choice = choice.params("matmul/params.wgsl");
+    let (choice, out_name, out) = writing(choice, output, tile.out_quads, writes);
+    let mut choice = choice.params("matmul/params.wgsl");
+    let name = |load, names: [&'static str; 3]| match load {
+        Load::Along => names[0],
+        Load::Across => names[1],
+        Load::Words => names[2],
+    };
+    let names = [
+        match kind {
+            TileKind::Vector => "tile",
+            TileKind::Wide => "wide",
+            TileKind::Cooperative => "cooperative",
+        },
+        name(tile.a, ["a_quads", "a_across", "a_words"]),
+        name(tile.b, ["b_along", "b_quads", "b_words"]),
+        out_name,
+    ];
     choice.append(
-        &[
-            "tile",
-            pick(tile.a_quads, "a_quads", "a_words"),
-            pick(tile.b_quads, "b_quads", "b_words"),
-            match writes {
-                Writes::Results => pick(tile.out_quads, "out_quads", "out_cells"),
-                Writes::Sums => "out_sums",
-            },
+        &names,
+        &["matmul/batch.wgsl"],
+        &[("BATCH_AXES", batch_axes as f64)],
+    );
+    let before: &[&str] = match kind {
+        TileKind::Vector => &["matmul/tile_origin.wgsl"],
+        TileKind::Wide => &[
+            "matmul/tile_origin.wgsl",
+            "matmul/raster.wgsl",
+            "matmul/block.wgsl",
         ],
-        &[
+        TileKind::Cooperative => &["matmul/raster.wgsl", "matmul/cooperative.wgsl"],
+    };
+    let [a, b] = reads(tile);
+    choice = choice.parts(before).parts(a).parts(b);
+    let flag = |flag: bool| f64::from(u8::from(flag));
+    let sides: &[(&'static str, f64)] = match kind {
+        TileKind::Vector | TileKind::Wide => &[
+            ("A_ALONG_DEPTH", flag(tile.a_along_depth)),
+            ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
+        ],
+        TileKind::Cooperative => &[
+            ("A_ACROSS", flag(!tile.a_along_depth)),
+            ("B_ACROSS", flag(!tile.b_along_depth)),
+            ("WHOLE", flag(tile.whole)),
+        ],
+    };
+    choice = choice.parts(&[out, tile.tile.body()]);
+    let constants = sides.iter().copied().chain(tile.tile.constants());
+    constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// The kernel of few rows.
+fn narrow(input: DType, output: DType, batch_axes: usize, narrow: &Narrow) -> KernelChoice {
+    let name = if narrow.native {
+        "narrow_native"
+    } else {
+        "narrow"
+    };
+    let choice = base_by(input, output, narrow.native).name(name);
+    let (choice, name, out) = writing(choice, output, narrow.out_quads, Writes::Results);
+    let lines = match narrow.lines {
+        1 => "matmul/lines_1.wgsl",
+        2 => "matmul/lines_2.wgsl",
+        4 => "matmul/lines_4.wgsl",
+        8 => "matmul/lines_8.wgsl",
+        _ => "matmul/lines_16.wgsl",
+    };
+    let choice = choice
+        .name(name)
+        .params("matmul/params.wgsl")
+        .parts(&[
             "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
-            pick(
-                tile.a_quads,
-                "matmul/tile_a_quad.wgsl",
-                "matmul/tile_a_word.wgsl",
-            ),
-            pick(
-                tile.b_quads,
-                "matmul/tile_b_quad.wgsl",
-                "matmul/tile_b_word.wgsl",
-            ),
-            match writes {
-                Writes::Results => pick(
-                    tile.out_quads,
-                    "matmul/tile_out_quad.wgsl",
-                    "matmul/tile_out_cell.wgsl",
-                ),
-                Writes::Sums => "matmul/tile_out_sum.wgsl",
+            "matmul/block.wgsl",
+            match narrow.a {
+                Load::Along => "matmul/tile_a_quad.wgsl",
+                Load::Across | Load::Words => "matmul/tile_a_word.wgsl",
             },
-            tile.tile.body(),
-        ],
-        &[
-            ("BATCH_AXES", batch_axes as f64),
-            ("A_ALONG_DEPTH", f64::from(u8::from(tile.a_along_depth))),
-            ("B_ALONG_DEPTH", f64::from(u8::from(tile.b_along_depth))),
-        ],
-    );
-    choice.with_constants(&tile.tile.constants())
+        ])
+        .parts(blocks_b(narrow.b))
+        .parts(&[out, lines, "matmul/narrow.wgsl"]);
+    let along = u32::from(narrow.b_along_depth);
+    choice
+        .constant("BATCH_AXES", batch_axes as f64)
+        .constant("WG", choose::NARROW_GROUP)
+        .constant("QUADS", narrow.quads)
+        .constant("SLICES", narrow.slices)
+        .constant("B_ALONG_DEPTH", along)
 }
 
 fn params(p: &Problem) -> MatmulParams {
@@ -205,32 +321,34 @@ fn params(p: &Problem) -> MatmulParams {
 
 /// The ways of the sample problems for every pair of dtypes; tiles that are no default where the dtypes are equal.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all: Vec<KernelChoice> = Vec::new();
+    let mut unique: Vec<KernelChoice> = Vec::new();
+    let mut add = |choice| {
+        if !unique.contains(&choice) {
+            unique.push(choice);
+        }
+    };
     let pairs = DType::ALL
         .into_iter()
         .flat_map(|input| DType::ALL.map(|output| (input, output)))
         .filter(|&(input, output)| accepts(input, output));
-    for (input, output) in pairs {
+    for ((input, output), ability) in
+        pairs.flat_map(|pair| Ability::SAMPLES.map(|ability| (pair, ability)))
+    {
         for p in choose::samples() {
             let axes = p.batch.len();
-            for way in ways(&p, &Ability::WEBGPU).all() {
+            for way in ways(&p, input, &ability).all() {
                 match way {
-                    Choice::Tile(t) if input != output && t.tile != Tile::DEFAULT => {}
+                    Choice::Tile(t) if input != output && Tile::SMALL.contains(&t.tile) => {}
                     Choice::Tile(t) => {
-                        all.push(tiled(input, output, axes, t, Writes::Results));
+                        add(tiled(input, output, axes, t, Writes::Results));
                         if !t.out_quads {
-                            all.push(tiled(input, output, axes, t, Writes::Sums));
+                            add(tiled(input, output, axes, t, Writes::Sums));
                         }
                     }
-                    Choice::Dot(lanes) => all.push(dot(input, output, axes, &lanes)),
+                    Choice::Narrow(n) => add(narrow(input, output, axes, &n)),
+                    Choice::Dot(lanes) => add(dot(input, output, axes, &lanes)),
                 }
             }
-        }
-    }
-    let mut unique: Vec<KernelChoice> = Vec::new();
-    for choice in all {
-        if !unique.contains(&choice) {
-            unique.push(choice);
         }
     }
     unique
@@ -248,16 +366,21 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
     {
         let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, &Ability::WEBGPU);
         all.push((dtype, dot(dtype, dtype, 1, &lanes)));
-        for out_quads in [false, true] {
-            let tile = Tiled {
-                tile: Tile::DEFAULT,
-                a_quads: true,
-                b_quads: out_quads,
-                out_quads,
-                a_along_depth: true,
-                b_along_depth: false,
-            };
-            all.push((dtype, tiled(dtype, dtype, 1, tile, Writes::Results)));
+        let units = (dtype == DType::F16).then_some(Tile::COOPERATIVE);
+        for tile in [Tile::DEFAULT, Tile::WIDE].into_iter().chain(units) {
+            for out_quads in [false, true] {
+                let b = if out_quads { Load::Across } else { Load::Words };
+                let tile = Tiled {
+                    tile,
+                    a: Load::Along,
+                    b,
+                    out_quads,
+                    a_along_depth: true,
+                    b_along_depth: false,
+                    whole: out_quads,
+                };
+                all.push((dtype, tiled(dtype, dtype, 1, tile, Writes::Results)));
+            }
         }
     }
     all
@@ -348,8 +471,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let (exec, ends) = (plan.exec, plan.ends);
     let (dtype, made) = (ends.a.dtype(), ends.made());
     let ability = exec.ability();
-    let axes = p.batch.len();
-    let sums = dtype.compute();
+    let (axes, sums) = (p.batch.len(), dtype.compute());
     let totals = [p.outputs(), p.k];
     let (left, right) = (plan.first()?, plan.other(0)?);
     let operands = |write: Bound| [Some(left), right, Some(write)].into_iter().flatten();
@@ -359,14 +481,10 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         out_offset: write.offset,
         ..params
     };
-    match ways(p, &ability).default {
-        Choice::Tile(tile) if tile.tile.iterations(p.k) <= ability.loop_budget => {
-            let write = plan.out()?;
-            let choice = tiled(dtype, made, axes, tile, Writes::Results);
-            let params = bound(tiled_params(params(p), p, tile), write);
-            plan.last(choice, operands(write), &params, tiled_grid(p, tile));
-        }
-        Choice::Tile(tile) => {
+    let way = choose::default(p, dtype, &ability);
+    let (choice, params, grid) = dispatch(p, way, [dtype, made]);
+    match way {
+        Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;
             let tile = Tiled {
@@ -374,7 +492,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
                 ..tile
             };
             let choice = tiled(dtype, made, axes, tile, Writes::Sums);
-            let whole = bound(tiled_params(params(p), p, tile), write);
+            let whole = bound(params, write);
             // Parts are whole tiles deep, so that quads stay quads.
             let deep = u64::from(tile.tile.depth);
             let depth = p.k.div_ceil(deep);
@@ -394,36 +512,64 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
                     resumed: u32::from(part.resumed),
                     ..whole
                 };
-                plan.step(
-                    choice.clone(),
-                    operands(write),
-                    &params,
-                    tiled_grid(p, tile),
-                );
+                plan.step(choice.clone(), operands(write), &params, grid);
             }
             let out = plan.out()?;
             add_sums(plan, dtype, (write.read(), 1), totals, out);
+        }
+        Choice::Dot(lanes) if lanes.chunks > 1 => {
+            let write = plan.partials(sums, p.outputs(), lanes.chunks)?;
+            plan.step(choice, operands(write), &bound(params, write), grid);
+            let out = plan.out()?;
+            add_sums(plan, dtype, (write.read(), lanes.chunks), totals, out);
+        }
+        Choice::Tile(_) | Choice::Narrow(_) | Choice::Dot(_) => {
+            let write = plan.out()?;
+            plan.last(choice, operands(write), &bound(params, write), grid);
+        }
+    }
+    Ok(())
+}
+
+/// The dispatch of a way that writes results of the second dtype, or sums of chunks; offsets come with the bindings.
+fn dispatch(
+    p: &Problem,
+    way: Choice,
+    [input, output]: [DType; 2],
+) -> (KernelChoice, MatmulParams, Grid) {
+    let (params, axes) = (params(p), p.batch.len());
+    let counted = |[tiles_m, tiles_n]: [u64; 2], invocations: u32| {
+        let groups = tiles_m.saturating_mul(tiles_n).saturating_mul(p.batches());
+        let params = MatmulParams {
+            tiles_m: saturated(tiles_m),
+            tiles_n: saturated(tiles_n),
+            ..params
+        };
+        let invocations = groups.saturating_mul(u64::from(invocations));
+        (params, Grid::elements(invocations, 1))
+    };
+    match way {
+        Choice::Tile(tile) => {
+            let choice = tiled(input, output, axes, tile, Writes::Results);
+            let tile = tile.tile;
+            let (params, grid) = counted(tile.count(p.m, p.n), tile.invocations());
+            (choice, params, grid)
+        }
+        Choice::Narrow(lies) => {
+            let choice = narrow(input, output, axes, &lies);
+            let (params, grid) = counted(lies.count(p.m, p.n), choose::NARROW_GROUP);
+            (choice, params, grid)
         }
         Choice::Dot(lanes) => {
             let params = MatmulParams {
                 chunks: lanes.chunks,
                 chunk_len: lanes.chunk_len,
-                ..params(p)
+                ..params
             };
             let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
-            let choice = dot(dtype, made, axes, &lanes);
-            if lanes.chunks == 1 {
-                let write = plan.out()?;
-                plan.last(choice, operands(write), &bound(params, write), grid);
-            } else {
-                let write = plan.partials(sums, p.outputs(), lanes.chunks)?;
-                plan.step(choice, operands(write), &bound(params, write), grid);
-                let out = plan.out()?;
-                add_sums(plan, dtype, (write.read(), lanes.chunks), totals, out);
-            }
+            (dot(input, output, axes, &lanes), params, grid)
         }
     }
-    Ok(())
 }
 
 /// Runs [`Call::Matmul`] on parts of matrices that one binding cannot hold.
@@ -436,87 +582,125 @@ pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>) -> Result<(), KernelEr
     exec.run_planned(OP, ends, |p| steps(p, &problem))
 }
 
-/// The parameters of a tiled kernel.
-fn tiled_params(params: MatmulParams, p: &Problem, tiled: Tiled) -> MatmulParams {
-    let [tiles_m, tiles_n] = tiled.tile.count(p.m, p.n).map(saturated);
-    MatmulParams {
-        tiles_m,
-        tiles_n,
-        ..params
-    }
-}
-
-fn tiled_grid(p: &Problem, tiled: Tiled) -> Grid {
-    let [tiles_m, tiles_n] = tiled.tile.count(p.m, p.n);
-    let groups = tiles_m * tiles_n * p.batches();
-    Grid::elements(groups * u64::from(tiled.tile.invocations()), 1)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use ziggurat_core::{Element, Shape};
-    use ziggurat_pipeline::device::DeviceOptions;
+    use ziggurat_core::{Shape, decode, encode};
+    use ziggurat_pipeline::device::{DeviceOptions, SoftwareWish};
 
-    /// The bytes of the product that the kernel of a tile leaves, for elements 0, 1, … of both matrices through `element`.
-    fn product<T: Element>(
+    /// A matrix of each batch entry, and its elements in row-major order.
+    struct Matrix {
+        view: View,
+        values: Vec<f64>,
+    }
+
+    /// Elements from `from` on, stored transposed if that is said.
+    fn matrix(
         exec: &Executor,
-        tile: Tile,
-        [batch, m, k, n]: [usize; 4],
-        element: impl Fn(usize) -> T,
-    ) -> Vec<u8> {
-        let operand = |dims: [usize; 3], from: usize| {
-            let shape = Shape::new(dims).unwrap();
-            let elements: Vec<T> = (from..from + shape.len()).map(&element).collect();
-            exec.upload(&elements, &shape).unwrap()
+        dtype: DType,
+        [batch, rows, cols]: [usize; 3],
+        transposed: bool,
+        from: usize,
+    ) -> Matrix {
+        // Nothing is lost in any dtype, and sums of some hundred products are exact in f32.
+        let value =
+            |i: usize| ((from + i) * 37 % 13) as f64 - if dtype.is_float() { 6.0 } else { 0.0 };
+        let stored = if transposed {
+            [batch, cols, rows]
+        } else {
+            [batch, rows, cols]
         };
-        let (a, b) = (operand([batch, m, k], 0), operand([batch, k, n], 7));
-        let (p, shape) = Problem::new(&a.layout, &b.layout).unwrap();
-        let out = exec.alloc(&shape, a.dtype).unwrap();
-        let tiled = choose::tiled(&p, tile);
-        let bound = [
-            exec.bind_read(OP, &a).unwrap(),
-            exec.bind_read(OP, &b).unwrap(),
-        ];
-        let write = exec.bind_write(OP, &out).unwrap();
-        let params = MatmulParams {
-            a_offset: bound[0].offset,
-            b_offset: bound[1].offset,
-            out_offset: write.offset,
-            ..tiled_params(params(&p), &p, tiled)
+        let shape = Shape::new(stored).unwrap();
+        let elements: Vec<f64> = (0..shape.len()).map(value).collect();
+        let words = encode(dtype, &elements);
+        let mut view = exec.upload_bytes(dtype, &words, &shape).unwrap();
+        let place = |i: usize| {
+            let (b, row, col) = (i / (rows * cols), i / cols % rows, i % cols);
+            if transposed {
+                (b * cols + col) * rows + row
+            } else {
+                i
+            }
         };
-        let args = [bound[0].arg, bound[1].arg, write.arg];
-        let choice = super::tiled(a.dtype, a.dtype, p.batch.len(), tiled, Writes::Results);
-        exec.launch(&choice, &args, &params, tiled_grid(&p, tiled))
-            .unwrap();
-        exec.download(&out).unwrap().wait().unwrap()
+        if transposed {
+            view.layout = view.layout.transpose(1, 2).unwrap();
+        }
+        Matrix {
+            values: (0..shape.len()).map(|i| elements[place(i)]).collect(),
+            view,
+        }
+    }
+
+    fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
+        let one = |i: usize| {
+            let (entry, row, col) = (i / (m * n), i / n % m, i % n);
+            (0..k)
+                .map(|d| a.values[(entry * m + row) * k + d] * b.values[(entry * k + d) * n + col])
+                .sum()
+        };
+        (0..batch * m * n).map(one).collect()
+    }
+
+    /// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
+    fn all_ways(
+        exec: &Executor,
+        dtype: DType,
+        extents: [usize; 4],
+        transposed: [bool; 2],
+    ) -> usize {
+        let [batch, m, k, n] = extents;
+        let a = matrix(exec, dtype, [batch, m, k], transposed[0], 0);
+        let b = matrix(exec, dtype, [batch, k, n], transposed[1], 7);
+        let want = expected(&a, &b, extents);
+        let (p, shape) = Problem::new(&a.view.layout, &b.view.layout).unwrap();
+        let ways = ways(&p, dtype, &exec.ability());
+        let single = |way: &Choice| !matches!(way, Choice::Dot(lanes) if lanes.chunks > 1);
+        let bound = [&a.view, &b.view].map(|view| exec.bind_read(OP, view).unwrap());
+        let sums = dtype.compute();
+        for way in ways.all().filter(single) {
+            let out = exec.alloc(&shape, sums).unwrap();
+            let write = exec.bind_write(OP, &out).unwrap();
+            let (choice, params, grid) = dispatch(&p, way, [dtype, sums]);
+            let params = MatmulParams {
+                a_offset: bound[0].offset,
+                b_offset: bound[1].offset,
+                out_offset: write.offset,
+                ..params
+            };
+            let args = [bound[0].arg, bound[1].arg, write.arg];
+            exec.launch(&choice, &args, &params, grid).unwrap();
+            let bytes = exec.download(&out).unwrap().wait().unwrap();
+            let got = decode(sums, &bytes);
+            assert_eq!(got, want, "{dtype} {extents:?} {transposed:?} {way:?}");
+        }
+        ways.all().filter(single).count()
     }
 
     #[test]
-    fn every_tile_gives_the_bits_of_the_default() {
-        let exec = Executor::open_blocking(DeviceOptions::default()).unwrap();
-        let [default, others @ ..] = Tile::ALL;
-        for extents in [
-            [1, 1, 1, 1],
-            [1, 65, 33, 70],
-            [2, 64, 48, 128],
-            [1, 130, 19, 67],
-            [3, 31, 100, 36],
-        ] {
-            let float = |i: usize| ((i * 37 % 101) as f32 - 50.0) / 7.0;
-            let whole = |i: usize| (i * 37 % 251) as u8;
-            let expected = (
-                product(&exec, default, extents, float),
-                product(&exec, default, extents, whole),
-            );
-            assert!(expected.0.iter().any(|byte| *byte != 0));
-            for tile in others {
-                let got = (
-                    product(&exec, tile, extents, float),
-                    product(&exec, tile, extents, whole),
-                );
-                assert_eq!(got, expected, "{tile:?} {extents:?}");
+    fn every_way_gives_exact_sums() {
+        let default = Executor::open_blocking(DeviceOptions::default()).unwrap();
+        let mut options = DeviceOptions::default();
+        options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+        let large = Executor::open_blocking(options).unwrap();
+        let few: &[_] = &[[1, 1, 17, 16], [2, 36, 20, 40]];
+        let many: &[_] = &[
+            [1, 1, 17, 16],
+            [1, 130, 33, 70],
+            [2, 64, 48, 132],
+            [3, 3, 100, 36],
+        ];
+        let narrow = [DType::F32, DType::F16];
+        let wide = [DType::F32, DType::F16, DType::BF16, DType::U8];
+        let devices: [(_, _, &[DType]); 2] = [(&default, many, &wide), (&large, few, &narrow)];
+        for (exec, all, dtypes) in devices {
+            for extents in all {
+                for dtype in dtypes {
+                    for transposed in [[false, false], [false, true], [true, false]] {
+                        let count = all_ways(exec, *dtype, *extents, transposed);
+                        assert!(count > 4, "{count} ways");
+                    }
+                }
             }
         }
     }

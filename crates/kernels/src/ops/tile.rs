@@ -3,7 +3,7 @@
 //! A new tile is a value here and its entry in [`Tile::ALL`]; its numbers reach the one shader of its kind as override
 //! constants.
 
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, Cooperative};
 use crate::limits::budget::nested;
 
 /// A shader that computes tiles.
@@ -12,6 +12,11 @@ pub(crate) enum TileKind {
     /// `matmul/tile.wgsl`: 4 × 4 outputs per invocation, in f32 or 32-bit integers, one copy of each operand in
     /// workgroup memory.
     Vector,
+    /// `matmul/tile_wide.wgsl`: 8 × 8 outputs per invocation, the next part of the operands loaded meanwhile.
+    Wide,
+    /// `matmul/tile_cooperative.wgsl` and its smaller form: a quarter of the outputs for each of 4 subgroups of 32, by
+    /// matrix units that multiply f16 and add in f32.
+    Cooperative,
 }
 
 /// The part of a product that one workgroup computes.
@@ -28,25 +33,38 @@ pub(crate) struct Tile {
 
 impl Tile {
     /// 64 × 64 outputs.
-    const SQUARE_64: Self = Self::vector(64, 64, 16);
+    pub(crate) const SQUARE_64: Self = Self::vector(64, 64, 16);
     /// For devices with small workgroups, and for outputs of few tiles.
     const SQUARE_32: Self = Self::vector(32, 32, 8);
-    /// Half the rows of the default: every invocation loads more columns than rows.
-    const WIDE: Self = Self::vector(32, 64, 16);
+    /// Half the rows: every invocation loads more columns than rows.
+    const HALF_64: Self = Self::vector(32, 64, 16);
+    /// For outputs of many tiles.
+    pub(crate) const WIDE: Self = Self::of(TileKind::Wide, 128, 128, 16);
+    /// Of f16, where there are matrix units for them.
+    pub(crate) const COOPERATIVE: Self = Self::of(TileKind::Cooperative, 128, 128, 32);
+    /// The same for outputs of few tiles.
+    pub(crate) const COOPERATIVE_64: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
 
-    /// What a device takes that can.
+    /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
 
-    /// Every tile, the default first.
-    pub(crate) const ALL: [Self; 3] = [Self::DEFAULT, Self::SQUARE_32, Self::WIDE];
+    /// Every tile that computes in any dtype, the default first.
+    pub(crate) const ALL: [Self; 4] = [Self::DEFAULT, Self::WIDE, Self::SQUARE_32, Self::HALF_64];
+
+    /// Those that are never a default.
+    pub(crate) const SMALL: [Self; 2] = [Self::SQUARE_32, Self::HALF_64];
 
     const fn vector(rows: u32, cols: u32, depth: u32) -> Self {
+        Self::of(TileKind::Vector, rows, cols, depth)
+    }
+
+    const fn of(kind: TileKind, rows: u32, cols: u32, depth: u32) -> Self {
         assert!(
             rows.is_multiple_of(4) && cols.is_multiple_of(4) && depth.is_multiple_of(4),
             "operands and outputs are handled in vectors of four"
         );
         Self {
-            kind: TileKind::Vector,
+            kind,
             rows,
             cols,
             depth,
@@ -57,46 +75,61 @@ impl Tile {
     pub(crate) const fn body(self) -> &'static str {
         match self.kind {
             TileKind::Vector => "matmul/tile.wgsl",
-        }
-    }
-
-    /// Rows and columns of the output that one invocation computes.
-    const fn outputs_per_invocation(self) -> [u32; 2] {
-        match self.kind {
-            TileKind::Vector => [4, 4],
+            TileKind::Wide => "matmul/tile_wide.wgsl",
+            TileKind::Cooperative if self.rows == 64 => "matmul/tile_cooperative_64.wgsl",
+            TileKind::Cooperative => "matmul/tile_cooperative.wgsl",
         }
     }
 
     /// Invocations of a workgroup.
     pub(crate) const fn invocations(self) -> u32 {
-        let [rows, cols] = self.outputs_per_invocation();
-        (self.rows / rows) * (self.cols / cols)
+        let outputs = self.rows * self.cols;
+        match self.kind {
+            TileKind::Vector => outputs / 16,
+            TileKind::Wide => outputs / 64,
+            TileKind::Cooperative => 128,
+        }
     }
 
-    /// Bytes of workgroup memory.
+    /// Bytes of workgroup memory, at most.
     pub(crate) const fn workgroup_bytes(self) -> u32 {
-        // Rows of vectors, each with one more against bank conflicts.
-        let [a, b] = [
-            self.rows * (self.depth / 4 + 1),
-            self.depth * (self.cols / 4 + 1),
-        ];
-        16 * (a + b)
+        let [rows, cols, depth] = [self.rows, self.cols, self.depth];
+        match self.kind {
+            // Rows of vectors, each with one more against bank conflicts.
+            TileKind::Vector => 16 * (rows * (depth / 4 + 1) + depth * (cols / 4 + 1)),
+            TileKind::Wide => 4 * depth * (rows + cols),
+            // Lines of f16, each with two vectors more; and a matrix of 16 × 16 sums of each of 4 subgroups.
+            TileKind::Cooperative => 8 * (rows + cols) * (depth / 4 + 2) + 4 * 4 * 16 * 16,
+        }
     }
 
     /// Whether a device can run it.
     pub(crate) const fn fits(self, ability: &Ability) -> bool {
-        self.invocations() <= ability.invocations
+        let can = match self.kind {
+            TileKind::Vector | TileKind::Wide => true,
+            TileKind::Cooperative => {
+                let units = ability.cooperative.has(Cooperative::F16_F32_16);
+                units && ability.f16 && ability.subgroup == 32
+            }
+        };
+        can && self.invocations() <= ability.invocations
             && self.workgroup_bytes() <= ability.workgroup_bytes
     }
 
-    /// The override constants of the shader.
-    pub(crate) fn constants(self) -> [(&'static str, f64); 4] {
+    /// The override constants of the shader: only small tiles differ in size.
+    pub(crate) fn constants(self) -> impl Iterator<Item = (&'static str, f64)> {
+        let sizes = match self.kind {
+            TileKind::Vector => 3,
+            TileKind::Wide | TileKind::Cooperative => 0,
+        };
         [
             ("WG", self.invocations()),
             ("ROWS", self.rows),
             ("COLS", self.cols),
             ("DEPTH", self.depth),
         ]
+        .into_iter()
+        .take(1 + sizes)
         .map(|(name, value)| (name, f64::from(value)))
     }
 
@@ -108,11 +141,34 @@ impl Tile {
         ]
     }
 
+    /// Whether the tiles of this many outputs keep every part of a device busy.
+    pub(crate) const fn fills(self, rows: u64, cols: u64, batches: u64, ability: &Ability) -> bool {
+        let [m, n] = self.count(rows, cols);
+        // A multiprocessor holds eight of the workgroups of 256 that are counted, but one of these keeps it busy.
+        m.saturating_mul(n)
+            .saturating_mul(batches)
+            .saturating_mul(8)
+            >= ability.busy_groups
+    }
+
     /// Loop iterations of an invocation for an inner extent of `k`.
     pub(crate) fn iterations(self, k: u64) -> u64 {
         let steps = k.div_ceil(u64::from(self.depth));
         let vectors = u64::from(self.depth / 4);
         let invocations = u64::from(self.invocations());
+        match self.kind {
+            TileKind::Vector => {}
+            TileKind::Wide => return nested(&[steps, 16]),
+            // Loads; in each step stores, loads and two parts; then matrices of 16 × 16 outputs per subgroup.
+            TileKind::Cooperative => {
+                let loads = nested(&[u64::from(self.rows) * vectors / invocations]);
+                let strips = u64::from(self.rows * self.cols / (4 * 16 * 16)) * nested(&[2]);
+                let step = 2 * loads + nested(&[2]) + 1;
+                return steps
+                    .saturating_mul(step)
+                    .saturating_add(loads + strips + 1);
+            }
+        }
         // Vectors that an invocation loads beyond its first.
         let loads = [
             u64::from(self.rows) * vectors,
@@ -143,6 +199,7 @@ mod tests {
 
     #[test]
     fn every_tile_fits_the_smallest_device_that_webgpu_allows() {
+        assert_eq!(Tile::WIDE.workgroup_bytes(), 16_384);
         for tile in Tile::ALL {
             assert!(tile.fits(&Ability::WEBGPU), "{tile:?}");
             assert!(tile.invocations().is_power_of_two(), "{tile:?}");
@@ -152,18 +209,51 @@ mod tests {
             invocations: 128,
             ..Ability::WEBGPU
         };
-        assert_eq!(fit(few), [false, true, true]);
+        assert_eq!(fit(few), [false, false, true, true]);
         let little = Ability {
             workgroup_bytes: 4096,
             ..Ability::WEBGPU
         };
-        assert_eq!(fit(little), [false, true, false]);
+        assert_eq!(fit(little), [false, false, true, false]);
     }
 
     #[test]
     fn tiles_that_load_in_loops_count_them() {
         // 128 invocations load 128 vectors of a and 256 of b: one further load per step.
-        assert_eq!(Tile::WIDE.invocations(), 128);
-        assert_eq!(Tile::WIDE.iterations(160), nested(&[10, 4]) + 10 * 2 + 1);
+        assert_eq!(Tile::HALF_64.invocations(), 128);
+        assert_eq!(Tile::HALF_64.iterations(160), nested(&[10, 4]) + 10 * 2 + 1);
+    }
+
+    #[test]
+    fn matrix_units_are_used_where_they_are() {
+        let tile = Tile::COOPERATIVE;
+        assert!(tile.fits(&Ability::LARGE) && !tile.fits(&Ability::WEBGPU));
+        assert_eq!(tile.invocations(), 128);
+        let lacking = [
+            Ability {
+                subgroup: 64,
+                ..Ability::LARGE
+            },
+            Ability {
+                f16: false,
+                ..Ability::LARGE
+            },
+            Ability {
+                cooperative: Cooperative::NONE,
+                ..Ability::LARGE
+            },
+            Ability {
+                workgroup_bytes: 16_384,
+                ..Ability::LARGE
+            },
+        ];
+        assert!(lacking.iter().all(|ability| !tile.fits(ability)));
+    }
+
+    #[test]
+    fn large_tiles_are_for_outputs_that_fill_a_device() {
+        let fills = |n| Tile::WIDE.fills(n, n, 1, &Ability::LARGE);
+        assert!(fills(2048) && !fills(1024));
+        assert!(Tile::WIDE.fills(128, 128, 132, &Ability::LARGE));
     }
 }

@@ -63,7 +63,7 @@ struct Part {
 /// A kernel variant: names, shader parts in order (without the params part), override constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelChoice {
-    names: List<&'static str, 6>,
+    names: List<&'static str, 8>,
     parts: List<Part, 16>,
     constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
@@ -117,6 +117,13 @@ impl KernelChoice {
         self.with(prelude::load(dtype), Role::Load)
     }
 
+    /// Appends what reads elements of f16 as the device's own type.
+    #[must_use]
+    pub(crate) fn load_native_f16(self) -> Self {
+        self.enable("enable/f16.wgsl")
+            .with(prelude::LOAD_F16_NATIVE, Role::Load)
+    }
+
     /// Appends what packs elements of a dtype.
     #[inline(always)]
     #[must_use]
@@ -141,7 +148,6 @@ impl KernelChoice {
     /// Puts a part of `enable/` ahead of all others: what the kernel needs of the device beyond plain WGSL, from which
     /// the checks of kernels also know it.
     #[must_use]
-    #[allow(dead_code, reason = "for kernels that use matrix units")]
     pub(crate) fn enable(self, path: &'static str) -> Self {
         self.with(path, Role::Enable)
     }
@@ -203,13 +209,6 @@ impl KernelChoice {
     #[must_use]
     pub(crate) fn constant(mut self, name: &'static str, value: impl Into<f64>) -> Self {
         self.constants.push((name, value.into()));
-        self
-    }
-
-    /// Adds override constants.
-    #[must_use]
-    pub(crate) fn with_constants(mut self, constants: &[(&'static str, f64)]) -> Self {
-        self.constants.extend(constants.iter().copied());
         self
     }
 

@@ -10,6 +10,8 @@ pub(crate) const FLOAT: &str = "prelude/float.wgsl";
 pub(crate) const LOAD_COND: &str = "prelude/load_cond.wgsl";
 /// Reading bare 16-bit elements.
 pub(crate) const LOAD_BITS16: &str = "prelude/load/bits16.wgsl";
+/// Reading f16 where devices have it as a type.
+pub(crate) const LOAD_F16_NATIVE: &str = "prelude/load/f16_native.wgsl";
 /// Writing bare 16-bit elements.
 pub(crate) const STORE_BITS16: &str = "prelude/store/bits16.wgsl";
 

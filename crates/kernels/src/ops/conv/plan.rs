@@ -10,7 +10,7 @@ use crate::limits::budget::{Part, nested};
 use crate::num::saturated;
 use crate::num::wrap;
 use crate::ops::spatial::{spatial_strides, steps, vector};
-use crate::ops::tile::Tile;
+use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
@@ -203,14 +203,26 @@ pub(super) fn choice(
             tile,
         ),
     };
-    choice
+    let wide: &[_] = match tile.kind {
+        TileKind::Wide => &[
+            "matmul/raster.wgsl",
+            "matmul/block.wgsl",
+            "conv/block_rows.wgsl",
+            "matmul/block_b.wgsl",
+        ],
+        TileKind::Vector | TileKind::Cooperative => &[],
+    };
+    let choice = choice
         .name(name)
         .parts(parts)
-        .parts(&["conv/filter_rows.wgsl", tile.body()])
+        .part("conv/filter_rows.wgsl")
+        .parts(wide)
+        .part(tile.body())
         .constant("A_ALONG_DEPTH", 1)
         .constant("B_ALONG_DEPTH", 0)
-        .constant("DENSE_ROWS", u32::from(dense_rows))
-        .with_constants(&tile.constants())
+        .constant("DENSE_ROWS", u32::from(dense_rows));
+    let sizes = tile.constants();
+    sizes.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
 /// Turns of the loops of an invocation for a part of the channels and of the taps along each axis.

@@ -150,7 +150,7 @@ fn power_below(n: u32) -> u32 {
 }
 
 /// The least power of two that is at least `n`, but at most `limit` (a power of two).
-fn power_above(n: u64, limit: u32) -> u32 {
+pub(crate) fn power_above(n: u64, limit: u32) -> u32 {
     saturated(n.min(u64::from(limit)))
         .max(1)
         .next_power_of_two()

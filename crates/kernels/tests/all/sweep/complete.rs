@@ -44,6 +44,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "small devices take the other kernel; the tests of products fold its grid by 65,537 batches",
     ),
     (
+        "matmul/tile_cooperative.wgsl",
+        "matrix units, which the software device has: the unit tests of products run every way",
+    ),
+    ("matmul/tile_cooperative_64.wgsl", "likewise"),
+    (
+        "matmul/tile_wide.wgsl",
+        "outputs that fill a device: the unit tests of products run every way",
+    ),
+    (
         "norm/long.wgsl",
         "rows too long for one workgroup: long_loops of the tensor crate",
     ),

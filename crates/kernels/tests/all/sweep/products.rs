@@ -32,7 +32,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (form, size) in [
         ("many rows", (|n| [1, n, 9, 5]) as fn(usize) -> [usize; 4]),
-        ("many columns", |n| [1, 3, 9, n]),
+        ("many columns", |n| [1, 3, 17, n]),
         ("long rows", |n| [1, 3, n, 4]),
         ("many products", |n| [n, 2, 3, 2]),
         ("by a vector", |n| [1, n, 9, 1]),

@@ -1,0 +1,2 @@
+// Directive: 16-bit floats as a type.
+enable f16;

@@ -1,0 +1,96 @@
+// Shared by the kernels of tiles on matrix units: tiles of f16 in workgroup memory, their matrices, and matrices of sums that
+// are written. Requires SIDE (rows and columns of the tile), fetch_a4, fetch_b4 and emit4.
+
+// 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
+override A_ACROSS: u32 = 0u;
+override B_ACROSS: u32 = 1u;
+// 1: k is a multiple of DEPTH.
+override WHOLE: u32 = 0u;
+
+const DEPTH: u32 = 32u;
+// Quads of a line, one more pair against bank conflicts.
+const ALONG: u32 = DEPTH / 4u;
+const PITCH_ALONG: u32 = ALONG + 2u;
+const ACROSS: u32 = SIDE / 4u;
+const PITCH_ACROSS: u32 = ACROSS + 2u;
+override LEN_A: u32 = A_ACROSS * DEPTH * PITCH_ACROSS + (1u - A_ACROSS) * SIDE * PITCH_ALONG;
+override LEN_B: u32 = B_ACROSS * DEPTH * PITCH_ACROSS + (1u - B_ACROSS) * SIDE * PITCH_ALONG;
+// Quads of a tile per invocation.
+const LOADS: u32 = SIDE * DEPTH / 512u;
+
+var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
+var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
+// A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
+var<workgroup> strips: array<vec4<f32>, 256>;
+
+// Line and quad in it of load `i` of the tile.
+fn place(i: u32, is_across: u32) -> vec2<u32> {
+    if is_across == 1u {
+        return vec2<u32>(i / ACROSS, i % ACROSS);
+    }
+    return vec2<u32>(i / ALONG, i % ALONG);
+}
+
+fn slot(at: vec2<u32>, is_across: u32) -> u32 {
+    if is_across == 1u {
+        return at.x * PITCH_ACROSS + at.y;
+    }
+    return at.x * PITCH_ALONG + at.y;
+}
+
+// Load `i` of a tile whose first elements are at a row and k, or at k and a column.
+fn load_a(first: u32, row: u32, k: u32, i: u32) -> vec4<f16> {
+    let at = place(i, A_ACROSS);
+    if A_ACROSS == 1u {
+        return fetch_a4(first, row + at.y * 4u, k + at.x);
+    }
+    return fetch_a4(first, row + at.x, k + at.y * 4u);
+}
+
+fn load_b(first: u32, k: u32, col: u32, i: u32) -> vec4<f16> {
+    let at = place(i, B_ACROSS);
+    if B_ACROSS == 1u {
+        return fetch_b4(first, k + at.x, col + at.y * 4u);
+    }
+    return fetch_b4(first, k + at.y * 4u, col + at.x);
+}
+
+// The matrix of 16 rows and 16 of k.
+fn left(row: u32, k: u32) -> coop_mat16x16<f16, A> {
+    if A_ACROSS == 1u {
+        let across = k * PITCH_ACROSS + row / 4u;
+        return coopLoad<coop_mat16x16<f16, A>>(&tile_a[across], PITCH_ACROSS);
+    }
+    let along = row * PITCH_ALONG + k / 4u;
+    return coopLoadT<coop_mat16x16<f16, A>>(&tile_a[along], PITCH_ALONG);
+}
+
+// The matrix of 16 of k and 16 columns.
+fn right(k: u32, col: u32) -> coop_mat16x16<f16, B> {
+    if B_ACROSS == 1u {
+        let across = k * PITCH_ACROSS + col / 4u;
+        return coopLoadT<coop_mat16x16<f16, B>>(&tile_b[across], PITCH_ACROSS);
+    }
+    let along = col * PITCH_ALONG + k / 4u;
+    return coopLoad<coop_mat16x16<f16, B>>(&tile_b[along], PITCH_ALONG);
+}
+
+// Where a subgroup's outputs are, and which invocation of it this is.
+struct Strip {
+    batch: u32,
+    row: u32,
+    col: u32,
+    first: u32,
+    lane: u32,
+    live: bool,
+}
+
+// Writes the matrix at a row and column of the subgroup's outputs.
+fn emit_strip(to: Strip, row: u32, col: u32) {
+    if to.live {
+        for (var q = to.lane; q < 64u; q += 32u) {
+            emit4(to.batch, to.row + row + q / 4u, to.col + col + (q % 4u) * 4u, strips[to.first + q]);
+        }
+    }
+}
+

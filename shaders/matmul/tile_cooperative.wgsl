@@ -1,0 +1,157 @@
+// Computes: a batch of products of f16 matrices in 128 x 128 tiles of the output, by matrix units: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
+// Bindings: params, a, b, out (declared by the operand and output parts).
+// Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
+// Requires: cooperative.wgsl; fetch_a4, fetch_b4 (4 neighbours along k, or with A_ACROSS and B_ACROSS along the rows or columns, as f16, 0 outside), emit4.
+// Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
+
+const SIDE: u32 = 128u;
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let where_to = tile_at(folded(group, groups));
+    let live = where_to.z < params.batch;
+    let row0 = where_to.x * SIDE;
+    let col0 = where_to.y * SIDE;
+    let at = origin(select(0u, where_to.z, live));
+    let subgroup = lid / 32u;
+    let row = (subgroup / 2u) * 64u;
+    let col = (subgroup % 2u) * 64u;
+
+    var sum_00 = coop_mat16x16<f32, C>();
+    var sum_01 = coop_mat16x16<f32, C>();
+    var sum_02 = coop_mat16x16<f32, C>();
+    var sum_03 = coop_mat16x16<f32, C>();
+    var sum_10 = coop_mat16x16<f32, C>();
+    var sum_11 = coop_mat16x16<f32, C>();
+    var sum_12 = coop_mat16x16<f32, C>();
+    var sum_13 = coop_mat16x16<f32, C>();
+    var sum_20 = coop_mat16x16<f32, C>();
+    var sum_21 = coop_mat16x16<f32, C>();
+    var sum_22 = coop_mat16x16<f32, C>();
+    var sum_23 = coop_mat16x16<f32, C>();
+    var sum_30 = coop_mat16x16<f32, C>();
+    var sum_31 = coop_mat16x16<f32, C>();
+    var sum_32 = coop_mat16x16<f32, C>();
+    var sum_33 = coop_mat16x16<f32, C>();
+    var next_a: array<vec4<f16>, LOADS>;
+    var next_b: array<vec4<f16>, LOADS>;
+    for (var i = 0u; i < LOADS; i++) {
+        next_a[i] = load_a(at.a, row0, 0u, lid + i * WG);
+        next_b[i] = load_b(at.b, 0u, col0, lid + i * WG);
+    }
+    for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
+        for (var i = 0u; i < LOADS; i++) {
+            tile_a[slot(place(lid + i * WG, A_ACROSS), A_ACROSS)] = next_a[i];
+            tile_b[slot(place(lid + i * WG, B_ACROSS), B_ACROSS)] = next_b[i];
+        }
+        workgroupBarrier();
+        // Behind the last part whole parts are loaded again, and not used; others are 0.
+        var k1 = k0 + DEPTH;
+        if WHOLE == 1u {
+            k1 = min(k1, params.k - DEPTH);
+        }
+        for (var i = 0u; i < LOADS; i++) {
+            next_a[i] = load_a(at.a, row0, k1, lid + i * WG);
+            next_b[i] = load_b(at.b, k1, col0, lid + i * WG);
+        }
+        for (var k = 0u; k < DEPTH; k += 16u) {
+            let a0 = left(row, k);
+            let a1 = left(row + 16u, k);
+            let a2 = left(row + 32u, k);
+            let a3 = left(row + 48u, k);
+            let b0 = right(k, col);
+            let b1 = right(k, col + 16u);
+            let b2 = right(k, col + 32u);
+            let b3 = right(k, col + 48u);
+            sum_00 = coopMultiplyAdd(a0, b0, sum_00);
+            sum_01 = coopMultiplyAdd(a0, b1, sum_01);
+            sum_02 = coopMultiplyAdd(a0, b2, sum_02);
+            sum_03 = coopMultiplyAdd(a0, b3, sum_03);
+            sum_10 = coopMultiplyAdd(a1, b0, sum_10);
+            sum_11 = coopMultiplyAdd(a1, b1, sum_11);
+            sum_12 = coopMultiplyAdd(a1, b2, sum_12);
+            sum_13 = coopMultiplyAdd(a1, b3, sum_13);
+            sum_20 = coopMultiplyAdd(a2, b0, sum_20);
+            sum_21 = coopMultiplyAdd(a2, b1, sum_21);
+            sum_22 = coopMultiplyAdd(a2, b2, sum_22);
+            sum_23 = coopMultiplyAdd(a2, b3, sum_23);
+            sum_30 = coopMultiplyAdd(a3, b0, sum_30);
+            sum_31 = coopMultiplyAdd(a3, b1, sum_31);
+            sum_32 = coopMultiplyAdd(a3, b2, sum_32);
+            sum_33 = coopMultiplyAdd(a3, b3, sum_33);
+        }
+        workgroupBarrier();
+    }
+
+    // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
+    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
+    let first = to.first;
+    coopStoreT(sum_00, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 0u);
+    workgroupBarrier();
+    coopStoreT(sum_01, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 16u);
+    workgroupBarrier();
+    coopStoreT(sum_02, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 32u);
+    workgroupBarrier();
+    coopStoreT(sum_03, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 48u);
+    workgroupBarrier();
+    coopStoreT(sum_10, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 0u);
+    workgroupBarrier();
+    coopStoreT(sum_11, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 16u);
+    workgroupBarrier();
+    coopStoreT(sum_12, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 32u);
+    workgroupBarrier();
+    coopStoreT(sum_13, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 48u);
+    workgroupBarrier();
+    coopStoreT(sum_20, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 32u, 0u);
+    workgroupBarrier();
+    coopStoreT(sum_21, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 32u, 16u);
+    workgroupBarrier();
+    coopStoreT(sum_22, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 32u, 32u);
+    workgroupBarrier();
+    coopStoreT(sum_23, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 32u, 48u);
+    workgroupBarrier();
+    coopStoreT(sum_30, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 48u, 0u);
+    workgroupBarrier();
+    coopStoreT(sum_31, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 48u, 16u);
+    workgroupBarrier();
+    coopStoreT(sum_32, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 48u, 32u);
+    workgroupBarrier();
+    coopStoreT(sum_33, &strips[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 48u, 48u);
+    workgroupBarrier();
+}
