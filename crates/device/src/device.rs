@@ -11,6 +11,8 @@ use crate::completion::{CallbackGuard, Completion, Failure, Submission};
 use crate::open::{Opened, Origin};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::park::Key as ParkKey;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::patience::Patience;
 use crate::profile::Stage;
 use crate::queue::{CommandQueue, QueueStats};
 use crate::recorder::Recorder;
@@ -83,7 +85,12 @@ impl Device {
             1.0
         };
         #[cfg(not(target_arch = "wasm32"))]
-        if let Err(error) = crate::poller::start(&device, &shared, &commands) {
+        if let Err(error) = crate::poller::start(
+            &device,
+            &shared,
+            &commands,
+            Patience::of(&adapter, &options),
+        ) {
             shared.fail(error);
         }
         Self {
@@ -92,7 +99,11 @@ impl Device {
                 checked: crate::software::is_checked(&device),
                 profiler: Arc::new(Profiler::new(caps.timestamps, options.profile, period)),
                 #[cfg(not(target_arch = "wasm32"))]
-                driver: crate::drive::Driver::new(device.clone(), shared.clone(), adapter.kind),
+                driver: crate::drive::Driver::new(
+                    device.clone(),
+                    shared.clone(),
+                    Patience::of(&adapter, &options),
+                ),
                 device,
                 queue,
                 adapter,

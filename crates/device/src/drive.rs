@@ -2,7 +2,7 @@
 //!
 //! Waiting through the completion thread costs two changes of threads: the driver wakes that thread, which wakes
 //! the one that waits. A blocked thread has nothing better to do, so it polls wgpu itself: at first without
-//! sleeping, for as long as a small piece of work takes, then asleep in the driver. While it does, the completion
+//! sleeping, for as long as a small piece of work takes, then asleep, as [`patience`](crate::patience) says. While it does, the completion
 //! thread keeps out of the way.
 //!
 //! Only waits without a timeout and polls without a wait are used, for the reason given in [`poller`](crate::poller);
@@ -13,20 +13,18 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use crate::patience::{Next, Patience};
 use crate::state::Shared;
-use crate::{AdapterKind, DeviceError, LostReason};
-
-/// How long to poll before sleeping. About twice what a small kernel and its readback take on a fast GPU.
-const SPIN: Duration = Duration::from_micros(100);
+use crate::{DeviceError, LostReason};
 
 /// Polls wgpu on behalf of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Driver {
     device: wgpu::Device,
     shared: Arc<Shared>,
-    spin: Duration,
+    patience: Patience,
 }
 
 thread_local! {
@@ -70,17 +68,11 @@ impl Drop for Driving<'_> {
 }
 
 impl Driver {
-    pub(crate) fn new(device: wgpu::Device, shared: Arc<Shared>, kind: AdapterKind) -> Self {
-        // A software adapter computes on the processors that polling would keep busy.
-        let spin = if kind == AdapterKind::Software {
-            Duration::ZERO
-        } else {
-            SPIN
-        };
+    pub(crate) fn new(device: wgpu::Device, shared: Arc<Shared>, patience: Patience) -> Self {
         Self {
             device,
             shared,
-            spin,
+            patience,
         }
     }
 
@@ -93,7 +85,7 @@ impl Driver {
         let Some(_driving) = Driving::start(&self.shared) else {
             return;
         };
-        let mut spinning = (!self.spin.is_zero()).then(Instant::now);
+        let started = Instant::now();
         while !done() {
             let oldest = {
                 let state = self.shared.state.lock();
@@ -102,17 +94,18 @@ impl Driver {
                 }
                 state.in_flight.front().map(|(_, index)| index.clone())
             };
-            if spinning.is_some_and(|started| started.elapsed() >= self.spin) {
-                spinning = None;
-            }
-            let how = match (spinning, oldest) {
-                (Some(_), _) => wgpu::PollType::Poll,
-                (None, Some(index)) => wgpu::PollType::Wait {
+            let how = match (self.patience.next(started.elapsed()), oldest) {
+                (Next::Ask, _) => wgpu::PollType::Poll,
+                // A callback that comes late: the completion thread looks after it.
+                (_, None) => return,
+                (Next::Nap(nap), Some(_)) => {
+                    std::thread::sleep(nap);
+                    wgpu::PollType::Poll
+                }
+                (Next::Driver, Some(index)) => wgpu::PollType::Wait {
                     submission_index: Some(index),
                     timeout: None,
                 },
-                // A callback that comes late: the completion thread looks after it.
-                (None, None) => return,
             };
             if !poll(&self.device, &self.shared, how) {
                 return;

@@ -34,6 +34,8 @@ mod options;
 #[cfg(not(target_arch = "wasm32"))]
 mod park;
 #[cfg(not(target_arch = "wasm32"))]
+mod patience;
+#[cfg(not(target_arch = "wasm32"))]
 mod poller;
 mod profile;
 mod queue;
@@ -55,7 +57,7 @@ pub use device::Device;
 pub use error::{DeviceError, LostReason};
 pub use late::LatePipeline;
 pub use limit::LimitName;
-pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, SoftwareWish};
+pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, Sleep, SoftwareWish};
 pub use profile::{Profile, Stage, StageSpan, StageTime};
 pub use queue::QueueStats;
 pub use recorder::{Dispatch, Recorder};

@@ -5,6 +5,7 @@
 //! (see [`env`](mod@crate::env)).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::shorten;
 use crate::{AdapterKind, DeviceError, LimitName};
@@ -131,6 +132,20 @@ pub enum Reuse {
     Never,
 }
 
+/// How a blocked thread, and the thread that completes futures, learn that the device has done something, once they have
+/// waited longer than [`DeviceOptions::spin`] (native only).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sleep {
+    /// [`Sleep::Ask`] where the driver is known to lose wake-ups (NVIDIA's Vulkan driver: up to 9 ms late), else
+    /// [`Sleep::Driver`].
+    #[default]
+    Auto,
+    /// They sleep for a sixteenth of the time waited, up to 1 ms, and ask; after a second the driver wakes them.
+    Ask,
+    /// The driver wakes them.
+    Driver,
+}
+
 /// How to open a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
@@ -184,6 +199,11 @@ pub struct DeviceOptions {
     pub submit_after: u32,
     /// Submissions the GPU may be behind before `record` and `flush` wait (native only).
     pub max_in_flight: u32,
+    /// How long a blocked thread asks the driver again and again before it sleeps until the driver wakes it (native only;
+    /// never for software adapters, which compute on the processors that this would keep busy).
+    pub spin: Duration,
+    /// How it sleeps then.
+    pub sleep: Sleep,
     /// Whether the driver's device is kept for the next user.
     pub reuse: Reuse,
     /// Limits without which opening fails with
@@ -215,6 +235,9 @@ impl Default for DeviceOptions {
             profile: false,
             submit_after: 64,
             max_in_flight: 32,
+            // About twice what a small kernel and its readback take on a fast GPU.
+            spin: Duration::from_micros(100),
+            sleep: Sleep::Auto,
             reuse: Reuse::Auto,
             required: Vec::new(),
         }

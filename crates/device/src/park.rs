@@ -53,7 +53,8 @@ pub(crate) fn key(
     let keep = match options.reuse {
         Reuse::Always => true,
         Reuse::Never => false,
-        Reuse::Auto => must_not_destroy(adapter),
+        // Destroying one may deadlock.
+        Reuse::Auto => is_nvidia_vulkan(adapter),
     };
     keep.then(|| Key {
         adapter: adapter.clone(),
@@ -64,8 +65,8 @@ pub(crate) fn key(
     })
 }
 
-/// Whether destroying a device of this driver may deadlock: NVIDIA's own, not Mesa's for the same cards.
-fn must_not_destroy(adapter: &AdapterSummary) -> bool {
+/// Whether this is NVIDIA's own Vulkan driver, not Mesa's for the same cards.
+pub(crate) fn is_nvidia_vulkan(adapter: &AdapterSummary) -> bool {
     adapter.backend == wgpu::Backend::Vulkan && adapter.driver.starts_with("NVIDIA")
 }
 

@@ -2,7 +2,7 @@
 //!
 //! wgpu runs callbacks only while somebody polls. This thread does, so that any executor can
 //! await a future of ours. It waits for the *oldest* submission in flight, which makes callbacks
-//! prompt when several are queued. It waits without a timeout: where a wait times out while another
+//! prompt when several are queued (or asks again and again, see [`patience`](crate::patience)). It waits without a timeout: where a wait times out while another
 //! thread submits, wgpu-core 30 can find its queue empty before the fence value it has read, and
 //! panics (`Device::maintain`), which drops callbacks. The price is that an explicit `destroy` of a
 //! buffer waits for that submission, because wgpu holds a lock meanwhile. With no submission in
@@ -26,10 +26,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::thread::{JoinHandle, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::DeviceError;
 use crate::drive::poll;
+use crate::patience::{Next, Patience};
 use crate::queue::CommandQueue;
 use crate::state::Shared;
 
@@ -64,6 +65,7 @@ struct Poller {
     queue: Arc<CommandQueue>,
     /// wgpu gave up on a lost device.
     dead: Arc<AtomicBool>,
+    patience: Patience,
 }
 
 /// Starts the first thread for `device`.
@@ -71,12 +73,14 @@ pub(crate) fn start(
     device: &wgpu::Device,
     shared: &Arc<Shared>,
     queue: &Arc<CommandQueue>,
+    patience: Patience,
 ) -> Result<(), DeviceError> {
     let poller = Poller {
         device: device.clone(),
         shared: shared.clone(),
         queue: queue.clone(),
         dead: Arc::default(),
+        patience,
     };
     poller
         .spawn(&mut shared.state.lock().crew)
@@ -116,10 +120,14 @@ impl Poller {
     }
 
     fn run(&self) {
-        let mut pause = FIRST_PAUSE;
+        let mut waiting = Waiting {
+            pause: FIRST_PAUSE,
+            since: (0, Instant::now()),
+            patience: self.patience,
+        };
         while self.take_over() {
             let wakers = loop {
-                match next(&self.shared, &mut pause, self.dead.load(Ordering::Relaxed)) {
+                match waiting.next(&self.shared, self.dead.load(Ordering::Relaxed)) {
                     Step::Wake(wakers) => break wakers,
                     Step::Discard => self.queue.discard(),
                     Step::Poll(how) => {
@@ -178,45 +186,75 @@ impl Poller {
     }
 }
 
-fn next(shared: &Shared, pause: &mut Duration, dead: bool) -> Step {
-    let mut state = shared.state.lock();
-    let mut paused = false;
-    loop {
-        if !state.ready.is_empty() {
-            // From now on nobody waits for this thread.
-            state.crew.waking.push(std::thread::current().id());
-            return Step::Wake(std::mem::take(&mut state.ready));
+/// How long the thread that polls has waited.
+struct Waiting {
+    /// Before it looks again for callbacks without a submission.
+    pause: Duration,
+    /// For which submission, from when on.
+    since: (u64, Instant),
+    patience: Patience,
+}
+
+impl Waiting {
+    fn next(&mut self, shared: &Shared, dead: bool) -> Step {
+        let pause = &mut self.pause;
+        let mut napped = false;
+        let mut state = shared.state.lock();
+        let mut paused = false;
+        loop {
+            if !state.ready.is_empty() {
+                // From now on nobody waits for this thread.
+                state.crew.waking.push(std::thread::current().id());
+                return Step::Wake(std::mem::take(&mut state.ready));
+            }
+            if std::mem::take(&mut state.discard) {
+                return Step::Discard;
+            }
+            if state.shutdown {
+                return Step::Stop;
+            }
+            // Another thread polls: it wakes this one when it stops.
+            if dead || state.drivers > 0 {
+                shared.work.wait(&mut state);
+                continue;
+            }
+            if let Some((number, index)) = state.in_flight.front() {
+                if self.since.0 != *number {
+                    self.since = (*number, Instant::now());
+                }
+                let nap = match self.patience.asleep(self.since.1.elapsed()) {
+                    Next::Nap(nap) => nap,
+                    Next::Ask | Next::Driver => {
+                        return Step::Poll(wgpu::PollType::Wait {
+                            submission_index: Some(index.clone()),
+                            timeout: None,
+                        });
+                    }
+                };
+                if napped {
+                    return Step::Poll(wgpu::PollType::Poll);
+                }
+                // Submissions that come meanwhile wake it, and change nothing.
+                let end = Instant::now() + nap;
+                while !napped && !state.is_busy() {
+                    napped = shared.work.wait_until(&mut state, end).timed_out();
+                }
+                continue;
+            }
+            if state.guards == 0 {
+                *pause = FIRST_PAUSE;
+                shared.work.wait(&mut state);
+                continue;
+            }
+            if std::mem::take(&mut state.nudged) {
+                *pause = FIRST_PAUSE;
+                return Step::Poll(wgpu::PollType::Poll);
+            }
+            if paused {
+                *pause = (*pause * 2).min(LAST_PAUSE);
+                return Step::Poll(wgpu::PollType::Poll);
+            }
+            paused = shared.work.wait_for(&mut state, *pause).timed_out();
         }
-        if std::mem::take(&mut state.discard) {
-            return Step::Discard;
-        }
-        if state.shutdown {
-            return Step::Stop;
-        }
-        // Another thread polls: it wakes this one when it stops.
-        if dead || state.drivers > 0 {
-            shared.work.wait(&mut state);
-            continue;
-        }
-        if let Some((_, index)) = state.in_flight.front() {
-            return Step::Poll(wgpu::PollType::Wait {
-                submission_index: Some(index.clone()),
-                timeout: None,
-            });
-        }
-        if state.guards == 0 {
-            *pause = FIRST_PAUSE;
-            shared.work.wait(&mut state);
-            continue;
-        }
-        if std::mem::take(&mut state.nudged) {
-            *pause = FIRST_PAUSE;
-            return Step::Poll(wgpu::PollType::Poll);
-        }
-        if paused {
-            *pause = (*pause * 2).min(LAST_PAUSE);
-            return Step::Poll(wgpu::PollType::Poll);
-        }
-        paused = shared.work.wait_for(&mut state, *pause).timed_out();
     }
 }

@@ -99,6 +99,12 @@ impl State {
         false
     }
 
+    /// Whether there is something that a completion thread does before it polls again, or leaves to others.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.ready.is_empty() || self.discard || self.shutdown || self.drivers > 0
+    }
+
     /// Whether this thread polls for itself: it then looks at `ready` itself after the callbacks.
     #[cfg(not(target_arch = "wasm32"))]
     fn is_passed_on(&self) -> bool {

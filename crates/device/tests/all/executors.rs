@@ -6,7 +6,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::common::{buffer, noop, noop_with, read};
-use ziggurat_device::{Device, DeviceOptions};
+use ziggurat_device::{Device, DeviceOptions, Sleep};
 
 async fn work(device: Device, value: u8) -> u8 {
     let a = buffer(&device, &[value; 4]);
@@ -180,4 +180,40 @@ fn a_profile_future_counts_dispatches_by_label() {
     launch("off", 1);
     assert!(counts().is_empty());
     assert_eq!(device.queue_stats().dispatches, 309);
+}
+
+#[test]
+fn threads_that_ask_instead_of_sleeping_in_the_driver_all_get_their_answers() {
+    let device = Device::open_blocking(DeviceOptions {
+        sleep: Sleep::Ask,
+        submit_after: 2,
+        ..Default::default()
+    })
+    .unwrap();
+    let large = buffer(&device, &[7; 1 << 22]);
+    std::thread::scope(|scope| {
+        for thread in 0..6u8 {
+            let (device, large) = (&device, &large);
+            scope.spawn(move || {
+                for round in 0..20u8 {
+                    let copy = buffer(device, &[0; 1 << 22]);
+                    let bytes = large.size();
+                    device
+                        .record(|recorder| recorder.copy_buffer(large, 0, &copy, 0, bytes))
+                        .unwrap();
+                    let done = device.synchronize();
+                    match (thread + round) % 3 {
+                        0 => done.wait().unwrap(),
+                        1 => device.block_on(done).unwrap(),
+                        _ => futures::executor::block_on(done).unwrap(),
+                    }
+                    if round == 19 {
+                        let got = futures::executor::block_on(read(device, &copy)).unwrap();
+                        assert!(got.iter().all(|&byte| byte == 7));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(device.queue_stats().in_flight, 0);
 }
