@@ -6,27 +6,33 @@
 //!
 //! Invariant: `bytes` is the sum of the capacities of the items in the list.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 /// Idle items, each with a capacity in bytes.
 #[derive(Debug)]
 pub(crate) struct FreeList<T> {
-    /// By capacity, then age.
-    items: BTreeMap<(u64, u64), T>,
-    /// Capacity by age.
-    ages: BTreeMap<u64, u64>,
+    /// By capacity. Capacities of which there is nothing just now stay for a while.
+    shelves: Vec<Shelf<T>>,
     next_age: u64,
     bytes: u64,
+    len: usize,
+}
+
+/// Items of one capacity with their ages, oldest first.
+#[derive(Debug)]
+struct Shelf<T> {
+    capacity: u64,
+    items: VecDeque<(u64, T)>,
 }
 
 impl<T> Default for FreeList<T> {
     fn default() -> Self {
         Self {
-            items: BTreeMap::new(),
-            ages: BTreeMap::new(),
+            shelves: Vec::new(),
             next_age: 0,
             bytes: 0,
+            len: 0,
         }
     }
 }
@@ -38,38 +44,54 @@ impl<T> FreeList<T> {
     }
 
     /// How many items are in the list.
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The place of the first shelf of at least this capacity.
+    fn place_of(&self, capacity: u64) -> usize {
+        self.shelves
+            .partition_point(|shelf| shelf.capacity < capacity)
     }
 
     /// Puts an item in.
     pub(crate) fn put(&mut self, capacity: u64, item: T) {
-        let age = self.next_age;
-        self.next_age += 1;
-        self.items.insert((capacity, age), item);
-        self.ages.insert(age, capacity);
-        self.bytes += capacity;
+        let at = self.place_of(capacity);
+        let known = self.shelves.get(at);
+        if known.is_none_or(|shelf| shelf.capacity != capacity) {
+            let items = VecDeque::new();
+            self.shelves.insert(at, Shelf { capacity, items });
+        }
+        if let Some(shelf) = self.shelves.get_mut(at) {
+            shelf.items.push_back((self.next_age, item));
+            self.next_age += 1;
+            self.bytes += capacity;
+            self.len += 1;
+        }
     }
 
     /// Takes the item of the smallest capacity within `wanted`; among equals the newest.
     pub(crate) fn take(&mut self, wanted: RangeInclusive<u64>) -> Option<(u64, T)> {
-        let (low, high) = wanted.into_inner();
-        if low > high {
-            return None;
-        }
-        let &(capacity, _) = self.items.range((low, 0)..=(high, u64::MAX)).next()?.0;
-        let &(_, age) = self
-            .items
-            .range((capacity, 0)..=(capacity, u64::MAX))
-            .next_back()?
-            .0;
-        self.remove(capacity, age)
+        let first = self.place_of(*wanted.start());
+        let shelves = self.shelves.iter_mut().skip(first);
+        let mut fitting = shelves.take_while(|shelf| shelf.capacity <= *wanted.end());
+        let (capacity, (_, item)) =
+            fitting.find_map(|shelf| Some((shelf.capacity, shelf.items.pop_back()?)))?;
+        self.bytes -= capacity;
+        self.len -= 1;
+        Some((capacity, item))
     }
 
     /// Takes the least recently used item.
     pub(crate) fn take_oldest(&mut self) -> Option<(u64, T)> {
-        let (&age, &capacity) = self.ages.first_key_value()?;
-        self.remove(capacity, age)
+        self.shelves.retain(|shelf| !shelf.items.is_empty());
+        let age = |shelf: &&mut Shelf<T>| shelf.items.front().map(|(age, _)| *age);
+        let oldest = self.shelves.iter_mut().min_by_key(age)?;
+        let capacity = oldest.capacity;
+        let (_, item) = oldest.items.pop_front()?;
+        self.bytes -= capacity;
+        self.len -= 1;
+        Some((capacity, item))
     }
 
     /// Takes items, least recently used first, until at most `target` bytes remain.
@@ -82,13 +104,6 @@ impl<T> FreeList<T> {
             }
         }
         evicted
-    }
-
-    fn remove(&mut self, capacity: u64, age: u64) -> Option<(u64, T)> {
-        let item = self.items.remove(&(capacity, age))?;
-        self.ages.remove(&age);
-        self.bytes -= capacity;
-        Some((capacity, item))
     }
 }
 
