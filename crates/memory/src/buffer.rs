@@ -4,6 +4,7 @@
 //! `bytes` is what was asked for and all that can be read back; the capacity behind it is padding
 //! that kernels may read and write freely up to whole 16-byte units.
 
+use crate::arena::Arena;
 use crate::mark::Mark;
 use crate::pool::{Block, Pool};
 use parking_lot::Mutex;
@@ -24,6 +25,8 @@ struct Inner {
     wrapped: bool,
     /// Whether there is no memory behind it.
     placeholder: bool,
+    /// The memory that this is, and the arena that gets it back.
+    lent: Option<(Arena, Buffer)>,
     /// Hardly any memory has marks.
     marks: OnceLock<Mutex<Vec<Mark>>>,
 }
@@ -38,9 +41,31 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: false,
                 placeholder: false,
+                lent: None,
                 marks: OnceLock::new(),
             }),
         }
+    }
+
+    /// Memory of an arena.
+    pub(crate) fn lent(memory: Self, bytes: u64, arena: &Arena) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                block: memory.inner.block.clone(),
+                bytes,
+                capacity: memory.inner.capacity,
+                pool: Arc::clone(&memory.inner.pool),
+                wrapped: false,
+                placeholder: false,
+                lent: Some((arena.clone(), memory)),
+                marks: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// The arena that it is memory of.
+    pub(crate) fn arena(&self) -> Option<&Arena> {
+        self.inner.lent.as_ref().map(|(arena, _)| arena)
     }
 
     pub(crate) fn wrapped(buffer: wgpu::Buffer, pool: &Arc<Pool>) -> Self {
@@ -56,6 +81,7 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: true,
                 placeholder: false,
+                lent: None,
                 marks: OnceLock::new(),
             }),
         }
@@ -73,6 +99,7 @@ impl Buffer {
                 pool: Arc::clone(pool),
                 wrapped: false,
                 placeholder: true,
+                lent: None,
                 marks: OnceLock::new(),
             }),
         }
@@ -144,6 +171,12 @@ impl Buffer {
         }
     }
 
+    /// Whether it ever had marks.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.inner.marks.get().is_some()
+    }
+
     /// The marks that are not over.
     #[must_use]
     pub fn marks(&self) -> Vec<Mark> {
@@ -186,6 +219,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.placeholder {
             return;
+        }
+        if let Some((arena, memory)) = self.lent.take() {
+            return arena.give_back(memory);
         }
         let block = self.block.clone();
         if self.wrapped {

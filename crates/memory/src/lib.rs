@@ -10,6 +10,7 @@
 //! Invariants: this crate alone creates, writes and maps buffers; what it decides (size classes, which buffer to reuse,
 //! when to free) is computed by functions without wgpu, tested without a GPU.
 
+mod arena;
 mod buffer;
 mod create;
 mod error;
@@ -28,6 +29,7 @@ mod uniform;
 mod upload;
 mod usage;
 
+pub use arena::{Arena, ArenaUsage};
 pub use buffer::Buffer;
 pub use error::{DriverError, MemoryError};
 pub use mark::Mark;

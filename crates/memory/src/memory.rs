@@ -1,5 +1,6 @@
 //! The face of the crate: allocate, write, copy, read.
 
+use crate::arena::Arena;
 use crate::buffer::Buffer;
 use crate::error::MemoryError;
 use crate::options::MemoryOptions;
@@ -102,14 +103,51 @@ impl Memory {
     /// [`MemoryError::Device`] when the device is lost or poisoned.
     pub fn alloc(&self, bytes: u64) -> Result<Buffer, MemoryError> {
         let buffer = self.inner.pool.alloc(bytes)?;
+        self.without_contents(&buffer)?;
+        Ok(buffer)
+    }
+
+    /// An [`Arena`] over this memory.
+    #[must_use]
+    pub fn arena(&self) -> Arena {
+        Arena::new(&self.inner.pool)
+    }
+
+    /// As [`alloc`](Self::alloc), from an arena: for a computation that is repeated as a whole.
+    ///
+    /// ```
+    /// # use ziggurat_memory::{Memory, MemoryOptions, device::{Device, DeviceOptions}};
+    /// # let device = Device::noop(DeviceOptions::default(), None)?;
+    /// let memory = Memory::new(&device, MemoryOptions::default());
+    /// let arena = memory.arena();
+    /// let first = memory.alloc_in(&arena, 1000)?;
+    /// let id = first.id();
+    /// drop(first);
+    /// assert_ne!(memory.alloc(1000)?.id(), id, "the arena keeps it");
+    /// assert_eq!(memory.alloc_in(&arena, 1000)?.id(), id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`alloc`](Self::alloc).
+    pub fn alloc_in(&self, arena: &Arena, bytes: u64) -> Result<Buffer, MemoryError> {
+        let buffer = arena.alloc(bytes)?;
+        self.without_contents(&buffer)?;
+        Ok(buffer)
+    }
+
+    /// Makes it seen, where that is wished for, if somebody reads what nobody has written.
+    fn without_contents(&self, buffer: &Buffer) -> Result<(), MemoryError> {
         if self.inner.options.poison {
-            self.fill_with_poison(&buffer)?;
+            self.fill_with_poison(buffer)?;
         }
         if self.device().is_checked() {
+            let bytes = buffer.bytes();
             self.device()
                 .record(|recorder| recorder.mark_undefined(buffer.wgpu(), bytes))?;
         }
-        Ok(buffer)
+        Ok(())
     }
 
     /// A buffer that is like one of `bytes`, without memory: to plan with, before there is any. No kernel can bind it, and

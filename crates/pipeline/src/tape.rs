@@ -6,6 +6,9 @@
 //! itself does per dispatch remains. Contents of buffers are not part of a tape: whoever wants other inputs writes
 //! them into the same buffers before a replay.
 //!
+//! Memory allocated meanwhile ([`Pipelines::arena`]) is used for several purposes where lifetimes do not overlap, as the
+//! order of dispatches is the same in every replay.
+//!
 //! Invariants: a tape holds every buffer that its dispatches touch, so that the pool cannot hand them to somebody
 //! else; the dispatches of one replay are not interleaved with another replay of the same tape.
 
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use ziggurat_device::{Dispatch, Recorder};
-use ziggurat_memory::Buffer;
+use ziggurat_memory::{Arena, ArenaUsage, Buffer, Memory};
 
 use crate::bind::{Entries, Entry};
 use crate::descriptor::KernelDescriptor;
@@ -41,13 +44,16 @@ struct Step {
     bound: Box<[Bound]>,
 }
 
-/// A binding that keeps its buffer.
+/// A binding that keeps its memory.
 #[derive(Debug)]
 struct Bound {
     binding: u32,
-    buffer: Buffer,
+    buffer: wgpu::Buffer,
+    id: u64,
     offset: u64,
     bytes: u64,
+    /// Nothing for memory of the tape's arena, which may be used for something else behind the last handle to it.
+    _held: Option<Buffer>,
 }
 
 #[derive(Debug, Default)]
@@ -66,11 +72,17 @@ thread_local! {
 
 /// Where the dispatches of a taping handle go; `None` once the tape was taken.
 #[derive(Debug)]
-pub(crate) struct Taping(Mutex<Option<Steps>>);
+pub(crate) struct Taping {
+    steps: Mutex<Option<Steps>>,
+    arena: Arena,
+}
 
 impl Taping {
-    pub(crate) fn start() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Some(Steps::default()))))
+    pub(crate) fn start(memory: &Memory) -> Arc<Self> {
+        Arc::new(Self {
+            steps: Mutex::new(Some(Steps::default())),
+            arena: memory.arena(),
+        })
     }
 
     /// Appends a checked dispatch.
@@ -88,7 +100,7 @@ impl Taping {
             None => pipelines.group(kernel, entries),
             Some(_) => None,
         };
-        let mut taken = self.0.lock();
+        let mut taken = self.steps.lock();
         let Some(all) = taken.as_mut() else {
             return Err(PipelineError::TapeEnded {
                 kernel: kernel.name().to_owned(),
@@ -98,9 +110,11 @@ impl Taping {
         all.params.extend_from_slice(params);
         let bound = entries.iter().zip(args).map(|(entry, arg)| Bound {
             binding: entry.binding,
-            buffer: arg.buffer().clone(),
+            buffer: entry.buffer.clone(),
+            id: entry.id,
             offset: entry.offset,
             bytes: entry.bytes,
+            _held: (!self.arena.has(arg.buffer())).then(|| arg.buffer().clone()),
         });
         all.steps.push(Step {
             kernel: kernel.clone(),
@@ -120,6 +134,8 @@ impl Taping {
 pub struct Tape {
     pipelines: Pipelines,
     content: Steps,
+    /// The memory between the dispatches.
+    arena: Arena,
     /// Held while replaying, so that replays do not mix.
     turn: Mutex<()>,
 }
@@ -133,6 +149,13 @@ impl Tape {
     /// Whether there is nothing on the tape.
     pub fn is_empty(&self) -> bool {
         self.content.steps.is_empty()
+    }
+
+    /// The memory that was allocated for it while it was recorded: what has a handle no more is used again by dispatches
+    /// behind.
+    #[must_use]
+    pub fn memory(&self) -> ArenaUsage {
+        self.arena.usage()
     }
 
     /// What is dispatched, in order.
@@ -203,8 +226,8 @@ impl Tape {
         for bound in &step.bound {
             entries.push(Entry {
                 binding: bound.binding,
-                buffer: bound.buffer.wgpu(),
-                id: bound.buffer.id(),
+                buffer: &bound.buffer,
+                id: bound.id,
                 offset: bound.offset,
                 bytes: bound.bytes,
             });
@@ -263,10 +286,11 @@ impl TapeScope {
     /// Ends the scope: what this thread dispatched within it.
     #[must_use]
     pub fn finish(self) -> Tape {
-        let content = self.taping.0.lock().take().unwrap_or_default();
+        let content = self.taping.steps.lock().take().unwrap_or_default();
         Tape {
             pipelines: self.pipelines.clone(),
             content,
+            arena: self.taping.arena.clone(),
             turn: Mutex::new(()),
         }
     }
@@ -296,7 +320,7 @@ impl Pipelines {
         if TAPED.get() != 0 {
             return None;
         }
-        let taping = Taping::start();
+        let taping = Taping::start(self.memory());
         TAPED.set(self.number());
         TAPE.set(Some(Arc::clone(&taping)));
         Some(TapeScope {
@@ -323,11 +347,17 @@ impl Pipelines {
         TAPE.with_borrow(Clone::clone)
     }
 
+    /// Where memory for what this handle and thread dispatch comes from, while that goes onto a tape.
+    #[must_use]
+    pub fn arena(&self) -> Option<Arena> {
+        self.taping_now().map(|taping| taping.arena.clone())
+    }
+
     /// A handle that shares everything with this one, but whose dispatches are put on a tape instead of being
     /// recorded. [`Self::take_tape`] ends it.
     #[must_use]
     pub fn taping(&self) -> Self {
-        self.with_taping(Taping::start())
+        self.with_taping(Taping::start(self.memory()))
     }
 
     /// Whether dispatches of this handle on this thread go onto a tape (or went, before it was taken).
@@ -338,10 +368,12 @@ impl Pipelines {
     /// Ends taping: what was dispatched on this handle and its clones, `None` if the handle is not
     /// [taping](Self::taping) or its tape was taken before. Dispatches that follow are errors.
     pub fn take_tape(&self) -> Option<Tape> {
-        let content = self.tape()?.0.lock().take()?;
+        let taping = self.tape()?;
+        let content = taping.steps.lock().take()?;
         Some(Tape {
             pipelines: self.without_taping(),
             content,
+            arena: taping.arena.clone(),
             turn: Mutex::new(()),
         })
     }

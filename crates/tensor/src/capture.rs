@@ -7,7 +7,10 @@
 //! A thread captures, not a device: what other threads compute meanwhile runs as always, and values from before are
 //! computed outside of the capture, once.
 //!
-//! Invariants: memory that the tape touches is held by it, and none of it is used for two purposes; nothing from before the
+//! Values that are computed within a capture share memory where one is needed no more when another one is made: every
+//! replay runs in the order of the capture.
+//!
+//! Invariants: memory that the tape touches is held by it, and nobody else gets it; nothing from before the
 //! capture is overwritten, but what is behind the end of a [`KvCache`](crate::KvCache); values made within a capture are
 //! errors outside of it, so that nobody sees memory that no replay has filled.
 
@@ -75,7 +78,7 @@ pub(crate) fn outside<R>(device: &Device, f: impl FnOnce() -> R) -> R {
 
 /// A computation that [`Device::capture`] recorded, to be repeated with other inputs.
 ///
-/// It may be shared by threads: replays take turns. It keeps the memory of everything computed in it.
+/// It may be shared by threads: replays take turns. It keeps the memory of what is computed in it ([`Captured::memory_plan`]).
 #[derive(Debug)]
 pub struct Captured {
     device: Device,
@@ -88,6 +91,18 @@ pub struct Captured {
     /// Held from the copies of inputs to those of outputs.
     turn: Mutex<()>,
     replayed: AtomicBool,
+}
+
+/// The memory that a [`Captured`] computation keeps, without what it uses from before (weights, say).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryPlan {
+    /// Values with memory: inputs, outputs, everything between kernels.
+    pub values: u64,
+    /// Bytes of these values: what they would take if each had memory of its own.
+    pub value_bytes: u64,
+    /// Bytes of device memory that they take, sharing it.
+    pub reserved_bytes: u64,
 }
 
 /// One kernel of a [`Captured`] computation. Prints as a readable text, WGSL included.
@@ -277,6 +292,33 @@ impl Captured {
     /// Shapes and dtypes of the inputs.
     pub fn inputs(&self) -> impl Iterator<Item = (&Shape, DType)> {
         self.inputs.iter().map(|input| (input.shape(), input.dtype))
+    }
+
+    /// The memory that it keeps: values share it whose lifetimes do not overlap.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let like = Tensor::zeros(&device, [64, 64], DType::F32)?;
+    /// let powers = device.capture(&[&like], |x| {
+    ///     let mut power = x[0].clone();
+    ///     for _ in 0..10 {
+    ///         power = power.matmul(&x[0])?;
+    ///     }
+    ///     Ok(vec![power])
+    /// })?;
+    /// let plan = powers.memory_plan();
+    /// assert_eq!((plan.values, plan.value_bytes), (11, 11 * 64 * 64 * 4));
+    /// assert!(plan.reserved_bytes <= 4 * 64 * 64 * 4);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn memory_plan(&self) -> MemoryPlan {
+        let usage = self.tape.memory();
+        MemoryPlan {
+            values: usage.allocations,
+            value_bytes: usage.requested,
+            reserved_bytes: usage.reserved,
+        }
     }
 
     /// Dispatches of a replay, without those that copy the inputs.

@@ -226,7 +226,8 @@ impl KvCache {
     fn device_length(&self, op: &'static str) -> Result<(Tensor, usize), Error> {
         let device = self.keys.device();
         let shape = new_shape(op, &[1])?;
-        let word = || device.alloc(op, &shape, DType::I32);
+        // It is set before each replay, and shares its memory with nothing that the replay computes.
+        let word = || capture::outside(device, || device.alloc(op, &shape, DType::I32));
         let (view, before) = capture::cache_length(op, &self.length, word)?;
         Ok((Tensor::from_view(device, view), before))
     }

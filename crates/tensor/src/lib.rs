@@ -53,13 +53,13 @@ mod sanitize;
 mod scalar;
 mod tensor;
 
-pub use capture::{Captured, CapturedKernel};
+pub use capture::{Captured, CapturedKernel, MemoryPlan};
 pub use custom::{CustomCall, CustomKernel};
 pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
 pub use kv_cache::KvCache;
-pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope};
+pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope, PlanStats};
 pub use operand::Operand;
 pub use ops::DepthOrder;
 pub use ops::{AspectRatio, InterpolateMode, InterpolateOptions};

@@ -4,6 +4,8 @@
 //! queue. A replay repeats the dispatches with the same buffers: new inputs are written into the views that the
 //! captured ops read. Checks, choice of kernels, bind groups and parameters are not repeated.
 //!
+//! Memory that is allocated within a capture and has no handle any more is used again by what is captured behind.
+//!
 //! Invariants: everything the ops touch is kept alive by the capture, scratch memory included; a call that a replay
 //! could not repeat (an upload, a download) is an error while capturing.
 

@@ -159,11 +159,12 @@ impl Executor {
     /// [`KernelError::Memory`] if there is no room.
     pub fn alloc(&self, shape: &Shape, dtype: DType) -> Result<View, KernelError> {
         let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        View::new(
-            self.memory().alloc(bytes)?,
-            Layout::contiguous(*shape),
-            dtype,
-        )
+        let buffer = match self.pipelines().arena() {
+            Some(arena) => self.memory().alloc_in(&arena, bytes)?,
+            None => self.memory().alloc(bytes)?,
+        };
+        self.note_alloc(&buffer);
+        View::new(buffer, Layout::contiguous(*shape), dtype)
     }
 
     /// A dense view of the given elements, in row-major order.

@@ -30,6 +30,7 @@ mod arithmetic;
 mod attention;
 mod cached_capture;
 mod capture;
+mod capture_memory;
 mod checked_indices;
 mod conformance;
 mod contract;
