@@ -16,7 +16,6 @@ pub(crate) mod graph;
 pub(crate) mod op;
 pub(crate) mod params;
 mod parts;
-mod prepared;
 pub(crate) mod prologue;
 mod rename;
 mod run;
@@ -31,10 +30,10 @@ use crate::run::view::View;
 pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
-pub use prepared::{FusedOperands, PreparedFused};
 pub use prologue::{FusedInput, FusedReader};
 
 pub(crate) use epilogue::Epilogue;
+pub(crate) use params::number_bits;
 pub(crate) use prologue::Operand;
 
 /// The most ops in one kernel.

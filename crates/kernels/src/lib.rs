@@ -50,10 +50,7 @@ pub use compose::einsum::{Arranged, Contraction, ContractionStep};
 pub use compose::gemm::GemmOptions;
 pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
 pub use compose::meshgrid::Grids;
-pub use fused::{
-    Expression, FusedInput, FusedLimits, FusedOp, FusedOperands, FusedOutput, FusedReader,
-    PreparedFused,
-};
+pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
 pub use ops::conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
@@ -88,6 +85,7 @@ pub use run::completion::{Completion, Counted, Download, DownloadMany};
 pub use run::error::{CannotFuse, KernelError};
 pub use run::executor::Executor;
 pub use run::plan::Plan;
+pub use run::program::{Noting, Program};
 pub use run::view::View;
 #[cfg(feature = "catalogue")]
 pub use source::candidate::Variant;

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod executor;
 pub(crate) mod launch;
 pub(crate) mod plan;
+pub(crate) mod program;
 mod runner;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;

@@ -85,6 +85,11 @@ impl<'a> Arg<'a> {
         self.buffer
     }
 
+    /// Whether the kernel writes it.
+    pub(crate) fn writes(&self) -> bool {
+        self.access == Access::ReadWrite
+    }
+
     /// The bytes that will be bound: offset and length.
     fn span(&self) -> (u64, u64) {
         self.range.unwrap_or_else(|| {
@@ -95,14 +100,17 @@ impl<'a> Arg<'a> {
     }
 }
 
-/// Marks of the memory that a kernel reads are marks of what it writes.
-pub(crate) fn carry_marks(args: &[Arg<'_>]) {
-    let marks: Vec<_> = args.iter().flat_map(|arg| arg.buffer.marks()).collect();
+/// Marks of the memory that a kernel reads are marks of what it writes: of each buffer whether it is written.
+pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> + Clone) {
+    let marks: Vec<_> = buffers
+        .clone()
+        .flat_map(|(buffer, _)| buffer.marks())
+        .collect();
     if marks.is_empty() {
         return;
     }
-    for arg in args.iter().filter(|arg| arg.access == Access::ReadWrite) {
-        marks.iter().for_each(|mark| arg.buffer.mark(mark));
+    for (buffer, _) in buffers.filter(|(_, writes)| *writes) {
+        marks.iter().for_each(|mark| buffer.mark(mark));
     }
 }
 

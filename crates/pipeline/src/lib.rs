@@ -33,6 +33,7 @@ mod once_map;
 mod params;
 mod pipelines;
 mod place;
+mod prepared;
 mod profile;
 mod quick_hash;
 mod reflect;
@@ -59,6 +60,7 @@ pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
+pub use prepared::PreparedDispatch;
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
 pub use reflect::{

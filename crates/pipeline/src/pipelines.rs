@@ -231,17 +231,43 @@ impl Pipelines {
     ) -> Result<(), PipelineError> {
         let inner = &*self.inner;
         let span = inner.device.span(Stage::Plan);
+        let mut entries = Entries::default();
+        let Some(workgroups) = self.check(kernel, args, params, grid, &mut entries)? else {
+            return Ok(());
+        };
+        if kernel.pipeline().get().is_none() {
+            inner.refuse_failed(kernel)?;
+        }
+        dispatch::carry_marks(args.iter().map(|arg| (arg.buffer(), arg.writes())));
+        if let Some(tape) = self.taping_now() {
+            return tape.push(self, kernel, args, &entries, params, workgroups);
+        }
+        drop(span);
+        let bytes = if inner.device.is_profiling() {
+            dispatch::bytes(args)
+        } else {
+            [0, 0]
+        };
+        self.record_checked(kernel, &mut entries, params, (workgroups, bytes))
+    }
+
+    /// All checks of a dispatch: the workgroups, `None` if there is no work, and what is bound.
+    pub(crate) fn check<'a>(
+        &self,
+        kernel: &Kernel,
+        args: &[Arg<'a>],
+        params: &[u8],
+        grid: Grid,
+        entries: &mut Entries<'a>,
+    ) -> Result<Option<[u32; 3]>, PipelineError> {
+        let inner = &*self.inner;
         let reflection = kernel.reflection();
         if kernel.owner() != inner.id {
             return Err(PipelineError::ForeignKernel {
                 kernel: kernel.name().to_owned(),
             });
         }
-        kernel.touch(inner.now());
-        let pipeline = kernel.pipeline().get();
-        if pipeline.is_none() {
-            inner.refuse_failed(kernel)?;
-        }
+        self.touch(kernel);
         check_kinds(reflection, &inner.memory, args, params)?;
         let caps = inner.device.caps();
         let planned = grid
@@ -253,22 +279,32 @@ impl Pipelines {
             })?;
         let Some(workgroups) = planned else {
             inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
+            return Ok(None);
         };
         dispatch::check_fold(reflection, grid, workgroups, caps.max_workgroups)?;
-        let mut entries = Entries::default();
-        check_ranges(reflection, args, caps, &mut entries)?;
-        dispatch::carry_marks(args);
-        if let Some(tape) = self.taping_now() {
-            return tape.push(self, kernel, args, &entries, params, workgroups);
+        check_ranges(reflection, args, caps, entries)?;
+        Ok(Some(workgroups))
+    }
+
+    /// Notes a use, so that the kernel is not forgotten soon.
+    pub(crate) fn touch(&self, kernel: &Kernel) {
+        kernel.touch(self.inner.now());
+    }
+
+    /// Records what was checked.
+    pub(crate) fn record_checked(
+        &self,
+        kernel: &Kernel,
+        entries: &mut Entries<'_>,
+        params: &[u8],
+        sizes: ([u32; 3], [u64; 2]),
+    ) -> Result<(), PipelineError> {
+        let inner = &*self.inner;
+        let pipeline = kernel.pipeline().get();
+        if pipeline.is_none() {
+            inner.refuse_failed(kernel)?;
         }
-        drop(span);
-        let bytes = if inner.device.is_profiling() {
-            dispatch::bytes(args)
-        } else {
-            [0, 0]
-        };
-        inner.record(kernel, pipeline, &mut entries, params, (workgroups, bytes))?;
+        inner.record(kernel, pipeline, entries, params, sizes)?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -17,6 +17,7 @@ use ziggurat_pipeline::PipelineStats;
 
 use crate::index_checks::IndexChecks;
 use crate::lazy::Lazy;
+use crate::lazy::PlanStats;
 use crate::once::once;
 use crate::{Error, FusionPolicy};
 
@@ -206,6 +207,24 @@ impl Device {
     /// Pipelines compiled and found in the cache.
     pub fn pipeline_stats(&self) -> PipelineStats {
         self.inner.executor.pipelines().stats()
+    }
+
+    /// How often the plans of evaluations were found again. A program that computes the same in every step finds all of them
+    /// from its second step on.
+    ///
+    /// ```
+    /// # use ziggurat_tensor::{doc, DType, Tensor};
+    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// let x = Tensor::ones(&device, [8, 8], DType::F32)?;
+    /// for _ in 0..3 {
+    ///     x.matmul(&x)?.relu()?.eval_blocking()?;
+    /// }
+    /// let stats = device.plan_stats();
+    /// assert_eq!((stats.misses, stats.hits), (1, 2));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn plan_stats(&self) -> PlanStats {
+        crate::lazy::plan_stats(self)
     }
 
     /// Gives cached memory back to the driver until at most `target_bytes` stay cached; returns the bytes given back.

@@ -23,12 +23,14 @@ use parking_lot::Mutex;
 use ziggurat_kernels::Executor;
 
 pub use explain::{ExplainedKernel, Explanation};
+pub use memo::PlanStats;
 pub use policy::{FusionPolicy, FusionScope};
 
 pub(crate) use evaluate::evaluate;
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
-pub(crate) use prologue::Prologue;
+pub(crate) use memo::stats as plan_stats;
+pub(crate) use prologue::read;
 pub(crate) use record::{defer, record, walk};
 
 /// What lazy evaluation keeps per device.

@@ -29,6 +29,8 @@ pub(crate) struct Node {
     cost: Cost,
     /// How many pending nodes have this one as an input.
     uses: AtomicU32,
+    /// How many tensors are this node.
+    handles: AtomicU32,
     /// Whether it was computed within a kernel without being stored while somebody held it.
     passed: AtomicBool,
     /// Where a plan keeps it; a hint that is checked.
@@ -257,6 +259,7 @@ impl Node {
             pending: Mutex::new(pending),
             cost,
             uses: AtomicU32::new(0),
+            handles: AtomicU32::new(0),
             passed: AtomicBool::new(false),
             slot: AtomicU32::new(0),
             capture: capture::current(),
@@ -320,6 +323,16 @@ impl Node {
         self.pending.lock().as_ref().map(look)
     }
 
+    /// The public operation of a pending node.
+    pub(crate) fn op_name(&self) -> &'static str {
+        let name = self.peek(|work| match work {
+            Work::Op { name, .. } => name,
+            Work::Kernel(kernel) => kernel.name,
+            Work::Walk { .. } => "view",
+        });
+        name.unwrap_or("value")
+    }
+
     /// Sets the value and lets go of the inputs.
     pub(crate) fn settle(&self, value: Result<View, Error>) {
         // A second value would be a bug of the planner; the first one stands.
@@ -331,7 +344,22 @@ impl Node {
     }
 
     pub(crate) fn uses(&self) -> usize {
-        self.uses.load(Ordering::Relaxed) as usize
+        self.uses.load(Ordering::Acquire) as usize
+    }
+
+    /// Whether a tensor is this node, so that somebody may ask for the value.
+    pub(crate) fn is_held(&self) -> bool {
+        self.handles.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether `users` pending inputs are all that can still ask for the value.
+    pub(crate) fn is_only_used_by(&self, users: usize) -> bool {
+        !self.is_held() && self.uses() == users
+    }
+
+    /// Whether one tensor is all that can still ask for the value.
+    pub(crate) fn is_of_one_tensor(&self) -> bool {
+        self.handles.load(Ordering::Acquire) == 1 && self.uses() == 0
     }
 
     pub(crate) fn passed(&self) -> bool {
@@ -349,6 +377,42 @@ impl Node {
     pub(crate) fn set_slot(&self, slot: usize) {
         self.slot
             .store(u32::try_from(slot).unwrap_or(u32::MAX), Ordering::Relaxed);
+    }
+}
+
+/// A tensor's claim on a node, counted: what no tensor claims and no pending node uses may be overwritten.
+#[derive(Debug)]
+pub(crate) struct Handle(Arc<Node>);
+
+impl Handle {
+    pub(crate) fn new(node: Arc<Node>) -> Self {
+        node.handles.fetch_add(1, Ordering::Relaxed);
+        Self(node)
+    }
+
+    pub(crate) const fn node(&self) -> &Arc<Node> {
+        &self.0
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl std::ops::Deref for Handle {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        &self.0
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // What its owner recorded with the value comes before whatever is recorded by those who see the count.
+        self.0.handles.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -395,10 +459,7 @@ fn release(work: Work) {
 
 /// Gives up an input's handle; what it was to be made of, if that was the last one.
 fn let_go(mut node: Arc<Node>) -> Option<Work> {
-    node.uses.fetch_sub(1, Ordering::Relaxed);
-    if Arc::strong_count(&node) > 1 {
-        return None;
-    }
+    node.uses.fetch_sub(1, Ordering::Release);
     let own = Arc::get_mut(&mut node)?;
     let work = own.pending.get_mut().take();
     if own.value.get().is_some() {

@@ -21,7 +21,7 @@ use ziggurat_core::{DType, Layout, Shape, ShapeError};
 use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, Sink, View};
 
 use crate::lazy;
-use crate::node::{Input, Inputs, KernelCall, Node};
+use crate::node::{Handle, Input, Inputs, KernelCall, Node};
 use crate::{Device, Error};
 
 pub(crate) use construct::new_shape;
@@ -53,7 +53,7 @@ const HELD_FOR_EACH: u64 = 4;
 #[derive(Clone)]
 pub struct Tensor {
     device: Device,
-    node: Arc<Node>,
+    node: Handle,
 }
 
 impl Tensor {
@@ -99,14 +99,14 @@ impl Tensor {
     pub(crate) fn from_view(device: &Device, view: View) -> Self {
         Self {
             device: device.clone(),
-            node: Arc::new(Node::materialised(view)),
+            node: Handle::new(Arc::new(Node::materialised(view))),
         }
     }
 
     /// The memory with the values, which are computed if they are not yet. The only way for an operation to reach it.
     pub(crate) fn stored(&self) -> Result<&View, Error> {
         if self.node.value().is_none() {
-            lazy::evaluate(&self.device, &[&self.node])?;
+            lazy::evaluate(&self.device, &[self.node.node()])?;
         }
         match self.node.value() {
             Some(Ok(view)) => Ok(view),
@@ -128,7 +128,7 @@ impl Tensor {
         let (own, others): (Vec<&Self>, Vec<&Self>) = tensors
             .iter()
             .partition(|tensor| tensor.device.same_lazy(&first.device));
-        let nodes: Vec<&Arc<Node>> = own.iter().map(|tensor| &tensor.node).collect();
+        let nodes: Vec<&Arc<Node>> = own.iter().map(|tensor| tensor.node.node()).collect();
         lazy::evaluate(&first.device, &nodes)?;
         others
             .iter()
@@ -145,7 +145,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         Ok(Self {
             device: device.clone(),
-            node: lazy::record(device, name, op, shape, inputs)?,
+            node: Handle::new(lazy::record(device, name, op, shape, inputs)?),
         })
     }
 
@@ -154,7 +154,7 @@ impl Tensor {
         if !self.device.same_lazy(device) {
             self.stored()?;
         }
-        Ok(Input::Node(Arc::clone(&self.node)))
+        Ok(Input::Node(Arc::clone(self.node.node())))
     }
 
     /// A new tensor whose values `record` writes at once.
@@ -185,7 +185,7 @@ impl Tensor {
         others: Vec<View>,
         also: Option<&View>,
     ) -> Result<Self, Error> {
-        let (device, executor) = (&self.device, self.device.executor());
+        let device = &self.device;
         let mut kernel = KernelCall {
             name,
             before: Vec::new(),
@@ -196,19 +196,12 @@ impl Tensor {
         // Results that one binding cannot hold are made in parts, of what is in memory.
         let made = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
         let whole = made <= device.caps().max_binding_bytes.saturating_sub(512);
-        if call.reads_expressions()
-            && whole
-            && let Some(prologue) = lazy::Prologue::of(device, &self.node)
-        {
+        if call.reads_expressions() && whole {
             let views = others.len() + 1 + usize::from(also.is_some());
-            match executor.fused_reader(&prologue.input(), &call, views) {
-                Ok(reader) => {
-                    kernel.before.extend(prologue.names());
-                    kernel.reader = Some(reader);
-                    prologue.recorded();
-                }
-                Err(KernelError::CannotFuse(_)) => {}
-                Err(error) => return Err(Error::from_kernel(name, error)),
+            let read = lazy::read(device, self.node.node(), &call, views);
+            if let Some(read) = read.map_err(|error| Error::from_kernel(name, error))? {
+                kernel.before = read.names;
+                kernel.reader = Some(read.reader);
             }
         }
         if kernel.reader.is_none() {
@@ -221,7 +214,7 @@ impl Tensor {
         if call.writes_expressions() && !shrinks {
             return Ok(Self {
                 device: device.clone(),
-                node: lazy::defer(device, shape, dtype, kernel)?,
+                node: Handle::new(lazy::defer(device, shape, dtype, kernel)?),
             });
         }
         Self::produce(device, name, shape, dtype, |executor, out| {
@@ -246,7 +239,7 @@ impl Tensor {
         }
         Ok(Self {
             device: self.device.clone(),
-            node: lazy::walk(&self.node, layout)?,
+            node: Handle::new(lazy::walk(self.node.node(), layout)?),
         })
     }
 

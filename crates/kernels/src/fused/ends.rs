@@ -79,7 +79,7 @@ impl Executor {
         for (tag, end) in [("value", value), ("result", result)] {
             if let Some((graph, form)) = end {
                 key.push_tag(tag);
-                graph.add_to(&mut key, form);
+                graph.describe(form, &mut |word| key.push_number(word));
             }
         }
         let kernel =
@@ -89,9 +89,8 @@ impl Executor {
         let outputs = written.as_ref().map_or(&[][..], |(_, _, args)| args);
         let (first, further) = inputs.split_at(inputs.len().min(1));
         let args: Vec<Arg<'_>> = [first, args, further, outputs].concat();
-        self.pipelines()
-            .dispatch(&kernel, &args, bytemuck::cast_slice(&words), grid)?;
-        Ok(())
+        let numbers = params::numbers(own.fields, &placed);
+        self.dispatch(&kernel, &args, &words, grid, numbers)
     }
 
     /// The WGSL of a kernel with generated ends, for people.

@@ -244,34 +244,34 @@ impl Graph {
         let mut key = KernelKey::new("fused");
         key.push_tag(params_part);
         key.push_number(u64::from(wg));
-        self.add_to(&mut key, form);
+        self.describe(form, &mut |word| key.push_number(word));
         key
     }
 
     /// Adds the structure of the graph in this form to a key.
-    pub(crate) fn add_to(&self, key: &mut KernelKey, form: &Form) {
+    pub(crate) fn describe(&self, form: &Form, push: &mut impl FnMut(u64)) {
         let counts = [
             self.inputs.len(),
             self.scalars.len(),
             self.steps.len(),
             self.outputs.len(),
         ];
-        key.push_number(form.rank as u64);
+        push(form.rank as u64);
         let fold = |word: u64, count: &usize| word << 16 | *count as u64;
-        key.push_number(counts.iter().fold(0, fold));
+        push(counts.iter().fold(0, fold));
         for (input, access) in self.inputs.iter().zip(&form.inputs) {
-            key.push_number((input.dtype as u64) << 32 | access.code());
+            push((input.dtype as u64) << 32 | access.code());
         }
         for scalars in self.scalars.chunks(16) {
             let fold = |word: u64, scalar: &Scalar| word << 4 | scalar.dtype as u64;
-            key.push_number(scalars.iter().fold(0, fold));
+            push(scalars.iter().fold(0, fold));
         }
         let fold = |word: u64, source: Source| word << 16 | source.code();
         for step in &self.steps {
-            key.push_number(step.operands().fold(step.op.code(), fold));
+            push(step.operands().fold(step.op.code(), fold));
         }
         for outputs in self.outputs.chunks(4) {
-            key.push_number(outputs.iter().copied().fold(0, fold));
+            push(outputs.iter().copied().fold(0, fold));
         }
     }
 }

@@ -4,7 +4,8 @@
 use ziggurat_core::{Coalesced, DType};
 
 use crate::fused::form::Form;
-use crate::fused::graph::{Graph, Scalar, Slots};
+use crate::fused::graph::{Graph, Slots};
+use crate::run::program::NumberAt;
 use crate::source::params::{ParamField, ParamType};
 
 /// The parameters of a fused kernel of its own, before the slots.
@@ -50,9 +51,8 @@ pub(crate) fn fields(head: &[ParamField], rows: usize) -> Vec<ParamField> {
     clippy::cast_sign_loss,
     reason = "the value is one that the dtype holds"
 )]
-fn bits(scalar: &Scalar) -> u32 {
-    let value = f64::from_bits(scalar.bits);
-    match scalar.dtype.compute() {
+pub(crate) fn number_bits(dtype: DType, value: f64) -> u32 {
+    match dtype.compute() {
         DType::I32 => (value as i32).cast_unsigned(),
         DType::U32 => value as u32,
         DType::Bool => u32::from(value != 0.0),
@@ -80,7 +80,8 @@ fn slots(
     let slots = Slots::of(graph, form);
     let first = words.len();
     words.extend(offsets);
-    words.extend(graph.scalars.iter().map(bits));
+    let numbers = graph.scalars.iter();
+    words.extend(numbers.map(|scalar| number_bits(scalar.dtype, f64::from_bits(scalar.bits))));
     words.resize(first + 4 * slots.axes, 0);
     if let Some(walk) = walk {
         // Outer axes of extent 1 fill the rank class.
@@ -98,40 +99,6 @@ fn slots(
             words.resize(end, 0);
         }
     }
-}
-
-/// The parameters of a fused kernel of its own.
-pub(crate) fn words(
-    graph: &Graph,
-    form: &Form,
-    len: u32,
-    offsets: &[u32],
-    walk: Option<&Coalesced>,
-) -> Vec<u32> {
-    let own = Placed {
-        graph,
-        form,
-        offsets,
-        walk,
-    };
-    within(&[len], HEAD, &[own])
-}
-
-/// The parameters of a fused kernel whose operands are all dense; `offsets` as for [`words`].
-pub(crate) fn dense(
-    len: u32,
-    offsets: impl Iterator<Item = u32>,
-    scalars: impl Iterator<Item = Scalar>,
-    rows: usize,
-) -> Vec<u32> {
-    let first = head_bytes(HEAD) / 4;
-    let mut words = Vec::with_capacity(first + 4 * rows);
-    words.push(len);
-    words.resize(first, 0);
-    words.extend(offsets);
-    words.extend(scalars.map(|scalar| bits(&scalar)));
-    words.resize(first + 4 * rows, 0);
-    words
 }
 
 /// A graph in a form with its offsets, for [`slots`].
@@ -155,4 +122,25 @@ pub(crate) fn within(own: &[u32], head: &[ParamField], all: &[Placed<'_>]) -> Ve
         slots(&mut words, part.graph, part.form, part.offsets, part.walk);
     }
     words
+}
+
+/// Which words of [`within`] are numbers of the expressions.
+pub(crate) fn numbers<'a>(
+    head: &[ParamField],
+    all: &'a [Placed<'a>],
+) -> impl Iterator<Item = NumberAt> + 'a {
+    let first = head_bytes(head) / 4;
+    let starts = all.iter().scan(first, |start, part| {
+        let own = *start;
+        *start += 4 * Slots::of(part.graph, part.form).rows;
+        Some((own + part.offsets.len(), part))
+    });
+    starts.flat_map(|(start, part)| {
+        let scalars = part.graph.scalars.iter().zip(start..);
+        scalars.map(|(scalar, word)| NumberAt {
+            word,
+            dtype: scalar.dtype,
+            bits: scalar.bits,
+        })
+    })
 }

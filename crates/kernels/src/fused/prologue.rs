@@ -7,7 +7,10 @@
 //! Invariants: each element has the bits that it would have in memory; what an index names is the same for the whole
 //! kernel; a kernel that reads elements several times has a prologue only where that is cheap.
 
+use std::hash::{Hash, Hasher};
+
 use ziggurat_core::{Coalesced, DType, Layout, Shape};
+use ziggurat_memory::Buffer;
 use ziggurat_pipeline::Arg;
 
 use crate::fused::MAX_REPEATED_WORK;
@@ -55,6 +58,59 @@ impl FusedReader {
     #[must_use]
     pub fn views(&self) -> &[View] {
         &self.0.inputs
+    }
+
+    /// The same of other memory, in the order of [`FusedReader::views`], and other numbers, in the order of
+    /// [`FusedReader::numbers`]. Each must lie as the one before, and have its dtype.
+    #[must_use]
+    pub fn over(
+        &self,
+        buffers: impl Iterator<Item = Buffer>,
+        numbers: impl Iterator<Item = f64>,
+    ) -> Self {
+        let Prologue {
+            graph,
+            form,
+            walk,
+            inputs,
+            layout,
+            dtype,
+        } = &self.0;
+        let mut graph = graph.clone();
+        for (scalar, value) in graph.scalars.iter_mut().zip(numbers) {
+            scalar.bits = value.to_bits();
+        }
+        let inputs = inputs.iter().zip(buffers).map(|(view, buffer)| View {
+            buffer,
+            layout: view.layout,
+            dtype: view.dtype,
+        });
+        Self(Prologue {
+            graph,
+            form: form.clone(),
+            walk: walk.clone(),
+            inputs: inputs.collect(),
+            layout: *layout,
+            dtype: *dtype,
+        })
+    }
+
+    /// Writes what tells it from readers that compute something else: all but its views and its numbers.
+    pub fn describe(&self, key: &mut impl Hasher) {
+        let Prologue {
+            graph,
+            form,
+            layout,
+            ..
+        } = &self.0;
+        graph.describe(form, &mut |word| key.write_u64(word));
+        layout.hash(key);
+    }
+
+    /// Its numbers, with their dtypes, in the order of their use.
+    pub fn numbers(&self) -> impl Iterator<Item = (DType, f64)> + '_ {
+        let scalars = self.0.graph.scalars.iter();
+        scalars.map(|scalar| (scalar.dtype, f64::from_bits(scalar.bits)))
     }
 }
 

@@ -198,23 +198,17 @@ impl Executor {
             }
         }
         args.extend(targets.into_iter().map(|target| target.arg));
-        let words = params::words(graph, &form, len, &offsets, walk.as_ref());
-        self.launch_fused(graph, &form, &args, &words, len)
-    }
-
-    fn launch_fused(
-        &self,
-        graph: &Graph,
-        form: &Form,
-        args: &[Arg<'_>],
-        words: &[u32],
-        len: u32,
-    ) -> Result<(), KernelError> {
-        let kernel = self.fused_kernel(graph, form, size_of_val(words))?;
+        let own = [params::Placed {
+            graph,
+            form: &form,
+            offsets: &offsets,
+            walk: walk.as_ref(),
+        }];
+        let words = params::within(&[len], params::HEAD, &own);
+        let kernel = self.fused_kernel(graph, &form, size_of_val(words.as_slice()))?;
         let grid = Grid::stride(u64::from(len), PER_INVOCATION);
-        self.pipelines()
-            .dispatch(&kernel, args, bytemuck::cast_slice(words), grid)?;
-        Ok(())
+        let numbers = params::numbers(params::HEAD, &own);
+        self.dispatch(&kernel, &args, &words, grid, numbers)
     }
 
     /// The kernel of a graph whose parameters have so many bytes.

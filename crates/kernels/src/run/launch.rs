@@ -5,6 +5,8 @@
 //! the device's binding limit. [`Executor::with_dense_out`] gives ops an output they can write as whole quads and
 //! that is not one of their inputs (wgpu refuses a buffer that one dispatch both reads and writes).
 
+use std::iter;
+
 use ziggurat_core::Layout;
 use ziggurat_pipeline::{
     Arg, Grid, Kernel, KernelDescriptor, KernelKey, ShaderSource, params_part,
@@ -140,9 +142,15 @@ impl Executor {
         ))
     }
 
+    /// Bytes that a buffer may have to be bound whole by every kernel.
+    #[must_use]
+    pub fn whole_binding_bytes(&self) -> u64 {
+        self.device().caps().max_binding_bytes.min(MAX_INDEX)
+    }
+
     /// Whether any of the views touches more of its buffer than one binding may cover.
     pub(crate) fn exceeds_binding(&self, views: &[&View]) -> bool {
-        let whole = self.device().caps().max_binding_bytes.min(MAX_INDEX);
+        let whole = self.whole_binding_bytes();
         // Of a larger buffer a window is bound, widened by less than 512 bytes at both ends together.
         let limit = whole.saturating_sub(512);
         views.iter().any(|view| {
@@ -181,9 +189,7 @@ impl Executor {
         let caps = self.device().caps();
         let (part, wg) = (params_part(caps, size_of_val(params)), caps.workgroup_size);
         let kernel = self.kernel_for(&choice.key(part.0, wg), || choice.descriptor(part, wg))?;
-        self.pipelines()
-            .dispatch(&kernel, args, bytemuck::cast_slice(params), grid)?;
-        Ok(())
+        self.dispatch(&kernel, args, params, grid, iter::empty())
     }
 
     /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
@@ -202,9 +208,8 @@ impl Executor {
         key.push_number(u64::from(caps.workgroup_size));
         let wg = caps.workgroup_size;
         let kernel = self.kernel_for(&key, || choose().descriptor(part, wg))?;
-        self.pipelines()
-            .dispatch(&kernel, args, bytemuck::bytes_of(params), grid)?;
-        Ok(())
+        let words = bytemuck::cast_slice(std::slice::from_ref(params));
+        self.dispatch(&kernel, args, words, grid, iter::empty())
     }
 
     /// The kernel of a key, described by `describe` if there is none.

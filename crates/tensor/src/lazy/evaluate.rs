@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Layout, Shape, round_to};
 use ziggurat_device::Stage;
-use ziggurat_kernels::{Completion, Executor, FusedOp, FusedOutput, KernelError, Sink, View};
+use ziggurat_kernels::{
+    Completion, Executor, FusedOp, FusedOutput, KernelError, Noting, Sink, View,
+};
 
 use super::memo;
 use super::plan::{Plan, Source, Stop};
@@ -22,8 +24,16 @@ use crate::{Device, Error, capture};
 pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Error> {
     if roots.iter().any(|root| root.value().is_none()) {
         let _gate = device.lazy().gate.lock();
-        let groups = by_shape(roots);
         let fused = device.lazy().policy() == FusionPolicy::Fused;
+        if let [root] = roots
+            && fused
+            && root.value().is_none()
+            && root.is_of_this_capture()
+            && let Some(Ok(())) = memo::launch(device, std::slice::from_ref(root))
+        {
+            return Ok(());
+        }
+        let groups = by_shape(roots);
         work_off(groups, |group| step(device, group, fused));
     }
     let failed = roots.iter().find_map(|root| root.value()?.as_ref().err());
@@ -171,69 +181,12 @@ fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
 /// input that nobody else holds, by a fused kernel.
 const IN_PLACE_BYTES: u64 = 1 << 20;
 
+/// The outputs of a plan, by their steps.
+pub(super) type Outputs = Vec<(usize, View)>;
+
 /// Records the kernel of a plan and gives its outputs their values.
 fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
-    let root = plan.outputs.last().copied().unwrap_or_default();
-    let name = plan.name(root);
-    if let Some((at, kernel)) = plan.kernel() {
-        return through_kernel(device, plan, at, kernel);
-    }
-    let places = plan.in_place();
-    let written_over = places
-        .iter()
-        .flatten()
-        .any(|view| view.buffer.bytes() >= IN_PLACE_BYTES);
-    if !written_over
-        && let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
-        && let Some(step) = plan.steps.get(*output)
-    {
-        let out = compute(
-            device,
-            name,
-            op,
-            step.node.shape(),
-            step.node.dtype(),
-            &sources,
-        );
-        step.node.settle(Ok(out.map_err(Stop::Failed)?));
-        return Ok(());
-    }
-    let mut outputs = Vec::with_capacity(plan.outputs.len());
-    for (&at, place) in plan.outputs.iter().zip(places) {
-        let Some(step) = plan.steps.get(at) else {
-            continue;
-        };
-        let view = match place {
-            Some(view) => view,
-            None => device
-                .alloc(name, &plan.shape, step.node.dtype())
-                .map_err(Stop::Failed)?,
-        };
-        outputs.push((at, view));
-    }
-    if !plan.shape.is_empty() {
-        let (expression, ids) = plan.expression()?;
-        let targets: Vec<_> = outputs
-            .iter()
-            .filter_map(|(at, view)| Some((ids.get(*at).copied().flatten()?, view.clone())))
-            .collect();
-        match device.executor().fused(&expression, &plan.shape, &targets) {
-            Ok(_recorded) => {}
-            Err(KernelError::CannotFuse(_)) if plan.split().is_some() => {
-                return plan.split().map_or(Ok(()), Err);
-            }
-            Err(error) => {
-                // A part may have run, perhaps over an input: nothing of this is computed again.
-                for (at, _) in &outputs {
-                    if let Some(step) = plan.steps.get(*at) {
-                        let error = Error::from_kernel(name, error.clone());
-                        step.node.settle(Err(error));
-                    }
-                }
-                return Err(Stop::Failed(Error::from_kernel(name, error)));
-            }
-        }
-    }
+    let outputs = record(device, plan, None)?;
     for &at in &plan.passed {
         if let Some(step) = plan.steps.get(at) {
             step.node.mark_passed();
@@ -248,13 +201,76 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Records the kernel of a plan: its outputs. With a noting, which must be the thread's, notes it.
+pub(super) fn record(
+    device: &Device,
+    plan: &Plan,
+    noting: Option<&Noting>,
+) -> Result<Outputs, Stop> {
+    let root = plan.outputs.last().copied().unwrap_or_default();
+    let name = plan.name(root);
+    if let Some((at, kernel)) = plan.kernel() {
+        return through_kernel(device, plan, at, kernel);
+    }
+    let places = plan.in_place();
+    let written_over = places
+        .iter()
+        .flatten()
+        .any(|view| view.buffer.bytes() >= IN_PLACE_BYTES);
+    if !written_over
+        && let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
+        && let Some(step) = plan.steps.get(*output)
+    {
+        let made = (step.node.shape(), step.node.dtype());
+        let out = compute(device, (name, op), made, &sources, noting);
+        return Ok(vec![(*output, out.map_err(Stop::Failed)?)]);
+    }
+    let mut outputs = Vec::with_capacity(plan.outputs.len());
+    for (&at, place) in plan.outputs.iter().zip(places) {
+        let Some(step) = plan.steps.get(at) else {
+            continue;
+        };
+        let view = match place {
+            Some(view) => view,
+            None => device
+                .alloc(name, &plan.shape, step.node.dtype())
+                .map_err(Stop::Failed)?,
+        };
+        outputs.push((at, view));
+    }
+    if plan.shape.is_empty() {
+        return Ok(outputs);
+    }
+    let (expression, ids) = plan.expression()?;
+    let targets: Vec<_> = outputs
+        .iter()
+        .filter_map(|(at, view)| Some((ids.get(*at).copied().flatten()?, view.clone())))
+        .collect();
+    match device.executor().fused(&expression, &plan.shape, &targets) {
+        Ok(_recorded) => Ok(outputs),
+        Err(KernelError::CannotFuse(_)) if plan.split().is_some() => {
+            plan.split().map_or(Ok(outputs), Err)
+        }
+        Err(error) => {
+            // A part may have run, perhaps over an input: nothing of this is computed again.
+            for (at, _) in &outputs {
+                if let Some(step) = plan.steps.get(*at) {
+                    let error = Error::from_kernel(name, error.clone());
+                    step.node.settle(Err(error));
+                }
+            }
+            Err(Stop::Failed(Error::from_kernel(name, error)))
+        }
+    }
+}
+
 /// Records the kernel that a plan is about; what is above it is what it writes.
 fn through_kernel(
     device: &Device,
     plan: &Plan,
     at: usize,
     kernel: &KernelCall,
-) -> Result<(), Stop> {
+) -> Result<Outputs, Stop> {
     let Some(step) = plan.steps.get(at) else {
         let text = "the kernel of a plan is none of its steps";
         return Err(Stop::Failed(Error::internal(kernel.name, text)));
@@ -262,8 +278,7 @@ fn through_kernel(
     let (node, shape) = (&step.node, step.node.shape());
     if plan.outputs == [at] {
         let out = plain(device, shape, node.dtype(), kernel);
-        node.settle(Ok(out.map_err(Stop::Failed)?));
-        return Ok(());
+        return Ok(vec![(at, out.map_err(Stop::Failed)?)]);
     }
     let (expression, ids) = plan.expression()?;
     let mut outputs = Vec::with_capacity(plan.outputs.len());
@@ -276,7 +291,7 @@ fn through_kernel(
         };
         let view = device.alloc(kernel.name, shape, step.node.dtype());
         let view = view.map_err(Stop::Failed)?;
-        outputs.push((&step.node, view.clone()));
+        outputs.push((output, view.clone()));
         targets.push((id, view));
     }
     if let Some(((value, out), also)) = targets.split_first()
@@ -298,16 +313,7 @@ fn through_kernel(
             Err(error) => return Err(Stop::Failed(Error::from_kernel(kernel.name, error))),
         }
     }
-    for &at in &plan.passed {
-        if let Some(step) = plan.steps.get(at) {
-            step.node.mark_passed();
-        }
-    }
-    for (node, view) in outputs {
-        let layout = Layout::contiguous(*node.shape());
-        node.settle(Ok(View { layout, ..view }));
-    }
-    Ok(())
+    Ok(outputs)
 }
 
 /// The value of a kernel as it is.
@@ -357,7 +363,8 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     if !waiting.is_empty() {
         return Err(Stop::First(waiting));
     }
-    let out = single(device, name, op, node.shape(), node.dtype(), &inputs);
+    let made = (node.shape(), node.dtype());
+    let out = single(device, name, op, made, &inputs);
     node.settle(Ok(out.map_err(Stop::Failed)?));
     Ok(())
 }
@@ -367,10 +374,18 @@ pub(super) fn single(
     device: &Device,
     name: &'static str,
     op: FusedOp,
-    shape: &Shape,
-    dtype: DType,
+    (shape, dtype): (&Shape, DType),
     inputs: &Inputs,
 ) -> Result<View, Error> {
+    if let Some(value) = memo::single(device, (name, op), (shape, dtype), inputs) {
+        return value;
+    }
+    let sources = sources(name, inputs)?;
+    compute(device, (name, op), (shape, dtype), &sources, None)
+}
+
+/// The values of an op's inputs.
+pub(super) fn sources(name: &'static str, inputs: &Inputs) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::with_capacity(inputs.len());
     for input in inputs.iter().flatten() {
         sources.push(match input {
@@ -382,19 +397,25 @@ pub(super) fn single(
             },
         });
     }
-    compute(device, name, op, shape, dtype, &sources)
+    Ok(sources)
 }
 
-fn compute(
+pub(super) fn compute(
     device: &Device,
-    name: &'static str,
-    op: FusedOp,
-    shape: &Shape,
-    dtype: DType,
+    (name, op): (&'static str, FusedOp),
+    (shape, dtype): (&Shape, DType),
     sources: &[Source],
+    noting: Option<&Noting>,
 ) -> Result<View, Error> {
     let out = device.alloc(name, shape, dtype)?;
     let views = operands(device, name, sources)?;
+    if let Some(noting) = noting {
+        for (source, view) in sources.iter().zip(&views) {
+            if let Source::Scalar(dtype, value) = source {
+                noting.holds_number(&view.buffer, *dtype, round_to(*dtype, *value));
+            }
+        }
+    }
     let recorded = record_alone(device.executor(), op, &views, &out);
     // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
     match recorded {

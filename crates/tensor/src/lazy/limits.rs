@@ -18,6 +18,8 @@ pub(crate) struct Limits {
     pub(crate) depth: u32,
     /// Bytes that pending inputs may keep alive: two of the largest tensors that the device can have.
     pub(crate) bytes: u64,
+    /// Bytes of a buffer that every kernel binds whole.
+    pub(crate) binding_bytes: u64,
 }
 
 impl Limits {
@@ -28,6 +30,7 @@ impl Limits {
             ops: u32::try_from(fused.ops.min(OPS)).unwrap_or(1),
             depth: DEPTH,
             bytes: executor.device().caps().max_binding_bytes.saturating_mul(2),
+            binding_bytes: executor.whole_binding_bytes(),
         }
     }
 
@@ -51,6 +54,7 @@ mod tests {
             ops: 5,
             depth: 3,
             bytes: 100,
+            binding_bytes: 100,
         };
         let most = Cost {
             depth: 3,

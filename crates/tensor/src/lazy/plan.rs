@@ -20,7 +20,7 @@ use crate::Error;
 use crate::node::{Input, KernelCall, Node, Work};
 
 /// Ops that may be computed again for every place that a broadcast value is seen from.
-const CHEAP: u32 = 4;
+pub(super) const CHEAP: u32 = 4;
 
 /// Steps that there is room for from the beginning.
 const USUAL: usize = 8;
@@ -403,6 +403,13 @@ impl Plan {
         let steps = self.order.iter().copied();
         let ops = steps.filter(|&at| self.is_op(at) || self.is_kernel(at));
         ops.map(|at| self.name(at)).collect()
+    }
+
+    /// The nodes of [`Plan::names`].
+    pub(super) fn ops(&self) -> impl Iterator<Item = &Arc<Node>> {
+        let steps = self.order.iter().copied();
+        let ops = steps.filter(|&at| self.is_op(at) || self.is_kernel(at));
+        ops.filter_map(|at| Some(&self.steps.get(at)?.node))
     }
 
     /// The op and operands, if the plan is a single op.

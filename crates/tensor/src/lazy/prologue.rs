@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use ziggurat_core::Shape;
-use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::{Expression, FusedInput};
+use ziggurat_kernels::{Call, FusedInput, FusedReader, KernelError};
 
 use super::evaluate;
+use super::memo;
 use super::plan::{Plan, Stop};
 use super::policy::FusionPolicy;
 use crate::Device;
@@ -18,74 +17,105 @@ use crate::node::Node;
 /// How often something may have to be computed before an expression can be read. Each time more of it is in memory.
 const ATTEMPTS: usize = 16;
 
-/// A pending value as an expression over memory.
+/// A pending value as a kernel reads it.
 #[derive(Debug)]
-pub(crate) struct Prologue {
-    expression: Expression,
-    value: Id,
-    shape: Shape,
-    names: Vec<&'static str>,
-    /// Values that tensors hold and that are computed without being stored.
-    passed: Vec<Arc<Node>>,
+pub(crate) struct Read {
+    pub(crate) reader: FusedReader,
+    /// The public operations, operands first.
+    pub(crate) names: Vec<&'static str>,
 }
 
-impl Prologue {
-    /// The expression of a pending node; `None` if the value must be, or had better be, in memory.
-    pub(crate) fn of(device: &Device, node: &Arc<Node>) -> Option<Self> {
-        if node.value().is_some() || device.lazy().policy() == FusionPolicy::Unfused {
-            return None;
+/// The value of a pending node as kernels of `call`, which have `views` other bindings, read it; `None` if it must be, or had
+/// better be, in memory.
+///
+/// # Errors
+/// If the device cannot plan it. Failures of the value are reported where the value is asked for.
+pub(crate) fn read(
+    device: &Device,
+    node: &Arc<Node>,
+    call: &Call,
+    views: usize,
+) -> Result<Option<Read>, KernelError> {
+    if node.value().is_some() || device.lazy().policy() == FusionPolicy::Unfused {
+        return Ok(None);
+    }
+    let _gate = device.lazy().gate.lock();
+    for _ in 0..ATTEMPTS {
+        if node.value().is_some() || node.uses() > 0 || node.passed() {
+            return Ok(None);
         }
-        let _gate = device.lazy().gate.lock();
-        for _ in 0..ATTEMPTS {
-            if node.value().is_some() || node.uses() > 0 || node.passed() {
-                return None;
-            }
-            match Plan::read(node, &device.lazy().limits) {
-                Ok(plan) => return Self::from_plan(node, &plan),
-                Err(Stop::First(first)) if first.iter().all(|below| !Arc::ptr_eq(below, node)) => {
-                    evaluate::all(device, first);
+        let known = memo::read(device, node, call, views);
+        let planned = known.unwrap_or_else(|| plan(device, node, call, views));
+        match planned {
+            Ok(Planned::Reads { read, passed, .. }) => {
+                for node in passed.iter().chain([node]) {
+                    node.mark_passed();
                 }
-                // The failure is reported where the value is asked for.
-                Err(_) => return None,
+                return Ok(Some(read));
             }
+            Ok(Planned::First(first)) => evaluate::all(device, first),
+            Ok(Planned::Stored) => return Ok(None),
+            Err(error) => return Err(error),
         }
-        None
     }
+    Ok(None)
+}
 
-    fn from_plan(node: &Arc<Node>, plan: &Plan) -> Option<Self> {
-        let (expression, ids) = plan.expression().ok()?;
-        let root = plan.outputs.first()?;
-        let value = ids.get(*root).copied().flatten()?;
-        let held = plan.passed.iter().filter_map(|&at| plan.steps.get(at));
-        let passed = held.map(|step| Arc::clone(&step.node));
-        let names = plan.names();
+/// What becomes of a pending value that a kernel wants to read.
+#[derive(Debug)]
+pub(super) enum Planned {
+    Reads {
+        read: Read,
+        /// What the names are of.
+        ops: Vec<Arc<Node>>,
+        /// Values that tensors hold and that are computed without being stored.
+        passed: Vec<Arc<Node>>,
+    },
+    /// These are computed before.
+    First(Vec<Arc<Node>>),
+    /// It is stored.
+    Stored,
+}
+
+pub(super) fn plan(
+    device: &Device,
+    node: &Arc<Node>,
+    call: &Call,
+    views: usize,
+) -> Result<Planned, KernelError> {
+    let plan = match Plan::read(node, &device.lazy().limits) {
+        Ok(plan) => plan,
+        Err(Stop::First(first)) if first.iter().all(|below| !Arc::ptr_eq(below, node)) => {
+            return Ok(Planned::First(first));
+        }
+        // The failure is reported where the value is asked for.
+        Err(_) => return Ok(Planned::Stored),
+    };
+    let names = plan.names();
+    let Ok((expression, ids)) = plan.expression() else {
+        return Ok(Planned::Stored);
+    };
+    let root = plan.outputs.first();
+    let value = root.and_then(|root| ids.get(*root).copied().flatten());
+    let (Some(value), false) = (value, names.is_empty()) else {
         // A view of memory needs no expression.
-        (!names.is_empty()).then(|| Self {
-            expression,
-            names,
-            value,
-            shape: plan.shape,
-            passed: passed.chain([Arc::clone(node)]).collect(),
-        })
-    }
-
-    pub(crate) fn input(&self) -> FusedInput<'_> {
-        FusedInput {
-            expression: &self.expression,
-            value: self.value,
-            shape: self.shape,
+        return Ok(Planned::Stored);
+    };
+    let input = FusedInput {
+        expression: &expression,
+        value,
+        shape: plan.shape,
+    };
+    match device.executor().fused_reader(&input, call, views) {
+        Ok(reader) => {
+            let held = plan.passed.iter().filter_map(|&at| plan.steps.get(at));
+            Ok(Planned::Reads {
+                read: Read { reader, names },
+                ops: plan.ops().cloned().collect(),
+                passed: held.map(|step| Arc::clone(&step.node)).collect(),
+            })
         }
-    }
-
-    /// The public operations, operands first.
-    pub(crate) fn names(&self) -> &[&'static str] {
-        &self.names
-    }
-
-    /// To be called when a kernel that computes the value is recorded.
-    pub(crate) fn recorded(self) {
-        for node in self.passed {
-            node.mark_passed();
-        }
+        Err(KernelError::CannotFuse(_)) => Ok(Planned::Stored),
+        Err(error) => Err(error),
     }
 }

@@ -9,7 +9,7 @@ use ziggurat_kernels::FusedOp;
 
 use super::evaluate::{self, evaluate};
 use super::policy::FusionPolicy;
-use crate::node::{Cost, Input, Inputs, KernelCall, Node, Work};
+use crate::node::{Cost, Handle, Input, Inputs, KernelCall, Node, Work};
 use crate::{Device, Error};
 
 /// Cost in ops of a node that is not elementwise: too expensive to be computed again under a broadcast.
@@ -36,10 +36,8 @@ pub(crate) fn record(
     device.check_len(name, &shape, dtype)?;
     let mut cost = over(&inputs)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
-        for node in inputs.iter().flatten().filter_map(Input::node) {
-            evaluate(device, &[node])?;
-        }
-        let out = evaluate::single(device, name, op, &shape, dtype, &inputs)?;
+        evaluate_all(device, &inputs)?;
+        let out = evaluate::single(device, name, op, (&shape, dtype), &inputs)?;
         return Ok(Arc::new(Node::materialised(out)));
     }
     let limits = device.lazy().limits;
@@ -49,13 +47,25 @@ pub(crate) fn record(
         cost = measured(&inputs);
     }
     if !limits.allow(&cost) {
-        for node in inputs.iter().flatten().filter_map(Input::node) {
-            evaluate(device, &[node])?;
-        }
+        evaluate_all(device, &inputs)?;
         cost = over(&inputs)?;
     }
     let work = Work::Op { op, name, inputs };
     Ok(Node::pending(shape, dtype, work, cost))
+}
+
+/// Gives the inputs of an op their values. None is written over meanwhile: the op is not counted among their users yet.
+fn evaluate_all(device: &Device, inputs: &Inputs) -> Result<(), Error> {
+    let nodes = || inputs.iter().flatten().filter_map(Input::node);
+    if nodes().all(|node| node.value().is_some()) {
+        return Ok(());
+    }
+    let claim = |input: &Option<Input>| {
+        let node = input.as_ref().and_then(Input::node)?;
+        Some(Handle::new(Arc::clone(node)))
+    };
+    let _claims = inputs.each_ref().map(claim);
+    nodes().try_for_each(|node| evaluate(device, &[node]))
 }
 
 /// A node for a kernel that can write an expression over its result.

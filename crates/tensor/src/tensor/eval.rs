@@ -1,7 +1,6 @@
 //! Asking for values without reading them, asking how they will come about, and the memory that they are in.
 
 use std::future::Future;
-use std::sync::Arc;
 
 use ziggurat_core::Layout;
 use ziggurat_kernels::View;
@@ -69,7 +68,7 @@ impl Tensor {
     /// # Errors
     /// If something that the value depends on failed, or a value between two kernels is larger than a buffer can be.
     pub fn explain(&self) -> Result<Explanation, Error> {
-        lazy::explain(self.device(), &self.node)
+        lazy::explain(self.device(), self.node.node())
     }
 
     /// The memory with the values, which are computed if they are not yet: for [`Executor`](ziggurat_kernels::Executor)
@@ -117,7 +116,7 @@ impl Tensor {
     /// If something that the value depends on failed, or the device has no memory for the copy.
     pub fn storage_mut(&mut self) -> Result<&View, Error> {
         let view = self.stored()?;
-        let own = Arc::strong_count(&self.node) == 1
+        let own = self.node.is_of_one_tensor()
             && view.buffer.is_unique()
             && view.layout == Layout::contiguous(*view.shape());
         if !own {

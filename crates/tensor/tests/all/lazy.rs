@@ -1,4 +1,5 @@
 //! When elementwise operations run, in how many kernels, and in which memory.
+mod memo;
 mod plans;
 
 use std::thread;

@@ -40,10 +40,8 @@ impl Plan {
                 }
                 continue;
             }
-            let (edges, copies) = self.edges(step);
-            let needed = step.node.uses() > edges;
-            // Beside those of pending nodes and of this list, only tensors have handles.
-            let held = Arc::strong_count(&step.node) > step.node.uses() + copies;
+            let needed = step.node.uses() > self.edges(step);
+            let held = step.node.is_held();
             if !needed && !held || self.outputs.contains(&at) {
                 continue;
             }
@@ -99,13 +97,12 @@ impl Plan {
         }
     }
 
-    /// How many inputs of nodes in the plan a step's node is, and how often it is in the plan itself.
-    fn edges(&self, step: &Step) -> (usize, usize) {
+    /// How many inputs of nodes in the plan a step's node is.
+    fn edges(&self, step: &Step) -> usize {
         if !self.twins {
-            return (step.edges, 1);
+            return step.edges;
         }
         let same = |other: &&Step| Arc::ptr_eq(&other.node, &step.node);
-        let copies = self.steps.iter().filter(same).count();
         let mut edges = 0;
         for (at, above) in self.steps.iter().enumerate() {
             // Of twins, which have the same inputs, one counts.
@@ -117,7 +114,7 @@ impl Plan {
             let below = below.filter_map(|below| self.steps.get(below));
             edges += below.filter(same).count();
         }
-        (edges, copies)
+        edges
     }
 
     /// A part to be computed first, unless the plan is one op.
@@ -229,7 +226,7 @@ impl Plan {
         let own = step.node.is_of_this_capture();
         let alone = own
             && !self.assumed
-            && Arc::strong_count(&step.node) == step.edges + 1
+            && step.node.is_only_used_by(step.edges)
             && view.buffer.is_unique()
             && !view.buffer.is_wrapped()
             && view.buffer.bytes() == bytes;

@@ -1,0 +1,362 @@
+//! What tells a pending expression from all that are computed otherwise, as words.
+//!
+//! Operands are numbered in the order in which they are met, so that expressions over other memory with other numbers have
+//! one key. Into it goes whatever the plan looks at: ops, calls, shapes, how memory lies, which of it is the same, what else
+//! needs a value, which inputs may be overwritten. What is not of the common sort has no key.
+//!
+//! Invariants: numbering changes nothing but slots, which are hints; the words of a part say how many follow, so that no
+//! two expressions have the same.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use ziggurat_core::{DType, Shape, round_to};
+use ziggurat_kernels::{Call, FusedOp, FusedReader, View};
+use ziggurat_memory::Buffer;
+
+use super::words::Key;
+use crate::lazy::limits::Limits;
+use crate::lazy::plan::CHEAP;
+use crate::node::{Input, Inputs, KernelCall, Node, Work};
+
+/// What an operand's number in a key is of; without a mark, a leaf.
+const SCALAR: u64 = 0x4000;
+const OP: u64 = 0x8000;
+const NONE: u64 = 0xffff;
+
+/// The beginning of each part.
+const PENDING: u64 = 1;
+const SINGLE: u64 = 2;
+const KERNEL: u64 = 3;
+const WALK: u64 = 4;
+
+/// In place of a rank: the shape of the roots.
+const AS_ROOTS: u64 = 0xff;
+
+/// Bits of a node's flags.
+const NEEDED: u64 = 1;
+const HELD: u64 = 2;
+const PASSED: u64 = 4;
+const COSTLY: u64 = 8;
+
+/// Leaves of one expression that are told apart.
+const MOST_LEAVES: usize = 32;
+
+/// What tells a reader from others.
+pub(super) fn of_reader(reader: &FusedReader) -> Key {
+    let mut key = Key::default();
+    reader.describe(&mut key);
+    key
+}
+
+/// Memory that an expression reads.
+#[derive(Debug)]
+pub(super) enum Leaf {
+    Node(Arc<Node>),
+    /// Of a call.
+    Memory(View),
+}
+
+impl Leaf {
+    pub(super) fn view(&self) -> Option<&View> {
+        match self {
+            Self::Node(node) => node.view(),
+            Self::Memory(view) => Some(view),
+        }
+    }
+}
+
+/// The expression below some nodes, by numbers. Empty in between, kept for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Numbered {
+    pub(super) key: Key,
+    /// In the order they were met, the roots first.
+    pub(super) ops: Vec<Arc<Node>>,
+    /// How often each op is an operand.
+    op_edges: Vec<u32>,
+    pub(super) leaves: Vec<Leaf>,
+    leaf_edges: Vec<u32>,
+    /// As their dtypes hold them.
+    pub(super) numbers: Vec<(DType, f64)>,
+    /// The first root's public operation.
+    pub(super) name: &'static str,
+}
+
+impl Numbered {
+    pub(super) fn clear(&mut self) {
+        self.key.clear();
+        self.ops.clear();
+        self.op_edges.clear();
+        self.leaves.clear();
+        self.leaf_edges.clear();
+        self.numbers.clear();
+    }
+
+    /// Numbers one op over values in memory; `None` if it is not of the common sort.
+    pub(super) fn single(
+        &mut self,
+        (name, op): (&'static str, FusedOp),
+        (shape, dtype): (&Shape, DType),
+        inputs: &Inputs,
+        limits: &Limits,
+    ) -> Option<()> {
+        self.name = name;
+        self.key.head(SINGLE, dtype, shape);
+        let word = self.operands(op.code(), inputs)?;
+        self.key.push(word);
+        self.describe_leaves(None, limits)?;
+        self.describe_numbers();
+        (!shape.is_empty()).then_some(())
+    }
+
+    /// Numbers what is below `roots`, which have one shape; `None` if it is not of the common sort.
+    pub(super) fn below(&mut self, roots: &[Arc<Node>], limits: &Limits) -> Option<()> {
+        let shape = *roots.first()?.shape();
+        self.key.push(roots.len() as u64);
+        for root in roots {
+            self.add(root);
+        }
+        let mut at = 0;
+        while let Some(node) = self.ops.get(at) {
+            let node = Arc::clone(node);
+            let as_roots = at > 0 && *node.shape() == shape;
+            let head = |key: &mut Key, kind| {
+                if as_roots {
+                    key.push(kind << 16 | (node.dtype() as u64) << 8 | AS_ROOTS);
+                } else {
+                    key.head(kind, node.dtype(), node.shape());
+                }
+            };
+            let is_root = at < roots.len();
+            let name = node.peek(|work| self.work(work, is_root, head)).flatten()?;
+            if at == 0 {
+                self.name = name;
+            }
+            at += 1;
+            if at > limits.ops as usize {
+                return None;
+            }
+        }
+        if shape.is_empty() {
+            return None;
+        }
+        self.describe_ops(roots.len());
+        self.describe_leaves(Some(&shape), limits)?;
+        self.describe_numbers();
+        Some(())
+    }
+
+    fn work(
+        &mut self,
+        work: &Work,
+        is_root: bool,
+        head: impl Fn(&mut Key, u64),
+    ) -> Option<&'static str> {
+        match work {
+            Work::Op { op, name, inputs } => {
+                head(&mut self.key, PENDING);
+                let word = self.operands(op.code(), inputs)?;
+                self.key.push(word);
+                Some(name)
+            }
+            // The value of its base, which is computed.
+            Work::Walk { .. } if is_root => None,
+            Work::Walk { base, layout } => {
+                head(&mut self.key, WALK);
+                let base = self.operand(base)?;
+                self.key.push(base);
+                layout.hash(&mut self.key);
+                Some("view")
+            }
+            Work::Kernel(kernel) => {
+                head(&mut self.key, KERNEL);
+                self.call(kernel)?;
+                Some(kernel.name)
+            }
+        }
+    }
+
+    fn call(&mut self, kernel: &KernelCall) -> Option<()> {
+        let memory = kernel.memory().count() as u64;
+        self.key
+            .push(memory << 1 | u64::from(kernel.reader.is_some()));
+        kernel.call.hash(&mut self.key);
+        if let Some(reader) = &kernel.reader {
+            reader.describe(&mut self.key);
+            for (dtype, value) in reader.numbers() {
+                let number = self.number(dtype, value);
+                self.key.push(number);
+            }
+        }
+        for view in kernel.memory() {
+            let known = self.leaves.iter().position(|leaf| match leaf {
+                Leaf::Memory(known) => {
+                    known.dtype == view.dtype
+                        && known.buffer.id() == view.buffer.id()
+                        && known.layout == view.layout
+                }
+                Leaf::Node(_) => false,
+            });
+            let number = known.unwrap_or_else(|| {
+                self.leaves.push(Leaf::Memory(view.clone()));
+                self.leaf_edges.push(0);
+                self.leaves.len() - 1
+            });
+            self.key.push(number as u64);
+        }
+        (self.leaves.len() <= MOST_LEAVES).then_some(())
+    }
+
+    /// The word of an op: its code and its operands' numbers.
+    fn operands(&mut self, code: u64, inputs: &Inputs) -> Option<u64> {
+        let mut word = code;
+        for input in inputs {
+            let number = match input {
+                None => NONE,
+                Some(Input::Scalar(dtype, value)) => SCALAR | self.number(*dtype, *value),
+                Some(Input::Node(node)) => self.operand(node)?,
+            };
+            word = word << 16 | number;
+        }
+        Some(word)
+    }
+
+    fn operand(&mut self, node: &Arc<Node>) -> Option<u64> {
+        match node.value() {
+            Some(Ok(_)) => self.leaf(node),
+            Some(Err(_)) => None,
+            None => Some(OP | self.op(node)?),
+        }
+    }
+
+    fn op(&mut self, node: &Arc<Node>) -> Option<u64> {
+        let slot = node.slot();
+        let known = self.ops.get(slot);
+        if known.is_some_and(|known| Arc::ptr_eq(known, node)) {
+            *self.op_edges.get_mut(slot)? += 1;
+            return Some(slot as u64);
+        }
+        if !node.is_of_this_capture() {
+            return None;
+        }
+        self.add(node);
+        let slot = self.ops.len() - 1;
+        *self.op_edges.get_mut(slot)? += 1;
+        Some(slot as u64)
+    }
+
+    fn add(&mut self, node: &Arc<Node>) {
+        node.set_slot(self.ops.len());
+        self.ops.push(Arc::clone(node));
+        self.op_edges.push(0);
+    }
+
+    fn leaf(&mut self, node: &Arc<Node>) -> Option<u64> {
+        let known = self.leaves.iter().position(|leaf| match leaf {
+            Leaf::Node(known) => Arc::ptr_eq(known, node),
+            Leaf::Memory(_) => false,
+        });
+        let at = known.unwrap_or_else(|| {
+            self.leaves.push(Leaf::Node(Arc::clone(node)));
+            self.leaf_edges.push(0);
+            self.leaves.len() - 1
+        });
+        *self.leaf_edges.get_mut(at)? += 1;
+        (at < MOST_LEAVES).then_some(at as u64)
+    }
+
+    /// Equal numbers are one value, as in a plan.
+    fn number(&mut self, dtype: DType, value: f64) -> u64 {
+        let value = round_to(dtype, value);
+        let same =
+            |(known, held): &(DType, f64)| *known == dtype && held.to_bits() == value.to_bits();
+        let at = self.numbers.iter().position(same).unwrap_or_else(|| {
+            self.numbers.push((dtype, value));
+            self.numbers.len() - 1
+        });
+        at as u64
+    }
+
+    /// What else needs each op's value.
+    fn describe_ops(&mut self, roots: usize) {
+        let (ops, edges) = (self.ops.iter(), self.op_edges.iter());
+        let mut word = 1;
+        for (node, edges) in ops.zip(edges).skip(roots) {
+            let flag = |on: bool, bit: u64| if on { bit } else { 0 };
+            let flags = flag(node.uses() > *edges as usize, NEEDED)
+                | flag(node.is_held(), HELD)
+                | flag(node.passed(), PASSED)
+                | flag(node.pending_cost().ops > CHEAP, COSTLY);
+            if word >> 60 != 0 {
+                self.key.push(word);
+                word = 1;
+            }
+            word = word << 4 | flags;
+        }
+        self.key.push(word);
+    }
+
+    /// How each leaf lies in memory, the first one with the same memory, whether the result may take its place. `None` for
+    /// memory that is not of the pool, or that one binding cannot hold.
+    fn describe_leaves(&mut self, shape: Option<&Shape>, limits: &Limits) -> Option<()> {
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let view = leaf.view()?;
+            let buffer = &view.buffer;
+            if buffer.is_wrapped()
+                || buffer.is_placeholder()
+                || buffer.capacity() > limits.binding_bytes
+            {
+                return None;
+            }
+            let mut before = self.leaves.iter().take(at);
+            let same = before.position(|other| {
+                other
+                    .view()
+                    .is_some_and(|other| other.buffer.id() == buffer.id())
+            });
+            let edges = self.leaf_edges.get(at).copied().unwrap_or_default();
+            let free = match (leaf, shape) {
+                (Leaf::Node(node), Some(shape)) => is_free(node, view, shape, edges as usize),
+                _ => false,
+            };
+            let small = (same.unwrap_or(at) as u64) << 1 | u64::from(free);
+            self.key.layout(small, view.dtype, &view.layout);
+        }
+        Some(())
+    }
+
+    fn describe_numbers(&mut self) {
+        let dtypes = self.numbers.iter().map(|(dtype, _)| *dtype as u64);
+        self.key.extend(dtypes);
+        let counts = [self.ops.len(), self.leaves.len(), self.numbers.len()];
+        let word = counts.iter().fold(0, |word, &n| word << 16 | n as u64);
+        self.key.push(word);
+    }
+
+    /// Makes the key one of a kernel that reads the value.
+    pub(super) fn read_by(&mut self, call: &Call, views: usize) {
+        self.key.push(call.reads() as u64);
+        self.key.push(views as u64);
+    }
+
+    /// Whether the key is that of another one, with something behind it or not.
+    pub(super) fn begins_with(&self, other: &Self) -> bool {
+        self.key.as_slice().starts_with(other.key.as_slice())
+    }
+
+    /// The buffers of all leaves, by their numbers.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        let views = self.leaves.iter().filter_map(Leaf::view);
+        views.map(|view| &view.buffer)
+    }
+}
+
+/// Whether an expression of this shape may write over a leaf: nobody else can ask for its value or reach its memory, and it
+/// lies as a result will.
+fn is_free(node: &Node, view: &View, shape: &Shape, edges: usize) -> bool {
+    let bytes = shape.len() as u64 * view.dtype.bytes() as u64;
+    node.is_only_used_by(edges)
+        && view.buffer.is_unique()
+        && view.buffer.bytes() == bytes
+        && view.shape() == shape
+}

@@ -1,0 +1,121 @@
+//! Plans that are found again: what is computed the same way in every step is planned once.
+
+use super::*;
+use ziggurat_tensor::Conv2dOptions;
+
+/// A network with products, a convolution, reductions, softmax and norms, with prologues and epilogues, over numbers that
+/// change.
+fn network(x: &Tensor, weight: &Tensor, filters: &Tensor, step: f32) -> Result<Tensor, Error> {
+    let hidden = x.matmul(weight)?.add(step)?.relu()?;
+    let image = hidden.reshape([1, 1, 16, 16])?;
+    let image = image.conv2d(filters, None, &Conv2dOptions::default())?;
+    let wide = image.mul(step)?.reshape([14, 14])?.tanh()?;
+    let scores = wide.mul(0.5)?.softmax(-1)?;
+    let normed = scores.mul(&wide)?.layer_norm([14], None, None, 1e-5)?;
+    normed.mul(&normed)?.sum([0], true)?.sqrt()?.add(step)
+}
+
+fn values(device: &Device, dims: &[usize], start: f32) -> Tensor {
+    let len: usize = dims.iter().product();
+    let values: Vec<f32> = (0..len)
+        .map(|i| ((i * 29 + 7) % 64) as f32 * 0.01 + start)
+        .collect();
+    Tensor::from_slice(device, &values, dims).unwrap()
+}
+
+fn bits(tensor: &Tensor) -> Vec<u32> {
+    floats(tensor).iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn a_network_is_planned_in_its_first_step_only() {
+    for checks in [true, false] {
+        let device = own_device();
+        device.executor().pipelines().set_key_checks(checks);
+        let weight = values(&device, &[16, 16], -0.3);
+        let filters = values(&device, &[1, 1, 3, 3], -0.2);
+        let mut known = None;
+        for step in 1..6_u8 {
+            let step = f32::from(step);
+            let x = values(&device, &[16, 16], step * 0.1);
+            let expected = FusionPolicy::Unfused
+                .scope(|| bits(&network(&x, &weight, &filters, step).unwrap()));
+            let before = device.plan_stats();
+            let got = network(&x, &weight, &filters, step).unwrap();
+            assert_eq!(bits(&got), expected, "step {step}");
+            let after = device.plan_stats();
+            // In the first step numbers may be equal that are not in others.
+            match known {
+                Some(()) => {
+                    assert_eq!(after.misses, before.misses, "step {step}");
+                    assert!(after.hits > before.hits + 3, "step {step}: {after:?}");
+                }
+                None if step > 1.0 => known = Some(()),
+                None => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn single_ops_are_planned_once_in_both_policies() {
+    let device = own_device();
+    let x = values(&device, &[5, 7], 0.0);
+    for policy in [FusionPolicy::Fused, FusionPolicy::Unfused] {
+        let _scope = policy.enter();
+        let ops: [fn(&Tensor, f32) -> Result<Tensor, Error>; 4] = [
+            |x, number| x.mul(number),
+            |x, _| x.exp(),
+            |x, number| x.gt(number)?.to_dtype(DType::F32),
+            |x, _| x.narrow(1, 1, 3)?.add(x.narrow(1, 2, 3)?),
+        ];
+        for op in ops {
+            for (round, number) in [0.5, 0.25, 3.0].into_iter().enumerate() {
+                let before = device.plan_stats();
+                let got = bits(&op(&x, number).unwrap());
+                let expected = op(&x, number).unwrap().add(0.0).unwrap();
+                assert_eq!(got, bits(&expected), "{policy:?}");
+                if round > 0 {
+                    assert_eq!(device.plan_stats().misses, before.misses, "{policy:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn plans_that_were_not_used_for_longest_are_forgotten() {
+    let device = own_device();
+    let x = values(&device, &[1200], 0.0);
+    let sum = |len: usize| x.narrow(0, 0, len).unwrap().add(1.0).unwrap().mul(2.0);
+    for len in 1..1200 {
+        sum(len).unwrap().eval_blocking().unwrap();
+    }
+    let full = device.plan_stats();
+    assert_eq!(full.entries, 1024);
+    assert_eq!(full.evicted, full.misses - 1024);
+    // The last ones are known, the first ones are planned anew, and right.
+    assert_eq!(floats(&sum(1199).unwrap()).len(), 1199);
+    assert_eq!(device.plan_stats().misses, full.misses);
+    let expected = FusionPolicy::Unfused.scope(|| bits(&sum(2).unwrap()));
+    let before = device.plan_stats().misses;
+    assert_eq!(bits(&sum(2).unwrap()), expected);
+    assert_eq!(device.plan_stats().misses, before + 1);
+}
+
+#[test]
+fn an_operand_with_the_memory_of_another_is_not_taken_for_one_of_its_own() {
+    let device = own_device();
+    let whole = values(&device, &[64], 0.0);
+    let other = values(&device, &[64], 1.0);
+    let product = |a: &Tensor, b: &Tensor| {
+        let a = a.reshape([8, 8])?;
+        a.matmul(&b.reshape([8, 8])?)?.add(&a)?.relu()
+    };
+    for _ in 0..2 {
+        for (a, b) in [(&whole, &whole), (&whole, &other), (&other, &whole)] {
+            let expected = FusionPolicy::Unfused.scope(|| bits(&product(a, b).unwrap()));
+            assert_eq!(bits(&product(a, b).unwrap()), expected);
+        }
+    }
+}
