@@ -18,6 +18,7 @@ use ziggurat_pipeline::Pipelines;
 use crate::limits::ability::Ability;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
+use crate::run::program::unnoted;
 use crate::run::view::View;
 
 /// Cached scalars beyond this number are made anew each time.
@@ -280,7 +281,7 @@ impl Executor {
         if let Some(view) = self.0.tables.lock().get(&key) {
             return Ok(view.clone());
         }
-        let view = self.upload_now(DType::U32, &u32::write_bytes(words), shape)?;
+        let view = unnoted(|| self.upload_now(DType::U32, &u32::write_bytes(words), shape))?;
         let mut tables = self.0.tables.lock();
         if words.len() <= MAX_TABLE_WORDS && tables.len() < MAX_TABLES {
             return Ok(tables.entry(key).or_insert(view).clone());

@@ -197,6 +197,18 @@ impl Notes {
     }
 }
 
+/// Calls `f` as if this thread noted nothing: for work that is done once and is no part of what is noted.
+pub(crate) fn unnoted<R>(f: impl FnOnce() -> R) -> R {
+    struct Restored(bool);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            IS_NOTING.set(self.0);
+        }
+    }
+    let _restored = Restored(IS_NOTING.replace(false));
+    f()
+}
+
 /// A word of a dispatch's parameters that is a number of an expression, as its dtype holds it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberAt {
@@ -339,6 +351,13 @@ impl Executor {
             });
         });
         Ok(())
+    }
+
+    /// What kernels depend on and what may change while a device is open: what was noted before such a change is not what
+    /// would be dispatched after it.
+    #[must_use]
+    pub fn kernel_state(&self) -> u64 {
+        0
     }
 
     /// Notes memory that was allocated for an op.

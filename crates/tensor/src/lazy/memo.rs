@@ -125,6 +125,7 @@ impl Memo {
     fn launch(&mut self, device: &Device, group: &[Arc<Node>]) -> Option<Result<(), Stop>> {
         let span = device.executor().device().span(Stage::Plan);
         let limits = &device.lazy().limits;
+        self.numbered.begin(device.executor().kernel_state());
         let common = self.numbered.below(group, limits);
         drop(span);
         if common.is_none() {
@@ -149,6 +150,7 @@ impl Memo {
         inputs: &Inputs,
     ) -> Option<Result<View, Error>> {
         let limits = &device.lazy().limits;
+        self.numbered.begin(device.executor().kernel_state());
         self.numbered
             .single((name, op), (shape, dtype), inputs, limits)?;
         let mut made = None;
@@ -187,6 +189,7 @@ impl Memo {
     ) -> Option<Result<prologue::Planned, KernelError>> {
         let limits = &device.lazy().limits;
         let group = std::slice::from_ref(node);
+        self.numbered.begin(device.executor().kernel_state());
         self.numbered.below(group, limits)?;
         self.numbered.read_by(call, views);
         let mut failed = None;

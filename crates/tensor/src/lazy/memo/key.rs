@@ -80,6 +80,8 @@ pub(super) struct Numbered {
     pub(super) numbers: Vec<(DType, f64)>,
     /// The first root's public operation.
     pub(super) name: &'static str,
+    /// Of kernels: see [`Executor::kernel_state`](ziggurat_kernels::Executor::kernel_state).
+    state: u64,
 }
 
 impl Numbered {
@@ -90,6 +92,18 @@ impl Numbered {
         self.leaves.clear();
         self.leaf_edges.clear();
         self.numbers.clear();
+    }
+
+    /// Begins a key for kernels of this state.
+    pub(super) fn begin(&mut self, state: u64) {
+        self.clear();
+        self.state = state;
+        self.key.push(state);
+    }
+
+    /// The state that the key is for.
+    pub(super) const fn state(&self) -> u64 {
+        self.state
     }
 
     /// Numbers one op over values in memory; `None` if it is not of the common sort.

@@ -105,6 +105,7 @@ pub(super) fn plan(
 /// Whether a plan is of the expression as it was numbered: another thread may have let go of tensors meanwhile.
 pub(super) fn is_as_before(before: &Numbered, group: &[Arc<Node>], limits: &Limits) -> bool {
     let mut now = Numbered::default();
+    now.begin(before.state());
     now.below(group, limits).is_some() && before.begins_with(&now)
 }
 
