@@ -7,8 +7,15 @@ struct Params {
     keys: u32,
     head_dim: u32,
     value_dim: u32,
+    // A workgroup has one of row_tiles tiles of the rows of a key head from row0 on, one of column_tiles of the columns, and one
+    // of splits ranges of `span` keys.
+    row0: u32,
     row_tiles: u32,
+    // Rows per key head of which there is state.
+    state_rows: u32,
     column_tiles: u32,
+    splits: u32,
+    span: u32,
     batches: u32,
     flags: u32,
     left: i32,
@@ -22,13 +29,11 @@ struct Params {
     out_offset: u32,
     mask_offset: u32,
     lengths_offset: u32,
-    // The keys of this dispatch.
-    first_key: u32,
-    end_key: u32,
+    reserved_0: u32,
+    reserved_1: u32,
     reserved_2: u32,
     q_strides: vec4<u32>,
     k_strides: vec4<u32>,
     v_strides: vec4<u32>,
-    out_strides: vec4<u32>,
     mask_strides: vec4<u32>,
 }

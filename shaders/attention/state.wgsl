@@ -1,29 +1,10 @@
-// State part: the keys before were passed over by other dispatches, and those behind will be.
+// The state of rows some of whose keys were seen: vectors of sums, then one of the greatest score and the sum of weights.
 
-@group(0) @binding(7) var<storage, read_write> in_5: array<vec4<f32>>;
-
-const ROW_VECTORS: u32 = 5u;
-
-fn begun_row(id: u32) -> Row {
-    var row = new_row();
-    let at = id * ROW_VECTORS;
-    if params.first_key > 0u {
-        row.sums = array<vec4<f32>, 4>(in_5[at], in_5[at + 1u], in_5[at + 2u], in_5[at + 3u]);
-        row.top = in_5[at + 4u].x;
-        row.total = in_5[at + 4u].y;
-    }
-    return row;
+fn state_pitch() -> u32 {
+    return (params.value_dim + 3u) / 4u + 1u;
 }
 
-// Whether the row goes on in another dispatch.
-fn left_row(id: u32, row: Row) -> bool {
-    if params.end_key >= params.keys {
-        return false;
-    }
-    let at = id * ROW_VECTORS;
-    for (var i = 0u; i < 4u; i++) {
-        in_5[at + i] = row.sums[i];
-    }
-    in_5[at + 4u] = vec4<f32>(row.top, row.total, 0.0, 0.0);
-    return true;
+// Where the state of row `row` is, counted from the first one of the dispatch. There are state_rows per key head.
+fn state_at(split: u32, batch: u32, kv_head: u32, row: u32) -> u32 {
+    return (((split * params.batches + batch) * params.kv_heads + kv_head) * params.state_rows + row) * state_pitch();
 }

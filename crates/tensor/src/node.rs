@@ -88,7 +88,7 @@ impl KernelCall {
                 });
             }
         };
-        let others = [views.next(), views.next(), views.next()];
+        let others = [(); 4].map(|()| views.next());
         Ok(Operands { first, others })
     }
 

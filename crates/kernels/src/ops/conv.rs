@@ -48,7 +48,7 @@ impl<'a> Images<'a> {
         let Operand::Memory(x) = ends.a else {
             return Err(only_memory(op));
         };
-        let (w, [_, bias, _]) = (ends.other(op, 0, "w")?, ends.others);
+        let (w, [_, bias, ..]) = (ends.other(op, 0, "w")?, ends.others);
         Ok(Self { x, w, bias })
     }
 
@@ -56,7 +56,7 @@ impl<'a> Images<'a> {
     fn operands(self) -> Operands<'a> {
         Operands {
             first: self.x.into(),
-            others: [Some(self.w), self.bias, None],
+            others: [Some(self.w), self.bias, None, None],
         }
     }
 }

@@ -402,7 +402,7 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let operands = Operands {
             first: a.into(),
-            others: [Some(b), None, None],
+            others: [Some(b), None, None, None],
         };
         self.run(&Call::Matmul, &operands, out.into())
     }

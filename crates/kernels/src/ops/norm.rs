@@ -282,7 +282,7 @@ impl Executor {
         };
         let operands = Operands {
             first: a.into(),
-            others: [affine.weight, affine.bias, None],
+            others: [affine.weight, affine.bias, None, None],
         };
         self.run(&call, &operands, out.into())
     }
@@ -290,7 +290,7 @@ impl Executor {
 
 /// Weights and biases of a call.
 fn affine<'a>(ends: &Ends<'a>, channels: Channels) -> Affine<'a> {
-    let [weight, bias, _] = ends.others;
+    let [weight, bias, ..] = ends.others;
     Affine {
         weight,
         bias,

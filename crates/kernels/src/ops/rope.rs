@@ -246,7 +246,7 @@ impl Executor {
         let (rows, ids) = positions.parts();
         let operands = Operands {
             first: a.into(),
-            others: [Some(cos), Some(sin), ids],
+            others: [Some(cos), Some(sin), ids, None],
         };
         self.run(&Call::Rope { options, rows }, &operands, out.into())
     }
@@ -259,7 +259,7 @@ pub(crate) fn plan(
     rows: RopeRows,
 ) -> Result<Planned, KernelError> {
     let ends = p.ends;
-    let (layout, [_, _, ids]) = (ends.a.layout(), ends.others);
+    let (layout, [_, _, ids, _]) = (ends.a.layout(), ends.others);
     let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);
     check(&ends.a, cos, sin, (ends.out.shape(), ends.made()))?;
     let positions = positions(ends, rows)?;
@@ -339,7 +339,7 @@ pub(crate) fn run_parts(
     options: RopeOptions,
     rows: RopeRows,
 ) -> Result<(), KernelError> {
-    let (Operand::Memory(view), [_, _, ids], out) = (ends.a, ends.others, ends.out) else {
+    let (Operand::Memory(view), [_, _, ids, _], out) = (ends.a, ends.others, ends.out) else {
         return Err(only_memory(OP));
     };
     let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);

@@ -12,6 +12,7 @@ use ziggurat_core::MAX_RANK;
 
 use crate::fused::{FusedInput, FusedOutput, FusedReader};
 use crate::ops::arg_reduce::ArgReduce;
+use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::reduce::Reduce;
@@ -183,6 +184,11 @@ pub enum Call {
     },
     /// [`Executor::matmul`](crate::Executor::matmul): two operands.
     Matmul,
+    /// [`Executor::attention`](crate::Executor::attention): the queries; keys, values; a mask and lengths, or none.
+    Attention {
+        /// Which keys a query sees, and how scores are made.
+        options: AttentionOptions,
+    },
     /// [`Executor::conv`](crate::Executor::conv): the image, the filters; a bias or none.
     Conv {
         /// The number of spatial axes.
@@ -221,6 +227,7 @@ impl Call {
             Self::Norm { op, .. } => op.name(),
             Self::Rope { .. } => "rope",
             Self::Matmul => "matmul",
+            Self::Attention { .. } => "attention",
             Self::Conv { axes, .. } => Direction::Forward.op(*axes),
             Self::ConvTranspose { axes, .. } => Direction::Transposed.op(*axes),
         }
@@ -242,14 +249,17 @@ impl Call {
     pub const fn reads_expressions(&self) -> bool {
         !matches!(
             self,
-            Self::Matmul | Self::Conv { .. } | Self::ConvTranspose { .. }
+            Self::Matmul | Self::Attention { .. } | Self::Conv { .. } | Self::ConvTranspose { .. }
         )
     }
 
     /// Whether the result may be written through an expression ([`Sink::through`]).
     #[must_use]
     pub const fn writes_expressions(&self) -> bool {
-        !matches!(self, Self::VarMean { .. } | Self::Search { .. })
+        !matches!(
+            self,
+            Self::VarMean { .. } | Self::Search { .. } | Self::Attention { .. }
+        )
     }
 }
 
@@ -294,7 +304,7 @@ pub struct Operands<'a> {
     /// The first operand.
     pub first: Source<'a>,
     /// The others, each at the place that [`Call`] says.
-    pub others: [Option<&'a View>; 3],
+    pub others: [Option<&'a View>; 4],
 }
 
 impl<'a> Operands<'a> {
@@ -302,7 +312,7 @@ impl<'a> Operands<'a> {
     pub fn one(first: impl Into<Source<'a>>) -> Self {
         Self {
             first: first.into(),
-            others: [None; 3],
+            others: [None; 4],
         }
     }
 }

@@ -3,7 +3,7 @@
 use ziggurat_pipeline::Arg;
 
 use crate::fused::Operand;
-use crate::ops::{arg_reduce, conv, matmul, norm, reduce, rope, softmax};
+use crate::ops::{arg_reduce, attention, conv, matmul, norm, reduce, rope, softmax};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -147,6 +147,7 @@ impl Executor {
             } => norm::plan(p, *op, (*axes, *channels), eps.get())?,
             Call::Rope { options, rows } => rope::plan(p, *options, *rows)?,
             Call::Matmul => matmul::plan(p)?,
+            Call::Attention { options } => attention::plan(p, options)?,
             Call::Conv { axes, options } => conv::plan_forward(p, *axes, options)?,
             Call::ConvTranspose { axes, options } => conv::plan_transposed(p, *axes, options)?,
         };
@@ -178,6 +179,7 @@ impl Executor {
             } => norm::run_parts(self, ends, *op, (*axes, *channels), eps.get()),
             Call::Rope { options, rows } => rope::run_parts(self, ends, *options, *rows),
             Call::Matmul => matmul::run_parts(self, ends),
+            Call::Attention { options } => attention::run_parts(self, ends, options),
             Call::Conv { .. } | Call::ConvTranspose { .. } => conv::run_parts(self, ends, call),
         }
     }

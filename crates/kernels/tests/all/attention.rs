@@ -421,12 +421,20 @@ fn every_dtype_has_every_mask_with_lengths_and_caps() {
     let exec = common::executor();
     let mut rng = Random(8);
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        for mask in [None, Some(DType::Bool), Some(DType::F32)] {
-            let extents = [2, 2, 1, 3, 19, 4, 5];
+        // Strided; aligned, with many rows and with few.
+        let forms = [
+            [2, 2, 1, 3, 70, 5, 6],
+            [1, 2, 1, 10, 70, 8, 4],
+            [2, 2, 1, 3, 70, 8, 8],
+        ];
+        let masks = [None, Some(DType::Bool), Some(DType::F32)];
+        for (extents, mask) in forms.into_iter().flat_map(|e| masks.map(|mask| (e, mask))) {
             let mut case = case(&exec, extents, dtype, Arrangement::Contiguous, &mut rng);
+            let dims = [extents[3], extents[4]];
             case.mask =
-                mask.map(|kind| random(&exec, kind, &[3, 19], Arrangement::Contiguous, &mut rng));
-            for lengths in [None, Some(vec![4, 19])] {
+                mask.map(|kind| random(&exec, kind, &dims, Arrangement::Contiguous, &mut rng));
+            let some = (0..extents[0]).map(|batch| 4 + 66 * batch).collect();
+            for lengths in [None, Some(some)] {
                 case.lengths = lengths;
                 for softcap in [0.0, 2.0] {
                     let options = AttentionOptions {
@@ -434,9 +442,102 @@ fn every_dtype_has_every_mask_with_lengths_and_caps() {
                         zero_masked_rows: true,
                         ..scaled(0.3)
                     };
-                    run(&exec, &case, &options);
+                    // Aligned forms have the same parts: all of them, or none.
+                    let parts = [mask.is_some(), case.lengths.is_some(), softcap > 0.0];
+                    if extents[5] % 4 != 0 || parts == [parts[0]; 3] {
+                        run(&exec, &case, &options);
+                    }
                 }
             }
         }
+    }
+}
+
+/// Attention by definition to single rows, with plain numbers: what a form may do, others do too.
+#[test]
+fn every_form_keeps_what_the_contract_says_of_odd_numbers() {
+    let exec = common::executor();
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    // Rows, elements: strided, few, tiles.
+    for (rows, dim) in [(2, 5), (2, 8), (40, 8)] {
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            for keys in [3, 600] {
+                let at = |row: usize, d: usize, x: f64| {
+                    move |i: usize| if i == row * dim + d { x } else { 0.0 }
+                };
+                let make = |dims: [usize; 4], f: &dyn Fn(usize) -> f64| {
+                    let values: Vec<f64> = (0..dims.iter().product()).map(f).collect();
+                    given(&exec, dtype, &dims, &values)
+                };
+                let call = |k: &dyn Fn(usize) -> f64, v: &dyn Fn(usize) -> f64, hidden: usize| {
+                    let mask: Vec<f64> = (0..keys)
+                        .map(|key| f64::from(u8::from(key != hidden)))
+                        .collect();
+                    let case = Case {
+                        q: make([1, 1, rows, dim], &|_| 1.0),
+                        k: make([1, 1, keys, dim], k),
+                        v: make([1, 1, keys, dim], v),
+                        mask: Some(given(&exec, DType::Bool, &[1, keys], &mask)),
+                        lengths: None,
+                    };
+                    compute(&exec, &case, &scaled(1.0))
+                };
+                let what = format!("{rows} {dim} {dtype} {keys}");
+                let last = keys - 1;
+                for odd in [nan, inf, -inf] {
+                    // A hidden key and its value may be anything.
+                    let got = call(&at(last, 1, odd), &at(last, 2, odd), last);
+                    assert!(got.iter().all(|&y| y == 0.0), "{what} {odd}: {got:?}");
+                    // So may a value whose key is far below the others.
+                    let got = call(&at(1, 1, -1e4), &at(1, 2, odd), last);
+                    assert!(got.iter().all(|&y| y == 0.0), "{what} {odd}: {got:?}");
+                    // Also one that was the greatest before.
+                    let far = |i: usize| if i / dim == last { 1e4 } else { 0.0 };
+                    let got = call(&far, &at(0, 2, odd), keys);
+                    assert!(got.iter().all(|&y| y == 0.0), "{what} {odd}: {got:?}");
+                }
+                for odd in [nan, inf] {
+                    let got = call(&at(last, 1, odd), &|_| 1.0, 0);
+                    assert!(got.iter().all(|y| y.is_nan()), "{what} {odd}: {got:?}");
+                }
+                // Large scores of either sign: the greatest alone counts.
+                let got = call(
+                    &|i| if i / dim == last { 1e4 } else { -1e4 },
+                    &|i| if i / dim == last { 3.0 } else { 7.0 },
+                    keys,
+                );
+                assert!(got.iter().all(|&y| y == 3.0), "{what}: {got:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn workgroups_share_the_keys_of_few_rows() {
+    let exec = common::executor();
+    let mut rng = Random(41);
+    // The dims of heads at the limits of the form, and its neighbour; one row, some, and a tile; many splits.
+    for (extents, dtype) in [
+        ([1, 4, 2, 1, 1_000, 8, 16], DType::F32),
+        ([2, 2, 2, 1, 700, 64, 128], DType::F16),
+        ([1, 3, 1, 2, 520, 136, 256], DType::BF16),
+        ([1, 16, 1, 1, 300, 256, 8], DType::F32),
+        ([1, 2, 1, 9, 1_030, 24, 40], DType::F16),
+        ([1, 1, 1, 1, 40_000, 8, 8], DType::F16),
+        ([1, 1, 1, 70, 3_000, 20, 12], DType::F32),
+    ] {
+        let mut case = case(&exec, extents, dtype, Arrangement::Contiguous, &mut rng);
+        run(&exec, &case, &scaled(0.3));
+        let options = AttentionOptions {
+            causal: true,
+            left_window: Some(200),
+            shift: extents[4] as i32 / 2,
+            ..scaled(0.3)
+        };
+        run(&exec, &case, &options);
+        case.lengths = Some(vec![extents[4] / 3; extents[0]]);
+        run(&exec, &case, &options);
+        let twice = [(); 2].map(|()| compute(&exec, &case, &options));
+        assert_eq!(twice[0], twice[1]);
     }
 }

@@ -6,9 +6,9 @@ use crate::common;
 use crate::layer::op;
 use crate::operands::shape;
 use ziggurat_kernels::{
-    ArgReduce, Binary, Call, Channels, Conv2dOptions, ConvTransposeOptions, DType, Executor,
-    Expression, FusedInput, FusedOp, FusedOutput, KernelError, Layout, Norm, Operands, Reduce,
-    RopeOptions, RopeRows, Sink, SoftmaxKind, Source, View,
+    ArgReduce, AttentionOptions, Binary, Call, Channels, Conv2dOptions, ConvTransposeOptions,
+    DType, Executor, Expression, FusedInput, FusedOp, FusedOutput, KernelError, Layout, Norm,
+    Operands, Reduce, RopeOptions, RopeRows, Sink, SoftmaxKind, Source, View,
 };
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
@@ -29,7 +29,7 @@ impl Case {
         let mut others = self.others.iter();
         Operands {
             first: (&self.first).into(),
-            others: [others.next(), others.next(), others.next()],
+            others: [(); 4].map(|()| others.next()),
         }
     }
 
@@ -72,6 +72,16 @@ fn cases(exec: &Executor) -> Vec<Case> {
         correction: 1.0.into(),
         axes: axes(&[1]),
     };
+    let attention = Call::Attention {
+        options: AttentionOptions::default(),
+    };
+    let causal = Call::Attention {
+        options: AttentionOptions {
+            causal: true,
+            shift: 899,
+            ..AttentionOptions::default()
+        },
+    };
     let conv = Conv2dOptions::default().call();
     let transposed = ConvTransposeOptions::<2>::default().call();
     let mut all = vec![
@@ -91,6 +101,18 @@ fn cases(exec: &Executor) -> Vec<Case> {
         case(rope, &[2, 3, 5, 8], &[&[7, 4], &[7, 4]], &[2, 3, 5, 8]),
         case(Call::Matmul, &[20, 24], &[&[24, 32]], &[20, 32]),
         case(Call::Matmul, &[1, 40_000], &[&[40_000, 2]], &[1, 2]),
+        case(
+            attention,
+            &[1, 2, 3, 5],
+            &[&[1, 1, 7, 5], &[1, 1, 7, 4]],
+            &[1, 2, 3, 4],
+        ),
+        case(
+            causal,
+            &[1, 2, 1, 8],
+            &[&[1, 1, 900, 8], &[1, 1, 900, 8]],
+            &[1, 2, 1, 8],
+        ),
         case(conv, &[2, 3, 7, 6], &[&[5, 3, 3, 2], &[5]], &[2, 5, 5, 5]),
         case(
             transposed,

@@ -16,7 +16,7 @@ use xtask::failure::{Failure, Outcome};
 const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 16] = [
+const SIZES: [(&str, &str); 22] = [
     ("COLS", "a tile of products, by the device"),
     ("DEPTH", "likewise"),
     (
@@ -33,6 +33,12 @@ const SIZES: [(&str, &str); 16] = [
     ("ROW", "elements of a row that one workgroup sorts"),
     ("MARKS", "likewise"),
     ("STEPS", "turns of a loop, by the row's length"),
+    ("KEYS", "a tile of attention, by the sizes of a call"),
+    ("VALUES", "likewise"),
+    ("LEN", "likewise"),
+    ("KEY_LANES", "likewise"),
+    ("KEY_OCTS", "likewise"),
+    ("VALUE_LANES", "likewise"),
     ("RANK", "axes of a call"),
     ("BATCH_AXES", "likewise"),
     ("KEPT", "likewise"),

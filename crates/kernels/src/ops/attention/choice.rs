@@ -1,0 +1,228 @@
+//! The kernels of attention as choices of parts, and all of them for the catalogue.
+
+use ziggurat_core::DType;
+
+use super::OP;
+use super::form::{Form, Problem, ways};
+use super::plan::AttentionParams;
+use crate::limits::ability::Ability;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::Params;
+use crate::source::prelude;
+
+/// How keys are hidden and scores bent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hiding {
+    pub(super) mask: Option<DType>,
+    pub(super) lengths: bool,
+    pub(super) capped: bool,
+}
+
+/// What a workgroup leaves of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// The result, four elements at a time.
+    Quads,
+    /// The result, element by element.
+    Cells,
+    /// The state, as others see the other keys.
+    State,
+}
+
+impl Leaves {
+    pub(super) const fn result(quads: bool) -> Self {
+        if quads { Self::Quads } else { Self::Cells }
+    }
+}
+
+/// Invocations of the merging kernel.
+pub(super) const MERGE_WG: u32 = 256;
+
+fn result(choice: KernelChoice, dtype: DType, leaves: Leaves) -> KernelChoice {
+    match leaves {
+        Leaves::Quads => choice
+            .store(dtype)
+            .quad()
+            .part("attention/out_quad.wgsl")
+            .part("attention/whole.wgsl"),
+        Leaves::Cells => choice
+            .name("cells")
+            .store(dtype)
+            .cell(dtype)
+            .part("attention/out_cell.wgsl")
+            .part("attention/whole.wgsl"),
+        Leaves::State => choice
+            .name("part")
+            .part("attention/state.wgsl")
+            .part("attention/part.wgsl"),
+    }
+}
+
+/// The kernel of a form; `quads` says how its operands are read.
+pub(super) fn kernel(
+    dtype: DType,
+    form: Form,
+    quads: bool,
+    hiding: Hiding,
+    leaves: Leaves,
+) -> KernelChoice {
+    let (mask_name, mask) = match hiding.mask {
+        None => ("no_mask", "attention/no_mask.wgsl"),
+        Some(DType::Bool) => ("bool_mask", "attention/bool_mask.wgsl"),
+        Some(_) => ("float_mask", "attention/float_mask.wgsl"),
+    };
+    let (lengths_name, lengths) = if hiding.lengths {
+        ("some_keys", "attention/some_keys.wgsl")
+    } else {
+        ("all_keys", "attention/all_keys.wgsl")
+    };
+    let (cap_name, cap): (_, &[_]) = if hiding.capped {
+        let parts = &[
+            "softmax/exp.wgsl",
+            "functions/exp.wgsl",
+            "elementwise/unary/tanh.wgsl",
+            "attention/cap.wgsl",
+        ];
+        ("cap", parts)
+    } else {
+        ("no_cap", &["attention/no_cap.wgsl"])
+    };
+    let (form_name, operands) = match form {
+        Form::Tile(_) if quads => ("tile", "attention/quads.wgsl"),
+        Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
+        Form::Few(_) if prelude::is_packed(dtype) => ("few", "attention/octs_half.wgsl"),
+        Form::Few(_) => ("few", "attention/octs_word.wgsl"),
+    };
+    let mut choice = KernelChoice::new(OP)
+        .name(dtype.name())
+        .name(form_name)
+        .name(mask_name)
+        .name(lengths_name)
+        .name(cap_name)
+        .part(prelude::FLOAT)
+        .load(dtype);
+    if hiding.mask == Some(DType::Bool) {
+        choice = choice.part(prelude::LOAD_COND);
+    }
+    choice = choice
+        .params("attention/params.wgsl")
+        .parts(&[
+            "attention/weight.wgsl",
+            "attention/sight.wgsl",
+            mask,
+            lengths,
+        ])
+        .parts(cap)
+        .parts(&[
+            "attention/scores.wgsl",
+            "attention/share.wgsl",
+            "attention/rows.wgsl",
+            operands,
+        ]);
+    choice = result(choice, dtype, leaves);
+    let constants: &[(&'static str, u32)] = match form {
+        Form::Tile(tile) => &[
+            ("ROWS", tile.rows),
+            ("KEYS", tile.keys),
+            ("STEPS", tile.steps),
+            ("VALUES", tile.values),
+            ("LEN", tile.len()),
+        ],
+        Form::Few(few) => &[
+            ("KEY_LANES", few.key_lanes),
+            ("KEY_OCTS", few.key_octs),
+            ("VALUE_LANES", few.value_lanes),
+            ("KEYS", few.keys),
+            ("LEN", few.len()),
+        ],
+    };
+    let body = match form {
+        Form::Tile(_) => "attention/tile.wgsl",
+        Form::Few(_) => "attention/few.wgsl",
+    };
+    let mut choice = choice
+        .part(body)
+        .constant("WG", form.invocations())
+        .without_zeroed_memory()
+        // A plan divides by counts that are not 0.
+        .without_division_checks();
+    for &(name, value) in constants {
+        choice = choice.constant(name, value);
+    }
+    choice
+}
+
+/// The kernel that merges the states of rows, with so many invocations along columns.
+pub(super) fn merge(dtype: DType, lanes: u32, leaves: Leaves) -> KernelChoice {
+    let choice = KernelChoice::new(OP)
+        .name(dtype.name())
+        .name("merge")
+        .part(prelude::FLOAT)
+        .params("attention/params.wgsl")
+        .parts(&[
+            "attention/weight.wgsl",
+            "attention/sight.wgsl",
+            "attention/all_keys.wgsl",
+            "attention/share.wgsl",
+            "attention/state.wgsl",
+        ]);
+    result(choice, dtype, leaves)
+        .part("attention/merge.wgsl")
+        .constant("WG", MERGE_WG)
+        .constant("LANES", lanes)
+        .without_zeroed_memory()
+        .without_division_checks()
+}
+
+/// Every float dtype with every mask, with and without lengths and cap; and every form, with some of these parts, which are
+/// the same text in each.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for (form, quads) in forms() {
+            for mask in [None, Some(DType::Bool), Some(DType::F32)] {
+                for (lengths, capped) in
+                    [(false, false), (true, false), (false, true), (true, true)]
+                {
+                    let hiding = Hiding {
+                        mask,
+                        lengths,
+                        capped,
+                    };
+                    let leaves = [Leaves::result(quads), Leaves::State];
+                    if !quads || lengths == capped && lengths == mask.is_some() {
+                        all.extend(leaves.map(|leaves| {
+                            let choice = kernel(dtype, form, quads, hiding, leaves);
+                            Candidate::new(choice, AttentionParams::FIELDS)
+                        }));
+                    }
+                }
+            }
+        }
+        for leaves in [Leaves::Quads, Leaves::Cells] {
+            let choice = merge(dtype, 8, leaves);
+            all.push(Candidate::new(choice, AttentionParams::FIELDS));
+        }
+    }
+    all
+}
+
+/// Each form, and how operands are read.
+fn forms() -> [(Form, bool); 3] {
+    let problem = |rows, quads, octs| Problem {
+        heads: 1,
+        rows,
+        keys: 1024,
+        head_dim: 64,
+        value_dim: 64,
+        quads,
+        octs,
+    };
+    let problems = [
+        problem(4, true, true),
+        problem(4, false, false),
+        problem(1024, true, true),
+    ];
+    problems.map(|p| (ways(&p, &Ability::WEBGPU).default, p.quads))
+}

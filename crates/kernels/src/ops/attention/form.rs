@@ -1,0 +1,365 @@
+//! Which kernel computes attention, as a pure function of the problem: tiles of rows and keys, or, for few rows, invocations
+//! that read keys on their own.
+
+use crate::limits::ability::Ability;
+use crate::ops::ways::Ways;
+
+/// Rows per key head up to which keys are read by [`Few`].
+const FEW_ROWS: u64 = 16;
+/// The most elements of a head that [`Few`] keeps in registers.
+const FEW_DIM: u64 = 256;
+
+/// What the choice depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// Batches times key heads.
+    pub(super) heads: u64,
+    /// (Head of a group, query) pairs per key head.
+    pub(super) rows: u64,
+    pub(super) keys: u64,
+    pub(super) head_dim: u64,
+    pub(super) value_dim: u64,
+    /// Queries, keys and values are read four elements at a time.
+    pub(super) quads: bool,
+    /// They can be read eight elements at a time.
+    pub(super) octs: bool,
+}
+
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Tile(Tile),
+    Few(Few),
+}
+
+/// `attention/tile.wgsl`: 4 rows by 4 keys per invocation, then 4 rows by 4 · `steps` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tile {
+    pub(super) rows: u32,
+    pub(super) keys: u32,
+    pub(super) steps: u32,
+    /// Values in workgroup memory at a time.
+    pub(super) values: u32,
+}
+
+/// `attention/few.wgsl`: 4 rows per workgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Few {
+    /// Invocations that read a key, and pieces of eight elements that each has of it.
+    pub(super) key_lanes: u32,
+    pub(super) key_octs: u32,
+    /// Invocations that read a value.
+    pub(super) value_lanes: u32,
+    /// Keys whose scores are in workgroup memory at a time.
+    pub(super) keys: u32,
+}
+
+impl Tile {
+    /// Rows and keys.
+    const SHAPES: [[u32; 2]; 3] = [[64, 32], [32, 64], [32, 32]];
+
+    /// The tile for so many columns.
+    fn new([rows, keys]: [u32; 2], value_dim: u64) -> Self {
+        let fits = |steps: &u32| u64::from(keys * steps) >= value_dim;
+        let steps = [1, 2].into_iter().find(fits).unwrap_or(4);
+        // As many values as scores of queries and keys leave room for.
+        let values = if keys * steps > 128 { 4 } else { 8 };
+        Self {
+            rows,
+            keys,
+            steps,
+            values,
+        }
+    }
+
+    pub(super) const fn invocations(self) -> u32 {
+        self.rows * self.keys / 16
+    }
+
+    /// Columns of the result per workgroup.
+    pub(super) const fn columns(self) -> u32 {
+        self.keys * self.steps
+    }
+
+    /// Vectors of workgroup memory: of queries and keys; then of weights and values, or one per invocation.
+    pub(super) fn len(self) -> u32 {
+        let across = self.keys / 4;
+        let behind = (self.values * across * self.steps).max(self.invocations());
+        ((self.rows + self.keys) * 9).max(self.rows * (across + 1) + behind)
+    }
+
+    /// Loop iterations of an invocation for so many tiles of keys.
+    fn iterations(self, tiles: u64, p: &Problem) -> u64 {
+        // Strided elements are loaded in loops of four.
+        let [fetched, put] = if p.quads { [0, 0] } else { [8 * 5, 4 * 5] };
+        let scores = p.head_dim.div_ceil(32) * (10 + fetched);
+        let values = u64::from(self.keys / self.values) * (u64::from(self.values / 4) + 2 + put);
+        let across = u64::from(self.keys / 4);
+        (scores + values + across + 4)
+            .saturating_mul(tiles)
+            .saturating_add(2 * across + 100)
+    }
+}
+
+impl Few {
+    pub(super) const INVOCATIONS: u32 = 256;
+    pub(super) const ROWS: u32 = 4;
+
+    fn new(p: &Problem) -> Self {
+        // Each invocation reads two keys of a tile, and two or four values.
+        let wide = p.head_dim.max(p.value_dim) > 128;
+        let key_lanes = if wide { 16 } else { 8 };
+        let value_octs = p.value_dim.div_ceil(8).next_power_of_two();
+        let value_lanes = u32::try_from(value_octs).unwrap_or(u32::MAX);
+        Self {
+            key_lanes,
+            key_octs: if p.head_dim > u64::from(8 * key_lanes) {
+                2
+            } else {
+                1
+            },
+            value_lanes: value_lanes.clamp(key_lanes, 32),
+            keys: 2 * Self::INVOCATIONS / key_lanes,
+        }
+    }
+
+    /// Vectors of workgroup memory for parts of scores, then for sums of a row.
+    pub(super) fn len(self) -> u32 {
+        (self.keys * (self.key_lanes + 1)).max(2 * Self::INVOCATIONS)
+    }
+
+    /// Loop iterations of an invocation for so many tiles of keys.
+    fn iterations(self, tiles: u64) -> u64 {
+        (u64::from(self.key_lanes) + 24)
+            .saturating_mul(tiles)
+            .saturating_add(4 * (u64::from(Self::INVOCATIONS / self.value_lanes) + 8) + 40)
+    }
+}
+
+impl Form {
+    /// Rows per workgroup.
+    pub(super) const fn rows(self) -> u32 {
+        match self {
+            Self::Tile(tile) => tile.rows,
+            Self::Few(_) => Few::ROWS,
+        }
+    }
+
+    /// Keys at a time.
+    pub(super) const fn keys(self) -> u32 {
+        match self {
+            Self::Tile(tile) => tile.keys,
+            Self::Few(few) => few.keys,
+        }
+    }
+
+    /// Workgroups along the columns of the result.
+    pub(super) fn column_tiles(self, p: &Problem) -> u64 {
+        match self {
+            Self::Tile(tile) => p.value_dim.div_ceil(u64::from(tile.columns())),
+            Self::Few(_) => 1,
+        }
+    }
+
+    pub(super) const fn invocations(self) -> u32 {
+        match self {
+            Self::Tile(tile) => tile.invocations(),
+            Self::Few(_) => Few::INVOCATIONS,
+        }
+    }
+
+    fn workgroup_bytes(self) -> u32 {
+        match self {
+            Self::Tile(tile) => 16 * (tile.len() + 1),
+            Self::Few(few) => {
+                let queries = 8 * few.key_lanes * few.key_octs;
+                16 * (few.len() + queries + few.keys + few.keys / 8)
+            }
+        }
+    }
+
+    fn fits(self, ability: &Ability) -> bool {
+        self.invocations() <= ability.invocations
+            && self.workgroup_bytes() <= ability.workgroup_bytes
+    }
+
+    fn iterations(self, tiles: u64, p: &Problem) -> u64 {
+        match self {
+            Self::Tile(tile) => tile.iterations(tiles, p),
+            Self::Few(few) => few.iterations(tiles),
+        }
+    }
+
+    /// Keys that a workgroup is worth having for.
+    const fn least_keys(self) -> u64 {
+        match self {
+            Self::Tile(_) => 256,
+            Self::Few(_) => 128,
+        }
+    }
+}
+
+/// The kernels that can compute a problem on a device.
+pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
+    let short = p.rows <= u64::from(Tile::SHAPES[1][0]) || p.value_dim > 128;
+    let mut shapes = Tile::SHAPES;
+    if short {
+        shapes.swap(0, 1);
+    }
+    let few = p.octs && p.head_dim.max(p.value_dim) <= FEW_DIM;
+    let few = few.then(|| Form::Few(Few::new(p)));
+    let tiles = shapes.map(|shape| Form::Tile(Tile::new(shape, p.value_dim)));
+    let [.., least] = tiles;
+    let (first, last) = if p.rows <= FEW_ROWS {
+        (few, None)
+    } else {
+        (None, few)
+    };
+    let fits = |form: &Form| form.fits(ability);
+    let mut all = first.into_iter().chain(tiles).chain(last).filter(fits);
+    // The least tile has 64 invocations, which every device has.
+    let default = all.next().unwrap_or(least);
+    Ways::new(default, all)
+}
+
+/// How the keys of a row are shared by workgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Splits {
+    pub(super) count: u64,
+    /// Keys of each.
+    pub(super) span: u64,
+}
+
+/// As many splits as keep the device busy and their states find room in, and at least so many that none loops for too long.
+pub(super) fn splits(form: Form, p: &Problem, ability: &Ability, state_bytes: u64) -> Splits {
+    let step = u64::from(form.keys());
+    let tiles = p.keys.div_ceil(step).max(1);
+    let row_tiles = p.rows.div_ceil(u64::from(form.rows())).max(1);
+    let groups = p
+        .heads
+        .saturating_mul(row_tiles)
+        .saturating_mul(form.column_tiles(p));
+    // A tile of rows of every key head at a time.
+    let state = u64::from(form.rows())
+        .min(p.rows)
+        .saturating_mul(p.heads)
+        .saturating_mul(row_bytes(p.value_dim));
+    // A workgroup has work for several: half as many are enough.
+    let wanted = (ability.busy_groups / 2 / groups.max(1))
+        .min(state_bytes / state.max(1))
+        .max(1);
+    let (mut low, mut high) = (1, tiles);
+    while low < high {
+        let middle = high - (high - low) / 2;
+        if form.iterations(middle, p) <= ability.loop_budget {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    let each = tiles
+        .div_ceil(wanted)
+        .max(form.least_keys() / step)
+        .min(low);
+    Splits {
+        count: tiles.div_ceil(each),
+        span: each * step,
+    }
+}
+
+/// Bytes of the state of a row in a split.
+pub(super) const fn row_bytes(value_dim: u64) -> u64 {
+    16 * (value_dim.div_ceil(4) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
+        Problem {
+            heads: 8,
+            rows,
+            keys,
+            head_dim: dim,
+            value_dim: dim,
+            quads: true,
+            octs: dim.is_multiple_of(8),
+        }
+    }
+
+    #[test]
+    fn forms_follow_rows_and_alignment() {
+        let form = |p: &Problem| ways(p, &Ability::WEBGPU).default;
+        assert!(matches!(form(&problem(4, 100, 64)), Form::Few(_)));
+        assert!(matches!(form(&problem(4, 100, 20)), Form::Tile(_)));
+        assert!(matches!(form(&problem(4, 100, 264)), Form::Tile(_)));
+        let many = form(&problem(1000, 1000, 128));
+        assert_eq!((many.rows(), many.keys()), (64, 32));
+        assert_eq!(many.column_tiles(&problem(1000, 1000, 128)), 1);
+        let wide = form(&problem(1000, 1000, 256));
+        assert_eq!(
+            (wide.rows(), wide.column_tiles(&problem(1, 1, 256))),
+            (32, 1)
+        );
+        assert_eq!(wide.column_tiles(&problem(1, 1, 257)), 2);
+    }
+
+    #[test]
+    fn every_way_fits_the_smallest_device_that_webgpu_allows() {
+        for dim in [8, 16, 24, 40, 64, 72, 128, 136, 192, 256, 400] {
+            for rows in [1, 5, 16, 17, 33, 5000] {
+                let p = problem(rows, 1 << 12, dim);
+                let mut count = 0;
+                for form in ways(&p, &Ability::WEBGPU).all() {
+                    assert!(form.fits(&Ability::WEBGPU), "{form:?}");
+                    count += 1;
+                }
+                assert!(count >= 3, "{dim} {rows}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn invocations_move_what_their_tile_holds() {
+        for dim in [4, 64, 65, 128, 200, 256, 1000] {
+            for tile in Tile::SHAPES.map(|shape| Tile::new(shape, dim)) {
+                let vectors = tile.values * tile.keys / 4 * tile.steps;
+                let wg = tile.invocations();
+                // The shader moves up to one vector each, or one, two or four.
+                assert!(
+                    vectors <= wg || vectors == 2 * wg || vectors == 4 * wg,
+                    "{tile:?}"
+                );
+                assert!(tile.rows * 8 / (wg / 8) <= 4 * 8, "{tile:?}");
+            }
+        }
+        for dim in [8, 64, 72, 128, 136, 256] {
+            let few = Few::new(&problem(1, 1, dim));
+            assert_eq!(few.keys * few.key_lanes, 2 * Few::INVOCATIONS);
+            let values = few.keys * few.value_lanes / Few::INVOCATIONS;
+            assert!(values == 2 || values == 4, "{few:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_shared_where_rows_are_few_or_loops_long() {
+        let ability = Ability::WEBGPU;
+        let split = |p: &Problem, room| {
+            let form = ways(p, &ability).default;
+            splits(form, p, &ability, room)
+        };
+        let all = 1 << 30;
+        assert_eq!(split(&problem(4, 100, 64), all).count, 1);
+        assert_eq!(split(&problem(1 << 16, 1 << 12, 64), all).count, 1);
+        let few = split(&problem(4, 1 << 15, 64), all);
+        assert_eq!((few.count, few.span), (32, 1 << 10));
+        // No room for states, but loops end.
+        assert_eq!(split(&problem(4, 1 << 15, 64), 0).count, 1);
+        let long = split(&problem(4, 1 << 22, 64), 0);
+        assert!(
+            long.count > 1 && long.count * long.span >= 1 << 22,
+            "{long:?}"
+        );
+    }
+}

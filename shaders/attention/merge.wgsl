@@ -1,0 +1,85 @@
+// Computes: rows of attention from what several workgroups have of them: each saw other keys.
+// Bindings: params, a: state, out (result part). Of params, row_tiles does not count.
+// Grid: a workgroup of 256 invocations per row and tile of LANES vectors of columns, folded.
+// Requires: finish (whole.wgsl), state_at, weights_of.
+// Accuracy: that of the parts; 3 ε more for each power of two of `splits`.
+
+override WG: u32 = 256u;
+// Invocations along columns, one vector each; the others share the splits.
+override LANES: u32 = 32u;
+
+override SHARES: u32 = WG / LANES;
+
+@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
+
+var<workgroup> partial_sums: array<vec4<f32>, WG>;
+var<workgroup> partial_ends: array<vec2<f32>, WG>;
+
+// The sums of a row over some splits.
+struct Row {
+    sums: vec4<f32>,
+    top: f32,
+    total: f32,
+}
+
+// What both have together. What fades to nothing is nothing, whatever it is.
+fn both(one: Row, two: Row) -> Row {
+    let top = max(one.top, two.top);
+    let w = weights_of(vec4<f32>(one.top, two.top, one.top, two.top), vec4<f32>(top));
+    let x = select(one.sums * w.x, vec4<f32>(), bitcast<u32>(w.x) == 0u);
+    let y = select(two.sums * w.y, vec4<f32>(), bitcast<u32>(w.y) == 0u);
+    return Row(x + y, top, one.total * w.x + two.total * w.y);
+}
+
+fn row_at(split: u32, share: Share, column: u32) -> Row {
+    var row = Row(vec4<f32>(), -inf_f32(), 0.0);
+    if split < params.splits && column * 4u < params.value_dim {
+        let at = state_at(split, share.batch, share.kv_head, share.row0);
+        let end = a[at + state_pitch() - 1u];
+        row = Row(a[at + column], end.x, end.y);
+    }
+    return row;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    var id = group.x + (group.y + group.z * groups.y) * groups.x;
+    let column = id % params.column_tiles * LANES + lid % LANES;
+    id /= params.column_tiles;
+    // Of all rows of the dispatch, counted from its first one.
+    var share: Share;
+    share.row0 = id % params.state_rows;
+    id /= params.state_rows;
+    share.kv_head = id % params.kv_heads;
+    id /= params.kv_heads;
+    share.batch = min(id, params.batches - 1u);
+    let shared_by = params.heads / params.kv_heads;
+    share.head0 = share.kv_head * shared_by;
+    let row = params.row0 + share.row0;
+    let live = id < params.batches && row < shared_by * params.queries;
+
+    var sum = Row(vec4<f32>(), -inf_f32(), 0.0);
+    if live {
+        for (var split = lid / LANES; split < params.splits; split += 4u * SHARES) {
+            let first = row_at(split, share, column);
+            let second = row_at(split + SHARES, share, column);
+            let third = row_at(split + 2u * SHARES, share, column);
+            let fourth = row_at(split + 3u * SHARES, share, column);
+            sum = both(sum, both(both(first, second), both(third, fourth)));
+        }
+    }
+    partial_sums[lid] = sum.sums;
+    partial_ends[lid] = vec2<f32>(sum.top, sum.total);
+    workgroupBarrier();
+    if live && lid < LANES {
+        for (var i = 1u; i < SHARES; i++) {
+            let at = i * LANES + lid;
+            sum = both(sum, Row(partial_sums[at], partial_ends[at].x, partial_ends[at].y));
+        }
+        finish(share, row, column * 4u, sum.sums, sum.top, sum.total);
+    }
+}
