@@ -9,10 +9,9 @@
 use ziggurat_core::{Layout, Shape};
 
 use crate::compose::assemble::{check_dtype, check_shape, signed};
-use crate::fused::{Expression, FusedOp, FusedOutput};
+use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::reduce::Reduce;
-use crate::run::call::Sink;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -35,9 +34,10 @@ impl Executor {
     /// `out` has the operands' dtype or the one that sums are kept in: f32 for floats, i32 and u32 for integers.
     ///
     /// ```
-    /// # use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    /// use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let Ok(exec) = Executor::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// let exec = Executor::open_blocking(DeviceOptions::default())?;
     /// let a = exec.upload(&[1.0_f32, 2.0, 3.0, 4.0], &Shape::new([2, 2])?)?;
     /// let trace = exec.alloc(&Shape::scalar(), DType::F32)?;
     /// let _done = exec.einsum("ii", &[&a], &trace)?;
@@ -65,9 +65,10 @@ impl Executor {
     /// then those of `b`. Dtypes are those of [`Executor::einsum`].
     ///
     /// ```
-    /// # use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    /// use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let Ok(exec) = Executor::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// let exec = Executor::open_blocking(DeviceOptions::default())?;
     /// let a = exec.upload(&[1_i32, 2, 3, 4], &Shape::new([2, 2])?)?;
     /// let out = exec.alloc(&Shape::scalar(), DType::I32)?;
     /// let _done = exec.tensordot((&a, &[0, 1]), (&a, &[1, 0]), &out)?;
@@ -224,20 +225,7 @@ impl Executor {
             a.dtype.compute()
         };
         let (a, b) = (self.converted(a, dtype)?, self.converted(b, dtype)?);
-        let wide = dtype.compute();
-        if out.dtype == dtype || out.dtype == wide {
-            return self.matmul(&a, &b, out).map(drop);
-        }
-        let mut e = Expression::new();
-        let product = e.made(wide);
-        let value = e.op(FusedOp::Cast(out.dtype), &[product])?;
-        let output = FusedOutput {
-            expression: &e,
-            value,
-            shape: *out.shape(),
-            also: &[],
-        };
-        self.matmul(&a, &b, Sink::new(out).through(&output))
+        self.product_through(&a, &b, out, |_, product| Ok(product))
             .map(drop)
     }
 

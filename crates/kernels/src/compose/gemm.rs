@@ -84,8 +84,6 @@ impl Executor {
         };
         let (a, b) = (turned(a, options.trans_a)?, turned(b, options.trans_b)?);
         let wide = out.dtype.compute();
-        let mut e = Expression::new();
-        let product = e.made(wide);
         check_factor("alpha", wide, options.alpha)?;
         for (operand, dtype) in [("a", a.dtype)]
             .into_iter()
@@ -104,15 +102,15 @@ impl Executor {
             let fits = c.layout.expand(*out.shape());
             let _checked = fits.map_err(KernelError::shape(OP))?;
         }
-        let addend = c
-            .filter(|_| options.beta != 0.0)
-            .map(|c| e.input(c.clone()));
+        let addend = c.filter(|_| options.beta != 0.0);
         if addend.is_some() {
             check_factor("beta", wide, options.beta)?;
         }
         let scales = [options.alpha, options.beta];
-        let value = formulas::scaled_sum(&mut e, &product, addend.as_ref(), scales)?;
-        self.product_through(&a, &b, &mut e, value, out)
+        self.product_through(&a, &b, out, |e, product| {
+            let addend = addend.map(|c| e.input(c.clone()));
+            formulas::scaled_sum(e, &product, addend.as_ref(), scales)
+        })
     }
 
     /// `x · weightᵀ + bias`, a dense layer: `x` is `[.., in]`, `weight` `[out, in]`, `bias` broadcasts to `out` `[.., out]`.
@@ -150,25 +148,40 @@ impl Executor {
         self.gemm(x, weight, bias, &options, out)
     }
 
-    fn product_through(
+    /// A value of the product of two matrices, in the dtype of `out`: by one kernel, or, where one cannot do it (a view is
+    /// larger than a binding), by way of the product in memory, in the dtype that its sums are kept in. Both have the same
+    /// bits.
+    pub(crate) fn product_through(
         &self,
         a: &View,
         b: &View,
-        e: &mut Expression,
-        value: Id,
         out: &View,
+        value: impl Fn(&mut Expression, Id) -> Result<Id, KernelError>,
     ) -> Result<Completion, KernelError> {
-        let product = e.made(out.dtype.compute());
-        if value == product {
+        let wide = a.dtype.compute();
+        let mut e = Expression::new();
+        let product = e.made(wide);
+        let made = value(&mut e, product)?;
+        if made == product && [a.dtype, wide].contains(&out.dtype) {
             return self.matmul(a, b, out);
         }
-        let value = e.op(FusedOp::Cast(out.dtype), &[value])?;
+        let made = e.op(FusedOp::Cast(out.dtype), &[made])?;
         let output = FusedOutput {
-            expression: e,
-            value,
+            expression: &e,
+            value: made,
             shape: *out.shape(),
             also: &[],
         };
-        self.matmul(a, b, Sink::new(out).through(&output))
+        match self.matmul(a, b, Sink::new(out).through(&output)) {
+            Err(KernelError::CannotFuse(_)) => {
+                let product = self.alloc(out.shape(), wide)?;
+                let _multiplied = self.matmul(a, b, &product)?;
+                let mut e = Expression::new();
+                let product = e.input(product);
+                let made = value(&mut e, product)?;
+                self.written(e, made, out)
+            }
+            other => other,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Every op under limits far below those of any device: it gives what it gives where there is room, or refuses with an
 //! error of its own, and ends.
 
-use ziggurat_kernels::{CannotFuse, Executor, KernelError};
+use ziggurat_kernels::{Executor, KernelError};
 
 use super::any::Any;
 use super::valid::{self, Gives};
@@ -40,12 +40,7 @@ fn held(roomy: &Executor, tight: &Executor, seed: u64, call: &valid::Call) -> Re
     let wanted = results(roomy, seed, call).map_err(|error| format!("{name}: {error}"))?;
     let got = match results(tight, seed, call) {
         Ok(got) => got,
-        Err(
-            KernelError::BindingTooLarge { .. }
-            | KernelError::CannotFuse(CannotFuse::LargeView { .. }),
-        ) => {
-            return Ok(false);
-        }
+        Err(KernelError::BindingTooLarge { .. }) => return Ok(false),
         Err(error) => return Err(format!("{name} is refused for another reason: {error}")),
     };
     if got.len() != wanted.len() {
