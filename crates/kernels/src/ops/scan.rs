@@ -307,10 +307,12 @@ impl Executor {
             }
             return Ok(());
         }
-        if self.exceeds_dense(a) || self.exceeds_binding(&[out]) {
+        // No other axis is left to be halved: this is one row.
+        let is_sparse = self.exceeds_binding(&[a]);
+        if is_sparse && self.exceeds_dense(a) || self.exceeds_binding(&[out]) {
             return self.scan_pieces(form, a, axis, out);
         }
-        let dense = self.exceeds_binding(&[a]).then(|| self.to_dense(name, a));
+        let dense = is_sparse.then(|| self.to_dense(name, a));
         let dense = dense.transpose()?;
         let a = dense.as_ref().unwrap_or(a);
         let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;

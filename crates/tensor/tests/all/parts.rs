@@ -530,6 +530,20 @@ fn scans_and_order() {
 }
 
 /// What cannot be cut is told, not tried, and nothing is lost.
+/// A tensor that a binding just holds is scanned whole, also where there are many rows.
+#[test]
+fn scans_of_nearly_a_binding() {
+    for rows in [1, 6, 2048] {
+        let len = LIMIT as usize / 4 / rows;
+        agree("cumsum", 0.0, |d| {
+            Ok(vec![whole(d, &[rows, len], 78).cumsum(1)?])
+        });
+        agree("logcumsumexp", 1e-5, |d| {
+            Ok(vec![whole(d, &[len, rows], 79).logcumsumexp(0)?])
+        });
+    }
+}
+
 #[test]
 fn what_one_kernel_must_see_whole_is_an_error_with_both_numbers() {
     let [_, small] = devices();
