@@ -24,6 +24,8 @@ pub(crate) struct Ability {
     pub(crate) f16: bool,
     /// Products of matrix units.
     pub(crate) cooperative: Cooperative,
+    /// Which of an op's ways is taken where there are so many: 0, the default, but in tests of the others.
+    pub(crate) way: u8,
 }
 
 /// Shapes and types of matrix products that a subgroup can do together, of those that kernels are written for.
@@ -73,6 +75,7 @@ impl Ability {
         subgroup: 0,
         f16: false,
         cooperative: Cooperative::NONE,
+        way: 0,
     };
 
     /// A large GPU with everything that kernels are written for.
@@ -108,6 +111,7 @@ impl Ability {
             subgroup: if least == most { least } else { 0 },
             f16: caps.f16,
             cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),
+            way: 0,
         }
     }
 }

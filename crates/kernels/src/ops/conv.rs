@@ -236,7 +236,7 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
     let ability = exec.ability();
-    let mut method = ways(g, &x.layout, &ability).default;
+    let mut method = ways(g, &x.layout, &ability).chosen(&ability);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
     let parts = parts(extents, ability.loop_budget, |len| turns(g, method, len));

@@ -481,7 +481,10 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         out_offset: write.offset,
         ..params
     };
-    let way = choose::default(p, dtype, &ability);
+    let way = match ability.way {
+        0 => choose::default(p, dtype, &ability),
+        _ => ways(p, dtype, &ability).chosen(&ability),
+    };
     let (choice, params, grid) = dispatch(p, way, [dtype, made]);
     match way {
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {

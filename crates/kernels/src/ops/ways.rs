@@ -1,5 +1,6 @@
 //! [`Ways`]: the kernels that can compute a problem, the default first.
 
+use crate::limits::ability::Ability;
 use crate::source::list::List;
 
 /// Ways to compute a problem on a device. The default is what an op takes; what else there is, a tuner may measure.
@@ -17,6 +18,13 @@ impl<W: Copy> Ways<W> {
             default,
             others: list,
         }
+    }
+
+    /// The way that an op takes: the default, unless another one is asked for and there is one.
+    pub(crate) fn chosen(&self, ability: &Ability) -> W {
+        self.all()
+            .nth(usize::from(ability.way))
+            .unwrap_or(self.default)
     }
 
     /// Every way, the default first.

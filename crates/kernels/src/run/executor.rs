@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Element, Layout, Shape, encode};
-use ziggurat_device::{Device, DeviceOptions};
+use ziggurat_device::{Device, DeviceError, DeviceOptions, once};
 use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 
@@ -72,12 +72,25 @@ impl Executor {
         }))
     }
 
+    /// An executor on the same device whose ops take another one of the ways that they can be computed in, where they have
+    /// more than `way`: 0 is what an op takes by itself. For tests and measurements of the others.
+    #[cfg(feature = "catalogue")]
+    #[must_use]
+    pub fn in_way(&self, way: u8) -> Self {
+        let mut other = Self::new(self.pipelines());
+        if let Some(inner) = Arc::get_mut(&mut other.0) {
+            inner.ability.way = way;
+        }
+        other
+    }
+
     /// Opens a device with default memory options and builds an executor on it.
     ///
     /// # Errors
     /// [`KernelError::Device`] if no adapter fits or the device cannot be opened.
-    pub async fn open(options: DeviceOptions) -> Result<Self, KernelError> {
-        Ok(Self::on(&Device::open(options).await?))
+    pub fn open(options: DeviceOptions) -> impl Future<Output = Result<Self, KernelError>> {
+        let opened = async move { Ok(Self::on(&Device::open(options).await?)) };
+        once(opened, || DeviceError::Finished.into())
     }
 
     /// Like [`Self::open`], blocking.
@@ -102,7 +115,11 @@ impl Executor {
     ///
     /// # Errors
     /// [`KernelError::Device`], as [`Device::reopen`].
-    pub async fn reopen(&self) -> Result<Self, KernelError> {
+    pub fn reopen(&self) -> impl Future<Output = Result<Self, KernelError>> {
+        once(self.opened_again(), || DeviceError::Finished.into())
+    }
+
+    async fn opened_again(&self) -> Result<Self, KernelError> {
         let device = self.device().reopen().await?;
         let new = Self::with_memory(&device, *self.memory().options());
         new.set_deterministic(self.is_deterministic());

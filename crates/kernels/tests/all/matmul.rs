@@ -57,6 +57,24 @@ fn every_dtype_and_arrangement_gives_the_products() {
     }
 }
 
+/// Whatever is chosen by itself: every tile and the dot kernel.
+#[test]
+fn every_way_gives_the_products() {
+    let roomy = common::executor();
+    let mut rng = Random(12);
+    for way in 0..6 {
+        let exec = roomy.in_way(way);
+        for dtype in [DType::F32, DType::F16, DType::U8] {
+            // Whole tiles, and parts of tiles in every direction with a depth that is no multiple of a tile's.
+            for (m, k, n) in [(64, 32, 64), (33, 19, 70)] {
+                let a = random(&exec, dtype, &[m, k], Arrangement::Contiguous, &mut rng);
+                let b = random(&exec, dtype, &[k, n], Arrangement::Contiguous, &mut rng);
+                run(&exec, &a, &b, dtype, 4);
+            }
+        }
+    }
+}
+
 #[test]
 fn depths_that_take_several_dispatches_give_the_products() {
     let exec = common::executor();

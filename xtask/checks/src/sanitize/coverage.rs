@@ -17,7 +17,7 @@ const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
 const SIZES: [(&str, &str); 22] = [
-    ("COLS", "a tile of products, by the device"),
+    ("COLS", "a tile of products, by the device: `tile`"),
     ("DEPTH", "likewise"),
     (
         "WG",
@@ -106,6 +106,10 @@ fn compare(
             (program.text, compared(constants))
         })
         .collect();
+    let tiles: BTreeSet<String> = report
+        .programs()
+        .filter_map(|program| tile(program.constants.split(' ').map(str::to_owned)))
+        .collect();
     let fused: BTreeSet<String> = report.kernels().into_iter().filter_map(form).collect();
     let mut all: BTreeMap<String, bool> = BTreeMap::new();
     for variant in variants {
@@ -132,6 +136,15 @@ fn compare(
     let mut problems: Vec<String> = unexcused
         .map(|name| format!("{name} did not run"))
         .collect();
+    let wanted: BTreeSet<String> = variants
+        .iter()
+        .filter_map(|variant| {
+            let constants = variant.descriptor.constants.iter();
+            tile(constants.map(|(name, value)| format!("{name}={value}")))
+        })
+        .collect();
+    let untried = wanted.difference(&tiles);
+    problems.extend(untried.map(|tile| format!("no product ran in the tile {tile}")));
     for (prefix, _) in excused {
         if !missed.iter().any(|name| name.starts_with(prefix)) {
             problems.push(format!("all of {prefix} ran, but it is excused"));
@@ -156,6 +169,17 @@ fn form(name: &str) -> Option<String> {
         .split('/')
         .filter(|part| part.parse::<DType>().is_err());
     Some(parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Rows, columns and depth of a kernel that computes in tiles. They are not compared with the rest, since a kernel of each
+/// dtype need not run in each tile; but some kernel must.
+fn tile(constants: impl Iterator<Item = String>) -> Option<String> {
+    let extents = ["COLS=", "DEPTH=", "ROWS="];
+    let mut all: Vec<String> = constants
+        .filter(|constant| extents.iter().any(|name| constant.starts_with(name)))
+        .collect();
+    all.sort();
+    (all.len() == extents.len()).then(|| all.join(" "))
 }
 
 /// `name=value` of the constants that are compared, by name.
@@ -266,6 +290,21 @@ mod tests {
         let mut other = ALL;
         other[2].1 = "another text";
         assert_eq!(problems(&other), ["sum/f16 did not run"]);
+    }
+
+    #[test]
+    fn a_tile_that_has_not_run_is_named() {
+        let tiled = |cols: f64| {
+            let extents = [("COLS", cols), ("DEPTH", 8.0), ("ROWS", 32.0)];
+            variant("matmul/f32", "one", &extents)
+        };
+        let variants = [tiled(32.0), tiled(64.0)];
+        let ran = report(&[("matmul/f32", "one", "COLS=32 DEPTH=8 ROWS=32")]);
+        let problems = compare(&variants, &ran, &[]).1;
+        assert_eq!(
+            problems,
+            ["no product ran in the tile COLS=64 DEPTH=8 ROWS=32"]
+        );
     }
 
     #[test]

@@ -256,6 +256,35 @@ fn planes_and_volumes_of_every_dtype_take_every_kernel() {
     }
 }
 
+/// Whatever is chosen by itself: every tile and the kernels without one.
+#[test]
+fn every_way_gives_the_sums() {
+    let roomy = common::executor();
+    let mut rng = Random(10);
+    for way in 0..6 {
+        let exec = roomy.in_way(way);
+        for dtype in [DType::F32, DType::F16] {
+            let mut of =
+                |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
+            for (x, w, out) in [
+                ([1, 16, 2, 6, 12], [33, 16, 1, 1, 1], [2, 6, 12]),
+                ([2, 5, 4, 6, 5], [16, 5, 2, 3, 2], [3, 4, 4]),
+            ] {
+                let operands = (&of(&x), &of(&w), None);
+                run_forward(&exec, operands, &ConvOptions::default(), out, 0);
+            }
+            let operands = (&of(&[1, 16, 3, 3, 3]), &of(&[16, 20, 2, 2, 2]), None);
+            run_transposed(
+                &exec,
+                operands,
+                &ConvTransposeOptions::default(),
+                [4, 4, 4],
+                0,
+            );
+        }
+    }
+}
+
 /// A depth of 1 all over is a plane's only while nothing is padded in front of it.
 #[test]
 fn a_single_output_plane_may_stand_in_the_padding() {
