@@ -25,17 +25,18 @@ struct Target {
 }
 
 const KERNELS: &str = "crates/kernels/tests/all/main.rs";
+const PIPELINES: &str = "crates/pipeline/tests/adapter.rs";
 const TENSORS: &str = "crates/tensor/tests/all/main.rs";
 
 /// Calls: a million in the long form, with 100,000 files and 100,000 shaders.
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 11] = [
     Target {
         name: "executor",
         program: KERNELS,
         test: "any_arguments::any_arguments_give_a_result_or_an_error_that_names_the_rule",
         cases: "calls of executors with any arguments",
         short: 1_500,
-        long: 350_000,
+        long: 300_000,
     },
     Target {
         name: "accepted",
@@ -51,7 +52,7 @@ const TARGETS: [Target; 7] = [
         test: "any_arguments::limits::every_op_is_right_or_refuses_under_tiny_limits",
         cases: "calls of executors within tiny limits",
         short: 180,
-        long: 100_000,
+        long: 50_000,
     },
     Target {
         name: "tensor",
@@ -59,7 +60,39 @@ const TARGETS: [Target; 7] = [
         test: "fuzz::any_call_gives_a_value_or_a_typed_error",
         cases: "calls of tensors with any arguments",
         short: 800,
-        long: 350_000,
+        long: 300_000,
+    },
+    Target {
+        name: "tensor-limits",
+        program: TENSORS,
+        test: "fuzz::any_call_is_right_or_refused_under_tiny_limits",
+        cases: "calls of tensors within tiny limits",
+        short: 200,
+        long: 50_000,
+    },
+    Target {
+        name: "device",
+        program: "crates/device/tests/all/main.rs",
+        test: "any_calls::any_calls_of_a_device_end_in_a_value_or_a_typed_error",
+        cases: "devices, each with 32 calls",
+        short: 500,
+        long: 20_000,
+    },
+    Target {
+        name: "pipeline",
+        program: PIPELINES,
+        test: "any_calls::any_call_gives_results_or_a_typed_error",
+        cases: "calls of pipelines with any descriptors, grids and arguments",
+        short: 1_000,
+        long: 100_000,
+    },
+    Target {
+        name: "cache",
+        program: PIPELINES,
+        test: "any_calls::any_cache_file_and_trace_is_used_or_refused",
+        cases: "damaged cache files and traces",
+        short: 300,
+        long: 20_000,
     },
     Target {
         name: "memory",
@@ -67,7 +100,7 @@ const TARGETS: [Target; 7] = [
         test: "any_calls::memory_holds_what_a_model_holds",
         cases: "calls of memory with any sizes and offsets",
         short: 20_000,
-        long: 100_000,
+        long: 80_000,
     },
     Target {
         name: "files",
@@ -75,14 +108,14 @@ const TARGETS: [Target; 7] = [
         test: "any_files::any_bytes_give_tensors_or_a_typed_error",
         cases: "damaged files",
         short: 2_000,
-        long: 100_000,
+        long: 80_000,
     },
     Target {
         name: "shaders",
         program: "crates/software/tests/fuzz.rs",
         test: "no_text_makes_the_device_panic",
         cases: "damaged shaders",
-        short: 300,
+        short: 6_000,
         long: 100_000,
     },
 ];
@@ -98,7 +131,8 @@ Usage: cargo xtask fuzz [OPTIONS]
 
 Options:
   --long           A million calls, 100,000 files and 100,000 shaders, instead of a minute's worth
-  --only NAME,…    Only these: executor, accepted, limits, tensor, memory, files, shaders
+  --only NAME,…    Only these: executor, accepted, limits, tensor, tensor-limits, device,
+                   pipeline, memory, files, cache, shaders
   --seed N         The first case (1000001, beyond those that the tests run)
   --cases N        So many cases of each
   --patience N     Seconds after which a case hangs (10)
@@ -219,6 +253,8 @@ fn build() -> Outcome<Vec<(String, PathBuf)>> {
         "all",
         "--test",
         "fuzz",
+        "--test",
+        "adapter",
         "--no-run",
     ]);
     command.args(["--message-format", "json-render-diagnostics"]);
@@ -350,10 +386,22 @@ mod tests {
             chosen.map(|target| target.long).sum()
         };
         assert_eq!(
-            of(&["executor", "accepted", "limits", "tensor", "memory"]),
+            of(&[
+                "executor",
+                "accepted",
+                "limits",
+                "tensor",
+                "tensor-limits",
+                "device",
+                "pipeline",
+                "memory"
+            ]),
             1_000_000
         );
-        assert_eq!((of(&["files"]), of(&["shaders"])), (100_000, 100_000));
+        assert_eq!(
+            (of(&["files", "cache"]), of(&["shaders"])),
+            (100_000, 100_000)
+        );
     }
 
     #[test]

@@ -263,6 +263,80 @@ mod tests {
         assert_eq!(features(" , "), (false, [true; 5]));
     }
 
+    /// The next number of a small generator, below `end`.
+    fn below(state: &mut u64, end: usize) -> usize {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) as usize % end
+    }
+
+    #[test]
+    fn any_environment_gives_options_or_an_error_of_few_words() {
+        const WORDS: [&str; 24] = [
+            "software",
+            ":",
+            "nvidia",
+            "voodoo",
+            "default",
+            ",",
+            "binding:",
+            "turns:",
+            "0",
+            "255",
+            "4096",
+            "-1",
+            "99999999999999999999",
+            "vulkan",
+            "GL",
+            "discrete",
+            "CPU",
+            " ",
+            "\t",
+            "\u{0}",
+            "\u{e9}",
+            "llvm",
+            "webgpu",
+            "one word of a long text ",
+        ];
+        let (mut state, mut ends) = (1, [0; 2]);
+        for _ in 0..20_000 {
+            let value = |state: &mut u64| -> String {
+                let times = [1, 1, 1, 1000][below(state, 4)];
+                let words = 0..below(state, 4);
+                words
+                    .map(|_| WORDS[below(state, WORDS.len())].repeat(times))
+                    .collect()
+            };
+            let values = [(); 3].map(|()| value(&mut state));
+            let names = ["ZIGGURAT_ADAPTER", "ZIGGURAT_BACKEND", "ZIGGURAT_SANITIZE"];
+            let read = |name: &str| {
+                let at = names.iter().position(|known| *known == name)?;
+                values.get(at).map(OsString::from)
+            };
+            let mut own = AdapterWish {
+                index: (below(&mut state, 8) == 0).then_some(3),
+                allow_software: below(&mut state, 8) > 0,
+                ..AdapterWish::default()
+            };
+            let before = own.clone();
+            let mut options = DeviceOptions::default();
+            let applied = apply_from(&mut own, read)
+                .and_then(|()| restrict_to(&mut options, &value(&mut state)));
+            if before.index.is_some() {
+                let chosen = (own.index, &own.name, &own.software);
+                assert_eq!(chosen, (before.index, &None, &None), "{values:?}");
+            }
+            assert!(own.to_string().len() < 400, "{values:?}");
+            ends[usize::from(applied.is_err())] += 1;
+            if let Err(error) = applied.and_then(|()| options.check()) {
+                let text = error.to_string();
+                assert!(!text.is_empty() && text.len() < 400, "{text}");
+            }
+        }
+        assert!(ends[0] > 1000 && ends[1] > 1000, "{ends:?}");
+    }
+
     #[test]
     fn unknown_limits_are_errors_that_list_the_known_ones() {
         let long = "y".repeat(100_000);

@@ -3,11 +3,20 @@
 //! Each test has a device of its own, so that what is counted is its own.
 
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+#[cfg(feature = "software")]
+#[path = "adapter/any_calls.rs"]
+mod any_calls;
+#[cfg(feature = "software")]
+#[path = "../../kernels/tests/common/campaign.rs"]
+mod campaign;
 #[cfg(feature = "software")]
 #[path = "adapter/hostile.rs"]
 mod hostile;
+#[cfg(feature = "software")]
+#[path = "../../software/tests/support/random.rs"]
+mod random;
 
 use std::time::{Duration, Instant};
 

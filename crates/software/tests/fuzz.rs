@@ -51,6 +51,7 @@ struct Gpu {
 
 impl Gpu {
     fn new(mut profile: Profile) -> Self {
+        // 25,000 operations of 256 invocations, each of which counts 16: a few milliseconds of a loop without an end.
         profile.steps = Some(400_000);
         profile.threads = 1;
         profile.memory_budget = 64 << 20;
@@ -190,7 +191,8 @@ fn needs(text: &str) -> (BTreeMap<u32, Vec<u32>>, u32) {
     (bindings, immediates)
 }
 
-/// Texts that are tried where nothing else is asked for: the same ones on any machine, however fast.
+/// Texts that are tried where nothing else is asked for: the same ones on any machine, however fast. `cargo xtask fuzz` tries
+/// twice as many others.
 const TEXTS: u64 = 3000;
 
 #[test]

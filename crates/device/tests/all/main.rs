@@ -12,7 +12,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../../../kernels/tests/common/campaign.rs"]
+mod campaign;
+#[path = "../../../software/tests/support/random.rs"]
+mod random;
+
 mod adapter;
+mod any_calls;
 mod executors;
 mod failure;
 mod late;
