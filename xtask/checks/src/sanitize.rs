@@ -84,7 +84,9 @@ fn conclude(report: &Report, whole: bool) -> Outcome<Vec<String>> {
     }
     // Kernels for several dtypes share their lines: one of each line is enough to see.
     let mut by_line: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for finding in report.findings() {
+    // Ours are what this looks for.
+    let found = || report.findings().iter().chain(report.internal());
+    for finding in found() {
         let key = (finding.kind, &finding.file, finding.line);
         by_line.entry(key).or_default().push(finding);
     }
@@ -96,8 +98,8 @@ fn conclude(report: &Report, whole: bool) -> Outcome<Vec<String>> {
             }
         }
     }
-    if !report.is_clean() {
-        let (all, lines) = (report.findings().len(), by_line.len());
+    if !by_line.is_empty() {
+        let (all, lines) = (found().count(), by_line.len());
         problems.push(format!("{all} findings on {lines} lines"));
     }
     if whole {

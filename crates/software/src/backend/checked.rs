@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::buffer::Buffer;
 use super::command::Command;
@@ -44,5 +45,14 @@ pub fn name_lines<'a>(module: &wgpu::ShaderModule, parts: impl Iterator<Item = (
     {
         let parts = parts.map(|(file, lines)| (file.to_owned(), lines));
         let _ = data.text.parts.set(parts.collect());
+    }
+}
+
+/// Says that a module's text is the library's own: what is found in it goes to
+/// [`Report::internal`](crate::Report::internal), because the program cannot mend it.
+pub fn mark_own(module: &wgpu::ShaderModule) {
+    let module = module.as_custom::<ShaderModule>();
+    if let Some(data) = module.and_then(ShaderModule::data) {
+        data.text.own.store(true, Ordering::Relaxed);
     }
 }

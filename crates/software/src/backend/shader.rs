@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use naga::valid::{ModuleInfo, ValidationFlags};
@@ -59,6 +60,8 @@ pub(super) struct ModuleText {
     pub(super) hash: u64,
     /// The files that the text is made of, with their lines.
     pub(super) parts: OnceLock<Vec<(String, u32)>>,
+    /// Whether it is the library's own, not the program's.
+    pub(super) own: AtomicBool,
 }
 
 impl ModuleText {
@@ -67,6 +70,7 @@ impl ModuleText {
         Text {
             source: &self.source,
             parts: self.parts.get().map_or(&[], Vec::as_slice),
+            own: self.own.load(Ordering::Relaxed),
             label: if self.label.is_empty() {
                 kernel
             } else {
@@ -234,6 +238,7 @@ fn compile(
             source,
             label: label.to_owned(),
             parts: OnceLock::new(),
+            own: AtomicBool::new(false),
         }),
     })
 }

@@ -24,7 +24,7 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn finding(&mut self, finding: &Finding) {
         let mut fields = vec![
-            "finding".to_owned(),
+            if finding.own { "own" } else { "finding" }.to_owned(),
             finding.kind.name().to_owned(),
             finding.kernel.clone(),
             finding.file.clone(),
@@ -119,7 +119,7 @@ fn add(report: &mut Report, fields: &[String]) -> Option<()> {
             text: u64::from_str_radix(text, 16).ok()?,
             constants: constants.clone(),
         }),
-        ("finding", [kind, kernel, file, line, code, message, count, sides @ ..]) => {
+        ("finding" | "own", [kind, kernel, file, line, code, message, count, sides @ ..]) => {
             let mut sides = sides.chunks(SIDE).map(side);
             report.add(Finding {
                 kind: kind.parse().ok()?,
@@ -131,6 +131,7 @@ fn add(report: &mut Report, fields: &[String]) -> Option<()> {
                 by: sides.next().map_or(Some(None), |side| side.map(Some))?,
                 other: sides.next().map_or(Some(None), |side| side.map(Some))?,
                 count: count.parse().ok()?,
+                own: what == "own",
             });
             true
         }
@@ -215,6 +216,7 @@ mod tests {
             by: Some(side.clone()),
             other: Some(side),
             count: 7,
+            own: false,
         }
     }
 
@@ -234,8 +236,13 @@ mod tests {
             constants: "WG=64".to_owned(),
         };
         sanitizer.note(vec![example(), alone.clone()], program.clone());
-        sanitizer.note(vec![example()], program.clone());
+        let own = Finding {
+            own: true,
+            ..example()
+        };
+        sanitizer.note(vec![example(), own.clone()], program.clone());
         let report = read(&folder).unwrap();
+        assert_eq!(report.internal(), [own]);
         assert_eq!(report.findings(), [example(), alone]);
         assert_eq!(report.programs().collect::<Vec<_>>(), [&program]);
         std::fs::write(folder.join("1.report"), "finding\trace\n").unwrap();

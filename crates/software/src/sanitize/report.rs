@@ -56,6 +56,8 @@ pub struct Finding {
     pub other: Option<Side>,
     /// How often it was seen.
     pub count: u64,
+    /// Whether the kernel is Ziggurat's own.
+    pub own: bool,
 }
 
 /// A shader's text and the files that it is made of.
@@ -66,6 +68,8 @@ pub(crate) struct Text<'a> {
     pub(crate) parts: &'a [(String, u32)],
     /// What the text is called where no part is.
     pub(crate) label: &'a str,
+    /// Whether it is the library's own.
+    pub(crate) own: bool,
 }
 
 impl Text<'_> {
@@ -132,7 +136,15 @@ impl Finding {
             by: raw.party.map(|party| text.side(party)),
             other: raw.other.map(|party| text.side(party)),
             count: raw.count,
+            own: text.own,
         }
+    }
+
+    /// Whether it is a mistake of Ziggurat's, and not of the program. What a kernel of ours meets that depends on the
+    /// program's memory and numbers is the program's all the same: memory that it has not written, an infinity of its own.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.own && !matches!(self.kind, Kind::Uninitialized | Kind::NonFinite)
     }
 
     /// The reason that a comment on the line gives why this is right:
@@ -206,6 +218,8 @@ impl Program {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     findings: Vec<Finding>,
+    /// Those in kernels of the library.
+    internal: Vec<Finding>,
     /// Those that their lines allow.
     allowed: Vec<Finding>,
     programs: BTreeSet<Program>,
@@ -222,7 +236,7 @@ impl Report {
         super::log::read(folder)
     }
 
-    /// Whether nothing was found.
+    /// Whether nothing was found in the program's kernels.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
@@ -232,6 +246,13 @@ impl Report {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What was found in kernels of Ziggurat's own, which the program cannot mend: an internal error, please report it.
+    /// It does not count as a finding.
+    #[must_use]
+    pub fn internal(&self) -> &[Finding] {
+        &self.internal
     }
 
     /// What was found and is right, as comments on the lines say: see [`Finding::allowed`].
@@ -261,7 +282,8 @@ impl Report {
 
     /// Adds what another run found.
     pub fn merge(&mut self, other: Self) {
-        for finding in other.findings.into_iter().chain(other.allowed) {
+        let found = other.findings.into_iter().chain(other.internal);
+        for finding in found.chain(other.allowed) {
             let _ = self.add(finding);
         }
         self.programs.extend(other.programs);
@@ -276,6 +298,7 @@ impl Report {
     pub(crate) fn add(&mut self, finding: Finding) -> bool {
         let list = match finding.allowed() {
             Some(_) => &mut self.allowed,
+            None if finding.is_internal() => &mut self.internal,
             None => &mut self.findings,
         };
         match list.binary_search_by(|known| known.key().cmp(&finding.key())) {
@@ -308,6 +331,17 @@ impl fmt::Display for Report {
             "{} findings in {} kernels",
             self.findings.len(),
             self.kernels().len()
+        )?;
+        if self.internal.is_empty() {
+            return Ok(());
+        }
+        let (count, kernels) = (self.internal.len(), self.internal.iter());
+        let kernels: BTreeSet<&str> = kernels.map(|finding| finding.kernel.as_str()).collect();
+        let kernels: Vec<&str> = kernels.into_iter().collect();
+        writeln!(
+            f,
+            "internal error, please report it: {count} findings in kernels of Ziggurat's own ({})",
+            kernels.join(", ")
         )
     }
 }
@@ -334,6 +368,7 @@ mod tests {
             source: "one\n  two\nthree\nfour\n",
             parts,
             label: "module",
+            own: false,
         }
     }
 
@@ -362,6 +397,7 @@ mod tests {
             source: "a << b; // sanitizer: allow(shift): meant\na << b;\n",
             parts: &[],
             label: "module",
+            own: false,
         };
         let mut report = Report::default();
         for line in [1, 2, 1] {
@@ -378,6 +414,32 @@ mod tests {
         let mut all = Report::default();
         all.merge(report);
         assert_eq!((all.findings().len(), all.allowed().len()), (0, 1));
+    }
+
+    #[test]
+    fn what_is_found_in_own_kernels_is_no_finding_of_the_program() {
+        let own = Text {
+            own: true,
+            ..text(&[])
+        };
+        let mut report = Report::default();
+        let _ = report.add(Finding::new("sum/f32", &own, raw(1)));
+        assert!(report.is_clean() && report.internal().len() == 1);
+        let told = report.to_string();
+        assert!(
+            told.contains("internal error") && told.contains("sum/f32"),
+            "{told}"
+        );
+        // Memory that the program has not written is the program's, whoever reads it.
+        let unwritten = Raw {
+            kind: Kind::Uninitialized,
+            ..raw(2)
+        };
+        let _ = report.add(Finding::new("sum/f32", &own, unwritten));
+        assert_eq!((report.findings().len(), report.internal().len()), (1, 1));
+        let mut all = Report::default();
+        all.merge(report);
+        assert_eq!((all.findings().len(), all.internal().len()), (1, 1));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use wgpu::BufferUsages;
 use ziggurat_software::{
-    Checks, Kind, Opened, Profile, Report, assert_clean, mark_undefined, name_lines, sanitize,
-    sanitize_with,
+    Checks, Finding, Kind, Opened, Profile, Report, assert_clean, mark_own, mark_undefined,
+    name_lines, sanitize, sanitize_with,
 };
 
 const BYTES: u64 = 1024;
@@ -202,50 +202,57 @@ race: kernel {name}, {name}:{line}: no barrier for this memory lies between
     }
 }
 
+/// Runs a module after `prepare`.
+fn run_module(device: &Opened, source: &str, prepare: impl Fn(&wgpu::ShaderModule)) {
+    let module = device
+        .device
+        .create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+    prepare(&module);
+    let buffer = device.device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: BYTES,
+        usage: BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let pipeline = device
+        .device
+        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("joined"),
+            layout: None,
+            module: &module,
+            entry_point: None,
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+    let group = device.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: buffer.as_entire_binding(),
+        }],
+    });
+    let mut encoder = device
+        .device
+        .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups(1, 1, 1);
+    drop(pass);
+    device.queue.submit([encoder.finish()]);
+}
+
 #[test]
 fn lines_are_those_of_the_parts_of_a_module() {
     let source = source("shift");
     let report = sanitize(|device: &Opened| {
-        let module = device
-            .device
-            .create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: None,
-                source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
-            });
-        name_lines(&module, [("top.wgsl", 4), ("bottom.wgsl", 3)].into_iter());
-        let buffer = device.device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: BYTES,
-            usage: BufferUsages::STORAGE,
-            mapped_at_creation: false,
+        run_module(device, &source, |module| {
+            name_lines(module, [("top.wgsl", 4), ("bottom.wgsl", 3)].into_iter());
         });
-        let pipeline = device
-            .device
-            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some("joined"),
-                layout: None,
-                module: &module,
-                entry_point: None,
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                cache: None,
-            });
-        let group = device.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: buffer.as_entire_binding(),
-            }],
-        });
-        let mut encoder = device
-            .device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(1, 1, 1);
-        drop(pass);
-        device.queue.submit([encoder.finish()]);
     })
     .unwrap();
     let places: Vec<_> = report
@@ -254,6 +261,21 @@ fn lines_are_those_of_the_parts_of_a_module() {
         .map(|f| (f.file.as_str(), f.line, f.count))
         .collect();
     assert_eq!(places, [("bottom.wgsl", 1, 32)]);
+}
+
+/// A program cannot mend what is wrong in a kernel of the library.
+#[test]
+fn what_is_found_in_own_kernels_is_internal() {
+    let source = source("shift");
+    assert_clean(|device: &Opened| run_module(device, &source, mark_own));
+    let report = sanitize(|device: &Opened| {
+        run_module(device, &source, mark_own);
+        run_module(device, &source, |_| ());
+    })
+    .unwrap();
+    let lines = |findings: &[Finding]| findings.iter().map(|f| f.line).collect::<Vec<_>>();
+    assert_eq!(lines(report.internal()), lines(report.findings()));
+    assert_eq!(report.internal().len(), 1);
 }
 
 #[test]
