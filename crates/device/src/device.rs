@@ -182,6 +182,12 @@ impl Device {
         crate::software::name_lines(module, parts);
     }
 
+    /// Says that a shader module's text is the library's own, so that a sanitizer does not report what it finds there as the
+    /// program's mistake. Only the software device listens.
+    pub fn mark_own(&self, module: &wgpu::ShaderModule) {
+        crate::software::mark_own(module);
+    }
+
     /// Records work: `f` is called at once, under the queue's lock, and must neither block nor
     /// record. The batch is submitted when it has reached
     /// [`submit_after`](DeviceOptions::submit_after) commands. On native this waits while

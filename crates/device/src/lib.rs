@@ -29,6 +29,7 @@ pub mod env;
 mod error;
 mod late;
 mod limit;
+mod memory_bytes;
 mod open;
 mod options;
 #[cfg(not(target_arch = "wasm32"))]
@@ -57,6 +58,7 @@ pub use device::Device;
 pub use error::{DeviceError, LostReason};
 pub use late::LatePipeline;
 pub use limit::LimitName;
+pub use memory_bytes::MemoryBytes;
 pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, Sleep, SoftwareWish};
 pub use profile::{Profile, Stage, StageSpan, StageTime};
 pub use queue::QueueStats;

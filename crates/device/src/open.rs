@@ -5,6 +5,7 @@
 
 use crate::adapter::{Reach, present};
 use crate::device::ParkKey;
+use crate::once;
 use crate::{
     AdapterSummary, Caps, Device, DeviceError, DeviceOptions, caps, env, limit, select, software,
 };
@@ -19,7 +20,11 @@ impl Device {
     /// [`DeviceError::NoAdapter`], [`DeviceError::LimitNotMet`], [`DeviceError::RequestDevice`],
     /// [`DeviceError::Option`], [`DeviceError::UnknownProfile`]; [`DeviceError::UnknownBackend`] and
     /// [`DeviceError::UnknownLimit`] from the environment.
-    pub async fn open(mut options: DeviceOptions) -> Result<Self, DeviceError> {
+    pub fn open(options: DeviceOptions) -> impl Future<Output = Result<Self, DeviceError>> {
+        once(Self::opened(options), || DeviceError::Finished)
+    }
+
+    async fn opened(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
         env::restrict(&mut options)?;
         if let Some(wish) = &options.adapter.software {
@@ -137,7 +142,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`open`](Self::open); [`DeviceError::HostDevice`] for a device of the application.
-    pub async fn reopen(&self) -> Result<Self, DeviceError> {
+    pub fn reopen(&self) -> impl Future<Output = Result<Self, DeviceError>> {
+        once(self.opened_again(), || DeviceError::Finished)
+    }
+
+    async fn opened_again(&self) -> Result<Self, DeviceError> {
         let options = self.options().clone();
         match self.origin() {
             Origin::Adapters => Self::open(options).await,

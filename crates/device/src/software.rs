@@ -41,7 +41,9 @@ pub(crate) fn sanitized(
 }
 
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
-pub(crate) use ziggurat_software::{is_checked, mark_undefined, name_lines};
+pub(crate) use ziggurat_software::{
+    is_checked, mark_own, mark_undefined, memory_bytes, name_lines,
+};
 
 /// A sanitizer's device, with the default options.
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
@@ -66,12 +68,18 @@ mod absent {
         false
     }
 
+    pub(crate) fn memory_bytes(_: &wgpu::Device) -> Option<[Option<u64>; 2]> {
+        None
+    }
+
+    pub(crate) fn mark_own(_: &wgpu::ShaderModule) {}
+
     pub(crate) fn mark_undefined(_: &wgpu::CommandEncoder, _: &wgpu::Buffer, _: Range<u64>) {}
 
     pub(crate) fn name_lines<'a>(_: &wgpu::ShaderModule, _: impl Iterator<Item = (&'a str, u32)>) {}
 }
 #[cfg(not(all(feature = "software", not(target_arch = "wasm32"))))]
-pub(crate) use absent::{is_checked, mark_undefined, name_lines};
+pub(crate) use absent::{is_checked, mark_own, mark_undefined, memory_bytes, name_lines};
 
 /// Says that there is none.
 #[cfg(not(all(feature = "software", not(target_arch = "wasm32"))))]

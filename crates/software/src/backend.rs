@@ -16,6 +16,7 @@ mod group;
 mod guard;
 mod layout;
 mod mapped;
+mod memory;
 mod object;
 mod pass;
 mod pipeline;
@@ -27,7 +28,8 @@ mod shader;
 mod state;
 
 pub use adapter::{OpenError, Software};
-pub use checked::{is_checked, mark_undefined, name_lines};
+pub use checked::{is_checked, mark_own, mark_undefined, name_lines};
+pub use memory::memory_bytes;
 pub use print::{DebugPrint, DebugPrints, take_debug_prints};
 
 use wgpu::custom::AdapterInterface as _;

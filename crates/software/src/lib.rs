@@ -22,8 +22,8 @@ mod profile;
 mod sanitize;
 
 pub use backend::{
-    DebugPrint, DebugPrints, OpenError, Software, adapter, is_checked, mark_undefined, name_lines,
-    open, take_debug_prints,
+    DebugPrint, DebugPrints, OpenError, Software, adapter, is_checked, mark_own, mark_undefined,
+    memory_bytes, name_lines, open, take_debug_prints,
 };
 pub use engine::Value;
 pub use profile::Profile;

@@ -1,7 +1,9 @@
 //! On a real adapter, software included: kernels run in order, are timed, and the queue is bounded.
 
 use crate::common::read;
-use ziggurat_device::{AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, Stage, block_on};
+use ziggurat_device::{
+    AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, MemoryBytes, Stage, block_on,
+};
 
 /// Each launch turns every x into 3x + 1, after `turns` rounds of busy work that change nothing.
 const KERNEL: &str = "
@@ -252,4 +254,51 @@ fn marks_time_what_lies_between_them_and_no_dispatch() {
     println!("{} ns and {} ns", b - a, d - c);
     assert!(a <= b && b <= c && d - c > b - a, "{short:?} {long:?}");
     assert!(block_on(device.take_marks()).unwrap().is_empty());
+}
+
+#[test]
+fn the_adapter_tells_its_memory_or_says_nothing() {
+    let told = open("memory", DeviceOptions::default()).memory_bytes();
+    if cfg!(target_os = "linux") {
+        // Vulkan and the software device both do; so does a run with `ZIGGURAT_BACKEND=gl` of nothing.
+        let is_gl = std::env::var("ZIGGURAT_BACKEND").is_ok_and(|name| name == "gl");
+        assert_eq!(told.total.is_some(), !is_gl, "{told:?}");
+    }
+    let total = told.total.unwrap_or(u64::MAX);
+    assert!(total > 1 << 28, "{told:?}");
+    assert!(
+        told.available.is_none_or(|bytes| bytes <= total),
+        "{told:?}"
+    );
+    let silent = Device::noop(DeviceOptions::default(), None).unwrap();
+    assert_eq!(silent.memory_bytes(), MemoryBytes::default());
+}
+
+#[cfg(all(feature = "software", target_os = "linux"))]
+#[test]
+fn the_software_device_tells_the_hosts_memory_within_its_budget() {
+    use ziggurat_device::ziggurat_software::Profile;
+
+    let mut profile = Profile::nvidia();
+    profile.memory_budget = 64 << 20;
+    let device = Device::software(profile.clone(), DeviceOptions::default()).unwrap();
+    let (total, mib) = (Some(64 << 20), |mib: u64| Some(mib << 20));
+    assert_eq!(
+        device.memory_bytes(),
+        MemoryBytes {
+            total,
+            available: total
+        }
+    );
+    let sixteen = vec![0u32; 4 << 20];
+    let buffer = storage(&device, &sixteen);
+    assert_eq!(device.memory_bytes().available, mib(48));
+    drop(buffer);
+    // Work that is queued for the buffer keeps it.
+    block_on(device.synchronize()).unwrap();
+    assert_eq!(device.memory_bytes().available, total);
+    profile.memory_budget = u64::MAX;
+    let machine = Device::software(profile, DeviceOptions::default()).unwrap();
+    let MemoryBytes { total, available } = machine.memory_bytes();
+    assert!(total < mib(1 << 40) && available <= total && available > mib(1));
 }

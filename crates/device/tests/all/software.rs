@@ -97,6 +97,9 @@ fn the_listing_ends_with_it_and_its_index_opens_it() {
 #[test]
 #[ignore = "a part of the next test"]
 fn the_child_opens_two_devices() {
+    for adapter in adapters_blocking() {
+        println!("there is {adapter}");
+    }
     for _ in 0..2 {
         let device = Device::open_blocking(DeviceOptions::default()).unwrap();
         println!("opened {}", device.adapter().name);
@@ -116,6 +119,7 @@ fn without_a_driver_it_stands_in_and_says_so_once() {
             ])
             .env("VK_DRIVER_FILES", "/nonexistent")
             .env("VK_ICD_FILENAMES", "/nonexistent")
+            .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
             .env("ZIGGURAT_ADAPTER", adapter)
             .env_remove("ZIGGURAT_BACKEND")
             .output()
@@ -132,6 +136,12 @@ fn without_a_driver_it_stands_in_and_says_so_once() {
         2,
         "{out}"
     );
+    // A driver for OpenGL would be taken before it, if it were a GPU's.
+    let there: Vec<_> = out
+        .lines()
+        .filter(|line| line.contains("there is "))
+        .collect();
+    assert_eq!(there.len(), 1, "{out}");
     let lines: Vec<_> = said
         .lines()
         .filter(|line| line.starts_with("ziggurat:"))
