@@ -39,7 +39,9 @@ impl Mark {
         self.over.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    /// Whether both are clones of one mark.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.over, &other.over)
     }
 }

@@ -30,7 +30,7 @@ use ziggurat_pipeline::Tape;
 use crate::{Device, Error, Tensor};
 use caches::Caches;
 
-pub(crate) use caches::{add_to_cache, cache_length};
+pub(crate) use caches::{add_to_cache, cache_length, cache_memory};
 
 const OP: &str = "capture";
 
@@ -156,8 +156,9 @@ impl Device {
     /// [`KvCache`](crate::KvCache), which each replay finds anew.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let weight = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// let like = Tensor::from_slice(&device, &[0.0f32, 0.0], [1, 2])?;
     /// let layer = device.capture(&[&like], |inputs| Ok(vec![inputs[0].matmul(&weight)?.relu()?]))?;
@@ -330,8 +331,9 @@ impl Captured {
     /// called, so that [`Tensor::explain`] does not see them.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let like = Tensor::zeros(&device, [8, 8], DType::F32)?;
     /// let sums = device.capture(&[&like], |x| Ok(vec![(&x[0] * &x[0])?.sum([-1], false)?]))?;
     /// let kernels: Vec<_> = sums.kernels().collect();
@@ -397,8 +399,15 @@ impl Captured {
                 .copy(new.stored()?, place)
                 .map_err(fail)?;
         }
+        let found = self.caches.marks();
         self.tape.replay().map_err(|error| fail(error.into()))?;
+        let (checks, executor) = (self.device.index_checks(), self.device.executor());
+        let marked = self
+            .caches
+            .mark(&marks, |mark| checks.of_replay(executor, mark));
         grown.finish();
+        marked?;
+        marks.extend(found);
         for (output, own) in self.outputs.iter().zip(&self.marks) {
             output.buffer.set_marks([own.as_slice(), &marks].concat());
         }

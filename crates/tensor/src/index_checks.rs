@@ -90,24 +90,28 @@ impl IndexChecks {
 
     /// Of the checks within a capture that `view` depends on, what the last replay found.
     pub(crate) fn keep_captured(&self, executor: &Executor, view: &View) -> Result<(), Error> {
-        let mut marks = view.buffer.marks();
-        for mark in &mut marks {
-            let Some(check) = mark.note::<Check>().filter(|check| check.captured) else {
-                continue;
-            };
-            let copied = |view: &View| -> Result<View, KernelError> {
-                let copy = executor.alloc(view.shape(), view.dtype)?;
-                let _copied = executor.copy(view, &copy)?;
-                Ok(copy)
-            };
-            let fail = |error| Error::from_kernel(check.op, error);
-            let (indices, found) = (copied(&check.indices), copied(&check.found));
-            let (indices, found) = (indices.map_err(fail)?, found.map_err(fail)?);
-            let extents = check.extents.clone();
-            *mark = self.keep(Check::new(check.op, indices, extents, found, false));
-        }
-        view.buffer.set_marks(marks);
+        let marks = view.buffer.marks();
+        let kept = marks.iter().map(|mark| self.of_replay(executor, mark));
+        let kept = kept.collect::<Result<_, _>>()?;
+        view.buffer.set_marks(kept);
         Ok(())
+    }
+
+    /// A mark as it is for what the last replay wrote: the search of a capture is another one in each replay.
+    pub(crate) fn of_replay(&self, executor: &Executor, mark: &Mark) -> Result<Mark, Error> {
+        let Some(check) = mark.note::<Check>().filter(|check| check.captured) else {
+            return Ok(mark.clone());
+        };
+        let copied = |view: &View| -> Result<View, KernelError> {
+            let copy = executor.alloc(view.shape(), view.dtype)?;
+            let _copied = executor.copy(view, &copy)?;
+            Ok(copy)
+        };
+        let fail = |error| Error::from_kernel(check.op, error);
+        let (indices, found) = (copied(&check.indices), copied(&check.found));
+        let (indices, found) = (indices.map_err(fail)?, found.map_err(fail)?);
+        let extents = check.extents.clone();
+        Ok(self.keep(Check::new(check.op, indices, extents, found, false)))
     }
 
     fn keep(&self, check: Check) -> Mark {

@@ -18,8 +18,9 @@ use crate::{Device, Error, Tensor, capture};
 /// Keys `[batch, heads, length, D]` and values `[batch, heads, length, Dv]` with room to grow in length.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, DType, KvCache, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{DType, Device, DeviceOptions, KvCache, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let mut cache = KvCache::new(&device, [1, 1], 8, [2, 2], DType::F32)?;
 /// let token = Tensor::from_slice(&device, &[1.0f32, 2.0], [1, 1, 1, 2])?;
 /// cache.append(&token, &token)?;
@@ -35,8 +36,9 @@ use crate::{Device, Error, Tensor, capture};
 /// [`KvCache::lengths`]. Each replay adds to the length, or is an error if there is no room.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, Attention, DType, KvCache, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Attention, DType, Device, DeviceOptions, KvCache, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let mut cache = KvCache::new(&device, [1, 1], 8, [2, 2], DType::F32)?;
 /// let like = Tensor::zeros(&device, [1, 1, 1, 2], DType::F32)?;
 /// let step = device.capture(&[&like], |inputs| {
@@ -205,6 +207,7 @@ impl KvCache {
                 start.add(&offsets)?
             }
         };
+        capture::cache_memory(&self.length, [self.keys.stored()?, self.values.stored()?]);
         for (new, all) in new.into_iter().zip([&self.keys, &self.values]) {
             let _completion = all
                 .device()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 use ziggurat_kernels::{Executor, View};
+use ziggurat_memory::Mark;
 
 use super::current;
 use crate::Error;
@@ -25,6 +26,28 @@ struct UsedCache {
     word: View,
     /// Positions that a replay appends.
     added: usize,
+    /// What it appends to.
+    memory: Vec<Memory>,
+}
+
+/// Memory of a cache that a capture writes to.
+#[derive(Debug)]
+struct Memory {
+    view: View,
+    /// The marks that it had before.
+    before: Vec<Mark>,
+    /// Those that the captured writes gave it, which count for what replays write.
+    own: Vec<Mark>,
+}
+
+impl Memory {
+    /// Takes off the marks of writes that were captured: nothing was written.
+    fn take_marks(&mut self) {
+        let is_old = |mark: &Mark| self.before.iter().any(|old| old.is(mark));
+        let (before, own) = self.view.buffer.marks().into_iter().partition(is_old);
+        self.view.buffer.set_marks(before);
+        self.own = own;
+    }
 }
 
 /// Within a capture: the memory of a cache's length, which `word` makes, and the positions that were appended up to here.
@@ -47,9 +70,26 @@ pub(crate) fn cache_length(
             length: Arc::clone(length),
             word: word.clone(),
             added: 0,
+            memory: Vec::new(),
         });
         Ok((word, 0))
     })
+}
+
+/// Says, before anything is captured that writes to it, which memory a cache has of which [`cache_length`] was asked.
+pub(crate) fn cache_memory(length: &Arc<Length>, views: [&View; 2]) {
+    CACHES.with_borrow_mut(|caches| {
+        let known = caches
+            .iter_mut()
+            .find(|used| Arc::ptr_eq(&used.length, length));
+        if let Some(known) = known.filter(|used| used.memory.is_empty()) {
+            known.memory.extend(views.map(|view| Memory {
+                view: view.clone(),
+                before: view.buffer.marks(),
+                own: Vec::new(),
+            }));
+        }
+    });
 }
 
 /// Counts positions that every replay will append to a cache of which [`cache_length`] was asked.
@@ -73,7 +113,7 @@ pub(super) fn begin() -> Begun {
 
 impl Begun {
     pub(super) fn finish(self) -> Caches {
-        let mut caches = CACHES.take();
+        let mut caches = taken();
         caches.sort_by_key(|used| Arc::as_ptr(&used.length).addr());
         Caches(caches)
     }
@@ -81,8 +121,16 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        CACHES.take();
+        taken();
     }
+}
+
+/// The caches of this thread's capture, whose memory then has no mark of it.
+fn taken() -> Vec<UsedCache> {
+    let mut caches = CACHES.take();
+    let memory = caches.iter_mut().flat_map(|used| &mut used.memory);
+    memory.for_each(Memory::take_marks);
+    caches
 }
 
 /// The caches of a capture, in the order of their addresses, in which they are locked.
@@ -113,6 +161,37 @@ impl Caches {
                 .map_err(|error| Error::from_kernel(op, error))?;
         }
         Ok(Grown(filled))
+    }
+
+    /// The marks of all that a replay finds in the caches.
+    pub(super) fn marks(&self) -> Vec<Mark> {
+        let memory = self.0.iter().flat_map(|used| &used.memory);
+        memory
+            .flat_map(|memory| memory.view.buffer.marks())
+            .collect()
+    }
+
+    /// Marks what a replay has appended: with the marks of its `inputs`, and with what `of_replay` makes of those of the
+    /// capture.
+    pub(super) fn mark(
+        &self,
+        inputs: &[Mark],
+        mut of_replay: impl FnMut(&Mark) -> Result<Mark, Error>,
+    ) -> Result<(), Error> {
+        // Keys and values, and the caches of all layers, mostly depend on the same indices.
+        let mut known: Vec<(&Mark, Mark)> = Vec::new();
+        for memory in self.0.iter().flat_map(|used| &used.memory) {
+            inputs.iter().for_each(|mark| memory.view.buffer.mark(mark));
+            for own in &memory.own {
+                let new = match known.iter().find(|(old, _)| old.is(own)) {
+                    Some((_, new)) => new.clone(),
+                    None => of_replay(own)?,
+                };
+                memory.view.buffer.mark(&new);
+                known.push((own, new));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::common;
 use std::thread;
 
-use ziggurat_tensor::{DType, Device, Error, Tensor, read_many_blocking};
+use ziggurat_tensor::{DType, Device, Error, KvCache, Tensor, read_many_blocking};
 
 const TEXT: &str = "index_select: the index 7 at position [1] is out of range for 3 positions";
 
@@ -125,4 +125,61 @@ fn each_replay_has_its_own_verdict() {
         results[1].to_vec_blocking::<f32>().unwrap(),
         [0.0, 2.0, 4.0, 6.0]
     );
+}
+
+#[test]
+fn a_bad_token_that_a_replay_appends_stays_with_the_cache() {
+    let (device, table, bad) = checked();
+    let tokens = |rows: &Tensor| rows.reshape([1, 1, 2, 2]).unwrap();
+    let good = Tensor::from_slice(&device, &[0i32, 1], [2]).unwrap();
+    let cache = || KvCache::new(&device, [1, 1], 16, [2, 2], DType::F32).unwrap();
+    let read = |cache: &KvCache| {
+        let keys = cache.keys().unwrap().to_vec_blocking::<f32>();
+        assert_eq!(
+            keys.is_ok(),
+            cache.values().unwrap().to_vec_blocking::<f32>().is_ok()
+        );
+        keys
+    };
+    // The index is looked up within the capture.
+    let (mut own, mut other) = (cache(), cache());
+    let step = device
+        .capture(&[&good], |x| {
+            let rows = tokens(&table.index_select(0, &x[0])?);
+            own.append(&rows, &rows)?;
+            Ok(vec![own.padded_keys().sum_all()?])
+        })
+        .unwrap();
+    own.append(
+        &tokens(&table.narrow(0, 0, 2).unwrap()),
+        &tokens(&table.narrow(0, 1, 2).unwrap()),
+    )
+    .unwrap();
+    assert_eq!(read(&own).unwrap(), [0.0, 1.0, 2.0, 3.0], "no replay yet");
+    let sum = |index: &Tensor| {
+        step.run(&[index])
+            .unwrap()
+            .remove(0)
+            .to_vec_blocking::<f32>()
+    };
+    assert_eq!(sum(&good).unwrap(), [12.0]);
+    assert_eq!(read(&own).unwrap().len(), 8);
+    step.replay(&[&bad]).unwrap();
+    step.replay(&[&good]).unwrap();
+    assert_eq!(text(read(&own)), TEXT);
+    assert_eq!(text(sum(&good)), TEXT, "what attends to the cache");
+    // Before it, and what the replay is given brings the mark.
+    let rows = tokens(&table.index_select(0, &bad).unwrap());
+    let append = device
+        .capture(&[&rows], |x| {
+            other.append(&x[0], &x[0])?;
+            Ok(Vec::new())
+        })
+        .unwrap();
+    append
+        .replay(&[&tokens(&table.narrow(0, 0, 2).unwrap())])
+        .unwrap();
+    assert!(read(&other).is_ok());
+    append.replay(&[&rows]).unwrap();
+    assert_eq!(text(read(&other)), TEXT);
 }
