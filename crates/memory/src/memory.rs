@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use wgpu::BufferUsages;
-use ziggurat_device::{Device, Recorder};
+use ziggurat_device::{Device, Recorder, once};
 
 mod poison;
 mod reads;
@@ -334,11 +334,14 @@ impl Memory {
     /// # Errors
     ///
     /// As [`Device::reopen`].
-    pub async fn reopen(&self) -> Result<Self, MemoryError> {
-        Ok(Self::new(
-            &self.device().reopen().await?,
-            self.inner.options,
-        ))
+    pub fn reopen(&self) -> impl Future<Output = Result<Self, MemoryError>> {
+        let reopened = async {
+            Ok(Self::new(
+                &self.device().reopen().await?,
+                self.inner.options,
+            ))
+        };
+        once(reopened, || MemoryError::Finished)
     }
 
     /// Gives idle buffers back to the driver, least recently used first, until at most

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use ziggurat_device::{Caps, Device, Dispatch, Recorder, Stage};
+use ziggurat_device::{Caps, Device, DeviceError, Dispatch, Recorder, Stage, once};
 use ziggurat_memory::Memory;
 
 use crate::bind::{BindCache, Entries, Entry};
@@ -371,8 +371,9 @@ impl Pipelines {
     /// # Errors
     ///
     /// As [`Device::reopen`](ziggurat_device::Device::reopen).
-    pub async fn reopen(&self) -> Result<Self, PipelineError> {
-        Ok(Self::new(&self.memory().reopen().await?))
+    pub fn reopen(&self) -> impl Future<Output = Result<Self, PipelineError>> {
+        let reopened = async { Ok(Self::new(&self.memory().reopen().await?)) };
+        once(reopened, || DeviceError::Finished.into())
     }
 
     /// Forgets all kernels. Those still held elsewhere stay usable.

@@ -1,6 +1,6 @@
 //! A profile of a device with the counts of the caches above it.
 
-use ziggurat_device::{DeviceError, Profile};
+use ziggurat_device::{DeviceError, Profile, once};
 use ziggurat_memory::Usage;
 
 use crate::pipelines::Pipelines;
@@ -33,7 +33,9 @@ impl Profiling {
     /// # Errors
     ///
     /// The device's failure.
-    pub fn finish(self) -> impl Future<Output = Result<Profile, DeviceError>> + Send + 'static {
+    pub fn finish(
+        self,
+    ) -> impl Future<Output = Result<Profile, DeviceError>> + Send + Unpin + 'static {
         let (usage, stats) = (self.pipelines.memory().usage(), self.pipelines.stats());
         let counters = vec![
             ("dispatches", stats.dispatches - self.stats.dispatches),
@@ -51,10 +53,11 @@ impl Profiling {
             ("pool misses", usage.misses - self.usage.misses),
         ];
         let profile = self.pipelines.device().finish_profile();
-        async move {
+        let whole = async move {
             let mut profile = profile.await?;
             profile.counters = counters;
             Ok(profile)
-        }
+        };
+        once(whole, || DeviceError::Finished)
     }
 }

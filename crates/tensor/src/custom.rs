@@ -24,8 +24,9 @@ use crate::{Device, Error, Tensor};
 /// A WGSL compute shader with the dtypes of its inputs and output.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, CustomKernel, DType, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let axpy = CustomKernel::wgsl("axpy", "
 ///     @group(0) @binding(0) var<uniform> alpha: f32;
 ///     @group(0) @binding(1) var<storage, read> x: array<f32>;

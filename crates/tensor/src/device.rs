@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime};
+use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime, MemoryBytes};
 use ziggurat_kernels::{Executor, View};
 use ziggurat_memory::Usage;
 use ziggurat_pipeline::PipelineStats;
@@ -50,11 +50,12 @@ impl Device {
     ///
     /// # Errors
     /// If no adapter fits (the text lists what was seen and what to install) or the device cannot be made.
-    pub async fn open(options: DeviceOptions) -> Result<Self, Error> {
-        let executor = Executor::open(options)
-            .await
-            .map_err(|error| Error::from_kernel("open", error))?;
-        Ok(Self::from_executor(&executor))
+    pub fn open(options: DeviceOptions) -> impl Future<Output = Result<Self, Error>> {
+        once(async move {
+            let executor = Executor::open(options).await;
+            let executor = executor.map_err(|error| Error::from_kernel("open", error))?;
+            Ok(Self::from_executor(&executor))
+        })
     }
 
     /// [`Device::open`], waiting in place.
@@ -74,7 +75,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::open`]; always for a device that the application opened itself.
-    pub async fn reopen(&self) -> Result<Self, Error> {
+    pub fn reopen(&self) -> impl Future<Output = Result<Self, Error>> {
+        once(self.opened_again())
+    }
+
+    async fn opened_again(&self) -> Result<Self, Error> {
         let executor = self
             .executor()
             .reopen()
@@ -122,8 +127,9 @@ impl Device {
     /// spares a sort of the indices where there are more than 256.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// device.set_deterministic(false);
     /// let at = Tensor::zeros(&device, [3], DType::I32)?;
     /// let sum = Tensor::zeros(&device, [1], DType::F32)?.index_add(0, &at, &Tensor::ones(&device, [3], DType::F32)?)?;
@@ -144,8 +150,9 @@ impl Device {
     /// written out of bounds.
     ///
     /// ```
-    /// # use ziggurat_tensor::{Device, DeviceOptions, Tensor};
-    /// # let Ok(device) = Device::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let at = Tensor::from_slice(&device, &[0i32, 7], [2])?;
     /// assert_eq!(a.index_select(0, &at)?.to_vec_blocking::<f32>()?, [1.0, 2.0]);
@@ -197,6 +204,11 @@ impl Device {
     /// What the device can do: limits and features.
     pub fn caps(&self) -> &Caps {
         self.inner.executor.device().caps()
+    }
+
+    /// Memory of the adapter, whoever uses it, where its backend tells.
+    pub fn memory_bytes(&self) -> MemoryBytes {
+        self.inner.executor.device().memory_bytes()
     }
 
     /// Device memory in use and in reserve.

@@ -23,8 +23,9 @@ use ziggurat_pipeline::PipelineError;
 /// What went wrong with a tensor operation. Cheap to clone.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::zeros(&device, &[2, 3], ziggurat_tensor::DType::F32)?;
 /// let error = a.matmul(&Tensor::zeros(&device, &[4, 5], ziggurat_tensor::DType::F32)?).unwrap_err();
 /// assert!(error.is_shape());
@@ -274,8 +275,9 @@ impl Error {
     /// large for one buffer or binding ([`Error::is_too_large`]).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let error = Tensor::zeros(&device, [1 << 20, 1 << 20], DType::F32).unwrap_err();
     /// assert!(error.is_too_large());
     /// assert_eq!(error.requested_bytes(), Some(1 << 42));

@@ -33,9 +33,6 @@ mod capture;
 mod custom;
 mod device;
 mod display;
-#[cfg(not(target_arch = "wasm32"))]
-#[doc(hidden)]
-pub mod doc;
 mod error;
 mod index_checks;
 pub mod interop;
@@ -86,8 +83,8 @@ pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 pub use ziggurat_device::ziggurat_software as software;
 pub use ziggurat_device::{
-    AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, PowerPreference,
-    Reuse, SoftwareWish, adapters,
+    AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, MemoryBytes,
+    PowerPreference, Reuse, SoftwareWish, adapters,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use ziggurat_device::{adapters_blocking, block_on};

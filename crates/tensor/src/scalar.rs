@@ -30,8 +30,9 @@ pub(crate) enum Category {
 /// A number that can be combined with a `Result<Tensor, Error>`.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, scalar, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor, scalar};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], &[2])?;
 /// let b = (&a * 2.0 + scalar(1.0))?;
 /// assert_eq!(b.to_vec_blocking::<f32>()?, [3.0, 5.0]);

@@ -41,8 +41,9 @@ const HELD_FOR_EACH: u64 = 4;
 /// Cheap to clone, `Send` and `Sync`. Methods never change a tensor, they make new ones; shape methods share its memory.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, scalar, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor, scalar};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
 /// let b = Tensor::from_slice(&device, &[3.0f32, 0.0], &[2])?;
 /// let c = (&a * &b + scalar(1.0))?.sqrt()?;

@@ -98,9 +98,10 @@ impl Executor {
     /// [`View::meshgrid`] into `outs`, one per vector and of its dtype.
     ///
     /// ```
-    /// # use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    /// use ziggurat_kernels::{DType, Executor, Shape, device::DeviceOptions};
+    ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let Ok(exec) = Executor::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// let exec = Executor::open_blocking(DeviceOptions::default())?;
     /// let (x, y) = (exec.upload(&[1_u8, 2], &Shape::new([2])?)?, exec.upload(&[5_u8, 6], &Shape::new([2])?)?);
     /// let shape = Shape::new([2, 2])?;
     /// let outs = [exec.alloc(&shape, DType::U8)?, exec.alloc(&shape, DType::U8)?];

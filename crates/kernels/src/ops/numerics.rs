@@ -7,6 +7,7 @@
 use std::fmt;
 
 use ziggurat_core::{DType, Shape};
+use ziggurat_device::{DeviceError, once};
 use ziggurat_pipeline::Grid;
 
 use crate::run::error::KernelError;
@@ -215,7 +216,11 @@ impl Executor {
     ///
     /// # Errors
     /// The errors of the layers below.
-    pub async fn numerics(&self) -> Result<Numerics, KernelError> {
+    pub fn numerics(&self) -> impl Future<Output = Result<Numerics, KernelError>> {
+        once(self.asked(), || DeviceError::Finished.into())
+    }
+
+    async fn asked(&self) -> Result<Numerics, KernelError> {
         let inputs = INPUTS;
         let shape = |len: usize| Shape::new([len]).map_err(KernelError::shape("numerics"));
         let a = self.upload(&inputs, &shape(inputs.len())?)?;

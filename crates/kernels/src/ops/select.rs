@@ -57,9 +57,10 @@ impl Executor {
     /// The places of all elements that are not 0 (NaN is not), as `[count, rank]` (i32), in row-major order.
     ///
     /// ```
-    /// # use ziggurat_kernels::{Executor, KernelError, Shape, device::DeviceOptions};
+    /// use ziggurat_kernels::{Executor, KernelError, Shape, device::DeviceOptions};
+    ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let Ok(exec) = Executor::open_blocking(DeviceOptions::default()) else { return Ok(()) };
+    /// let exec = Executor::open_blocking(DeviceOptions::default())?;
     /// let a = exec.upload(&[0.0_f32, 2.0, 3.0, 0.0], &Shape::new([2, 2])?)?;
     /// let places = exec.nonzero(&a)?.wait()?;
     /// assert_eq!(places.dims(), [2, 2]);

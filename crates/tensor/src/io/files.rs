@@ -10,6 +10,7 @@ use std::path::Path;
 use ziggurat_device::block_on;
 
 use super::{SafetensorsFile, atomic, npy_from_bytes, npy_to_bytes, safetensors_to_bytes};
+use crate::once::once;
 use crate::{Device, Error, Tensor};
 
 /// All tensors of a safetensors file, or of the files that an index (`model.safetensors.index.json`) names, by name.
@@ -87,8 +88,8 @@ where
     F: Future<Output = Result<Vec<u8>, Error>> + Send,
 {
     let path = path.to_path_buf();
-    async move {
+    once(async move {
         let bytes = bytes.await?;
         atomic::write(&path, &bytes).map_err(|error| Error::io("write", &path, error))
-    }
+    })
 }

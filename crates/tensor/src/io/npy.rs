@@ -6,6 +6,7 @@ use ziggurat_core::DType;
 
 use super::npy_header::Header;
 use super::wide::{Numbers, Wide};
+use crate::once::once;
 use crate::{Device, Error, Tensor};
 
 /// The array of an npy file. Both byte orders and both axis orders are read; Fortran order becomes a transposed view.
@@ -14,8 +15,9 @@ use crate::{Device, Error, Tensor};
 /// If the bytes are no npy file, are too few or too many for the shape, or a dtype or value cannot be held.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, io, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor, io};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::from_slice(&device, &[1u8, 2, 3, 4], [2, 2])?;
 /// let bytes = futures::executor::block_on(io::npy_to_bytes(&a))?;
 /// let b = io::npy_from_bytes(&device, &bytes)?;
@@ -41,11 +43,11 @@ pub fn npy_to_bytes(
 ) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
     let header = header(tensor.dims(), tensor.dtype());
     let values = tensor.to_bytes();
-    async move {
+    once(async move {
         let mut file = header?;
         file.extend(values.await?);
         Ok(file)
-    }
+    })
 }
 
 /// A parsed file: little-endian data with the extents in the order of memory.

@@ -7,6 +7,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use ziggurat_core::DType;
 
 use super::wide::{Numbers, Wide};
+use crate::once::once;
 use crate::{Device, Error, Tensor, read_many};
 
 /// The key of a header that is no tensor.
@@ -18,8 +19,9 @@ const METADATA: &str = "__metadata__";
 /// If the bytes are no safetensors file, or a tensor has a dtype or values that cannot be held.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, io, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor, io};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let weight = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
 /// let bytes = futures::executor::block_on(io::safetensors_to_bytes(&[("weight", &weight)]))?;
 /// let tensors = io::safetensors_from_bytes(&device, &bytes)?;
@@ -118,7 +120,7 @@ pub fn safetensors_to_bytes(
             .map(|(_, tensor)| *tensor)
             .collect::<Vec<_>>(),
     );
-    async move {
+    once(async move {
         let values = values.await?;
         let mut views = BTreeMap::new();
         for ((name, (dtype, dims)), bytes) in names.iter().zip(kinds).zip(&values) {
@@ -135,7 +137,7 @@ pub fn safetensors_to_bytes(
             }
         }
         safetensors::serialize(views, None).map_err(refused)
-    }
+    })
 }
 
 pub(super) fn refused(error: safetensors::SafeTensorError) -> Error {

@@ -24,8 +24,9 @@ const LENGTH_BYTES: u64 = 8;
 /// uploaded for the tensors that are asked for.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, io, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Tensor, io};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// # let path = std::env::temp_dir().join(format!("ziggurat-doc-{}.safetensors", std::process::id()));
 /// let weight = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
 /// let tensors = [("encoder.weight", &weight), ("decoder.weight", &weight)];

@@ -9,8 +9,9 @@ use std::marker::PhantomData;
 /// Whether elementwise operations are recorded to be computed together.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, FusionPolicy, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, FusionPolicy, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::from_slice(&device, &[1.0f32, 4.0], [2])?;
 /// let plain = FusionPolicy::Unfused.scope(|| a.sqrt()?.add(1.0))?;
 /// let fused = a.sqrt()?.add(1.0)?;

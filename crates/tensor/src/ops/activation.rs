@@ -22,8 +22,9 @@ impl Tensor {
     /// `x` where it is positive, `slope · x` elsewhere; PyTorch's default slope is 0.01.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-2.0f32, 3.0], [2])?;
     /// assert_eq!(a.leaky_relu(0.5)?.to_vec_blocking::<f32>()?, [-1.0, 3.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -39,8 +40,9 @@ impl Tensor {
     /// channels, axis 1, of an input with more than two axes, as in PyTorch; every other weight is broadcast.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-2.0f32, -2.0, 3.0, 3.0], [2, 2])?;
     /// let weight = Tensor::from_slice(&device, &[0.5f32, 0.25], [2])?;
     /// assert_eq!(a.prelu(&weight)?.to_vec_blocking::<f32>()?, [-1.0, -0.5, 3.0, 3.0]);
@@ -99,8 +101,9 @@ impl Tensor {
     /// 20. It neither overflows nor loses digits, whatever the threshold.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-1000.0f32, 0.0, 1000.0], [3])?;
     /// assert_eq!(a.softplus(1.0, 20.0)?.to_vec_blocking::<f32>()?, [0.0, 0.6931472, 1000.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -195,8 +198,9 @@ impl Tensor {
     /// The gated linear unit: the first half along `axis` times the sigmoid of the second half.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[4.0f32, 6.0, 0.0, 0.0], [4])?;
     /// assert_eq!(a.glu(-1)?.to_vec_blocking::<f32>()?, [2.0, 3.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -212,8 +216,9 @@ impl Tensor {
     /// between models, so it is said.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, GateHalf, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, GateHalf, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 100.0, 4.0, 2.0], [4])?;
     /// assert_eq!(a.swiglu(-1, GateHalf::First)?.to_vec_blocking::<f32>()?, [0.0, 200.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -58,8 +58,9 @@ impl Tensor {
     /// is one. The sign of a zero is not promised.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 7.0, 3.0, 9.0, 2.0, 9.0], [2, 3])?;
     /// let (values, at) = a.max_with_indices(-1, false)?;
     /// assert_eq!(values.to_vec_blocking::<f32>()?, [7.0, 9.0]);

@@ -84,8 +84,9 @@ impl Tensor {
     /// `self + other`, the method behind `+`. Integers wrap.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// let row = Tensor::from_slice(&device, &[10.0f32, 20.0], [2])?;
     /// assert_eq!((&a + &row)?.to_vec2_blocking::<f32>()?, [[11.0, 22.0], [13.0, 24.0]]);
@@ -129,8 +130,9 @@ impl Tensor {
     /// integers x / 0 is x and MIN / -1 is MIN.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, f16, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor, f16};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// // The quotient is 1960.98, which f16 rounds to 1961.
     /// let a = Tensor::from_slice(&device, &[f16::from_f32(100.0)], [1])?;
     /// let b = Tensor::from_slice(&device, &[f16::from_f32(0.051)], [1])?;
@@ -162,8 +164,9 @@ impl Tensor {
     /// integers: x / 0 is x.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-7i32, 7], [2])?;
     /// assert_eq!(a.floor_divide(2)?.to_vec_blocking::<i32>()?, [-4, 3]);
     /// assert_eq!(a.remainder(2)?.to_vec_blocking::<i32>()?, [1, 1]);
@@ -237,8 +240,9 @@ impl Tensor {
     /// `base` to the power of `self`: [`Tensor::pow`] with a number or tensor below.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let exponents = Tensor::from_slice(&device, &[0.0f32, 3.0, -1.0], [3])?;
     /// assert_eq!(exponents.rpow(2)?.to_vec_blocking::<f32>()?, [1.0, 8.0, 0.5]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -109,8 +109,9 @@ impl Tensor {
     /// `heads / key heads` neighbouring heads. Without the axis of heads (rank 3) there is one head.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Attention, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Attention, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let q = Tensor::from_slice(&device, &[0.0f32, 0.0], [1, 1, 2, 1])?;
     /// let v = Tensor::from_slice(&device, &[2.0f32, 4.0], [1, 1, 2, 1])?;
     /// let options = Attention { causal: true, ..Attention::default() };

@@ -12,8 +12,9 @@ impl Tensor {
     /// zero is true; f32 rounds to f16 and bf16 to nearest even, with overflow to infinity.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.9f32, -300.0, f32::NAN], [3])?;
     /// assert_eq!(a.to_dtype(DType::I8)?.to_vec_blocking::<i8>()?, [1, -128, 0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -49,8 +50,9 @@ impl Tensor {
     /// shrinks, by the ratio of the widths; elements are little-endian.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, -0.0], [2])?;
     /// assert_eq!(a.bitcast(DType::U32)?.to_vec_blocking::<u32>()?, [0x3f80_0000, 0x8000_0000]);
     /// assert_eq!(a.bitcast(DType::U8)?.to_vec_blocking::<u8>()?, [0, 0, 0x80, 0x3f, 0, 0, 0, 0x80]);

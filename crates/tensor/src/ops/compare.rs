@@ -47,8 +47,9 @@ impl Tensor {
     /// `a` where `self` (a bool tensor) is true, `b` elsewhere; all three broadcast.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-1.0f32, f32::NAN, 3.0], [3])?;
     /// let b = a.gt(0.0)?.where_(&a, 0.0)?;
     /// assert_eq!(b.to_vec_blocking::<f32>()?, [0.0, 0.0, 3.0]);
@@ -125,8 +126,9 @@ impl Tensor {
     /// f32.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Closeness, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Closeness, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, f32::INFINITY, f32::NAN], [4])?;
     /// let b = Tensor::from_slice(&device, &[1.000001f32, 2.1, f32::INFINITY, f32::NAN], [4])?;
     /// let close = a.isclose(&b, &Closeness::default())?;
@@ -152,8 +154,9 @@ impl Tensor {
     /// `value` where `mask` (a bool tensor) is true, `self` elsewhere, in the dtype of `self`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[-1.0f32, 2.0, 3.0], [3])?;
     /// let b = a.masked_fill(&a.gt(1.0)?, f32::NEG_INFINITY)?;
     /// assert_eq!(b.to_vec_blocking::<f32>()?, [-1.0, f32::NEG_INFINITY, f32::NEG_INFINITY]);
@@ -189,8 +192,9 @@ impl Tensor {
     /// lowest numbers. Integers and bool stay as they are.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[f32::NAN, f32::INFINITY, f32::NEG_INFINITY], [3])?;
     /// let b = a.nan_to_num_with(-1.0, Some(9.0), None)?;
     /// assert_eq!(b.to_vec_blocking::<f32>()?, [-1.0, 9.0, f32::MIN]);

@@ -23,8 +23,9 @@ impl Tensor {
     /// image `[C, H, W]` gives `[M, H', W']`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Conv2dOptions, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [1, 1, 3, 3], DType::F32)?;
     /// let w = Tensor::ones(&device, [1, 1, 2, 2], DType::F32)?;
     /// let y = x.conv2d(&w, None, &Conv2dOptions::default())?;
@@ -78,8 +79,9 @@ impl Tensor {
     /// `[C, H, W]` gives `[M, H', W']`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, ConvTranspose2dOptions, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{ConvTranspose2dOptions, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [1, 1, 1, 2])?;
     /// let w = Tensor::ones(&device, [1, 1, 1, 2], DType::F32)?;
     /// let y = x.conv_transpose2d(&w, None, &ConvTranspose2dOptions::default())?;
@@ -130,8 +132,9 @@ impl Tensor {
     /// `[N, C · KH · KW, windows]`. PyTorch's `functional.unfold`; groups have no part in it.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Conv2dOptions, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::arange(&device, 0, 4, 1, DType::F32)?.reshape([1, 1, 1, 4])?;
     /// let columns = x.im2col([1, 2], &Conv2dOptions::default())?;
     /// assert_eq!(columns.to_vec_blocking::<f32>()?, [0.0, 1.0, 2.0, 1.0, 2.0, 3.0]);
@@ -168,8 +171,9 @@ impl Tensor {
     /// axis) becomes `[N, C, H, W]` for `size` `[H, W]`. PyTorch's `functional.fold`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Conv2dOptions, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Conv2dOptions, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let columns = Tensor::ones(&device, [1, 2, 3], DType::F32)?;
     /// let x = columns.col2im([1, 4], [1, 2], &Conv2dOptions::default())?;
     /// assert_eq!(x.to_vec_blocking::<f32>()?, [1.0, 2.0, 2.0, 1.0]);

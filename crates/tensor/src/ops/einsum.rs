@@ -15,8 +15,9 @@ impl Tensor {
     /// broadcast. Without `->` those that occur once stay, in alphabetical order. Extents of 1 broadcast.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// assert_eq!(Tensor::einsum("ij,jk->ik", &[&a, &a])?.to_vec_blocking::<f32>()?, [7.0, 10.0, 15.0, 22.0]);
     /// assert_eq!(Tensor::einsum("ii", &[&a])?.item_blocking::<f32>()?, 5.0);
@@ -38,8 +39,9 @@ impl Tensor {
     /// of `self`, then those of `other`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::ones(&device, [3, 4, 5], DType::F32)?;
     /// let b = Tensor::ones(&device, [4, 3, 2], DType::F32)?;
     /// let c = a.tensordot(&b, [1, 0], [0, 1])?;

@@ -15,8 +15,9 @@ impl Tensor {
     /// result. With `beta` 0 nothing of `c` enters, not even NaN.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, GemmOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, GemmOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2, 1])?;
     /// let c = Tensor::from_slice(&device, &[10.0f32], [1])?;
     /// let options = GemmOptions { alpha: 2.0, trans_a: true, ..GemmOptions::default() };
@@ -93,8 +94,9 @@ impl Tensor {
     /// The sum of the products of two vectors, of rank 0; of no elements it is 0.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3])?;
     /// assert_eq!(a.dot(&a)?.item_blocking::<f32>()?, 14.0);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -126,8 +128,9 @@ impl Tensor {
     /// Every product of an element of one vector and one of another: `[M]` and `[N]` give `[M, N]`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// let b = Tensor::from_slice(&device, &[3i32, 4, 5], [3])?;
     /// assert_eq!(a.outer(&b)?.to_vec2_blocking::<i32>()?, [[3, 4, 5], [6, 8, 10]]);

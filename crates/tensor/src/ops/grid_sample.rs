@@ -14,8 +14,9 @@ impl Tensor {
     /// [`GridMode::Nearest`] copies, so it takes any dtype.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, GridSampleOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, GridSampleOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [1, 1, 2, 2])?;
     /// let grid = Tensor::from_slice(&device, &[-1.0f32, -1.0, 0.0, 0.0, 1.0, 0.0], [1, 1, 3, 2])?;
     /// let options = GridSampleOptions { align_corners: true, ..GridSampleOptions::default() };

@@ -144,8 +144,9 @@ binary_in_place! {
     /// [`Tensor::add`] of `self`, in place: the variable gets the sum, clones and views made before keep what they had.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let mut a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let before = a.clone();
     /// a.add_(10.0)?;

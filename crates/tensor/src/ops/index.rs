@@ -16,8 +16,9 @@ impl Tensor {
     /// `out[.., i, ..] = self[.., indices[.., i, ..], ..]` along `axis`; the result has the indices' shape.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// let at = Tensor::from_slice(&device, &[0i32, 0, 1, 0], [2, 2])?;
     /// assert_eq!(a.gather(1, &at)?.to_vec_blocking::<f32>()?, [1.0, 1.0, 4.0, 3.0]);
@@ -49,8 +50,9 @@ impl Tensor {
     /// Slices of an axis by their index: the axis is replaced by those of the indices (none for one index).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4, 5, 6], [3, 2])?;
     /// let at = Tensor::from_slice(&device, &[-1i32, 0], [2])?;
     /// assert_eq!(a.index_select(0, &at)?.to_vec2_blocking::<i32>()?, [[5, 6], [1, 2]]);
@@ -100,8 +102,9 @@ impl Tensor {
     /// both share, `out[B.., J.., R..] = self[B.., indices[B.., J.., 0], .., indices[B.., J.., m - 1], R..]`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4], [2, 2])?;
     /// let at = Tensor::from_slice(&device, &[0i32, 0, 1, 1], [2, 2])?;
     /// assert_eq!(a.gather_nd(&at, 0)?.to_vec_blocking::<i32>()?, [1, 4]);
@@ -138,8 +141,9 @@ impl Tensor {
     /// Elements by one index tensor per leading axis; they broadcast, as in `a[i, j]` of NumPy and PyTorch.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4], [2, 2])?;
     /// let (i, j) = (Tensor::from_slice(&device, &[0i32, 1], [2])?, Tensor::from_value(&device, 1i32)?);
     /// assert_eq!(a.index(&[&i, &j])?.to_vec_blocking::<i32>()?, [2, 4]);
@@ -193,8 +197,9 @@ impl Tensor {
     /// As [`Tensor::scatter`], but values are added to the elements.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0i32, 0], [2])?;
     /// let at = Tensor::from_slice(&device, &[1i32, 1], [2])?;
     /// let b = Tensor::from_slice(&device, &[3i32, 4], [2])?;
@@ -344,8 +349,9 @@ impl Tensor {
     /// are an error in the checked mode.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0i32, 0, 0, 0], [2, 2])?;
     /// let mask = Tensor::from_slice(&device, &[false, true, true, false], [2, 2])?;
     /// let source = Tensor::from_slice(&device, &[7i32, 8, 9], [3])?;
@@ -390,8 +396,9 @@ impl Tensor {
     /// A copy in which the part that `ranges` cut out, one per leading axis, is `src` (which broadcasts).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::zeros(&device, [2, 3], DType::I32)?;
     /// let b = a.slice_assign(&[(0..1).into(), (1..).into()], &Tensor::from_value(&device, 5i32)?)?;
     /// assert_eq!(b.to_vec_blocking::<i32>()?, [0, 5, 5, 0, 0, 0]);

@@ -14,8 +14,9 @@ impl Tensor {
     /// broadcast. By LU factorisation with partial pivoting. A singular matrix gives infinities or NaN.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, 1.0, 1.0], [2, 2])?;
     /// let b = Tensor::from_slice(&device, &[4.0f32, 5.0], [2])?;
     /// assert_eq!(a.solve(&b)?.to_vec_blocking::<f32>()?, [3.0, 2.0]);
@@ -45,8 +46,9 @@ impl Tensor {
     /// The inverses of square matrices `[.., n, n]`; a singular one gives infinities or NaN.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, 4.0, 0.0], [2, 2])?;
     /// assert_eq!(a.inverse()?.to_vec_blocking::<f32>()?, [0.0, 0.25, 0.5, 0.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -65,8 +67,9 @@ impl Tensor {
     /// The determinants of square matrices `[.., n, n]`, in the shape of the batch; of a matrix without rows it is 1.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, 4.0, 1.0], [2, 2])?;
     /// assert_eq!(a.det()?.item_blocking::<f32>()?, -8.0);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -91,8 +94,9 @@ impl Tensor {
     /// triangle is read. Another matrix gives NaN from its first bad pivot on.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[4.0f32, 2.0, 2.0, 10.0], [2, 2])?;
     /// assert_eq!(a.cholesky()?.to_vec_blocking::<f32>()?, [2.0, 0.0, 1.0, 3.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -66,8 +66,9 @@ impl Tensor {
     /// The squared difference, `(x - target)²`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Reduction, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Reduction, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let target = Tensor::from_slice(&device, &[1.0f32, 4.0], [2])?;
     /// assert_eq!(x.mse_loss(&target, Reduction::Mean)?.item_blocking::<f32>()?, 2.0);
@@ -142,8 +143,9 @@ impl Tensor {
     /// [`Tensor::binary_cross_entropy`] of `sigmoid(x)`, without overflow and with all digits.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Reduction, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Reduction, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[0.0f32, 1000.0], [2])?;
     /// let target = Tensor::from_slice(&device, &[1.0f32, 0.0], [2])?;
     /// let losses = x.binary_cross_entropy_with_logits(&target, Reduction::None)?;
@@ -191,8 +193,9 @@ impl Tensor {
     /// An index that is neither a class nor ignored gives NaN.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, CrossEntropyOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{CrossEntropyOptions, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let logits = Tensor::from_slice(&device, &[0.0f32, 0.0, 1000.0, 0.0], [2, 2])?;
     /// let classes = Tensor::from_slice(&device, &[1i32, 0], [2])?;
     /// let loss = logits.cross_entropy(&classes, &CrossEntropyOptions::default())?;

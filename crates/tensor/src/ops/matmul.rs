@@ -12,8 +12,9 @@ impl Tensor {
     /// is a row, a rank-1 right operand a column, and that axis is missing in the result.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// let v = Tensor::from_slice(&device, &[1.0f32, -1.0], [2])?;
     /// assert_eq!(a.matmul(&v)?.to_vec_blocking::<f32>()?, [-1.0, -1.0]);
@@ -31,8 +32,9 @@ impl Tensor {
     /// for i8, u32 for u8. Products of f16 that overflow f16, or of bytes that overflow a byte, keep their value.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[100i8, 100], [1, 2])?;
     /// assert_eq!(a.matmul_to(&a.t()?, DType::I32)?.to_vec_blocking::<i32>()?, [20_000]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

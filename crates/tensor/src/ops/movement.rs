@@ -24,8 +24,9 @@ impl Tensor {
     /// left out beside tensors of another rank, as in PyTorch.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [1, 2])?;
     /// let b = Tensor::from_slice(&device, &[3i32, 4, 5, 6], [2, 2])?;
     /// assert_eq!(Tensor::concat(&[&a, &b], 0)?.to_vec_blocking::<i32>()?, [1, 2, 3, 4, 5, 6]);
@@ -99,8 +100,9 @@ impl Tensor {
     /// Tensors of one shape side by side along a new axis, which will have the index `axis`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// let b = Tensor::from_slice(&device, &[3i32, 4], [2])?;
     /// assert_eq!(Tensor::stack(&[&a, &b], -1)?.to_vec2_blocking::<i32>()?, [[1, 3], [2, 4]]);
@@ -128,8 +130,9 @@ impl Tensor {
     /// the tensor gets axes of 1 in front (NumPy's and PyTorch's `tile`).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// assert_eq!(a.tile([2, 2])?.to_vec2_blocking::<i32>()?, [[1, 2, 1, 2], [1, 2, 1, 2]]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -172,8 +175,9 @@ impl Tensor {
     /// [`Tensor::tile`] with a number for every axis, and perhaps more in front (PyTorch's `repeat`).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// assert_eq!(a.repeat([2, 1])?.to_vec2_blocking::<i32>()?, [[1, 2], [1, 2]]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -234,8 +238,9 @@ impl Tensor {
     /// Each element repeated `times` times in a row along an axis.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// assert_eq!(a.repeat_interleave(2, 0)?.to_vec_blocking::<i32>()?, [1, 1, 2, 2]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -263,8 +268,9 @@ impl Tensor {
     /// Positions moved along the given axes by the given shifts, those that leave one end coming in at the other.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3], [3])?;
     /// assert_eq!(a.roll([4], [0])?.to_vec_blocking::<i32>()?, [3, 1, 2]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -326,8 +332,9 @@ impl Tensor {
     /// before anything is added. `value` is what [`Pad::Constant`] fills with; integers saturate.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Pad, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Pad, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3], [3])?;
     /// assert_eq!(a.pad([[1, 2]], Pad::Constant, 9)?.to_vec_blocking::<i32>()?, [9, 1, 2, 3, 9, 9]);
     /// assert_eq!(a.pad([[2, -1]], Pad::Replicate, 0)?.to_vec_blocking::<i32>()?, [1, 1, 1, 2]);

@@ -27,8 +27,9 @@ impl Tensor {
     /// `bias` broadcast to that shape.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[10_000.0f32, 10_001.0, 10_002.0], [1, 3])?;
     /// let y = x.layer_norm([3], None, None, 0.0)?.to_vec_blocking::<f32>()?;
     /// assert!((y[0] + 1.2247449).abs() < 1e-6 && y[1] == 0.0);

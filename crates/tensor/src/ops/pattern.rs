@@ -13,8 +13,9 @@ impl Tensor {
     /// The lower triangle of the last two axes, up to the `k`-th diagonal; zeros above.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::ones(&device, [2, 3], DType::I32)?;
     /// assert_eq!(a.tril(0)?.to_vec2_blocking::<i32>()?, [[1, 0, 0], [1, 1, 0]]);
     /// assert_eq!(a.triu(1)?.to_vec2_blocking::<i32>()?, [[0, 1, 1], [0, 0, 1]]);
@@ -72,8 +73,9 @@ impl Tensor {
     /// Matrices with the last axis on their `k`-th diagonal and zeros elsewhere.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// assert_eq!(a.diag_embed(-1)?.to_vec2_blocking::<i32>()?, [[0, 0, 0], [1, 0, 0], [0, 2, 0]]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -107,8 +109,9 @@ impl Tensor {
     /// Negative indices count from the end; an index outside gives `off` everywhere.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, -1, 7], [3])?;
     /// let hot = a.one_hot(3, -1, 1, 0, DType::I32)?;
     /// assert_eq!(hot.to_vec2_blocking::<i32>()?, [[0, 1, 0], [0, 0, 1], [0, 0, 0]]);
@@ -153,8 +156,9 @@ impl Tensor {
     /// `n` evenly spaced f32 values from `start` to `end`, both included; one value is `start`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// assert_eq!(Tensor::linspace(&device, 0.0, 1.0, 5)?.to_vec_blocking::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
@@ -180,8 +184,9 @@ impl Tensor {
     /// PyTorch's default base is 10.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// assert_eq!(Tensor::logspace(&device, 0.0, 3.0, 4, 2.0)?.to_vec_blocking::<f32>()?, [1.0, 2.0, 4.0, 8.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```

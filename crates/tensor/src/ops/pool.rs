@@ -238,8 +238,9 @@ impl Tensor {
     /// The maximum over all axes behind the first two, which stay with extent 1.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, PoolOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, PoolOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::arange(&device, 0, 16, 1, DType::F32)?.reshape([1, 4, 4])?;
     /// let (y, at) = x.max_pool2d_with_indices(&PoolOptions::square(2))?;
     /// assert_eq!(y.to_vec_blocking::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
@@ -265,8 +266,9 @@ impl Tensor {
     /// `(Σ |x|^p)^(1/p)` over all axes behind the first two, which stay with extent 1: ONNX's `GlobalLpPool`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[3.0f32, -4.0], [1, 1, 2])?;
     /// assert_eq!(x.global_lp_pool(2.0)?.to_vec_blocking::<f32>()?, [5.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -15,8 +15,9 @@ use crate::{Device, Error, Tensor};
 /// Philox4x32-10 with the seed as its key: the sequence depends on nothing else.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{DType, Device, DeviceOptions, Generator, Tensor};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let mut generator = Generator::new(42);
 /// let a = Tensor::rand(&device, [3], DType::F32, &mut generator)?;
 /// let b = Tensor::rand(&device, [3], DType::F32, &mut generator)?;
@@ -112,8 +113,9 @@ impl Tensor {
     /// Uniform floats from `low` up to but not including `high`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Generator, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::uniform(&device, [100], -1.0, 1.0, DType::F16, &mut Generator::new(1))?;
     /// assert!(a.to_f64_vec_blocking()?.iter().all(|x| (-1.0..1.0).contains(x)));
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -220,8 +222,9 @@ impl Tensor {
     /// Each element 0 with probability `p`, else divided by `1 - p`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Generator, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Generator, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::ones(&device, [1000], DType::F32)?;
     /// let kept = a.dropout(0.5, &mut Generator::new(1))?.to_vec_blocking::<f32>()?;
     /// assert!(kept.iter().all(|&x| x == 0.0 || x == 2.0));
@@ -251,8 +254,9 @@ impl Tensor {
     /// weights that are all 0, or of which one is negative, infinite or NaN, some indices are drawn, each one of the row's.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Generator, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Generator, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let weights = Tensor::from_slice(&device, &[0.0f32, 1.0, 0.0], [3])?;
     /// let drawn = weights.multinomial(4, true, &mut Generator::new(7))?;
     /// assert_eq!(drawn.to_vec_blocking::<i32>()?, [1; 4]);

@@ -13,8 +13,9 @@ impl Tensor {
     /// The sum over `axes`; over no elements it is 0.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [2, 2])?;
     /// assert_eq!(a.sum([0], false)?.to_vec_blocking::<f32>()?, [4.0, 6.0]);
     /// assert_eq!(a.sum([-1], true)?.dims(), [2, 1]);
@@ -33,8 +34,9 @@ impl Tensor {
     /// in bool says whether any element is not 0.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::full(&device, [70_000], 1.0, DType::F16)?;
     /// assert_eq!(a.sum_to([0], false, DType::F32)?.item_blocking::<f32>()?, 70_000.0);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -84,8 +86,9 @@ impl Tensor {
     /// Whether any element over `axes` is not 0 (NaN is not); over no elements false.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, 0.0, 0.0], [2, 2])?;
     /// assert_eq!(a.any([1], false)?.to_vec_blocking::<bool>()?, [true, false]);
     /// assert!(!a.all_all()?.item_blocking::<bool>()?);

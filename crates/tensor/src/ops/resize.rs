@@ -56,8 +56,9 @@ impl Tensor {
     /// The spatial axes of `[N, C, ..]` (1 to 3 of them) resampled to `size`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, InterpolateMode, InterpolateOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, InterpolateMode, InterpolateOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[0.0f32, 1.0], [1, 1, 2])?;
     /// let options = InterpolateOptions { mode: InterpolateMode::Linear, ..InterpolateOptions::default() };
     /// assert_eq!(x.interpolate(&[4], &options)?.to_vec_blocking::<f32>()?, [0.0, 0.25, 0.75, 1.0]);
@@ -187,8 +188,9 @@ impl Tensor {
     /// `Stretch`, the sizes are bounds, and extents are the nearest whole numbers at one scale.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, AspectRatio, DType, ResizeOptions, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{AspectRatio, DType, Device, DeviceOptions, ResizeOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [2, 4, 3], DType::F32)?;
     /// let y = x.resize_to(&[0, 1], &[7, 8], AspectRatio::NotLarger, &ResizeOptions::default())?;
     /// assert_eq!(y.dims(), [4, 8, 3]);

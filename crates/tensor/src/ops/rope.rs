@@ -32,8 +32,9 @@ impl RopeTable {
     /// The table for `positions` positions of `rotary` elements: angle `position / base^(2i / rotary)`, computed in f64.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, RopeForm, RopeTable, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, RopeForm, RopeTable, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let table = RopeTable::new(&device, 4, 2, 10_000.0)?;
     /// let x = Tensor::from_slice(&device, &[1.0f32, 0.0, 1.0, 0.0], [1, 1, 2, 2])?;
     /// let y = x.rope(&table, RopeForm::default())?.to_vec_blocking::<f32>()?;

@@ -11,8 +11,9 @@ impl Tensor {
     /// `out[i] = self[0] + .. + self[i]` along `axis`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3], [3])?;
     /// assert_eq!(a.cumsum(0)?.to_vec_blocking::<i32>()?, [1, 3, 6]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -60,8 +61,9 @@ impl Tensor {
     /// The greatest value so far along `axis` and its position (i32): the last of equals; NaN stays.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 3.0, 3.0, 2.0], [4])?;
     /// let (values, at) = a.cummax(0)?;
     /// assert_eq!(values.to_vec_blocking::<f32>()?, [1.0, 3.0, 3.0, 3.0]);

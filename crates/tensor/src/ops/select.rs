@@ -48,8 +48,9 @@ impl Tensor {
     /// The places of all elements that are not 0, as `[count, rank]` (i32), in row-major order.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 2.0, f32::NAN, 0.0], [2, 2])?;
     /// assert_eq!(a.nonzero_blocking()?.to_vec2_blocking::<i32>()?, [[0, 1], [1, 0]]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -96,8 +97,9 @@ impl Tensor {
     /// The different values of all elements, which of them each element is, and how often each occurs.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[3i32, 1, 3], [3])?;
     /// let unique = a.unique_blocking()?;
     /// assert_eq!(unique.values.to_vec_blocking::<i32>()?, [1, 3]);
@@ -127,8 +129,9 @@ impl Tensor {
     /// `min_length` of them; with weights, their sums in the weights' dtype.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 3, 1], [3])?;
     /// assert_eq!(a.bincount_blocking(None, 0)?.to_vec_blocking::<i32>()?, [0, 2, 0, 1]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -189,8 +192,9 @@ impl Tensor {
     /// `high` itself belongs to the last part; elements outside and NaN are not counted.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, 0.4, 0.5, 1.0, 7.0], [5])?;
     /// let (counts, edges) = a.histogram(2, 0.0, 1.0)?;
     /// assert_eq!(counts.to_vec_blocking::<i32>()?, [2, 2]);
@@ -222,8 +226,9 @@ impl Tensor {
     /// between the least and the greatest element, or where those are equal from one less to one more.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 1.0, 5.0], [4])?;
     /// assert_eq!(a.histc(4, 0.0, 0.0)?.to_vec_blocking::<f32>()?, [2.0, 1.0, 0.0, 1.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -251,8 +256,9 @@ impl Tensor {
     /// per position. [`Tensor::repeat_interleave`] with one number known on the host needs no answer from the device.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[7i32, 8, 9], [3])?;
     /// let times = Tensor::from_slice(&device, &[2i32, 0, 1], [3])?;
     /// assert_eq!(a.repeat_interleave_by_blocking(&times, 0)?.to_vec_blocking::<i32>()?, [7, 7, 9]);

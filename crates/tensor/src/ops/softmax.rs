@@ -8,8 +8,9 @@ impl Tensor {
     /// `exp(x) / sum(exp(x))` along `axis`, with the maximum subtracted first; integers and bool give f32.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1000.0f32, 1000.0], [2])?;
     /// assert_eq!(a.softmax(0)?.to_vec_blocking::<f32>()?, [0.5, 0.5]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -24,8 +25,9 @@ impl Tensor {
     /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`, without the loss of taking it afterwards.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[0.0f32, -1000.0], [2])?;
     /// assert_eq!(a.log_softmax(0)?.to_vec_blocking::<f32>()?, [0.0, -1000.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

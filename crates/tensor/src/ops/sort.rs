@@ -12,8 +12,9 @@ impl Tensor {
     /// The values in order along `axis`, and where they stood (i32).
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[2.0f32, f32::NAN, 1.0], [3])?;
     /// let (values, at) = a.sort(0, false)?;
     /// assert_eq!(values.to_vec_blocking::<f32>()?[..2], [1.0, 2.0]);
@@ -67,8 +68,9 @@ impl Tensor {
     /// The `k` greatest (or least) values along `axis` in order, and where they stood (i32): of equals the first ones.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[3i32, 1, 4, 1], [4])?;
     /// let (values, at) = a.topk(2, 0, true)?;
     /// assert_eq!(values.to_vec_blocking::<i32>()?, [4, 3]);
@@ -120,8 +122,9 @@ impl Tensor {
     /// The middle value along `axis`, the lower of two, and where it stands (i32). NaN if there is one.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[4.0f32, 1.0, 3.0, 2.0], [4])?;
     /// let (value, at) = a.median(0, false)?;
     /// assert_eq!((value.item_blocking::<f32>()?, at.item_blocking::<i32>()?), (2.0, 3));
@@ -188,8 +191,9 @@ impl Tensor {
     /// `right` also those equal. A vector serves all values; otherwise the leading axes agree.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 3, 3, 5], [4])?;
     /// let b = Tensor::from_slice(&device, &[0i32, 3, 9], [3])?;
     /// assert_eq!(a.searchsorted(&b, false)?.to_vec_blocking::<i32>()?, [0, 1, 4]);

@@ -29,8 +29,9 @@ impl Tensor {
     /// greatest |x|, for -inf the least.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[3.0f32, -4.0], [2])?;
     /// assert_eq!(a.norm(2.0, [0], false)?.item_blocking::<f32>()?, 5.0);
     /// assert_eq!(a.norm(f64::INFINITY, [0], false)?.item_blocking::<f32>()?, 4.0);
@@ -92,8 +93,9 @@ impl Tensor {
     /// for a whole population. NaN where nothing can vary: over no elements, or of one element with correction 1.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[10_000.0f32, 10_001.0, 10_002.0], [3])?;
     /// assert_eq!(a.var([0], 1, false)?.item_blocking::<f32>()?, 1.0);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -27,8 +27,9 @@ impl Tensor {
     /// once.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let b = Tensor::from_slice(&device, &[3.0f32, 6.0], [2])?;
     /// assert_eq!(a.lerp(&b, 0.25)?.to_vec_blocking::<f32>()?, [1.5, 3.0]);
@@ -52,8 +53,9 @@ impl Tensor {
     /// `self + value · a · b`. Floats are computed in f32 and rounded once, integers wrap.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// assert_eq!(a.addcmul(&a, &a, -2.0)?.to_vec_blocking::<f32>()?, [-1.0, -6.0]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

@@ -10,8 +10,9 @@ impl Tensor {
     /// Copies `values`, in row-major order, to the device.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1i32, 2, 3, 4, 5, 6], &[2, 3])?;
     /// assert_eq!(a.dims(), [2, 3]);
     /// assert_eq!(a.to_vec2_blocking::<i32>()?, [[1, 2, 3], [4, 5, 6]]);
@@ -65,8 +66,9 @@ impl Tensor {
     /// Copies little-endian row-major bytes of `dtype` to the device; a bool is one byte, 0 or 1.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let error = Tensor::from_bytes(&device, &[0, 1, 7], [3], DType::Bool).unwrap_err();
     /// assert_eq!(error.to_string(), "from_bytes: a bool must be 0 or 1, but the byte at position 2 is 7");
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -181,8 +183,9 @@ impl Tensor {
     /// `start, start + step, …` up to but not including `end`: `ceil((end - start) / step)` elements.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::arange(&device, 5, 0, -2, DType::I32)?;
     /// assert_eq!(a.to_vec_blocking::<i32>()?, [5, 3, 1]);
     /// # Ok::<(), ziggurat_tensor::Error>(())

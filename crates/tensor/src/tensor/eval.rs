@@ -16,14 +16,16 @@ impl Tensor {
     /// may be dropped.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # async fn run(device: ziggurat_tensor::Device) -> Result<(), ziggurat_tensor::Error> {
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// # async fn run() -> Result<(), ziggurat_tensor::Error> {
+    /// let device = Device::open(DeviceOptions::default()).await?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 4.0], [2])?;
     /// let b = (&a + &a)?.sqrt()?;
     /// b.eval().await?;
     /// assert!(b.explain()?.kernels().is_empty());
     /// # Ok(()) }
-    /// # if let Some(device) = doc::device() { futures::executor::block_on(run(device))?; }
+    /// # futures::executor::block_on(run())?;
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     ///
@@ -53,8 +55,9 @@ impl Tensor {
     /// is computed, allocated or compiled, and [`FusionPolicy`](crate::FusionPolicy) is not looked at.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [4])?;
     /// let b = (&a * &a + &a)?.sqrt()?;
     /// let explained = b.explain()?;
@@ -76,8 +79,9 @@ impl Tensor {
     /// [`Tensor::storage_mut`] is for that.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let doubled = (&a * 2.0)?;
     /// let view = doubled.storage()?;
@@ -100,8 +104,9 @@ impl Tensor {
     /// pending expressions that read it, captures) keeps the values as they are, because this tensor then gets a copy.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Element, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Element, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let mut a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
     /// let before = (&a + 1.0)?;
     /// let view = a.storage_mut()?.clone();

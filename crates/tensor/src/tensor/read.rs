@@ -24,13 +24,15 @@ impl Tensor {
     /// The values in row-major order.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # async fn run(device: ziggurat_tensor::Device) -> Result<(), ziggurat_tensor::Error> {
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// # async fn run() -> Result<(), ziggurat_tensor::Error> {
+    /// let device = Device::open(DeviceOptions::default()).await?;
     /// let a = Tensor::from_slice(&device, &[1.0f32, -2.0], [2])?;
     /// assert_eq!(a.abs()?.to_vec::<f32>().await?, [1.0, 2.0]);
     /// assert!(a.to_vec::<i32>().await.is_err_and(|error| error.is_dtype()));
     /// # Ok(()) }
-    /// # if let Some(device) = doc::device() { futures::executor::block_on(run(device))?; }
+    /// # futures::executor::block_on(run())?;
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     ///
@@ -257,8 +259,9 @@ struct Piece {
 /// Reads several tensors with one submission; the bytes of each are as [`Tensor::to_bytes`] gives them.
 ///
 /// ```
-/// # use ziggurat_tensor::{doc, read_many, Element, Tensor};
-/// # let Some(device) = doc::device() else { return Ok(()) };
+/// use ziggurat_tensor::{Device, DeviceOptions, Element, Tensor, read_many};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let a = Tensor::from_slice(&device, &[1.0f32], [1])?;
 /// let b = Tensor::from_slice(&device, &[7u8, 8], [2])?;
 /// let bytes = futures::executor::block_on(read_many(&[&a, &b]))?;

@@ -13,8 +13,9 @@ impl Tensor {
     /// The same values, row-major, in another shape; one extent may be -1 and is inferred. Copies only if it must.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::zeros(&device, [2, 3, 4], DType::F32)?;
     /// assert_eq!(a.reshape([6, -1])?.dims(), [6, 4]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -40,8 +41,9 @@ impl Tensor {
     /// As [`Tensor::reshape`], but an error where a copy would be needed.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::zeros(&device, [2, 3], DType::F32)?;
     /// assert_eq!(a.view([3, -1])?.dims(), [3, 2]);
     /// assert!(a.t()?.view([6]).is_err());
@@ -137,8 +139,9 @@ impl Tensor {
     /// A range along one axis: `1..3`, `2..`, `..-1`, or a pair `(1, -1)`. Negative bounds count from the end; bounds outside are clamped, as in Python.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::arange(&device, 0, 6, 1, DType::I32)?;
     /// assert_eq!(a.slice(0, (1, -1))?.to_vec_blocking::<i32>()?, [1, 2, 3, 4]);
     /// assert_eq!(a.slice_step(0, .., -2)?.to_vec_blocking::<i32>()?, [5, 3, 1]);

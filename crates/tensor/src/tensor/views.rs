@@ -26,8 +26,9 @@ impl Tensor {
     /// Axis `source[i]` moved to position `target[i]`; the others keep their order.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::zeros(&device, [2, 3, 4], DType::F32)?;
     /// assert_eq!(a.movedim([0], [-1])?.dims(), [3, 4, 2]);
     /// assert_eq!(a.movedim([2, 1], [0, 1])?.dims(), [4, 3, 2]);
@@ -77,8 +78,9 @@ impl Tensor {
     /// One axis split into several; one of the extents may be -1 and is inferred.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::zeros(&device, [2, 12], DType::F32)?;
     /// assert_eq!(a.unflatten(1, [3, -1])?.dims(), [2, 3, 4]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -122,8 +124,9 @@ impl Tensor {
     /// Views of `size` positions each along an axis; the last has what is left.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let parts = Tensor::arange(&device, 0, 5, 1, DType::I32)?.split(2, 0)?;
     /// assert_eq!(parts.len(), 3);
     /// assert_eq!(parts[2].to_vec_blocking::<i32>()?, [4]);
@@ -204,8 +207,9 @@ impl Tensor {
     /// within one. Windows overlap in memory, so that the view can be read but not written.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::arange(&device, 0, 5, 1, DType::I32)?;
     /// assert_eq!(a.unfold(0, 3, 2)?.to_vec2_blocking::<i32>()?, [[0, 1, 2], [2, 3, 4]]);
     /// # Ok::<(), ziggurat_tensor::Error>(())
@@ -249,8 +253,9 @@ impl Tensor {
     /// The `k`-th diagonal of two axes (above the main one if positive), as a new last axis; `a` and `b` disappear.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let a = Tensor::arange(&device, 0, 6, 1, DType::I32)?.reshape([2, 3])?;
     /// assert_eq!(a.diagonal(1, 0, 1)?.to_vec_blocking::<i32>()?, [1, 5]);
     /// assert_eq!(a.diagonal(-9, 0, 1)?.dims(), [0]);
@@ -271,8 +276,9 @@ impl Tensor {
     /// The given vectors as grids over all of them: with `ij`, grid `i` varies along axis `i`.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::from_slice(&device, &[1i32, 2], [2])?;
     /// let y = Tensor::from_slice(&device, &[5i32, 6, 7], [3])?;
     /// let grids = Tensor::meshgrid(&[&x, &y], true)?;

@@ -3,7 +3,7 @@
 use crate::common;
 use std::sync::Arc;
 
-use ziggurat_tensor::{DType, Element, Tensor, read_many, read_many_blocking};
+use ziggurat_tensor::{DType, DeviceOptions, Element, Tensor, io, read_many, read_many_blocking};
 
 #[test]
 fn handles_are_send_and_sync_and_clones_share_values() {
@@ -175,7 +175,7 @@ fn text_is_laid_out_as_numpy_does_and_debug_reads_nothing() {
 }
 
 #[test]
-fn a_read_that_is_polled_again_is_an_error() {
+fn a_future_that_is_polled_again_is_an_error() {
     fn again<T>(future: impl Future<Output = Result<T, ziggurat_tensor::Error>>) {
         let mut future = Box::pin(future);
         assert!(ziggurat_device::block_on(future.as_mut()).is_ok());
@@ -196,4 +196,24 @@ fn a_read_that_is_polled_again_is_an_error() {
     again(device.synchronize());
     again(device.check_indices());
     again(device.profile());
+    again(io::npy_to_bytes(&a));
+    again(io::safetensors_to_bytes(&[("a", &a)]));
+    let path = |name: &str| {
+        let process = std::process::id();
+        std::env::temp_dir().join(format!("ziggurat-polled-again-{process}-{name}"))
+    };
+    again(io::save_npy(path("npy"), &a));
+    again(io::save_safetensors(path("safetensors"), &[("a", &a)]));
+    for name in ["npy", "safetensors"] {
+        std::fs::remove_file(path(name)).unwrap();
+    }
+    again(ziggurat_tensor::Device::open(DeviceOptions::default()));
+    again(device.reopen());
+    let kernels = |result: Result<_, ziggurat_kernels::KernelError>| {
+        result.map_err(|error| error.to_string())
+    };
+    let mut asked = Box::pin(device.executor().numerics());
+    assert!(kernels(ziggurat_device::block_on(asked.as_mut())).is_ok());
+    let error = kernels(ziggurat_device::block_on(asked.as_mut())).unwrap_err();
+    assert!(error.contains("polled again"), "{error}");
 }

@@ -71,7 +71,40 @@ pub(super) fn check(file: &TextFile) -> Vec<Problem> {
             );
         }
     }
+    for (line, text) in (1..).zip(file.text.lines()) {
+        if is_skipped_example(text) {
+            let message =
+                "an example that returns where there is no device proves nothing: use `?`";
+            problem(line, "example", message);
+        }
+        if is_fallible_async(&file.text, line) && !in_test(line) {
+            let message = "polled again after its result, this panics: give the future to `once`";
+            problem(line, "async-fn", message);
+        }
+    }
     problems
+}
+
+/// A line of documentation that ends the example without having run it.
+fn is_skipped_example(line: &str) -> bool {
+    let line = line.trim_start();
+    (line.starts_with("///") || line.starts_with("//!"))
+        && line.contains("else { return")
+        && line.contains("device")
+}
+
+/// Whether a public `async fn` begins here whose result could be an error.
+fn is_fallible_async(text: &str, line: u32) -> bool {
+    let mut lines = text.lines().skip(line as usize - 1);
+    lines.next().is_some_and(|first| {
+        let signature = std::iter::once(first).chain(lines.take(6));
+        let signature: Vec<&str> = signature
+            .take_while(|line| !line.trim().is_empty())
+            .collect();
+        let signature = signature.join(" ");
+        let head = signature.split(" {").next().unwrap_or_default();
+        first.trim_start().starts_with("pub async fn") && head.contains("-> Result<")
+    })
 }
 
 fn opens_with_docs(text: &str) -> bool {
@@ -112,6 +145,21 @@ mod tests {
             .into_iter()
             .map(|problem| problem.rule)
             .collect()
+    }
+
+    #[test]
+    fn examples_run_and_futures_may_be_polled_again() {
+        let path = "crates/a/src/pool.rs";
+        let skipped =
+            "//! Pool.\n/// # let Some(device) = device() else { return Ok(()) };\nfn f() {}\n";
+        assert_eq!(rules(path, skipped), ["example"]);
+        let opened = "//! Pool.\n/// let device = Device::open()?;\nfn f() {}\n";
+        assert!(rules(path, opened).is_empty());
+        let open = "//! Pool.\npub async fn open(\n    at: u32,\n) -> Result<(), Error> {\n}\n";
+        assert_eq!(rules(path, open), ["async-fn"]);
+        let sure =
+            "//! Pool.\npub async fn all() -> Vec<u32> {\n    Result::<u32, ()>::Ok(1);\n}\n";
+        assert!(rules(path, sure).is_empty());
     }
 
     #[test]
