@@ -131,7 +131,8 @@ fn is_unsafe_code(code: &str, line: u32) -> bool {
 /// True if the lines above, or the line itself, hold a `SAFETY:` comment or a `# Safety` section.
 fn explained(text: &str, line: u32) -> bool {
     let end = line as usize;
-    let start = end.saturating_sub(8);
+    // A section of a function's documentation may take a paragraph.
+    let start = end.saturating_sub(16);
     let mut above = text.lines().skip(start).take(end - start);
     above.any(|line| line.contains("SAFETY:") || line.contains("# Safety"))
 }
