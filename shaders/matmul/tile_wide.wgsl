@@ -21,17 +21,21 @@ var<workgroup> tile_b: array<vec4<acc>, DEPTH * QUADS>;
 
 // The (row or column, k) at which block `i` of 128 begins.
 fn place(i: u32, along_depth: u32) -> vec2<u32> {
+    var at = vec2<u32>(i % QUADS, i / QUADS);
     if along_depth == 1u {
-        return vec2<u32>(i / BLOCKS_K, i % BLOCKS_K) * 4u;
+        at = vec2<u32>(i / BLOCKS_K, i % BLOCKS_K);
     }
-    return vec2<u32>(i % QUADS, i / QUADS) * 4u;
+    return at * 4u;
 }
 
 fn block(loads_a: bool, at: Operands, line: u32, k: u32) -> Block {
+    var loaded: Block;
     if loads_a {
-        return block_a(at, line, k);
+        loaded = block_a(at, line, k);
+    } else {
+        loaded = block_b(at, k, line);
     }
-    return block_b(at, k, line);
+    return loaded;
 }
 
 @compute @workgroup_size(WG)

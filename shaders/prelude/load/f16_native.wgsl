@@ -15,7 +15,3 @@ fn word_index(i: u32) -> u32 {
 fn from_word(w: word, i: u32) -> elem {
     return f32(w);
 }
-
-fn elem_is_nan(x: elem) -> bool {
-    return is_nan(x);
-}

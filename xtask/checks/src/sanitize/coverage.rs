@@ -16,9 +16,11 @@ use xtask::failure::{Failure, Outcome};
 const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 22] = [
+const SIZES: [(&str, &str); 24] = [
     ("COLS", "a tile of products, by the device: `tile`"),
     ("DEPTH", "likewise"),
+    ("QUADS", "how products of few rows lie over columns and k"),
+    ("SLICES", "likewise"),
     (
         "WG",
         "invocations of a workgroup, by the device and the row",

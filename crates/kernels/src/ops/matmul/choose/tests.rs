@@ -1,0 +1,191 @@
+//! Choices of products, as pure functions.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use ziggurat_core::{Layout, Shape};
+
+fn layout(dims: &[usize]) -> Layout {
+    Layout::contiguous(Shape::new(dims).unwrap())
+}
+
+fn chosen(a: &Layout, b: &Layout) -> Choice {
+    ways(&Problem::new(a, b).unwrap().0, DType::F32, &Ability::WEBGPU).default
+}
+
+#[test]
+fn aligned_matrices_move_in_quads() {
+    let all = Tiled {
+        tile: Tile::DEFAULT,
+        a: Load::Along,
+        b: Load::Across,
+        out_quads: true,
+        a_along_depth: true,
+        b_along_depth: false,
+        whole: true,
+    };
+    assert_eq!(
+        chosen(&layout(&[64, 32]), &layout(&[32, 64])),
+        Choice::Tile(all)
+    );
+}
+
+#[test]
+fn odd_extents_and_offsets_move_word_by_word() {
+    let Choice::Tile(t) = chosen(&layout(&[37, 19]), &layout(&[19, 23])) else {
+        unreachable!("not tiled")
+    };
+    assert_eq!((t.a, t.b, t.out_quads), (Load::Words, Load::Words, false));
+    let sliced = layout(&[64, 33]).slice(1, 1, None, 1).unwrap();
+    let Choice::Tile(t) = chosen(&sliced, &layout(&[32, 64])) else {
+        unreachable!("not tiled")
+    };
+    assert_eq!((t.a, t.b), (Load::Words, Load::Across));
+}
+
+#[test]
+fn transposed_operands_load_along_their_contiguous_side() {
+    let transposed = |dims: &[usize]| layout(dims).transpose(0, 1).unwrap();
+    let (a, b) = (transposed(&[32, 64]), transposed(&[64, 32]));
+    let p = Problem::new(&a, &b).unwrap().0;
+    let small = tiled(&p, Tile::DEFAULT);
+    assert!(!small.a_along_depth && small.b_along_depth);
+    assert_eq!((small.a, small.b), (Load::Words, Load::Words));
+    for tile in [Tile::WIDE, Tile::COOPERATIVE] {
+        let large = tiled(&p, tile);
+        assert_eq!((large.a, large.b), (Load::Across, Load::Along));
+    }
+    let odd = (transposed(&[32, 63]), transposed(&[64, 31]));
+    let p = Problem::new(&odd.0, &transposed(&[64, 32])).unwrap().0;
+    assert_eq!(tiled(&p, Tile::WIDE).a, Load::Words);
+    let p = Problem::new(&layout(&[64, 31]), &odd.1).unwrap().0;
+    assert_eq!(tiled(&p, Tile::WIDE).b, Load::Words);
+}
+
+#[test]
+fn few_rows_take_the_narrow_kernel() {
+    let narrow = |a: &Layout, b: &Layout| match chosen(a, b) {
+        Choice::Narrow(narrow) => narrow,
+        other => unreachable!("{other:?}"),
+    };
+    let lies = narrow(&layout(&[1, 512]), &layout(&[512, 300]));
+    assert_eq!((lies.lines, lies.quads, lies.slices), (1, 8, 32));
+    assert_eq!((lies.a, lies.b), (Load::Along, Load::Across));
+    let weights = layout(&[300, 512]).transpose(0, 1).unwrap();
+    let lies = narrow(&layout(&[5, 512]), &weights);
+    assert_eq!((lies.lines, lies.quads, lies.slices), (8, 4, 64));
+    assert_eq!((lies.b, lies.b_along_depth), (Load::Along, true));
+    // Where k is short, more columns take its place.
+    let lies = narrow(&layout(&[20, 64]), &layout(&[64, 64]));
+    assert_eq!((lies.lines, lies.quads, lies.slices), (16, 16, 16));
+    assert_eq!(lies.count(20, 65), [2, 2]);
+}
+
+#[test]
+fn vectors_on_the_right_and_small_devices_take_the_dot_kernel() {
+    let side = |a: &Layout, b: &Layout| match chosen(a, b) {
+        Choice::Dot(lanes) => lanes.side,
+        other => unreachable!("{other:?}"),
+    };
+    assert_eq!(
+        side(&layout(&[300, 512]), &layout(&[512, 1])),
+        Side::Reduced
+    );
+    assert_eq!(side(&layout(&[1, 512]), &layout(&[512, 8])), Side::Kept);
+    let p = Problem::new(&layout(&[64, 64]), &layout(&[64, 64]))
+        .unwrap()
+        .0;
+    let small = Ability {
+        workgroup_size: 64,
+        invocations: 128,
+        ..Ability::WEBGPU
+    };
+    let default = |p, ability| ways(p, DType::F32, ability).default;
+    assert!(matches!(default(&p, &small), Choice::Dot(_)));
+    let empty = Problem::new(&layout(&[64, 0]), &layout(&[0, 64]))
+        .unwrap()
+        .0;
+    assert!(matches!(default(&empty, &Ability::WEBGPU), Choice::Dot(_)));
+}
+
+#[test]
+fn a_long_dot_product_is_cut_into_chunks() {
+    let Choice::Dot(lanes) = chosen(&layout(&[1, 1 << 20]), &layout(&[1 << 20, 1])) else {
+        unreachable!("not the dot kernel")
+    };
+    assert!(lanes.chunks > 1);
+}
+
+#[test]
+fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
+    let names = |m: usize, dtype: DType, ability: Ability| -> Vec<String> {
+        let p = Problem::new(&layout(&[m, 64]), &layout(&[64, 64]));
+        let name = |way| match way {
+            Choice::Tile(tiled) => format!("{:?} {}", tiled.tile.kind, tiled.tile.rows),
+            Choice::Narrow(_) => "Narrow".to_owned(),
+            Choice::Dot(_) => "Dot".to_owned(),
+        };
+        ways(&p.unwrap().0, dtype, &ability)
+            .all()
+            .map(name)
+            .collect()
+    };
+    let some = |invocations| Ability {
+        invocations,
+        ..Ability::WEBGPU
+    };
+    let [default, wide, small, half] = ["Vector 64", "Wide 128", "Vector 32", "Vector 32"];
+    let (narrow, dot) = ("Narrow", "Dot");
+    let f32 = DType::F32;
+    assert_eq!(
+        names(64, f32, some(256)),
+        [default, wide, small, half, narrow, dot]
+    );
+    assert_eq!(names(64, f32, some(128)), [dot, small, half]);
+    assert_eq!(
+        names(8, f32, some(256)),
+        [narrow, default, wide, small, half, dot]
+    );
+    assert_eq!(names(64, f32, some(32)), [dot]);
+    let large = Ability::LARGE;
+    let units = names(64, DType::F16, large);
+    assert_eq!(
+        units.get(..2).unwrap(),
+        ["Cooperative 64", "Cooperative 128"]
+    );
+    assert_eq!(names(8, DType::F16, large).first().unwrap(), narrow);
+    assert_eq!(names(64, DType::BF16, large).first().unwrap(), default);
+}
+
+#[test]
+fn samples_reach_every_way_to_load_and_store() {
+    let mut loads = std::collections::HashSet::new();
+    let mut lines = std::collections::BTreeSet::new();
+    let mut chunked = [false; 2];
+    for p in samples() {
+        for way in ways(&p, DType::F16, &Ability::LARGE).all() {
+            match way {
+                Choice::Tile(t) => {
+                    loads.insert((t.tile.kind, t.a, t.b));
+                }
+                Choice::Narrow(n) => {
+                    lines.insert(n.lines);
+                }
+                Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
+            }
+        }
+    }
+    assert_eq!(chunked, [true, true]);
+    assert!(lines.into_iter().eq([1, 2, 4, 8, 16]));
+    for kind in [TileKind::Wide, TileKind::Cooperative] {
+        for load in [Load::Along, Load::Across, Load::Words] {
+            assert!(
+                loads.iter().any(|l| l.0 == kind && l.1 == load),
+                "a {load:?}"
+            );
+            assert!(
+                loads.iter().any(|l| l.0 == kind && l.2 == load),
+                "b {load:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The shader parts and constants of each way to multiply.
+
+use ziggurat_core::DType;
+
+use super::OP;
+use super::choose::{self, Load, Narrow, Tiled};
+use crate::ops::reduce::lanes::Lanes;
+use crate::ops::tile::TileKind;
+use crate::source::choice::KernelChoice;
+use crate::source::prelude;
+
+fn base(input: DType, output: DType) -> KernelChoice {
+    base_by(input, output, false)
+}
+
+/// With `native` the input is f16, and read as the device's own type.
+fn base_by(input: DType, output: DType, native: bool) -> KernelChoice {
+    let choice = KernelChoice::new(OP)
+        .name(input.name())
+        .name(output.name())
+        .part(prelude::FLOAT);
+    let choice = if native {
+        choice.load_native_f16()
+    } else {
+        choice.load(input)
+    };
+    choice
+        .store(output)
+        .without_zeroed_memory()
+        // Extents, counts of tiles and of chunks are divided by; a dispatch without results is not recorded.
+        .without_division_checks()
+}
+
+/// The dot kernel; in chunks it leaves accumulators for a reduction.
+pub(super) fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
+    let choice = if lanes.chunks == 1 {
+        base(input, output)
+            .name("dot")
+            .cell(output)
+            .params("matmul/params.wgsl")
+            .parts(&[
+                "matmul/batch.wgsl",
+                "matmul/dot_elem.wgsl",
+                "matmul/dot.wgsl",
+            ])
+    } else {
+        base(input, output)
+            .name("dot_chunks")
+            .params("matmul/params.wgsl")
+            .parts(&[
+                "matmul/batch.wgsl",
+                "matmul/dot_acc.wgsl",
+                "matmul/dot.wgsl",
+            ])
+    };
+    let choice = choice.constant("BATCH_AXES", batch_axes as f64);
+    lanes
+        .constants()
+        .into_iter()
+        .fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// What a tiled kernel leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writes {
+    Results,
+    /// Sums that other dispatches go on with, without an epilogue.
+    Sums,
+}
+
+/// The part that writes results, and the prelude that it needs.
+fn writing(
+    choice: KernelChoice,
+    output: DType,
+    out_quads: bool,
+    writes: Writes,
+) -> (KernelChoice, &'static str, &'static str) {
+    match writes {
+        Writes::Sums => (choice, "out_sums", "matmul/tile_out_sum.wgsl"),
+        Writes::Results if out_quads => (choice.quad(), "out_quads", "matmul/tile_out_quad.wgsl"),
+        Writes::Results => (
+            choice.cell(output),
+            "out_cells",
+            "matmul/tile_out_cell.wgsl",
+        ),
+    }
+}
+
+/// Blocks of a, and the vectors that they are made of.
+const fn blocks_a(load: Load) -> &'static [&'static str] {
+    match load {
+        Load::Along => &["matmul/tile_a_quad.wgsl", "matmul/block_a.wgsl"],
+        Load::Across => &["matmul/block_a_rows.wgsl"],
+        Load::Words => &["matmul/tile_a_word.wgsl", "matmul/block_a.wgsl"],
+    }
+}
+
+/// Blocks of b, and the vectors that they are made of.
+const fn blocks_b(load: Load) -> &'static [&'static str] {
+    match load {
+        Load::Along => &["matmul/block_b_depth.wgsl"],
+        Load::Across => &["matmul/tile_b_quad.wgsl", "matmul/block_b.wgsl"],
+        Load::Words => &["matmul/tile_b_word.wgsl", "matmul/block_b.wgsl"],
+    }
+}
+
+/// What the kernel of a tile reads its operands by.
+const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
+    match tile.tile.kind {
+        TileKind::Vector => [
+            match tile.a {
+                Load::Along => &["matmul/tile_a_quad.wgsl"],
+                Load::Across | Load::Words => &["matmul/tile_a_word.wgsl"],
+            },
+            match tile.b {
+                Load::Across => &["matmul/tile_b_quad.wgsl"],
+                Load::Along | Load::Words => &["matmul/tile_b_word.wgsl"],
+            },
+        ],
+        TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
+        TileKind::Cooperative => [
+            match tile.a {
+                Load::Along | Load::Across => &["matmul/half_a.wgsl"],
+                Load::Words => &["matmul/half_a_word.wgsl"],
+            },
+            match tile.b {
+                Load::Along | Load::Across => &["matmul/half_b.wgsl"],
+                Load::Words => &["matmul/half_b_word.wgsl"],
+            },
+        ],
+    }
+}
+
+/// The tiled kernel.
+pub(super) fn tiled(
+    input: DType,
+    output: DType,
+    batch_axes: usize,
+    tile: Tiled,
+    writes: Writes,
+) -> KernelChoice {
+    let kind = tile.tile.kind;
+    let mut choice = base(input, output);
+    if kind == TileKind::Cooperative {
+        choice = choice
+            .enable("enable/f16.wgsl")
+            .enable("enable/cooperative_matrix.wgsl");
+    }
+    let (choice, out_name, out) = writing(choice, output, tile.out_quads, writes);
+    let mut choice = choice.params("matmul/params.wgsl");
+    let name = |load, names: [&'static str; 3]| match load {
+        Load::Along => names[0],
+        Load::Across => names[1],
+        Load::Words => names[2],
+    };
+    let names = [
+        match kind {
+            TileKind::Vector => "tile",
+            TileKind::Wide => "wide",
+            TileKind::Cooperative => "cooperative",
+        },
+        name(tile.a, ["a_quads", "a_across", "a_words"]),
+        name(tile.b, ["b_along", "b_quads", "b_words"]),
+        out_name,
+    ];
+    choice.append(
+        &names,
+        &["matmul/batch.wgsl"],
+        &[("BATCH_AXES", batch_axes as f64)],
+    );
+    let before: &[&str] = match kind {
+        TileKind::Vector => &["matmul/tile_origin.wgsl"],
+        TileKind::Wide => &[
+            "matmul/tile_origin.wgsl",
+            "matmul/raster.wgsl",
+            "matmul/block.wgsl",
+        ],
+        TileKind::Cooperative => &["matmul/raster.wgsl", "matmul/cooperative.wgsl"],
+    };
+    let [a, b] = reads(tile);
+    choice = choice.parts(before).parts(a).parts(b);
+    let flag = |flag: bool| f64::from(u8::from(flag));
+    let sides: &[(&'static str, f64)] = match kind {
+        TileKind::Vector | TileKind::Wide => &[
+            ("A_ALONG_DEPTH", flag(tile.a_along_depth)),
+            ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
+        ],
+        TileKind::Cooperative => &[
+            ("A_ACROSS", flag(!tile.a_along_depth)),
+            ("B_ACROSS", flag(!tile.b_along_depth)),
+            ("WHOLE", flag(tile.whole)),
+        ],
+    };
+    choice = choice.parts(&[out, tile.tile.body()]);
+    let constants = sides.iter().copied().chain(tile.tile.constants());
+    constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// The kernel of few rows.
+pub(super) fn narrow(
+    input: DType,
+    output: DType,
+    batch_axes: usize,
+    narrow: &Narrow,
+) -> KernelChoice {
+    let name = if narrow.native {
+        "narrow_native"
+    } else {
+        "narrow"
+    };
+    let choice = base_by(input, output, narrow.native).name(name);
+    let (choice, name, out) = writing(choice, output, narrow.out_quads, Writes::Results);
+    let lines = match narrow.lines {
+        1 => "matmul/lines_1.wgsl",
+        2 => "matmul/lines_2.wgsl",
+        4 => "matmul/lines_4.wgsl",
+        8 => "matmul/lines_8.wgsl",
+        _ => "matmul/lines_16.wgsl",
+    };
+    let choice = choice
+        .name(name)
+        .params("matmul/params.wgsl")
+        .parts(&[
+            "matmul/batch.wgsl",
+            "matmul/tile_origin.wgsl",
+            "matmul/block.wgsl",
+            match narrow.a {
+                Load::Along => "matmul/tile_a_quad.wgsl",
+                Load::Across | Load::Words => "matmul/tile_a_word.wgsl",
+            },
+        ])
+        .parts(blocks_b(narrow.b))
+        .parts(&[out, lines, "matmul/narrow.wgsl"]);
+    let along = u32::from(narrow.b_along_depth);
+    choice
+        .constant("BATCH_AXES", batch_axes as f64)
+        .constant("WG", choose::NARROW_GROUP)
+        .constant("QUADS", narrow.quads)
+        .constant("SLICES", narrow.slices)
+        .constant("B_ALONG_DEPTH", along)
+}

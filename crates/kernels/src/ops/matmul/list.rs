@@ -1,0 +1,80 @@
+//! Which kernels products have, for the catalogue.
+
+use ziggurat_core::DType;
+
+use super::choose::{self, Choice, Load, Tiled, ways};
+use super::kernel::{Writes, dot, narrow, tiled};
+use super::{MatmulParams, accepts};
+use crate::limits::ability::Ability;
+use crate::ops::reduce::lanes::{self, Side};
+use crate::ops::tile::Tile;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::Params;
+
+/// The ways of the sample problems for every pair of dtypes; tiles that are no default where the dtypes are equal.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut unique: Vec<KernelChoice> = Vec::new();
+    let mut add = |choice| {
+        if !unique.contains(&choice) {
+            unique.push(choice);
+        }
+    };
+    let pairs = DType::ALL
+        .into_iter()
+        .flat_map(|input| DType::ALL.map(|output| (input, output)))
+        .filter(|&(input, output)| accepts(input, output));
+    for ((input, output), ability) in
+        pairs.flat_map(|pair| Ability::SAMPLES.map(|ability| (pair, ability)))
+    {
+        for p in choose::samples() {
+            let axes = p.batch.len();
+            for way in ways(&p, input, &ability).all() {
+                match way {
+                    Choice::Tile(t) if input != output && Tile::SMALL.contains(&t.tile) => {}
+                    Choice::Tile(t) => {
+                        add(tiled(input, output, axes, t, Writes::Results));
+                        if !t.out_quads {
+                            add(tiled(input, output, axes, t, Writes::Sums));
+                        }
+                    }
+                    Choice::Narrow(n) => add(narrow(input, output, axes, &n)),
+                    Choice::Dot(lanes) => add(dot(input, output, axes, &lanes)),
+                }
+            }
+        }
+    }
+    unique
+        .into_iter()
+        .map(|choice| Candidate::new(choice, MatmulParams::FIELDS))
+        .collect()
+}
+
+/// Kernels that write through an epilogue over products of a dtype, for the corpus of those.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
+    let mut all = Vec::new();
+    for dtype in DType::ALL
+        .into_iter()
+        .filter(|&dtype| accepts(dtype, dtype))
+    {
+        let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, &Ability::WEBGPU);
+        all.push((dtype, dot(dtype, dtype, 1, &lanes)));
+        let units = (dtype == DType::F16).then_some(Tile::COOPERATIVE);
+        for tile in [Tile::DEFAULT, Tile::WIDE].into_iter().chain(units) {
+            for out_quads in [false, true] {
+                let b = if out_quads { Load::Across } else { Load::Words };
+                let tile = Tiled {
+                    tile,
+                    a: Load::Along,
+                    b,
+                    out_quads,
+                    a_along_depth: true,
+                    b_along_depth: false,
+                    whole: out_quads,
+                };
+                all.push((dtype, tiled(dtype, dtype, 1, tile, Writes::Results)));
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,116 @@
+//! Every way of a product, on a device with matrix units too.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use ziggurat_core::{Shape, decode, encode};
+use ziggurat_pipeline::device::{DeviceOptions, SoftwareWish};
+
+/// A matrix of each batch entry, and its elements in row-major order.
+struct Matrix {
+    view: View,
+    values: Vec<f64>,
+}
+
+/// Elements from `from` on, stored transposed if that is said.
+fn matrix(
+    exec: &Executor,
+    dtype: DType,
+    [batch, rows, cols]: [usize; 3],
+    transposed: bool,
+    from: usize,
+) -> Matrix {
+    // Nothing is lost in any dtype, and sums of some hundred products are exact in f32.
+    let value = |i: usize| ((from + i) * 37 % 13) as f64 - if dtype.is_float() { 6.0 } else { 0.0 };
+    let stored = if transposed {
+        [batch, cols, rows]
+    } else {
+        [batch, rows, cols]
+    };
+    let shape = Shape::new(stored).unwrap();
+    let elements: Vec<f64> = (0..shape.len()).map(value).collect();
+    let words = encode(dtype, &elements);
+    let mut view = exec.upload_bytes(dtype, &words, &shape).unwrap();
+    let place = |i: usize| {
+        let (b, row, col) = (i / (rows * cols), i / cols % rows, i % cols);
+        if transposed {
+            (b * cols + col) * rows + row
+        } else {
+            i
+        }
+    };
+    if transposed {
+        view.layout = view.layout.transpose(1, 2).unwrap();
+    }
+    Matrix {
+        values: (0..shape.len()).map(|i| elements[place(i)]).collect(),
+        view,
+    }
+}
+
+fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
+    let one = |i: usize| {
+        let (entry, row, col) = (i / (m * n), i / n % m, i % n);
+        (0..k)
+            .map(|d| a.values[(entry * m + row) * k + d] * b.values[(entry * k + d) * n + col])
+            .sum()
+    };
+    (0..batch * m * n).map(one).collect()
+}
+
+/// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
+fn all_ways(exec: &Executor, dtype: DType, extents: [usize; 4], transposed: [bool; 2]) -> usize {
+    let [batch, m, k, n] = extents;
+    let a = matrix(exec, dtype, [batch, m, k], transposed[0], 0);
+    let b = matrix(exec, dtype, [batch, k, n], transposed[1], 7);
+    let want = expected(&a, &b, extents);
+    let (p, shape) = Problem::new(&a.view.layout, &b.view.layout).unwrap();
+    let ways = ways(&p, dtype, &exec.ability());
+    let single = |way: &Choice| !matches!(way, Choice::Dot(lanes) if lanes.chunks > 1);
+    let bound = [&a.view, &b.view].map(|view| exec.bind_read(OP, view).unwrap());
+    let sums = dtype.compute();
+    for way in ways.all().filter(single) {
+        let out = exec.alloc(&shape, sums).unwrap();
+        let write = exec.bind_write(OP, &out).unwrap();
+        let (choice, params, grid) = dispatch(&p, way, [dtype, sums]);
+        let params = MatmulParams {
+            a_offset: bound[0].offset,
+            b_offset: bound[1].offset,
+            out_offset: write.offset,
+            ..params
+        };
+        let args = [bound[0].arg, bound[1].arg, write.arg];
+        exec.launch(&choice, &args, &params, grid).unwrap();
+        let bytes = exec.download(&out).unwrap().wait().unwrap();
+        let got = decode(sums, &bytes);
+        assert_eq!(got, want, "{dtype} {extents:?} {transposed:?} {way:?}");
+    }
+    ways.all().filter(single).count()
+}
+
+#[test]
+fn every_way_gives_exact_sums() {
+    let default = Executor::open_blocking(DeviceOptions::default()).unwrap();
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let large = Executor::open_blocking(options).unwrap();
+    let few: &[_] = &[[1, 1, 17, 16], [2, 36, 20, 40]];
+    let many: &[_] = &[
+        [1, 1, 17, 16],
+        [1, 130, 33, 70],
+        [2, 64, 48, 132],
+        [3, 3, 100, 36],
+    ];
+    let narrow = [DType::F32, DType::F16];
+    let wide = [DType::F32, DType::F16, DType::BF16, DType::U8];
+    let devices: [(_, _, &[DType]); 2] = [(&default, many, &wide), (&large, few, &narrow)];
+    for (exec, all, dtypes) in devices {
+        for extents in all {
+            for dtype in dtypes {
+                for transposed in [[false, false], [false, true], [true, false]] {
+                    let count = all_ways(exec, *dtype, *extents, transposed);
+                    assert!(count > 4, "{count} ways");
+                }
+            }
+        }
+    }
+}
