@@ -135,7 +135,7 @@ impl Memo {
         let mut made = std::mem::take(&mut self.views);
         let plan = |numbered: &Numbered| {
             let planned = plan(device, group, numbered, &mut made);
-            is_as_before(numbered, group, limits).then_some(planned?)
+            is_as_before(device, numbered, group).then_some(planned?)
         };
         let planned = self.planned(device, plan);
         self.views = made;
@@ -161,6 +161,9 @@ impl Memo {
             let out = (shape, dtype);
             let out = evaluate::compute(device, (name, op), out, &sources, Some(&noting));
             let out = made.insert(out.ok()?);
+            if executor.kernel_state() != numbered.state() {
+                return None;
+            }
             Some(Ok(Planned::Kernels {
                 program: noting.finish(&[&out.buffer])?,
                 outputs: Vec::new(),
@@ -196,7 +199,7 @@ impl Memo {
         let made = |numbered: &Numbered| match prologue::plan(device, node, call, views) {
             Ok(planned) => {
                 let planned = numbered.remembered(device, planned)?;
-                is_as_before(numbered, group, limits).then_some(Ok(planned))
+                is_as_before(device, numbered, group).then_some(Ok(planned))
             }
             Err(error) => {
                 failed = Some(error);

@@ -10,7 +10,6 @@ use ziggurat_memory::Buffer;
 use super::key::{Numbered, of_reader};
 use crate::Device;
 use crate::lazy::evaluate;
-use crate::lazy::limits::Limits;
 use crate::lazy::plan::{Plan, Stop};
 use crate::lazy::prologue;
 use crate::node::Node;
@@ -102,11 +101,13 @@ pub(super) fn plan(
     }))
 }
 
-/// Whether a plan is of the expression as it was numbered: another thread may have let go of tensors meanwhile.
-pub(super) fn is_as_before(before: &Numbered, group: &[Arc<Node>], limits: &Limits) -> bool {
+/// Whether a plan is of the expression as it was numbered: another thread may have let go of tensors meanwhile, and kernels
+/// may have another state.
+pub(super) fn is_as_before(device: &Device, before: &Numbered, group: &[Arc<Node>]) -> bool {
     let mut now = Numbered::default();
-    now.begin(before.state());
-    now.below(group, limits).is_some() && before.begins_with(&now)
+    now.begin(device.executor().kernel_state());
+    let numbered = now.below(group, &device.lazy().limits);
+    numbered.is_some() && before.begins_with(&now)
 }
 
 impl Numbered {
