@@ -190,13 +190,13 @@ fn threads_that_ask_instead_of_sleeping_in_the_driver_all_get_their_answers() {
         ..Default::default()
     })
     .unwrap();
-    let large = buffer(&device, &[7; 1 << 22]);
+    let large = buffer(&device, &vec![7; 1 << 22]);
     std::thread::scope(|scope| {
         for thread in 0..6u8 {
             let (device, large) = (&device, &large);
             scope.spawn(move || {
                 for round in 0..20u8 {
-                    let copy = buffer(device, &[0; 1 << 22]);
+                    let copy = buffer(device, &vec![0; 1 << 22]);
                     let bytes = large.size();
                     device
                         .record(|recorder| recorder.copy_buffer(large, 0, &copy, 0, bytes))

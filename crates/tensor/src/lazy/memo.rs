@@ -234,10 +234,10 @@ impl Memo {
                     .filter_map(|at| self.numbered.numbers.get(*at));
                 let reader = reader.over(buffers, numbers.map(|(_, value)| *value));
                 prologue::Planned::Reads {
-                    read: Read {
+                    read: Box::new(Read {
                         reader,
                         names: nodes(ops)?.iter().map(|node| node.op_name()).collect(),
-                    },
+                    }),
                     ops: Vec::new(),
                     passed: nodes(passed)?,
                 }

@@ -28,7 +28,7 @@ pub(super) enum Planned {
     },
     /// A kernel reads the value: by a reader without memory, of these leaves and numbers.
     Reads {
-        reader: FusedReader,
+        reader: Box<FusedReader>,
         leaves: Vec<usize>,
         numbers: Vec<usize>,
         /// In the order of their names.
@@ -124,7 +124,7 @@ impl Numbered {
                 Planned::First(first.iter().map(op).collect::<Option<_>>()?)
             }
             prologue::Planned::Reads { read, ops, passed } => {
-                let reader = read.reader;
+                let reader = (*read).reader;
                 let leaf =
                     |view: &View| self.buffers().position(|own| own.id() == view.buffer.id());
                 let number = |(dtype, value): (DType, f64)| {
@@ -140,7 +140,7 @@ impl Numbered {
                 Planned::Reads {
                     leaves: reader.views().iter().map(leaf).collect::<Option<_>>()?,
                     numbers: reader.numbers().map(number).collect::<Option<_>>()?,
-                    reader: reader.over(std::iter::repeat_n(none, count), values),
+                    reader: Box::new(reader.over(std::iter::repeat_n(none, count), values)),
                     ops: ops.iter().map(op).collect::<Option<_>>()?,
                     passed: passed.iter().map(op).collect::<Option<_>>()?,
                 }
