@@ -124,7 +124,7 @@ impl Numbered {
                 Planned::First(first.iter().map(op).collect::<Option<_>>()?)
             }
             prologue::Planned::Reads { read, ops, passed } => {
-                let reader = (*read).reader;
+                let reader = read.reader;
                 let leaf =
                     |view: &View| self.buffers().position(|own| own.id() == view.buffer.id());
                 let number = |(dtype, value): (DType, f64)| {
