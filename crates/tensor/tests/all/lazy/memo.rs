@@ -57,13 +57,15 @@ fn a_network_is_planned_in_its_first_step_only() {
     }
 }
 
+type Op = fn(&Tensor, f32) -> Result<Tensor, Error>;
+
 #[test]
 fn single_ops_are_planned_once_in_both_policies() {
     let device = own_device();
     let x = values(&device, &[5, 7], 0.0);
     for policy in [FusionPolicy::Fused, FusionPolicy::Unfused] {
         let _scope = policy.enter();
-        let ops: [fn(&Tensor, f32) -> Result<Tensor, Error>; 4] = [
+        let ops: [Op; 4] = [
             |x, number| x.mul(number),
             |x, _| x.exp(),
             |x, number| x.gt(number)?.to_dtype(DType::F32),
