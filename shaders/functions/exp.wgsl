@@ -3,8 +3,9 @@
 
 // y * 2^k for k in [-252, 252], in two steps so that neither factor leaves the normal range.
 fn scale_by_power(y: f32, k: f32) -> f32 {
-    let first = i32(k) / 2;
-    let second = i32(k) - first;
+    let whole = i32(k);
+    let first = whole >> 1u;
+    let second = whole - first;
     return y * bitcast<f32>((first + 127) << 23u) * bitcast<f32>((second + 127) << 23u);
 }
 
@@ -24,20 +25,22 @@ fn exp_reduced(r: f32) -> f32 {
     return expm1_reduced(r) + 1.0;
 }
 
-fn exp_f32(x: f32) -> f32 {
-    if is_nan(x) {
-        return x;
-    }
-    if x > 88.7228394 {
-        return inf_f32();
-    }
-    if x < -104.0 {
-        return 0.0;
-    }
+// y * e^x for x from -2000 to 0, without checks of either; 0 with the sign of y where e^x alone would be subnormal.
+fn scaled_exp(y: f32, x: f32) -> f32 {
     let k = floor(x * 1.44269504 + 0.5);
-    // ln(2) in two parts: the first has so few bits that its product with k is exact.
     let r = (x - k * 0.693359375) + k * 2.12194440e-4;
-    return scale_by_power(exp_reduced(r), k);
+    let power = select(0.0, bitcast<f32>(bitcast<u32>(i32(k) + 127) << 23u), k > -127.0);
+    return y * exp_reduced(r) * power;
+}
+
+// Without branches: numbers beyond the ends, and NaN, are exchanged for the results that they have.
+fn exp_f32(x: f32) -> f32 {
+    let within = min(max(x, -104.0), 89.0);
+    let k = floor(within * 1.44269504 + 0.5);
+    // ln(2) in two parts: the first has so few bits that its product with k is exact.
+    let r = (within - k * 0.693359375) + k * 2.12194440e-4;
+    let y = select(scale_by_power(exp_reduced(r), k), inf_f32(), x > 88.7228394);
+    return select(y, x, is_nan(x));
 }
 
 fn exp2_f32(x: f32) -> f32 {

@@ -54,11 +54,11 @@ fn names_one(index: u32, extent: u32) -> bool {
 fn walked(i: u32) -> vec3<u32> {
     var rest = i;
     var at = vec3<u32>(params.offset_data, params.offset_index, params.offset_update);
-    for (var d = RANK; d > 0u; d--) {
-        let axis = params.axes[d - 1u];
+    for (var d = RANK - 1u; d > 0u; d--) {
+        let axis = params.axes[d];
         let outer = rest / axis.x;
         at += vec3<u32>(rest - outer * axis.x) * axis.yzw;
         rest = outer;
     }
-    return at;
+    return at + vec3<u32>(rest) * params.axes[0].yzw;
 }

@@ -1,30 +1,17 @@
 // Computes: out = (x - shift) * factor, then scaled and moved by the affine part, row by row, in f32. The shift is the row's mean
-//           (CENTER = 1) or 0, the factor comes from the sum of squared distances from the shift, which is found in a pass of its own.
-// Bindings: params, a (any strides; declared by the value part), out (contiguous rows), those of the affine part.
+//           (CENTER = 1) or 0, the factor comes from the sum of squared distances from the shift. Each row is read once.
+// Bindings: params, a (any strides; declared by the value part), out (contiguous rows; declared by the store part), those of the
+//           affine part.
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the kept axes.
-// Requires: load_value (value part), factor_of (factor part), affine (affine part).
+// Requires: whole_row, sum_held; over_lanes of a sum; factor_of (factor part), divide_f32, affine4 (affine part), put4 (store part).
 // Accuracy: (20 + 2 √n) ε (|out| + 4), with CENTER = 1 also 2 (4 + √n) ε (1 + |y|) max|row| / deviation, y being the normalized element:
 //           for rows of n elements with weights and biases up to 2, then one rounding to the dtype.
 
 override CENTER: u32 = 1u;
 
-@group(0) @binding(2) var<storage, read_write> out: array<cell>;
-
-var<workgroup> partial_sum: array<f32, WG>;
-
-// The sum of `v` over the lanes of a row, for all of them.
-fn over_lanes(lid: u32, lane: u32, v: f32) -> f32 {
-    partial_sum[lid] = v;
-    workgroupBarrier();
-    for (var s = LANES / 2u; s > 0u; s /= 2u) {
-        if lane < s {
-            partial_sum[lid] += partial_sum[lid + s * LANE_STEP];
-        }
-        workgroupBarrier();
-    }
-    let total = partial_sum[lid - lane * LANE_STEP];
-    workgroupBarrier();
-    return total;
+fn squares(x: vec4<f32>, shift: f32, r: u32) -> vec4<f32> {
+    let distance = select(vec4<f32>(0.0), x - shift, inside(r));
+    return distance * distance;
 }
 
 @compute @workgroup_size(WG)
@@ -36,37 +23,65 @@ fn main(
     let row = (lid / ROW_STEP) % ROWS;
     let lane = (lid / LANE_STEP) % LANES;
     let output = folded(group, groups) * ROWS + row;
-    let live = output < params.outputs;
-    var base = 0u;
-    if live {
-        base = kept_offset(output);
-    }
+    // What is past the last row computes it once more.
+    let base = kept_offset(min(output, params.outputs - 1u));
+    let x = whole_row(base, lane, 0.0);
 
     var shift = 0.0;
     if CENTER == 1u {
-        var total = 0.0;
-        if live {
-            for (var r = lane; r < params.len; r += LANES) {
-                total += load_value(base + reduced_offset(r));
-            }
-        }
-        shift = over_lanes(lid, lane, total) / f32(params.len);
+        // Rounded as a quotient is: the mean of equal numbers is that number, and no compiler makes the quotient part of a
+        // fused multiply-add.
+        shift = divide_f32(over_lanes(lid, lane, sum_held(x)), f32(params.len));
     }
-    var squares = 0.0;
-    if live {
-        for (var r = lane; r < params.len; r += LANES) {
-            let distance = load_value(base + reduced_offset(r)) - shift;
-            squares += distance * distance;
-        }
+    var s: Held;
+    s[0] = squares(x[0], shift, place(0u, lane));
+    if HELD > 1u {
+        s[1] = squares(x[1], shift, place(1u, lane));
     }
-    let factor = factor_of(over_lanes(lid, lane, squares));
+    if HELD > 2u {
+        s[2] = squares(x[2], shift, place(2u, lane));
+    }
+    if HELD > 3u {
+        s[3] = squares(x[3], shift, place(3u, lane));
+    }
+    if HELD > 4u {
+        s[4] = squares(x[4], shift, place(4u, lane));
+    }
+    if HELD > 5u {
+        s[5] = squares(x[5], shift, place(5u, lane));
+    }
+    if HELD > 6u {
+        s[6] = squares(x[6], shift, place(6u, lane));
+    }
+    if HELD > 7u {
+        s[7] = squares(x[7], shift, place(7u, lane));
+    }
+    let factor = factor_of(over_lanes(lid, lane, sum_held(s)));
 
-    if live {
+    if output < params.outputs {
         let out_base = params.out_offset + output * params.len;
         let first = (output % params.period) * params.step;
-        for (var r = lane; r < params.len; r += LANES) {
-            let y = (load_value(base + reduced_offset(r)) - shift) * factor;
-            store1(out_base + r, affine(y, first + r / params.span));
+        put4(out_base, place(0u, lane), 1u, affine4((x[0] - shift) * factor, first, place(0u, lane)));
+        if HELD > 1u {
+            put4(out_base, place(1u, lane), 1u, affine4((x[1] - shift) * factor, first, place(1u, lane)));
+        }
+        if HELD > 2u {
+            put4(out_base, place(2u, lane), 1u, affine4((x[2] - shift) * factor, first, place(2u, lane)));
+        }
+        if HELD > 3u {
+            put4(out_base, place(3u, lane), 1u, affine4((x[3] - shift) * factor, first, place(3u, lane)));
+        }
+        if HELD > 4u {
+            put4(out_base, place(4u, lane), 1u, affine4((x[4] - shift) * factor, first, place(4u, lane)));
+        }
+        if HELD > 5u {
+            put4(out_base, place(5u, lane), 1u, affine4((x[5] - shift) * factor, first, place(5u, lane)));
+        }
+        if HELD > 6u {
+            put4(out_base, place(6u, lane), 1u, affine4((x[6] - shift) * factor, first, place(6u, lane)));
+        }
+        if HELD > 7u {
+            put4(out_base, place(7u, lane), 1u, affine4((x[7] - shift) * factor, first, place(7u, lane)));
         }
     }
 }

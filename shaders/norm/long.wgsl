@@ -1,12 +1,10 @@
 // Computes: what norm/body.wgsl does, for rows that are cut into chunks, of which there are accumulators already.
-// Bindings: params, a (any strides; declared by the value part), out (contiguous rows), those of the affine part, in_99: the accumulators
+// Bindings: params, a (any strides; declared by the value part), out (contiguous rows; declared by the store part), those of the affine part, in_99: the accumulators
 //           of all chunks of a row, one row after the other (declared by the rows part).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of a row covers chunk_len elements from c * chunk_len.
-// Requires: load_value (value part), acc, start, combine (operator part), shift_of, squares_of (moments part), factor_of (factor part),
-//           affine (affine part).
+// Requires: row4_tail (access part), put4 (store part), acc, start, combine (operator part), shift_of, squares_of (moments part),
+//           factor_of (factor part), affine4 (affine part).
 // Accuracy: that of norm/body.wgsl.
-
-@group(0) @binding(2) var<storage, read_write> out: array<cell>;
 
 @compute @workgroup_size(WG)
 fn main(
@@ -30,9 +28,8 @@ fn main(
         let out_base = params.out_offset + output * params.len;
         let first = (output % params.period) * params.step;
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
-        for (var r = chunk * params.chunk_len + lane; r < end; r += LANES) {
-            let y = (load_value(base + reduced_offset(r)) - shift) * factor;
-            store1(out_base + r, affine(y, first + r / params.span));
+        for (var r = chunk * params.chunk_len + 4u * lane; r < end; r += 4u * LANES) {
+            put4(out_base, r, 1u, affine4((row4_tail(base, r, end) - shift) * factor, first, r));
         }
     }
 }

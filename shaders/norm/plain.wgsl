@@ -1,5 +1,5 @@
-// Affine part: the normalised value as it is.
+// Affine part: nothing, the value is what it is.
 
-fn affine(y: f32, channel: u32) -> f32 {
+fn affine4(y: vec4<f32>, first: u32, r: u32) -> vec4<f32> {
     return y;
 }

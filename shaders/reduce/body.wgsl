@@ -1,13 +1,13 @@
 // Computes: one value per output: combine over its reduced elements, as a fixed tree (the same bits on every run).
-//           Each lane adds blocks of 256 elements before it adds the blocks, so that long sums stay accurate.
-// Bindings: params, a, out (declared by the input and output parts).
+//           Each lane takes four neighbours at a time, and adds blocks of 256 elements before it adds the blocks, so that long
+//           sums stay accurate.
+// Bindings: params, a, out (declared by the value and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
-// Requires: acc, start, combine (operator part); fetch (input part); emit (output part).
+// Requires: start, lift, combine (operator part); block (block part); row4 (access part); over_lanes of one; emit (output part).
 // Accuracy: that of the operator part.
 
-const BLOCK: u32 = 64u;
-
-var<workgroup> partial_acc: array<acc, WG>;
+// Of 16 elements each.
+const BLOCK: u32 = 16u;
 
 @compute @workgroup_size(WG)
 fn main(
@@ -26,37 +26,37 @@ fn main(
     if live {
         let base = kept_offset(output);
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
-        var r = chunk * params.chunk_len + lane;
-        while r + 3u * LANES < end {
-            var s0 = start();
-            var s1 = s0;
-            var s2 = s0;
-            var s3 = s0;
-            for (var step = 0u; step < BLOCK && r + 3u * LANES < end; step++) {
-                s0 = combine(s0, fetch(base + reduced_offset(r)));
-                s1 = combine(s1, fetch(base + reduced_offset(r + LANES)));
-                s2 = combine(s2, fetch(base + reduced_offset(r + 2u * LANES)));
-                s3 = combine(s3, fetch(base + reduced_offset(r + 3u * LANES)));
-                r += 4u * LANES;
+        let step = 4u * LANES;
+        var r = chunk * params.chunk_len + 4u * lane;
+        while r + 3u * step + 3u < end {
+            var s = start();
+            for (var n = 0u; n < BLOCK && r + 3u * step + 3u < end; n++) {
+                // Four loads in flight.
+                let x = row4(base, r);
+                let y = row4(base, r + step);
+                let z = row4(base, r + 2u * step);
+                let w = row4(base, r + 3u * step);
+                s = combine(s, block(x, y, z, w));
+                r += 4u * step;
             }
-            total = combine(total, combine(combine(s0, s1), combine(s2, s3)));
+            total = combine(total, s);
         }
-        for (; r < end; r += LANES) {
-            total = combine(total, fetch(base + reduced_offset(r)));
+        for (; r < end; r += step) {
+            let x = row4_tail(base, r, end);
+            if r + 3u < end {
+                total = combine(total, combine(combine(lift(x.x), lift(x.y)), combine(lift(x.z), lift(x.w))));
+            } else {
+                total = combine(total, lift(x.x));
+                if r + 1u < end {
+                    total = combine(total, lift(x.y));
+                }
+                if r + 2u < end {
+                    total = combine(total, lift(x.z));
+                }
+            }
         }
     }
-
-    if LANES > 1u {
-        partial_acc[lid] = total;
-        workgroupBarrier();
-        for (var s = LANES / 2u; s > 0u; s /= 2u) {
-            if lane < s {
-                partial_acc[lid] = combine(partial_acc[lid], partial_acc[lid + s * LANE_STEP]);
-            }
-            workgroupBarrier();
-        }
-        total = partial_acc[lid];
-    }
+    total = over_lanes(lid, lane, total);
     if live && lane == 0u {
         emit(output * params.chunks + chunk, total);
     }

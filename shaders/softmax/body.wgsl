@@ -1,13 +1,46 @@
 // Computes: out = exp(x - max) / sum(exp(x - max)), or its logarithm, along one axis, in f32. A row whose maximum is NaN, +inf or -inf is all NaN.
-// Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis).
+//           Each row is read once.
+// Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis;
+//           declared by the store part).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: load_value, share, weight, to_key, from_key; params.identity is the key of -inf.
+// Requires: whole_row, sum_held; over_lanes of a sum; weights, rest_of, results; to_key, from_key; put4. params.identity is the key of -inf.
 // Accuracy: (8 + 2 √n) ε of the share for rows of n elements, then one rounding to the dtype; logarithms (12 + 2 √n + 4 max|x|) ε.
 
-@group(0) @binding(2) var<storage, read_write> out: array<cell>;
+var<workgroup> partial_key: array<key, WG>;
+var<workgroup> partial_keys: array<key, WG>;
 
-var<workgroup> partial_key: array<i32, WG>;
-var<workgroup> partial_sum: array<f32, WG>;
+// The greatest key of a row, for all of its lanes, as over_lanes does it for sums.
+fn greatest_over_lanes(lid: u32, lane: u32, v: key) -> key {
+    if LANES == 1u {
+        return v;
+    }
+    let first = lid - lane * LANE_STEP;
+    partial_key[lid] = v;
+    workgroupBarrier();
+    var all = v;
+    if LANES <= FAN {
+        for (var i = 0u; i < LANES; i++) {
+            all = max(all, partial_key[first + i * LANE_STEP]);
+        }
+        return all;
+    }
+    if lane < LANES / FAN {
+        var some = v;
+        for (var i = 1u; i < FAN; i++) {
+            some = max(some, partial_key[lid + i * (LANES / FAN) * LANE_STEP]);
+        }
+        partial_keys[lid] = some;
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < LANES / FAN; i++) {
+        all = max(all, partial_keys[first + i * LANE_STEP]);
+    }
+    return all;
+}
+
+fn most(x: vec4<f32>) -> key {
+    return max(max(to_key(x.x), to_key(x.y)), max(to_key(x.z), to_key(x.w)));
+}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -17,56 +50,86 @@ fn main(
 ) {
     let row = (lid / ROW_STEP) % ROWS;
     let lane = (lid / LANE_STEP) % LANES;
-    let first = lid - lane * LANE_STEP;
     let output = folded(group, groups) * ROWS + row;
-    let live = output < params.outputs;
-    var base = 0u;
-    if live {
-        base = kept_offset(output);
-    }
+    // What is past the last row computes it once more.
+    let base = kept_offset(min(output, params.outputs - 1u));
+    let x = whole_row(base, lane, -inf_f32());
 
-    var top = bitcast<i32>(params.identity);
-    if live {
-        for (var r = lane; r < params.len; r += LANES) {
-            top = max(top, to_key(load_value(base + reduced_offset(r))));
-        }
+    var top = most(x[0]);
+    if HELD > 1u {
+        top = max(top, most(x[1]));
     }
-    partial_key[lid] = top;
-    workgroupBarrier();
-    for (var s = LANES / 2u; s > 0u; s /= 2u) {
-        if lane < s {
-            partial_key[lid] = max(partial_key[lid], partial_key[lid + s * LANE_STEP]);
-        }
-        workgroupBarrier();
+    if HELD > 2u {
+        top = max(top, most(x[2]));
     }
-    let greatest = from_key(partial_key[first]);
+    if HELD > 3u {
+        top = max(top, most(x[3]));
+    }
+    if HELD > 4u {
+        top = max(top, most(x[4]));
+    }
+    if HELD > 5u {
+        top = max(top, most(x[5]));
+    }
+    if HELD > 6u {
+        top = max(top, most(x[6]));
+    }
+    if HELD > 7u {
+        top = max(top, most(x[7]));
+    }
+    let greatest = from_key(greatest_over_lanes(lid, lane, top));
     let finite = (bitcast<u32>(greatest) & 0x7f800000u) != 0x7f800000u;
 
-    var total = 0.0;
-    if live && finite {
-        for (var r = lane; r < params.len; r += LANES) {
-            total += weight(load_value(base + reduced_offset(r)), greatest);
-        }
+    var w: Held;
+    w[0] = weights(x[0], greatest);
+    if HELD > 1u {
+        w[1] = weights(x[1], greatest);
     }
-    partial_sum[lid] = total;
-    workgroupBarrier();
-    for (var s = LANES / 2u; s > 0u; s /= 2u) {
-        if lane < s {
-            partial_sum[lid] += partial_sum[lid + s * LANE_STEP];
-        }
-        workgroupBarrier();
+    if HELD > 2u {
+        w[2] = weights(x[2], greatest);
     }
-    let sum = partial_sum[first];
+    if HELD > 3u {
+        w[3] = weights(x[3], greatest);
+    }
+    if HELD > 4u {
+        w[4] = weights(x[4], greatest);
+    }
+    if HELD > 5u {
+        w[5] = weights(x[5], greatest);
+    }
+    if HELD > 6u {
+        w[6] = weights(x[6], greatest);
+    }
+    if HELD > 7u {
+        w[7] = weights(x[7], greatest);
+    }
+    let sum = over_lanes(lid, lane, sum_held(w));
 
-    if live {
+    if output < params.outputs {
         let inner = params.count;
         let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
-        for (var r = lane; r < params.len; r += LANES) {
-            var y = nan_f32();
-            if finite {
-                y = share(load_value(base + reduced_offset(r)), greatest, sum);
-            }
-            store1(out_base + r * inner, y);
+        let rest = rest_of(sum);
+        put4(out_base, place(0u, lane), inner, results(x[0], w[0], greatest, rest, finite));
+        if HELD > 1u {
+            put4(out_base, place(1u, lane), inner, results(x[1], w[1], greatest, rest, finite));
+        }
+        if HELD > 2u {
+            put4(out_base, place(2u, lane), inner, results(x[2], w[2], greatest, rest, finite));
+        }
+        if HELD > 3u {
+            put4(out_base, place(3u, lane), inner, results(x[3], w[3], greatest, rest, finite));
+        }
+        if HELD > 4u {
+            put4(out_base, place(4u, lane), inner, results(x[4], w[4], greatest, rest, finite));
+        }
+        if HELD > 5u {
+            put4(out_base, place(5u, lane), inner, results(x[5], w[5], greatest, rest, finite));
+        }
+        if HELD > 6u {
+            put4(out_base, place(6u, lane), inner, results(x[6], w[6], greatest, rest, finite));
+        }
+        if HELD > 7u {
+            put4(out_base, place(7u, lane), inner, results(x[7], w[7], greatest, rest, finite));
         }
     }
 }

@@ -1,11 +1,11 @@
 // Computes: what softmax/body.wgsl does, for rows that are cut into chunks: their (greatest, sum) pairs are there already.
-// Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis),
+// Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis;
+//           declared by the store part),
 //           b: the pairs of all chunks of a row, one row after the other.
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of a row covers chunk_len elements from c * chunk_len.
-// Requires: load_value, share, weight; acc, start, combine (those of logsumexp); to_key, from_key.
+// Requires: row4_tail (access part), put4 (store part); rest_of, results, weights; acc, start, combine (those of logsumexp); to_key, from_key.
 // Accuracy: (8 + 2 √n) ε of the share for rows of n elements, then one rounding to the dtype; logarithms (12 + 2 √n + 4 max|x|) ε.
 
-@group(0) @binding(2) var<storage, read_write> out: array<cell>;
 @group(0) @binding(3) var<storage, read> b: array<acc>;
 
 @compute @workgroup_size(WG)
@@ -30,12 +30,10 @@ fn main(
         let base = kept_offset(output);
         let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
-        for (var r = chunk * params.chunk_len + lane; r < end; r += LANES) {
-            var y = nan_f32();
-            if finite {
-                y = share(load_value(base + reduced_offset(r)), greatest, whole.sum);
-            }
-            store1(out_base + r * inner, y);
+        let rest = rest_of(whole.sum);
+        for (var r = chunk * params.chunk_len + 4u * lane; r < end; r += 4u * LANES) {
+            let x = row4_tail(base, r, end);
+            put4(out_base, r, inner, results(x, weights(x, greatest), greatest, rest, finite));
         }
     }
 }

@@ -2,9 +2,6 @@
 // Requires: exp_nonpositive.
 
 fn weight(x: f32, greatest: f32) -> f32 {
-    var y = 0.0;
-    if bitcast<u32>(x) != 0xff800000u {
-        y = exp_nonpositive(x - greatest);
-    }
-    return y;
+    let lowest = bitcast<u32>(x) == 0xff800000u;
+    return select(exp_nonpositive(select(x, greatest, lowest) - greatest), 0.0, lowest);
 }

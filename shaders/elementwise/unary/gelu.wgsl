@@ -2,12 +2,11 @@
 // -0.0 for -inf. Requires functions/exp.wgsl, functions/erfc.wgsl.
 
 fn apply(x: elem) -> elem {
-    if is_nan(x) {
-        return x;
-    }
-    if x < -14.5 {
-        return -0.0;
-    }
-    let tail = 0.5 * erfc_positive(abs(x) * 0.70710678);
-    return x * select(tail, 1.0 - tail, x >= 0.0);
+    // Beyond, the tail is 0.
+    let size = min(abs(x), 15.0);
+    let z = size * 0.70710678;
+    let t = 1.0 / (1.0 + 0.5 * z);
+    // size * Phi(-size)
+    let tail = scaled_exp(0.5 * t * size, erfc_fit(t) - z * z);
+    return select(select(-tail, x - tail, x >= 0.0), x, is_nan(x));
 }

@@ -1,4 +1,5 @@
-// Reading f16 from pairs in 32-bit words, computed in f32. The conversion is integer code: exact on every adapter.
+// Reading f16 from pairs in 32-bit words, computed in f32. The conversion is exact on every adapter: integer code, or the
+// adapter's own where it has proved to be the same.
 
 alias elem = f32;
 alias word = u32;
@@ -18,6 +19,9 @@ fn f32_from_f16_bits(h: u32) -> f32 {
 }
 
 fn unpack(w: words) -> vec4<elem> {
+    if NATIVE_HALVES && !has_nan_half(w) {
+        return vec4<elem>(unpack2x16float(w.x), unpack2x16float(w.y));
+    }
     return vec4<elem>(
         f32_from_f16_bits(w.x & 0xffffu),
         f32_from_f16_bits(w.x >> 16u),
@@ -31,6 +35,9 @@ fn word_index(i: u32) -> u32 {
 }
 
 fn from_word(w: word, i: u32) -> elem {
+    if NATIVE_HALVES && !has_nan_half(vec2<u32>(w)) {
+        return unpack2x16float(w >> ((i & 1u) * 16u)).x;
+    }
     return f32_from_f16_bits((w >> ((i & 1u) * 16u)) & 0xffffu);
 }
 

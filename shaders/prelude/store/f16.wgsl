@@ -1,9 +1,10 @@
-// Writing f16 in pairs: rounded to nearest even from f32, overflow to infinity, subnormals kept, by integer code.
+// Writing f16 in pairs: rounded to nearest even from f32, overflow to infinity, subnormals kept. By integer code, or by the
+// adapter's own conversion where it has proved to be the same.
 
 alias out_elem = f32;
 alias out_words = vec2<u32>;
 
-fn out_bits(x: out_elem) -> u32 {
+fn f16_bits_from_f32(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     let sign = (bits >> 16u) & 0x8000u;
     let magnitude = bits & 0x7fffffffu;
@@ -30,7 +31,20 @@ fn out_bits(x: out_elem) -> u32 {
     return sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13u) & 1u)) >> 13u);
 }
 
+fn out_bits(x: out_elem) -> u32 {
+    if NATIVE_HALVES && !is_nan(x) {
+        return pack2x16float(vec2<f32>(x, 0.0)) & 0xffffu;
+    }
+    return f16_bits_from_f32(x);
+}
+
 fn pack(v: vec4<out_elem>) -> out_words {
+    if NATIVE_HALVES {
+        let native = vec2<u32>(pack2x16float(v.xy), pack2x16float(v.zw));
+        if !has_nan_half(native) {
+            return native;
+        }
+    }
     return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
 }
 

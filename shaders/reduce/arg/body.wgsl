@@ -2,7 +2,7 @@
 //           among equal keys the first, or the last with LAST = 1. NaN has the greatest key.
 // Bindings: params, a, out (declared by the input and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
-// Requires: key (key part); fetch_key, fetch_position (input part); emit (output part).
+// Requires: key (key part); fetch_keys, whole_keys, fetch_position (input part); emit (output part).
 // Accuracy: exact.
 
 override LAST: u32 = 0u;
@@ -23,6 +23,33 @@ fn wins(k: key, at: u32, best: key, best_at: u32) -> bool {
     return better;
 }
 
+// What a lane found so far: a key, and its place in the row or NONE.
+struct Found {
+    best: key,
+    at: u32,
+}
+
+// Whether one of four keys at later places takes the place of the best one.
+fn beats(k: vec4<key>, best: key, at: u32) -> bool {
+    let most = max(max(k.x, k.y), max(k.z, k.w));
+    return at == NONE || most > best || (LAST == 1u && most == best);
+}
+
+fn later(k: key, r: u32, end: u32, found: Found) -> Found {
+    if r < end && (found.at == NONE || k > found.best || (LAST == 1u && k == found.best)) {
+        return Found(k, r);
+    }
+    return found;
+}
+
+// Four keys from place r on, each of which is later than what was found: places rise.
+fn among(k: vec4<key>, r: u32, end: u32, found: Found) -> Found {
+    if !beats(k, found.best, found.at) {
+        return found;
+    }
+    return later(k.w, r + 3u, end, later(k.z, r + 2u, end, later(k.y, r + 1u, end, later(k.x, r, end, found))));
+}
+
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -38,17 +65,37 @@ fn main(
 
     var best = key();
     var best_at = NONE;
+    var base = 0u;
     if live {
-        let base = kept_offset(output);
+        base = kept_offset(output);
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
-        for (var r = chunk * params.chunk_len + lane; r < end; r += LANES) {
-            let i = base + reduced_offset(r);
-            let k = fetch_key(i);
-            let at = fetch_position(i, r);
-            if wins(k, at, best, best_at) {
-                best = k;
-                best_at = at;
+        let step = 4u * LANES;
+        var r = chunk * params.chunk_len + 4u * lane;
+        for (; r + 3u * step + 3u < end; r += 4u * step) {
+            // Four loads in flight.
+            let x = whole_keys(base, r);
+            let y = whole_keys(base, r + step);
+            let z = whole_keys(base, r + 2u * step);
+            let w = whole_keys(base, r + 3u * step);
+            let all = max(max(x, y), max(z, w));
+            if beats(all, best, best_at) {
+                // Rare, once a row is long.
+                var found = Found(best, best_at);
+                found = among(x, r, end, found);
+                found = among(y, r + step, end, found);
+                found = among(z, r + 2u * step, end, found);
+                found = among(w, r + 3u * step, end, found);
+                best = found.best;
+                best_at = found.at;
             }
+        }
+        for (; r < end; r += step) {
+            let found = among(fetch_keys(base, r, end), r, end, Found(best, best_at));
+            best = found.best;
+            best_at = found.at;
+        }
+        if best_at != NONE {
+            best_at = fetch_position(base, best_at);
         }
     }
 

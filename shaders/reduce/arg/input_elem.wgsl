@@ -1,10 +1,16 @@
 // Input part: elements of the tensor; the position is the place in the reduced axes, of which `identity` lie before these.
-// Requires: load_value (value part).
+// Requires: row4, row4_tail (access part).
 
-fn fetch_key(i: u32) -> key {
-    return tie_key(load_value(i));
+fn whole_keys(base: u32, r: u32) -> vec4<key> {
+    let x = row4(base, r);
+    return vec4<key>(tie_key(x.x), tie_key(x.y), tie_key(x.z), tie_key(x.w));
 }
 
-fn fetch_position(i: u32, r: u32) -> u32 {
+fn fetch_keys(base: u32, r: u32, end: u32) -> vec4<key> {
+    let x = row4_tail(base, r, end);
+    return vec4<key>(tie_key(x.x), tie_key(x.y), tie_key(x.z), tie_key(x.w));
+}
+
+fn fetch_position(base: u32, r: u32) -> u32 {
     return params.identity + r;
 }

@@ -1,11 +1,25 @@
-// Input part: (key, position) pairs left by an earlier pass.
+// Input part: (key, position) pairs left by an earlier pass, in the order of their positions. Past the end, the last one.
 
 @group(0) @binding(1) var<storage, read> a: array<vec2<u32>>;
 
-fn fetch_key(i: u32) -> key {
-    return bitcast<key>(a[i].x);
+fn pair_key(base: u32, r: u32) -> key {
+    return bitcast<key>(a[base + reduced_offset(r)].x);
 }
 
-fn fetch_position(i: u32, r: u32) -> u32 {
-    return a[i].y;
+fn whole_keys(base: u32, r: u32) -> vec4<key> {
+    return vec4<key>(pair_key(base, r), pair_key(base, r + 1u), pair_key(base, r + 2u), pair_key(base, r + 3u));
+}
+
+fn fetch_keys(base: u32, r: u32, end: u32) -> vec4<key> {
+    let last = end - 1u;
+    return vec4<key>(
+        pair_key(base, r),
+        pair_key(base, min(r + 1u, last)),
+        pair_key(base, min(r + 2u, last)),
+        pair_key(base, min(r + 3u, last)),
+    );
+}
+
+fn fetch_position(base: u32, r: u32) -> u32 {
+    return a[base + reduced_offset(r)].y;
 }

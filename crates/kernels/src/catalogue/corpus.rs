@@ -79,7 +79,7 @@ fn value(dtype: DType, access: Access, few: bool) -> Result<Sketch, KernelError>
     let z = if few {
         sketch.graph.scalar(DType::F32, 2.0)
     } else {
-        sketch.input(DType::F32, Access::Scalar)
+        sketch.input(DType::F32, one_for_all(access))
     };
     let s = sketch.graph.scalar(DType::F32, 0.5);
     let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
@@ -88,6 +88,14 @@ fn value(dtype: DType, access: Access, few: bool) -> Result<Sketch, KernelError>
     let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
     let back = sketch.op(FusedOp::Cast(dtype), &[sum])?;
     Ok(sketch.output(&[back]))
+}
+
+/// How a number for many elements is read beside an operand that is read like this.
+fn one_for_all(access: Access) -> Access {
+    match access {
+        Access::Row => Access::Splat,
+        _ => Access::Scalar,
+    }
 }
 
 /// A walking kernel that reads a value of a dtype.
@@ -124,7 +132,7 @@ fn result(made: DType, access: Access, to: DType, few: bool) -> Result<Sketch, K
     let z = if few {
         sketch.graph.scalar(DType::F32, 2.0)
     } else {
-        sketch.input(DType::F32, Access::Scalar)
+        sketch.input(DType::F32, one_for_all(access))
     };
     let s = sketch.graph.scalar(DType::F32, 0.5);
     let most = sketch.op(FusedOp::Binary(Binary::Maximum), &[x, y])?;
@@ -133,7 +141,7 @@ fn result(made: DType, access: Access, to: DType, few: bool) -> Result<Sketch, K
     let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
     let cast = sketch.op(FusedOp::Cast(to), &[sum])?;
     Ok(match access {
-        Access::Strided => sketch.output(&[cast]),
+        access if access.is_strided() => sketch.output(&[cast]),
         _ => sketch.output(&[cast, x]),
     })
 }
@@ -237,11 +245,11 @@ fn in_place() -> Result<Sketch, KernelError> {
 }
 
 /// A dense input with a bias and a mask of other dtypes, both broadcast; the sum and its sign.
-fn mixed() -> Result<Sketch, KernelError> {
+fn mixed(bias: Access, mask: Access) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     let x = sketch.input(DType::BF16, Access::Quad);
-    let bias = sketch.input(DType::F32, Access::Strided);
-    let mask = sketch.input(DType::U8, Access::Strided);
+    let bias = sketch.input(DType::F32, bias);
+    let mask = sketch.input(DType::U8, mask);
     let low = sketch.graph.scalar(DType::F32, -1e9);
     let zero = sketch.graph.scalar(DType::F32, 0.0);
     let wide = sketch.op(FusedOp::Cast(DType::F32), &[x])?;
@@ -268,7 +276,8 @@ fn many_strided() -> Result<Sketch, KernelError> {
 pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     let mut all = vec![
         in_place()?.variant("in_place".to_owned(), 0)?,
-        mixed()?.variant("mixed".to_owned(), 2)?,
+        mixed(Access::Row, Access::Strided)?.variant("mixed".to_owned(), 2)?,
+        mixed(Access::Row, Access::Splat)?.variant("mixed_rows".to_owned(), 2)?,
         many_strided()?.variant("many_strided".to_owned(), 8)?,
     ];
     let host = |fields: &'static [ParamField], bindings| Host { fields, bindings };
@@ -286,6 +295,9 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     for (dtype, choice, host) in readers {
         all.push(reading(dtype, &choice, host, (Access::Quad, 0))?);
         all.push(reading(dtype, &choice, host, (Access::Strided, 2))?);
+        if choice.reads_quads() {
+            all.push(reading(dtype, &choice, host, (Access::Row, 2))?);
+        }
     }
     let products = matmul::writing_fused().into_iter();
     let convolutions = conv::writing_fused().into_iter();
@@ -303,6 +315,9 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         all.push(writing(dtype, &choice, host, (Access::Quad, 0), to)?);
         let strided = (Access::Strided, 2);
         all.push(writing(dtype, &choice, host, strided, DType::F32)?);
+        if choice.writes_quads() {
+            all.push(writing(dtype, &choice, host, (Access::Row, 2), to)?);
+        }
     }
     let walking = (reduce::writing_fused().into_iter())
         .map(|(read, made, choice, fused)| (read, made, choice, fused, host(WalkParams::FIELDS, 2)))
@@ -322,7 +337,7 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
             }),
         );
     let targets = DType::ALL.into_iter().cycle();
-    let accesses = [(Access::Quad, 0), (Access::Strided, 2)]
+    let accesses = [(Access::Quad, 0), (Access::Strided, 2), (Access::Row, 2)]
         .into_iter()
         .cycle();
     for (((read, made, choice, fused, host), to), access) in walking.zip(targets).zip(accesses) {

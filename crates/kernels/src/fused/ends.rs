@@ -9,7 +9,7 @@ use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource, params_part};
 
 use crate::fused::epilogue::Epilogue;
 use crate::fused::form::Form;
-use crate::fused::generate::{self, Host, Role};
+use crate::fused::generate::{self, Host, Reading, Role};
 use crate::fused::graph::{Graph, Slots};
 use crate::fused::params::{self, Placed};
 use crate::fused::prologue::Prologue;
@@ -83,7 +83,7 @@ impl Executor {
             }
         }
         let kernel =
-            self.kernel_for(&key, || descriptor(choice, [value, result], host, part, wg))?;
+            self.kernel_for(key, || descriptor(choice, [value, result], host, part, wg))?;
         // What the kernel would read first, its other bindings, and those of the generated ends.
         let inputs = read.as_ref().map_or(&[][..], |(_, _, args)| args);
         let outputs = written.as_ref().map_or(&[][..], |(_, _, args)| args);
@@ -133,20 +133,25 @@ pub(crate) fn descriptor(
         let _ = write!(name, "/{}", graph.label());
     }
     let source = ShaderSource::new(name).part(params_part.0, params_part.1);
+    let reading = Reading {
+        names_elem: !choice.loads(),
+        quads: choice.reads_quads(),
+    };
+    let quads = choice.writes_quads();
     let (source, writes) = match ends {
         [None, None] => (source, WritesBy::Itself),
         [Some((graph, form)), None] => {
-            let role = Role::Value(host, !choice.loads());
+            let role = Role::Value(host, reading);
             let source = generate::append(source, graph, form, role)?;
             (source, WritesBy::Itself)
         }
         [None, Some((graph, form))] => {
-            let role = Role::Result(host, choice.writes_quads());
+            let role = Role::Result(host, quads);
             let source = generate::append(source, graph, form, role)?;
             (source, WritesBy::Result)
         }
         [Some(value), Some(result)] => {
-            let source = generate::append_both(source, value, result, host, !choice.loads())?;
+            let source = generate::append_both(source, value, result, host, (reading, quads))?;
             (source, WritesBy::Result)
         }
     };

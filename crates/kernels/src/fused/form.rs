@@ -2,12 +2,14 @@
 
 use ziggurat_core::{Coalesced, Layout, coalesce};
 
+use crate::ops::elementwise::walk::{is_scalar, reads_whole};
 use crate::run::view::View;
 
 /// How a kernel reads one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Dense: four consecutive elements at once, or one where a kernel around the expression asks for one.
+    /// Dense from a multiple of four elements on: four consecutive elements at once, or one where a kernel around the
+    /// expression asks for one.
     Quad,
     /// Like [`Self::Quad`], from the binding of the output of this index, which is the same memory.
     InPlace(usize),
@@ -15,6 +17,10 @@ pub(crate) enum Access {
     Scalar,
     /// Element by element, by strides.
     Strided,
+    /// By strides, but four elements at once: along the innermost axis they are neighbours.
+    Row,
+    /// By strides, but one element for four: along the innermost axis there is only one.
+    Splat,
     /// Not from memory: what the kernel around the expression computed.
     Given,
 }
@@ -26,8 +32,31 @@ impl Access {
             Self::Scalar => 1,
             Self::Strided => 2,
             Self::Given => 3,
-            Self::InPlace(output) => 4 + output as u64,
+            Self::Row => 4,
+            Self::Splat => 5,
+            Self::InPlace(output) => 6 + output as u64,
         }
+    }
+
+    /// Whether elements are found by strides.
+    pub(crate) const fn is_strided(self) -> bool {
+        matches!(self, Self::Strided | Self::Row | Self::Splat)
+    }
+}
+
+/// How four neighbours along the innermost axis of a walk are read, the first at a multiple of four: if not one by one.
+pub(crate) fn row(view: &View, dims: &[usize], strides: &[isize]) -> Option<Access> {
+    let (inner, outer) = strides.split_last()?;
+    if !dims.last()?.is_multiple_of(4) {
+        return None;
+    }
+    match inner {
+        1 => {
+            let begins = outer.iter().all(|stride| stride % 4 == 0);
+            (begins && view.layout.offset().is_multiple_of(4)).then_some(Access::Row)
+        }
+        0 => reads_whole(view).then_some(Access::Splat),
+        _ => None,
     }
 }
 
@@ -40,11 +69,11 @@ pub(crate) struct Form {
     pub(crate) rank: usize,
 }
 
-/// How a kernel around an expression reads a view, element by element.
+/// How a kernel around an expression reads a view.
 pub(crate) fn access(view: &View) -> Access {
-    if view.layout.is_contiguous() {
+    if view.layout.is_contiguous() && view.layout.offset().is_multiple_of(4) {
         Access::Quad
-    } else if view.layout.span().is_some_and(|(low, high)| low == high) {
+    } else if is_scalar(view) {
         Access::Scalar
     } else {
         Access::Strided
@@ -59,16 +88,23 @@ impl Form {
         views: impl IntoIterator<Item = &'a View>,
     ) -> (Self, Option<Coalesced>) {
         let stored = accesses.iter().filter(|access| **access != Access::Given);
-        let strided: Vec<Layout> = stored
+        let strided: Vec<&View> = stored
             .zip(views)
             .filter(|(access, _)| **access == Access::Strided)
-            .map(|(_, view)| view.layout)
+            .map(|(_, view)| view)
             .collect();
-        let walk = (!strided.is_empty()).then(|| coalesce(&strided));
+        let layouts: Vec<Layout> = strided.iter().map(|view| view.layout).collect();
+        let walk = (!strided.is_empty()).then(|| coalesce(&layouts));
         let rank = walk
             .as_ref()
             .map_or(0, |walk| Self::rank_class(walk.dims.len()));
-        let inputs = accesses;
+        let mut inputs = accesses;
+        if let Some(walk) = &walk {
+            let by_strides = inputs.iter_mut().filter(|access| access.is_strided());
+            for (access, (view, strides)) in by_strides.zip(strided.iter().zip(&walk.strides)) {
+                *access = row(view, &walk.dims, strides).unwrap_or(*access);
+            }
+        }
         (Self { inputs, rank }, walk)
     }
 
@@ -81,7 +117,7 @@ impl Form {
     pub(crate) fn strided(&self) -> usize {
         self.inputs
             .iter()
-            .filter(|access| **access == Access::Strided)
+            .filter(|access| access.is_strided())
             .count()
     }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use ziggurat_core::DType;
 use ziggurat_pipeline::{Checks, KernelDescriptor, ShaderSource};
 
-use memory::Declared;
+use memory::{Declared, given};
 
 use crate::fused::MAX_BINDINGS;
 use crate::fused::form::{Access, Form};
@@ -32,11 +32,19 @@ const MEMBERS: [&str; 4] = ["x", "y", "z", "w"];
 pub(crate) enum Role {
     /// All of it: a loop over the elements, four at a time.
     Whole,
-    /// `load_value`, from which the kernel around it reads its input element by element; and `elem`, unless the kernel
-    /// has it.
-    Value(Host, bool),
+    /// `load_value` or `load_value4`, from which the kernel around it reads its input.
+    Value(Host, Reading),
     /// `store1` or `store4`, by which the kernel around it writes what it computed; called with quads or not.
     Result(Host, bool),
+}
+
+/// How a kernel reads the value of a generated part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Whether the part has to declare `elem`.
+    pub(crate) names_elem: bool,
+    /// Four neighbours at a time, the first at a multiple of four; else one by one.
+    pub(crate) quads: bool,
 }
 
 /// The kernel around a generated part.
@@ -79,22 +87,22 @@ pub(crate) fn append(
     Ok(source.part(FILE, Glue::new(graph, form, role).text()))
 }
 
-/// Appends two generated parts: `value`, which the kernel around them reads, and `result`, which it writes one by one. The
-/// slots of the second follow those of the first, and so do its bindings.
+/// Appends two generated parts: `value`, which the kernel around them reads, and `result`, which it writes, with
+/// `quads` four at a time. The slots of the second follow those of the first, and so do its bindings.
 pub(crate) fn append_both(
     source: ShaderSource,
     (value, value_form): (&Graph, &Form),
     (result, result_form): (&Graph, &Form),
     host: Host,
-    names_elem: bool,
+    (reading, quads): (Reading, bool),
 ) -> Result<ShaderSource, KernelError> {
-    let written = (result, parts::Writes::Cells { quads: false });
+    let written = (result, parts::Writes::Cells { quads });
     let source = parts::append_all(source, &[(value, parts::Writes::Nothing), written])?;
-    let mut first = Glue::new(value, value_form, Role::Value(host, names_elem));
+    let mut first = Glue::new(value, value_form, Role::Value(host, reading));
     let mut second = {
         let bindings = (host.bindings + value_form.bindings()).saturating_sub(1);
         let host = Host { bindings, ..host };
-        Glue::new(result, result_form, Role::Result(host, false))
+        Glue::new(result, result_form, Role::Result(host, quads))
     };
     second.base = first.slots.rows;
     first.rows = first.slots.rows + second.slots.rows;
@@ -180,7 +188,7 @@ impl<'a> Glue<'a> {
     fn text(mut self) -> String {
         match self.role {
             Role::Whole => self.whole(),
-            Role::Value(host, names_elem) => self.value(host, names_elem),
+            Role::Value(host, reading) => self.value(host, reading),
             Role::Result(host, quads) => self.result(host, quads),
         }
         self.out
@@ -212,12 +220,12 @@ impl<'a> Glue<'a> {
         self.address();
         self.loads();
         self.stores();
-        self.lane();
+        self.lane("lane");
         self.main();
     }
 
-    /// `load_value` for a kernel that reads one element at a time.
-    fn value(&mut self, host: Host, names_elem: bool) {
+    /// `load_value` for a kernel that reads one element at a time, `load_value4` for one that reads four.
+    fn value(&mut self, host: Host, reading: Reading) {
         line!(
             self,
             "// Value part: the element at an index, computed by a fused expression. Generated."
@@ -229,16 +237,85 @@ impl<'a> Glue<'a> {
         self.params(host.fields);
         self.declare(&bindings);
         self.address();
-        self.single_loads();
         let elem = compute(self.first_output());
-        if names_elem {
+        if reading.names_elem {
             line!(self, "\nalias elem = {elem};");
         }
+        if reading.quads {
+            return self.value_quads(elem);
+        }
+        self.single_loads();
         line!(self, "\nfn load_value(i: u32) -> {elem} {{");
         self.single_inputs();
         self.steps();
         let result = self.graph.outputs.first().copied().map(Self::name);
         line!(self, "    return {};\n}}", result.unwrap_or_default());
+    }
+
+    /// `load_value4`, each element by the same function.
+    fn value_quads(&mut self, elem: &'static str) {
+        self.loads();
+        line!(self, "\nfn value_lane({}) -> {elem} {{", self.lane_inputs());
+        self.steps();
+        let result = self.graph.outputs.first().copied().map(Self::name);
+        line!(self, "    return {};\n}}", result.unwrap_or_default());
+        line!(self, "\nfn load_value4(i: u32) -> vec4<{elem}> {{");
+        self.quad_inputs("i", "");
+        self.quad_lanes("value_lane", "");
+        line!(
+            self,
+            "    return vec4<{elem}>(lane_0, lane_1, lane_2, lane_3);\n}}"
+        );
+    }
+
+    /// The inputs of one element, as a function's.
+    fn lane_inputs(&self) -> String {
+        let inputs = self.inputs();
+        let inputs = inputs.map(|(i, dtype, _)| format!("x_{i}: {}", compute(dtype)));
+        inputs.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The four elements, by a function.
+    fn quad_lanes(&mut self, function: &str, indent: &str) {
+        for (k, member) in MEMBERS.iter().enumerate() {
+            let inputs = self.inputs().map(|(i, ..)| format!("q_{i}.{member}"));
+            let inputs = inputs.collect::<Vec<_>>().join(", ");
+            line!(self, "{indent}    let lane_{k} = {function}({inputs});");
+        }
+    }
+
+    /// Four of each input from linear index `first` on, a multiple of four.
+    fn quad_inputs(&mut self, first: &str, indent: &str) {
+        let Names { load, address, .. } = self.names;
+        let mut inputs = self.inputs();
+        let addresses = match self.form.rank {
+            0 => 0,
+            _ if inputs.any(|(_, _, access)| access == Access::Strided) => 4,
+            _ => 1,
+        };
+        for k in 0..addresses {
+            let at = match self.role {
+                // The last vector may reach past the end.
+                Role::Whole => format!("min({first} + {k}u, params.len - 1u)"),
+                _ => format!("{first} + {k}u"),
+            };
+            line!(self, "{indent}    let at_{k} = {address}({at});");
+        }
+        for (i, dtype, access) in self.inputs() {
+            let four = |values: [String; 4]| {
+                format!("vec4<{}>({})", compute(dtype), values.join(", "))
+            };
+            let value = match access {
+                Access::Quad | Access::InPlace(_) => format!("{load}_{i}({first} / 4u)"),
+                Access::Scalar => format!("{load}_{i}()"),
+                Access::Row | Access::Splat => format!("{load}_{i}(at_0.in_{i})"),
+                Access::Given => four(MEMBERS.map(|member| given(dtype, &format!("v.{member}")))),
+                Access::Strided => {
+                    four([0, 1, 2, 3].map(|k| format!("{load}_{i}(at_{k}.in_{i})")))
+                }
+            };
+            line!(self, "{indent}    let q_{i} = {value};");
+        }
     }
 
     /// `store1` or `store4` for a kernel that writes its results in any order.
@@ -260,29 +337,27 @@ impl<'a> Glue<'a> {
         self.params(host.fields);
         self.declare(&bindings);
         self.address();
-        self.single_loads();
         let made = self
             .inputs()
             .find(|(_, _, access)| *access == Access::Given)
             .map_or(DType::F32, |(_, dtype, _)| dtype);
         line!(self, "\nalias out_elem = {};", compute(made));
-        self.lane_struct();
-        line!(self, "fn finished(v: out_elem, i: u32) -> Lane {{");
-        self.single_inputs();
-        self.steps();
-        self.lane_result();
-        let (name, given) = if quads {
-            ("store4", "vec4<out_elem>")
-        } else {
-            ("store1", "out_elem")
-        };
-        line!(self, "\nfn {name}(i: u32, v: {given}) {{");
-        line!(self, "    let at = i - params.out_offset;");
         if quads {
-            for (k, member) in MEMBERS.iter().enumerate() {
-                line!(self, "    let lane_{k} = finished(v.{member}, at + {k}u);");
-            }
+            self.loads();
+            self.lane("finished");
+            line!(self, "\nfn store4(i: u32, v: vec4<out_elem>) {{");
+            line!(self, "    let at = i - params.out_offset;");
+            self.quad_inputs("at", "");
+            self.quad_lanes("finished", "");
         } else {
+            self.single_loads();
+            self.lane_struct();
+            line!(self, "fn finished(v: out_elem, i: u32) -> Lane {{");
+            self.single_inputs();
+            self.steps();
+            self.lane_result();
+            line!(self, "\nfn store1(i: u32, v: out_elem) {{");
+            line!(self, "    let at = i - params.out_offset;");
             line!(self, "    let lane = finished(v, at);");
         }
         for (i, dtype) in self.outputs() {
@@ -375,14 +450,10 @@ impl<'a> Glue<'a> {
         line!(self, "    return Lane({});\n}}", results.join(", "));
     }
 
-    /// The expression for one element.
-    fn lane(&mut self) {
+    /// The expression for one element, as a function.
+    fn lane(&mut self, name: &str) {
         self.lane_struct();
-        let inputs: Vec<_> = self
-            .inputs()
-            .map(|(i, dtype, _)| format!("x_{i}: {}", compute(dtype)))
-            .collect();
-        line!(self, "fn lane({}) -> Lane {{", inputs.join(", "));
+        line!(self, "fn {name}({}) -> Lane {{", self.lane_inputs());
         self.steps();
         self.lane_result();
     }
@@ -398,34 +469,9 @@ impl<'a> Glue<'a> {
             self,
             "    for (var quad = id.x; quad < quads; quad += groups.x * WG) {{"
         );
-        if self.form.rank > 0 {
-            for k in 0..4 {
-                line!(
-                    self,
-                    "        let at_{k} = address(min(quad * 4u + {k}u, params.len - 1u));"
-                );
-            }
-        }
-        for (i, dtype, access) in self.inputs() {
-            let value = match access {
-                Access::Quad | Access::InPlace(_) => format!("load_{i}(quad)"),
-                Access::Scalar => format!("load_{i}()"),
-                Access::Given => continue,
-                Access::Strided => {
-                    let lanes: Vec<_> =
-                        (0..4).map(|k| format!("load_{i}(at_{k}.in_{i})")).collect();
-                    format!("vec4<{}>({})", compute(dtype), lanes.join(", "))
-                }
-            };
-            line!(self, "        let q_{i} = {value};");
-        }
-        for (k, member) in MEMBERS.iter().enumerate() {
-            let inputs: Vec<_> = self
-                .inputs()
-                .map(|(i, ..)| format!("q_{i}.{member}"))
-                .collect();
-            line!(self, "        let lane_{k} = lane({});", inputs.join(", "));
-        }
+        line!(self, "        let i = quad * 4u;");
+        self.quad_inputs("i", "    ");
+        self.quad_lanes("lane", "    ");
         for (i, dtype) in self.outputs() {
             let four = self.four(i, dtype);
             line!(self, "        store_{i}(quad, {four});");

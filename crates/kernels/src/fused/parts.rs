@@ -20,13 +20,14 @@ const KEEP: &str = "elementwise/keep.wgsl";
 const ROUNDED: &str = "prelude/rounded.wgsl";
 
 /// What preludes define, once per dtype.
-const PRELUDE_NAMES: [&str; 14] = [
+const PRELUDE_NAMES: [&str; 15] = [
     "elem",
     "word",
     "words",
     "unpack",
     "word_index",
     "f32_from_f16_bits",
+    "f16_bits_from_f32",
     "from_word",
     "elem_is_nan",
     "out_elem",

@@ -18,6 +18,7 @@ use crate::fused::expression::{Expression, Id};
 use crate::fused::form::{Form, access};
 use crate::fused::graph::Graph;
 use crate::fused::run::broadcast;
+use crate::ops::reduce::walk::Walk;
 use crate::run::call::Call;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
@@ -157,6 +158,24 @@ impl<'a> Operand<'a> {
                     .sum();
                 along(axes) + along(prologue.form.rank) + computed
             }
+        }
+    }
+
+    /// Whether a kernel that walks it like this can read four neighbours of a row at once.
+    pub(crate) fn has_quads(&self, walk: &Walk) -> bool {
+        walk.has_quads() && self.begins_quads()
+    }
+
+    /// The same for neighbours of four rows.
+    pub(crate) fn has_quad_columns(&self, walk: &Walk) -> bool {
+        walk.has_quad_columns() && self.begins_quads()
+    }
+
+    /// Whether its first element is at a multiple of four. Indices of a computed value count from 0.
+    fn begins_quads(&self) -> bool {
+        match self {
+            Self::Memory(view) => view.layout.offset().is_multiple_of(4),
+            Self::Fused(_) => true,
         }
     }
 
@@ -307,7 +326,7 @@ impl Executor {
         call: &Call,
         views: usize,
     ) -> Result<FusedReader, KernelError> {
-        self.prologue(input, views + 1, call.reads())
+        self.prologue(input, views + 1, call.reads(&input.shape, &self.ability()))
             .map(FusedReader)
     }
 

@@ -189,7 +189,7 @@ impl Executor {
                     offsets.push(targets.get(*output).map_or(0, |target| target.offset / 4));
                 }
                 Access::Given => offsets.push(0),
-                Access::Quad | Access::Scalar | Access::Strided => {
+                _ => {
                     let bound = self.bind_read(OP, input)?;
                     let quad = *access == Access::Quad;
                     offsets.push(if quad { bound.offset / 4 } else { bound.offset });
@@ -221,7 +221,7 @@ impl Executor {
         let caps = self.device().caps();
         let part = params_part(caps, params_bytes);
         let wg = caps.workgroup_size;
-        self.kernel_for(&graph.key(form, part.0, wg), || {
+        self.kernel_for(graph.key(form, part.0, wg), || {
             generate::descriptor(graph, form, part, wg)
         })
     }

@@ -7,11 +7,6 @@
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 
-/// Turns after which Mesa's software drivers end an invocation.
-const MESA_TURNS: u64 = 1 << 16;
-/// What a kernel that walks rows may turn beside the walk.
-const TURNS_BESIDE: u64 = 1 << 10;
-
 /// Turns of the loop of a power, at most.
 pub(crate) const POWER_TURNS: u64 = 4;
 
@@ -21,25 +16,14 @@ impl Executor {
         u64::from(self.device().caps().max_loop_turns)
     }
 
-    /// Whether rows that take a lane so many turns in one dispatch are to be cut into chunks by a kernel with so many
-    /// bindings. What has more than the device allows is not, unless its driver would leave it unfinished.
-    pub(crate) fn cuts_rows(&self, turns: u64, bindings: usize) -> Result<bool, KernelError> {
-        let most = self.most_turns();
-        if turns <= most {
-            return Ok(false);
-        }
+    /// An error if a kernel with so many bindings, one of them for what chunks of long rows left, has more than the device
+    /// allows.
+    pub(crate) fn check_long_rows(&self, needed: usize) -> Result<(), KernelError> {
         let limit = self.fused_limits().bindings;
-        if bindings <= limit {
-            return Ok(true);
+        if needed > limit {
+            return Err(CannotFuse::LongRows { needed, limit }.into());
         }
-        if turns <= MESA_TURNS - TURNS_BESIDE || !self.device().adapter().is_mesa_software() {
-            return Ok(false);
-        }
-        Err(CannotFuse::LongRows {
-            needed: bindings,
-            limit,
-        }
-        .into())
+        Ok(())
     }
 }
 

@@ -67,6 +67,8 @@ struct Job {
     reads: Reads,
     input: DType,
     select_last: bool,
+    /// Whether elements are read four at a time.
+    quads: bool,
     /// Whether the element is written beside its position.
     with_values: bool,
 }
@@ -105,7 +107,9 @@ impl Job {
             .constant("LAST", u32::from(self.select_last))
             .without_zeroed_memory();
         choice = match pass {
-            Pass::Whole | Pass::First => choice.reads(self.reads, self.input),
+            Pass::Whole | Pass::First => {
+                choice.reads(self.reads, self.input, "reduce/params.wgsl", self.quads)
+            }
             Pass::Second => choice
                 .part(prelude::FLOAT)
                 .load(self.input)
@@ -114,8 +118,11 @@ impl Job {
         if self.with_values && pass != Pass::First {
             choice = choice.store(self.input).cell(self.input);
         }
+        choice = choice.part("reduce/index.wgsl");
+        if pass != Pass::Second {
+            choice = choice.access(self.quads);
+        }
         choice = choice.parts(&[
-            "reduce/index.wgsl",
             key,
             read,
             write,
@@ -129,7 +136,7 @@ impl Job {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     for op in ArgReduce::ALL {
         for input in DType::ALL {
             for pass in [Pass::Whole, Pass::First, Pass::Second] {
@@ -138,6 +145,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     reads: Reads::Memory,
                     input,
                     select_last: pass == Pass::First,
+                    quads: false,
                     with_values: false,
                 };
                 all.push(Candidate::new(
@@ -145,12 +153,13 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     WalkParams::FIELDS,
                 ));
             }
-            for pass in [Pass::Whole, Pass::Second] {
+            for pass in [Pass::Whole, Pass::First, Pass::Second] {
                 let job = Job {
                     op,
                     reads: Reads::Memory,
                     input,
                     select_last: false,
+                    quads: true,
                     with_values: true,
                 };
                 all.push(Candidate::new(
@@ -166,7 +175,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Searches in a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let mut all = Vec::new();
     for input in DType::ALL {
         for (pass, with_values) in [
@@ -179,6 +188,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
                 reads: Reads::Fused,
                 input,
                 select_last: false,
+                quads: pass == Pass::Whole,
                 with_values,
             };
             let bindings = 2 + usize::from(with_values);
@@ -244,7 +254,16 @@ impl Job {
             reads: ends.a.reads(),
             input: ends.a.dtype(),
             select_last,
+            quads: false,
             with_values: ends.also.is_some(),
+        }
+    }
+
+    /// The same as it reads an operand: in vectors of four, where rows lie in memory like that.
+    fn reading(&self, a: &Operand<'_>, walk: &Walk) -> Self {
+        Self {
+            quads: a.has_quads(walk),
+            ..*self
         }
     }
 }
@@ -284,6 +303,7 @@ pub(crate) fn plan(
     {
         return Ok(Planned::Parts);
     }
+    let job = job.reading(&ends.a, &walk);
     let lanes = choose_lanes(p.exec, &ends.a, &walk);
     let pairs = if lanes.chunks > 1 {
         let partial = p.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
@@ -324,7 +344,7 @@ impl Written {
 
 fn choose_lanes(exec: &Executor, a: &Operand<'_>, walk: &Walk) -> Lanes {
     let ability = exec.ability();
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
     lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), exec.most_turns())
 }
 
@@ -356,7 +376,7 @@ fn last_pass(
 ) {
     let ability = p.exec.ability();
     let lanes = lanes
-        .unwrap_or_else(|| lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability));
+        .unwrap_or_else(|| lanes::vectors(walk.outputs, walk.len, walk.side(), false, &ability));
     // Positions are at the second offset, wherever they are written.
     let positions = written.second.unwrap_or(written.first).offset;
     let offset = written.first.offset;
@@ -403,6 +423,7 @@ pub(crate) fn run_parts(
     let (mut all, mut before) = (Vec::new(), 0);
     for piece in exec.pieces(name, view, &in_order)? {
         let walk = Walk::new(name, &piece.layout, axes, Order::RowMajor)?;
+        let job = job.reading(&Operand::Memory(&piece), &walk);
         let lanes = choose_lanes(exec, &Operand::Memory(&piece), &walk);
         let words = lanes.chunks.saturating_mul(2);
         let partial = exec.partials(DType::U32, walk.outputs, words)?;

@@ -14,6 +14,7 @@ pub(crate) mod predicate;
 pub(crate) mod row;
 #[cfg(feature = "catalogue")]
 pub(crate) mod tolerance;
+pub(crate) mod transpose;
 pub(crate) mod unary;
 pub(crate) mod walk;
 pub(crate) mod where_op;

@@ -101,16 +101,22 @@ impl Form {
     }
 }
 
-fn gather(bytes: usize, form: Form) -> KernelChoice {
+/// With quads, four neighbours that an index names are read at once.
+fn gather(bytes: usize, form: Form, quads: bool) -> KernelChoice {
     let (name, load, store) = bits(bytes);
-    let choice = KernelChoice::new("gather").name(name).parts(&[
+    let (by, body) = if quads {
+        ("rows", "index/gather_rows.wgsl")
+    } else {
+        ("elements", "index/gather.wgsl")
+    };
+    let choice = KernelChoice::new("gather").name(name).name(by).parts(&[
         prelude::FLOAT,
         load,
         store,
         "index/locate.wgsl",
         "index/located.wgsl",
         "elementwise/emit.wgsl",
-        "index/gather.wgsl",
+        body,
     ]);
     form.constants(choice)
 }
@@ -180,7 +186,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     };
     for form in [one, several] {
         for dtype in [DType::U32, DType::F16, DType::U8] {
-            all.push(gather(dtype.bytes(), form));
+            all.extend([false, true].map(|quads| gather(dtype.bytes(), form, quads)));
             all.push(scatter(Scatter::Set, dtype, form));
         }
         all.push(check(form));
@@ -396,7 +402,11 @@ impl Executor {
             ..walk.params
         };
         self.launch(
-            &gather(a.dtype.bytes(), Form::of(&walk, indices)),
+            &gather(
+                a.dtype.bytes(),
+                Form::of(&walk, indices),
+                params.names_quads(walk.rank),
+            ),
             &[data.arg, index.arg, target.arg],
             &params,
             Grid::stride(u64::from(params.len), PER_INVOCATION),

@@ -1,8 +1,8 @@
 //! Normalising rows: by mean and variance, by the mean square, or by length, with a weight and a bias per channel.
 //!
-//! One kernel does all of it: each row is read for its mean, for its squared distances from that mean, and for the result,
-//! in f32 for every float dtype. Rows are laid over workgroups as in softmax. Invariant: a variance is never a difference
-//! of two large numbers.
+//! One kernel does all of it: lanes keep a row in registers, for its mean, for its squared distances from that mean, and for
+//! the result, in f32 for every float dtype. Rows are laid over workgroups as in softmax, and cut into chunks where they are
+//! too long for registers. Invariant: a variance is never a difference of two large numbers.
 
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
@@ -12,9 +12,10 @@ use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
-use crate::ops::reduce::lanes::{self, Lanes};
+use crate::ops::reduce::lanes::{self, Held, Lanes};
 use crate::ops::reduce::walk::{Order, Walk};
 use crate::ops::reduce::{Reduce, accumulators, only_memory, with_constants};
+use crate::ops::softmax::put;
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -25,7 +26,6 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::{Params, params};
-use crate::source::prelude;
 
 mod batch;
 mod long;
@@ -64,15 +64,6 @@ impl Norm {
             Self::Rms | Self::Length => Reduce::SumSquares,
         }
     }
-
-    /// How often its kernel reads each element.
-    #[must_use]
-    pub const fn reads(self) -> usize {
-        match self {
-            Self::Layer => 3,
-            Self::Rms | Self::Length => 2,
-        }
-    }
 }
 
 /// Which channel an element belongs to: element `r` of row `o` has channel `(o % period) · step + r / span`.
@@ -109,6 +100,18 @@ pub struct Affine<'a> {
     pub channels: Channels,
 }
 
+impl Affine<'_> {
+    /// Whether each row has a weight and a bias per element, of which any four from a multiple of four on can be read at once.
+    fn has_quads(&self) -> bool {
+        let begins = |view: &&View| view.layout.offset().is_multiple_of(4);
+        let Channels { step, span, .. } = self.channels;
+        self.weight.is_some()
+            && span == 1
+            && step.is_multiple_of(4)
+            && [self.weight, self.bias].iter().flatten().all(begins)
+    }
+}
+
 params! {
     /// Parameters of the kernels that normalise rows.
     pub(crate) struct NormParams {
@@ -129,95 +132,169 @@ params! {
     }
 }
 
-/// The affine parts.
-const PLAIN: &str = "norm/plain.wgsl";
-const WEIGHT: &str = "norm/weight.wgsl";
-const WEIGHT_BIAS: &str = "norm/weight_bias.wgsl";
-
-/// How much of its rows a kernel works on.
+/// What weights and biases there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    Rows,
-    /// Chunks of rows whose moments are known by chunks.
-    Chunks,
+enum Factors {
+    Plain,
+    Weight,
+    WeightBias,
 }
 
-fn kernel(
-    extent: Extent,
+impl Factors {
+    const ALL: [Self; 3] = [Self::Plain, Self::Weight, Self::WeightBias];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Weight => "weight",
+            Self::WeightBias => "weight_bias",
+        }
+    }
+
+    /// The affine parts; with quads four weights are read at once.
+    const fn parts(self, quads: bool) -> &'static [&'static str] {
+        match (self, quads) {
+            (Self::Plain, _) => &["norm/plain.wgsl"],
+            (Self::Weight, false) => &["norm/channels.wgsl", "norm/weight.wgsl"],
+            (Self::Weight, true) => &["norm/weight_quads.wgsl"],
+            (Self::WeightBias, false) => &["norm/channels.wgsl", "norm/weight_bias.wgsl"],
+            (Self::WeightBias, true) => &["norm/weight_bias_quads.wgsl"],
+        }
+    }
+
+    /// The part with the accumulators of chunks, behind the bindings of these.
+    const fn rows(self) -> &'static str {
+        match self {
+            Self::Plain => "norm/rows_3.wgsl",
+            Self::Weight => "norm/rows_4.wgsl",
+            Self::WeightBias => "norm/rows_5.wgsl",
+        }
+    }
+
+    const fn bindings(self) -> usize {
+        match self {
+            Self::Plain => 2,
+            Self::Weight => 3,
+            Self::WeightBias => 4,
+        }
+    }
+}
+
+/// A kernel for one dtype: how it reads and writes.
+#[derive(Clone, Copy, Debug)]
+struct Job {
     op: Norm,
     reads: Reads,
     dtype: DType,
-    affine: &'static str,
-    walk: &Walk,
-    lanes: &Lanes,
-) -> KernelChoice {
-    let factor = match op {
-        Norm::Layer | Norm::Rms => "norm/variance.wgsl",
-        Norm::Length => "norm/length.wgsl",
-    };
-    let name = match affine {
-        PLAIN => "plain",
-        WEIGHT => "weight",
-        _ => "weight_bias",
-    };
-    let mut choice = KernelChoice::new(op.name()).name(dtype.name()).name(name);
-    choice = match reads {
-        Reads::Memory => choice
-            .part(prelude::FLOAT)
-            .load(dtype)
-            .params("norm/params.wgsl")
-            .part("reduce/value.wgsl"),
-        Reads::Fused => choice.name("fused"),
-    };
-    if reads == Reads::Fused && affine != PLAIN {
-        // Weights are read from memory all the same.
-        choice = choice.load(dtype);
+    factors: Factors,
+    /// Whether elements are read four at a time, results written so, and weights and biases read so.
+    quads: [bool; 3],
+}
+
+impl Job {
+    fn start(&self, name: &'static str) -> KernelChoice {
+        let [read, write, affine] = self.quads;
+        let mut choice = KernelChoice::new(self.op.name())
+            .name(self.dtype.name())
+            .name(self.factors.name())
+            .name(name)
+            .reads(self.reads, self.dtype, "norm/params.wgsl", read);
+        if self.reads == Reads::Fused && self.factors != Factors::Plain {
+            // Weights are read from memory all the same.
+            choice = choice.load(self.dtype);
+        }
+        choice = choice
+            .store(self.dtype)
+            .writes(self.dtype, write)
+            .part("reduce/index.wgsl")
+            .access(read)
+            .part(put(write))
+            .part(match self.op {
+                Norm::Layer | Norm::Rms => "norm/variance.wgsl",
+                Norm::Length => "norm/length.wgsl",
+            })
+            .parts(self.factors.parts(affine))
+            .without_zeroed_memory();
+        match (write, affine) {
+            (false, false) => choice,
+            (true, false) => choice.name("to_quads"),
+            (false, true) => choice.name("by_quads"),
+            (true, true) => choice.name("to_and_by_quads"),
+        }
     }
-    let choice = choice
-        .store(dtype)
-        .cell(dtype)
-        .parts(&["reduce/index.wgsl", factor, affine])
-        .without_zeroed_memory();
-    let choice = match extent {
-        Extent::Rows => choice
-            .part("norm/body.wgsl")
-            .constant("CENTER", u32::from(op == Norm::Layer)),
-        Extent::Chunks => choice.name("long").parts(&[
-            match affine {
-                PLAIN => "norm/rows_3.wgsl",
-                WEIGHT => "norm/rows_4.wgsl",
-                _ => "norm/rows_5.wgsl",
-            },
-            match op {
+
+    /// The kernel for rows that lanes keep in registers.
+    fn held(&self, walk: &Walk, held: &Held) -> KernelChoice {
+        let choice = self
+            .start("held")
+            .parts(&[
+                "functions/divide.wgsl",
+                "reduce/op/sum.wgsl",
+                "reduce/lanes_one.wgsl",
+                "reduce/tree.wgsl",
+                "reduce/held.wgsl",
+                "norm/body.wgsl",
+            ])
+            .constant("CENTER", u32::from(self.op == Norm::Layer))
+            .constant("HELD", held.vectors);
+        with_constants(choice, walk, &held.lanes)
+    }
+
+    /// The kernel for chunks of rows whose moments are known by chunks.
+    fn long(&self, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+        let choice = self.start("long").parts(&[
+            self.factors.rows(),
+            match self.op {
                 Norm::Layer => "reduce/op/var.wgsl",
                 Norm::Rms | Norm::Length => "reduce/op/sum_squares.wgsl",
             },
-            match op {
+            match self.op {
                 Norm::Layer => "norm/moments_centered.wgsl",
                 Norm::Rms | Norm::Length => "norm/moments_plain.wgsl",
             },
             "norm/long.wgsl",
-        ]),
-    };
-    with_constants(choice, walk, lanes)
+        ]);
+        with_constants(choice, walk, lanes)
+    }
+
+    /// Both kernels and their bindings, for rows of a sample.
+    fn both(&self) -> impl Iterator<Item = (DType, KernelChoice, usize)> {
+        let walk = Walk::rows(64, 4096);
+        let ability = Ability::WEBGPU;
+        let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
+        let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
+        let bindings = self.factors.bindings();
+        let held = held.map(|held| (self.dtype, self.held(&walk, &held), bindings));
+        let long = (self.dtype, self.long(&walk, &lanes), bindings + 1);
+        held.into_iter().chain([long])
+    }
 }
 
 /// Every op with every float dtype and every affine part.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let mut all = Vec::new();
+    let accesses = [[false; 3], [true; 3], [false, true, true], [true, true, false]];
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for affine in [PLAIN, WEIGHT, WEIGHT_BIAS] {
+        for factors in Factors::ALL {
             for op in Norm::ALL {
-                for extent in [Extent::Rows, Extent::Chunks] {
-                    let choice = kernel(extent, op, Reads::Memory, dtype, affine, &walk, &lanes);
-                    all.push(Candidate::new(choice, NormParams::FIELDS));
+                for [read, write, affine] in accesses {
+                    let job = Job {
+                        op,
+                        reads: Reads::Memory,
+                        dtype,
+                        factors,
+                        quads: [read, write, affine && factors != Factors::Plain],
+                    };
+                    let kernels = job.both();
+                    all.extend(kernels.map(|(_, choice, _)| (choice, NormParams::FIELDS)));
                 }
             }
         }
     }
-    all
+    all.dedup();
+    all.into_iter()
+        .map(|(choice, fields)| Candidate::new(choice, fields))
+        .collect()
 }
 
 /// Norms of a fused expression's value of a dtype, for the corpus of those, and their bindings.
@@ -235,21 +312,23 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
 }
 
 fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (op, affine, bindings) in [
-            (Norm::Layer, WEIGHT_BIAS, 4),
-            (Norm::Rms, WEIGHT, 3),
-            (Norm::Length, PLAIN, 2),
+        for (op, factors) in [
+            (Norm::Layer, Factors::WeightBias),
+            (Norm::Rms, Factors::Weight),
+            (Norm::Length, Factors::Plain),
         ] {
-            for (extent, own) in [(Extent::Rows, bindings), (Extent::Chunks, bindings + 1)] {
+            for quads in [false, true] {
+                let job = Job {
+                    op,
+                    reads,
+                    dtype,
+                    factors,
+                    quads: [quads, quads, quads && factors != Factors::Plain],
+                };
                 // What the corpus adds is as much as fits beside four.
-                if own <= 4 {
-                    let choice = kernel(extent, op, reads, dtype, affine, &walk, &lanes);
-                    all.push((dtype, choice, own));
-                }
+                all.extend(job.both().filter(|(.., own)| *own <= 4));
             }
         }
     }
@@ -323,7 +402,7 @@ pub(crate) fn plan(
         vec![first]
     };
     let walk = Walk::new(name, layout, &reduced, Order::RowMajor)?;
-    let part = check_affine(name, &affine, &walk)?;
+    let factors = check_affine(name, &affine, &walk)?;
     if layout.is_empty() {
         return Ok(Planned::Nothing);
     }
@@ -333,18 +412,26 @@ pub(crate) fn plan(
         return Ok(Planned::Parts);
     }
     let ability = p.exec.ability();
-    let mut lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability);
-    let turns = 1 + ends.a.turns(walk.reduced.len());
-    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
-    let reads = op.reads() as u64;
-    let (extent, moments) = if p.exec.cuts_rows(lanes.turns(turns * reads), bindings)? {
-        // Too long for one workgroup: chunks leave their moments, and then the results are computed.
-        lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
-        lanes = lanes.within(walk.len, turns, p.exec.most_turns());
-        let moments = accumulators(p, op.moments(), &walk, &lanes)?;
-        (Extent::Chunks, Some(moments))
-    } else {
-        (Extent::Rows, None)
+    let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
+    let whole = walk.len.is_multiple_of(4);
+    let job = Job {
+        op,
+        reads: ends.a.reads(),
+        dtype,
+        factors,
+        quads: [ends.a.has_quads(&walk), whole, whole && affine.has_quads()],
+    };
+    let (lanes, moments) = match held {
+        Some(held) => (held.lanes, None),
+        None => {
+            // Too long for registers: chunks leave their moments, and then the results are computed.
+            let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
+            p.exec.check_long_rows(bindings)?;
+            let turns = 1 + ends.a.turns(walk.reduced.len());
+            let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
+            let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
+            (lanes, Some(accumulators(p, op.moments(), &walk, &lanes)?))
+        }
     };
     let (read, write) = (p.first()?, p.out()?);
     let (weight, bias) = (p.other(0)?, p.other(1)?);
@@ -366,7 +453,10 @@ pub(crate) fn plan(
         strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
     };
     let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-    let choice = kernel(extent, op, ends.a.reads(), dtype, part, &walk, &lanes);
+    let choice = match held {
+        Some(held) => job.held(&walk, &held),
+        None => job.long(&walk, &lanes),
+    };
     let bindings = [Some(read), Some(write), weight, bias, moments];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
     Ok(Planned::Steps)
@@ -432,12 +522,12 @@ fn check_dtypes(
     Ok(())
 }
 
-/// The shader part of weights and biases that are as many as the channels.
+/// Which weights and biases there are; they must be as many as the channels.
 fn check_affine(
     op: &'static str,
     affine: &Affine<'_>,
     walk: &Walk,
-) -> Result<&'static str, KernelError> {
+) -> Result<Factors, KernelError> {
     let Channels { period, step, span } = affine.channels;
     for (option, value) in [("period", period), ("span", span)] {
         if value == 0 {
@@ -471,9 +561,9 @@ fn check_affine(
         }
     }
     match (affine.weight, affine.bias) {
-        (None, None) => Ok(PLAIN),
-        (Some(_), None) => Ok(WEIGHT),
-        (Some(_), Some(_)) => Ok(WEIGHT_BIAS),
+        (None, None) => Ok(Factors::Plain),
+        (Some(_), None) => Ok(Factors::Weight),
+        (Some(_), Some(_)) => Ok(Factors::WeightBias),
         (None, Some(bias)) => Err(KernelError::Operand {
             op,
             operand: "bias",

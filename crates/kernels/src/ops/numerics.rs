@@ -1,8 +1,8 @@
 //! [`Numerics`]: what an adapter makes of plain WGSL where the language promises nothing.
 //!
 //! No kernel depends on the answers: each rule of the contract is kept by code that asks nothing of the adapter (bits, integer
-//! arithmetic, guards, own formulas). So there is nothing to choose at run time, and this is a report, for people who write
-//! WGSL of their own and for those who look for the cause of a difference between adapters.
+//! arithmetic, guards, own formulas). So this is a report, for people who write WGSL of their own and for those who look for the
+//! cause of a difference between adapters. What kernels do use of an adapter where it has proved to be right is [`halves`].
 
 use std::fmt;
 
@@ -15,6 +15,8 @@ use crate::run::executor::Executor;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
+
+pub(crate) mod halves;
 
 params! {
     /// Parameters of the probe.
@@ -208,7 +210,8 @@ fn choose() -> KernelChoice {
 
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
-    vec![Candidate::new(choose(), ProbeParams::FIELDS)]
+    let probe = Candidate::new(choose(), ProbeParams::FIELDS);
+    [probe].into_iter().chain(halves::variants()).collect()
 }
 
 impl Executor {

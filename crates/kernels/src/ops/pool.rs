@@ -186,6 +186,67 @@ impl Stage {
     }
 }
 
+/// The part with the window, and the files that it calls.
+fn window_parts(choice: KernelChoice, window: Window, dtype: DType) -> KernelChoice {
+    let keys = || {
+        if dtype.is_float() {
+            "reduce/key/float.wgsl"
+        } else {
+            "reduce/key/int.wgsl"
+        }
+    };
+    match window {
+        Window::Average => choice.part("pool/average.wgsl"),
+        Window::Power => choice.parts(&[
+            "functions/exp.wgsl",
+            "functions/log.wgsl",
+            "functions/pow.wgsl",
+            "elementwise/binary/pow.wgsl",
+            "pool/power.wgsl",
+        ]),
+        Window::Max => choice
+            .parts(&[keys(), "pool/max.wgsl"])
+            .constant("LEAST", 0),
+        Window::MaxIndex => choice
+            .parts(&[keys(), "pool/max_index.wgsl"])
+            .constant("LEAST", 0),
+    }
+}
+
+/// The kernel for small windows of planes that lie within the input: height and width of a window, and the steps between them.
+fn inner(window: Window, dtype: DType, [taps, steps]: [[u32; 2]; 2]) -> KernelChoice {
+    let output = window.output(dtype);
+    let choice = KernelChoice::new(window.name(Range::Sliding))
+        .name(dtype.name())
+        .name("inner")
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(output)]);
+    let choice = if prelude::is_packed(output) {
+        choice
+    } else {
+        choice.part(prelude::cell(output))
+    };
+    let choice = window_parts(choice.part("pool/params.wgsl"), window, dtype);
+    let [[height, width], [down, right]] = [taps, steps];
+    choice
+        .parts(&[
+            "pool/window.wgsl",
+            if prelude::is_packed(output) {
+                "pool/window_quad.wgsl"
+            } else {
+                "pool/window_cell.wgsl"
+            },
+        ])
+        .constant("TAPS_HEIGHT", height)
+        .constant("TAPS_WIDTH", width)
+        .constant("STEP_HEIGHT", down)
+        .constant("STEP_WIDTH", right)
+}
+
+/// Outputs that an invocation of [`inner`] computes.
+const fn per_invocation(output: DType) -> u32 {
+    if prelude::is_packed(output) { 4 } else { 1 }
+}
+
 fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -> KernelChoice {
     let output = window.output(dtype);
     let choice = KernelChoice::new(window.name(range)).name(dtype.name());
@@ -212,30 +273,7 @@ fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -> KernelCho
             Range::Adaptive => "pool/adaptive.wgsl",
         },
     ]);
-    let keys = || {
-        if dtype.is_float() {
-            "reduce/key/float.wgsl"
-        } else {
-            "reduce/key/int.wgsl"
-        }
-    };
-    let choice = match window {
-        Window::Average => choice.part("pool/average.wgsl"),
-        Window::Power => choice.parts(&[
-            "functions/exp.wgsl",
-            "functions/log.wgsl",
-            "functions/pow.wgsl",
-            "elementwise/binary/pow.wgsl",
-            "pool/power.wgsl",
-        ]),
-        Window::Max => choice
-            .parts(&[keys(), "pool/max.wgsl"])
-            .constant("LEAST", 0),
-        Window::MaxIndex => choice
-            .parts(&[keys(), "pool/max_index.wgsl"])
-            .constant("LEAST", 0),
-    };
-    choice.part("pool/body.wgsl")
+    window_parts(choice, window, dtype).part("pool/body.wgsl")
 }
 
 /// Every pooling for every dtype it accepts, over both kinds of windows.
@@ -246,6 +284,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
             .into_iter()
             .filter(|&dtype| window.accepts(dtype))
         {
+            if window != Window::Power {
+                all.push(inner(window, dtype, [[3, 2], [2, 1]]));
+            }
             for stage in Stage::ALL {
                 all.push(choice(window, Range::Sliding, stage, dtype));
                 if window != Window::Power {
@@ -534,6 +575,13 @@ impl Executor {
                 steps: steps(spatial_strides(&x.layout)),
                 ..params
             };
+            if let (Some(sizes), Range::Sliding, [_]) = (g.inner(), range, parts.as_slice())
+                && window != Window::Power
+            {
+                let grid = Grid::elements(out.len() as u64, per_invocation(out.dtype));
+                let choice = inner(window, x.dtype, sizes);
+                return self.launch(&choice, &[read.arg, write.arg], &params, grid);
+            }
             let grid = Grid::elements(out.len() as u64, 1);
             for part in &parts {
                 let params = PoolParams {

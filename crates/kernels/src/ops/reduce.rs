@@ -43,6 +43,17 @@ enum Pass {
     Second,
 }
 
+/// How many elements a load of a kernel has, and of which outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loads {
+    /// One.
+    Singles,
+    /// Four neighbours of one output.
+    Rows,
+    /// Those of four neighbouring outputs at one place.
+    Columns,
+}
+
 /// One reduction of elements of one dtype.
 #[derive(Clone, Copy, Debug)]
 struct Job {
@@ -51,6 +62,7 @@ struct Job {
     reads: Reads,
     input: DType,
     output: DType,
+    loads: Loads,
     /// Variances followed by means, in one output of twice the length.
     with_mean: bool,
 }
@@ -63,6 +75,7 @@ impl Job {
             reads: Reads::Memory,
             input,
             output,
+            loads: Loads::Singles,
             with_mean: false,
         }
     }
@@ -84,6 +97,33 @@ impl Job {
         }
     }
 
+    /// The same as it reads an operand: in vectors of four, where rows or columns lie in memory like that.
+    fn reading(&self, a: &Operand<'_>, walk: &Walk, ability: &Ability) -> Self {
+        let loads = if a.has_quads(walk) {
+            Loads::Rows
+        } else if a.has_quad_columns(walk) && self.columns_fit(ability) {
+            Loads::Columns
+        } else {
+            Loads::Singles
+        };
+        Self { loads, ..*self }
+    }
+
+    /// Whether accumulators of four outputs for each invocation, twice, fit into workgroup memory.
+    fn columns_fit(&self, ability: &Ability) -> bool {
+        let words = 4 * self.op.spec().accumulator_words;
+        2 * 4 * words * ability.workgroup_size <= ability.workgroup_bytes
+    }
+
+    /// The workgroups of a pass over elements.
+    fn grid(&self, walk: &Walk, lanes: &Lanes) -> Grid {
+        let rows = match self.loads {
+            Loads::Singles | Loads::Rows => walk.outputs,
+            Loads::Columns => walk.outputs / 4,
+        };
+        Grid::elements(lanes.invocations(rows), 1)
+    }
+
     fn identity(&self) -> u32 {
         self.op.identity(self.input, self.argument)
     }
@@ -95,10 +135,10 @@ impl Job {
         } else {
             "reduce/output_elem.wgsl"
         };
-        let (name, read, write) = match pass {
-            Pass::Whole => ("whole", "reduce/input_elem.wgsl", finished),
-            Pass::First => ("first", "reduce/input_elem.wgsl", "reduce/output_acc.wgsl"),
-            Pass::Second => ("second", "reduce/input_acc.wgsl", finished),
+        let (name, write) = match pass {
+            Pass::Whole => ("whole", finished),
+            Pass::First => ("first", "reduce/output_acc.wgsl"),
+            Pass::Second => ("second", finished),
         };
         let mut choice = KernelChoice::new(if self.with_mean {
             "var_mean"
@@ -109,8 +149,11 @@ impl Job {
         .name(output.name())
         .name(name)
         .without_zeroed_memory();
+        let quads = self.loads != Loads::Singles;
         choice = match pass {
-            Pass::Whole | Pass::First => choice.reads(self.reads, input),
+            Pass::Whole | Pass::First => {
+                choice.reads(self.reads, input, "reduce/params.wgsl", quads)
+            }
             Pass::Second => choice
                 .part(prelude::FLOAT)
                 .load(input)
@@ -123,7 +166,26 @@ impl Job {
         choice = choice
             .part("reduce/index.wgsl")
             .parts(op.operator(input))
-            .parts(&[read, write, "reduce/body.wgsl"]);
+            .part(write);
+        choice = if pass == Pass::Second {
+            choice.parts(&[
+                "reduce/lanes_one.wgsl",
+                "reduce/tree.wgsl",
+                "reduce/second.wgsl",
+            ])
+        } else {
+            let (lanes, body) = match self.loads {
+                Loads::Singles | Loads::Rows => ("reduce/lanes_one.wgsl", "reduce/body.wgsl"),
+                Loads::Columns => ("reduce/lanes_four.wgsl", "reduce/columns.wgsl"),
+            };
+            if self.loads == Loads::Columns {
+                choice = choice.name("columns");
+            }
+            choice
+                .access(quads)
+                .parts(op.block())
+                .parts(&[lanes, "reduce/tree.wgsl", body])
+        };
         if let Some((name, value)) = op.spec().constant {
             choice = choice.constant(name, value);
         }
@@ -142,15 +204,27 @@ pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let candidate =
         |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
+    let of = |job: Job, (pass, loads): (Pass, Loads)| candidate(Job { loads, ..job }, pass);
     for input in DType::ALL {
         for output in DType::ALL {
             for op in Reduce::ALL {
                 if op.accepts(input, output) {
                     let job = Job::new(op, input, output);
-                    all.extend([Pass::Whole, Pass::First, Pass::Second].map(|p| candidate(job, p)));
+                    let passes = [
+                        (Pass::Whole, Loads::Singles),
+                        (Pass::Whole, Loads::Rows),
+                        (Pass::First, Loads::Singles),
+                        (Pass::First, Loads::Rows),
+                        (Pass::Second, Loads::Singles),
+                    ];
+                    all.extend(passes.map(|pass| of(job, pass)));
+                    if job.columns_fit(&Ability::WEBGPU) {
+                        all.push(of(job, (Pass::Whole, Loads::Columns)));
+                        all.push(of(job, (Pass::First, Loads::Columns)));
+                    }
                 }
             }
             if Reduce::Var.accepts(input, output) {
@@ -158,7 +232,12 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     with_mean: true,
                     ..Job::new(Reduce::Var, input, output)
                 };
-                all.extend([Pass::Whole, Pass::Second].map(|pass| candidate(job, pass)));
+                let passes = [
+                    (Pass::Whole, Loads::Singles),
+                    (Pass::Whole, Loads::Rows),
+                    (Pass::Second, Loads::Singles),
+                ];
+                all.extend(passes.map(|pass| of(job, pass)));
             }
         }
     }
@@ -168,10 +247,15 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Reductions that read a fused expression's value of a dtype, for the corpus of those.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
-    let fused = |op, input, output, pass| {
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let fused = |op, input: DType, output, pass| {
         let job = Job {
             reads: Reads::Fused,
+            loads: if pass == Pass::First || input.bytes() < 4 {
+                Loads::Rows
+            } else {
+                Loads::Singles
+            },
             ..Job::new(op, input, output)
         };
         (input, job.choice(pass, &walk, &lanes))
@@ -203,7 +287,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
 /// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
     let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
     let jobs = Reduce::ALL.into_iter().flat_map(|op| {
         DType::ALL.into_iter().filter_map(move |input| {
@@ -213,7 +297,12 @@ pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
     });
     jobs.zip(both)
         .map(|(job, reads)| {
-            let job = Job { reads, ..job };
+            let loads = match (job.input.is_float(), job.columns_fit(&Ability::WEBGPU)) {
+                (true, true) => Loads::Columns,
+                (true, false) => Loads::Rows,
+                (false, _) => Loads::Singles,
+            };
+            let job = Job { reads, loads, ..job };
             let choice = job.choice(Pass::Whole, &walk, &lanes);
             (job.input, job.output, choice, reads == Reads::Fused)
         })
@@ -314,6 +403,7 @@ fn plan_job(
     axes: &[usize],
     walk: &Walk,
 ) -> Result<Planned, KernelError> {
+    let job = &job.reading(&p.ends.a, walk, &p.exec.ability());
     if walk.outputs == 0 {
         return Ok(Planned::Nothing);
     }
@@ -332,7 +422,7 @@ fn plan_job(
         second_pass(p, job, (partial, words), [walk.outputs, walk.len], out);
     } else {
         let (read, write) = (p.first()?, p.out()?);
-        let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+        let grid = job.grid(walk, &lanes);
         let choice = job.choice(Pass::Whole, walk, &lanes);
         let identity = job.identity();
         let params = walk.params(&lanes, read.offset, write.offset, identity, walk.len);
@@ -344,7 +434,7 @@ fn plan_job(
 /// How the outputs and elements of a reduction lie over invocations that loop no longer than they may.
 fn choose_lanes(exec: &Executor, a: &Operand<'_>, job: &Job, walk: &Walk) -> Lanes {
     let ability = exec.ability();
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
     let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
     lanes.within(walk.len, turns, exec.most_turns())
 }
@@ -370,7 +460,7 @@ fn first_pass_into(
     target: Bound,
 ) -> Result<(), KernelError> {
     let read = p.first()?;
-    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let grid = job.grid(walk, lanes);
     let choice = job.choice(Pass::First, walk, lanes);
     let identity = job.identity();
     let params = walk.params(lanes, read.offset, target.offset, identity, walk.len);
@@ -386,6 +476,7 @@ pub(crate) fn accumulators(
     lanes: &Lanes,
 ) -> Result<Bound, KernelError> {
     let job = Job::of(op.into(), p.ends, p.ends.a.dtype());
+    let job = job.reading(&p.ends.a, walk, &p.exec.ability());
     first_pass(p, &job, walk, lanes)
 }
 

@@ -151,7 +151,7 @@ fn choice(form: Form, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
     let choice = if pass == Pass::Carries {
         choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"])
     } else {
-        choice.reads(Reads::Memory, input)
+        choice.reads(Reads::Memory, input, "reduce/params.wgsl", false)
     };
     let choice = choice.part(prelude::store(output));
     let choice = if matches!(pass, Pass::Whole | Pass::Chunks) {

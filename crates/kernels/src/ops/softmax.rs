@@ -1,7 +1,8 @@
 //! Softmax along any axis, and its logarithm.
 //!
-//! Three walks over each row (maximum, sum, result) by a group of lanes, in f32 for every float dtype; short rows
-//! share a workgroup. Invariant: a row whose maximum is NaN or infinite is all NaN, decided by bits.
+//! A group of lanes keeps a row in registers, in f32 for every float dtype, and reads it once; short rows share a workgroup.
+//! Rows that are too long for that are cut into chunks: pairs of a greatest element and a sum, then results, two reads in
+//! all. Invariant: a row whose maximum is NaN or infinite is all NaN, decided by bits.
 
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
@@ -9,7 +10,7 @@ use ziggurat_pipeline::Grid;
 use crate::fused::{Epilogue, Operand};
 use crate::limits::ability::Ability;
 use crate::limits::split::alike;
-use crate::ops::reduce::lanes::{self, Lanes};
+use crate::ops::reduce::lanes::{self, Held, Lanes, Side};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
 use crate::ops::reduce::{Reduce, accumulators, only_memory, with_constants};
 use crate::run::call::{Call, Operands, Sink, Source};
@@ -67,100 +68,119 @@ impl SoftmaxKind {
     }
 }
 
-fn choice(
+/// A kernel for one dtype: how it reads and writes.
+#[derive(Clone, Copy, Debug)]
+struct Job {
     kind: SoftmaxKind,
     reads: Reads,
     dtype: DType,
-    walk: &Walk,
-    lanes: &Lanes,
-) -> KernelChoice {
-    let choice = KernelChoice::new(kind.name())
-        .name(dtype.name())
-        .reads(reads, dtype)
-        .store(dtype)
-        .cell(dtype)
-        .parts(&[
-            "reduce/index.wgsl",
-            "reduce/key/float.wgsl",
-            "softmax/exp.wgsl",
-            "softmax/weight.wgsl",
-        ])
-        .parts(kind.parts())
-        .part("softmax/body.wgsl")
-        .constant("LEAST", 0)
-        .without_zeroed_memory();
-    with_constants(choice, walk, lanes)
+    /// Whether elements are read four at a time, and results written so.
+    quads: [bool; 2],
 }
 
-/// The kernel for rows of which the greatest elements and the sums are known by chunks.
-fn long(kind: SoftmaxKind, reads: Reads, dtype: DType, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-    let choice = KernelChoice::new(kind.name())
-        .name(dtype.name())
-        .name("long")
-        .reads(reads, dtype)
-        .store(dtype)
-        .cell(dtype)
-        .parts(&["reduce/index.wgsl"])
-        .parts(Reduce::LogSumExp.operator(dtype))
-        .part("softmax/weight.wgsl")
-        // The logarithm is there already.
-        .part(kind.result())
-        .part("softmax/long.wgsl")
-        .constant("LEAST", 0)
-        .without_zeroed_memory();
-    with_constants(choice, walk, lanes)
+impl Job {
+    fn start(&self, name: &'static str) -> KernelChoice {
+        let [read, write] = self.quads;
+        let choice = KernelChoice::new(self.kind.name())
+            .name(self.dtype.name())
+            .name(name)
+            .reads(self.reads, self.dtype, "reduce/params.wgsl", read)
+            .store(self.dtype)
+            .writes(self.dtype, write)
+            .part("reduce/index.wgsl")
+            .access(read)
+            .part(put(write))
+            .constant("LEAST", 0)
+            .without_zeroed_memory();
+        if write { choice.name("to_quads") } else { choice }
+    }
+
+    /// The kernel for rows that lanes keep in registers.
+    fn held(&self, walk: &Walk, held: &Held) -> KernelChoice {
+        let choice = self
+            .start("held")
+            .parts(&[
+                "reduce/key/float.wgsl",
+                "reduce/op/sum.wgsl",
+                "reduce/lanes_one.wgsl",
+                "reduce/tree.wgsl",
+                "reduce/held.wgsl",
+                "softmax/exp.wgsl",
+                "softmax/weight.wgsl",
+            ])
+            .parts(self.kind.parts())
+            .parts(&["softmax/results.wgsl", "softmax/body.wgsl"])
+            .constant("HELD", held.vectors);
+        with_constants(choice, walk, &held.lanes)
+    }
+
+    /// The kernel for rows of which the greatest elements and the sums are known by chunks.
+    fn long(&self, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+        let choice = self
+            .start("long")
+            .parts(Reduce::LogSumExp.operator(self.dtype))
+            .part("softmax/weight.wgsl")
+            // The logarithm is there already.
+            .part(self.kind.result())
+            .parts(&["softmax/results.wgsl", "softmax/long.wgsl"]);
+        with_constants(choice, walk, lanes)
+    }
+}
+
+/// The part that writes rows of results.
+pub(crate) const fn put(quads: bool) -> &'static str {
+    if quads {
+        "reduce/put_quads.wgsl"
+    } else {
+        "reduce/put_cells.wgsl"
+    }
+}
+
+/// Kernels of every float dtype, and their bindings: with rows in registers, and for chunks of long rows.
+fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, usize)> {
+    let walk = Walk::rows(64, 4096);
+    let ability = Ability::WEBGPU;
+    let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
+    let mut all = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        for kind in SoftmaxKind::ALL {
+            for &quads in accesses {
+                let job = Job {
+                    kind,
+                    reads,
+                    dtype,
+                    quads,
+                };
+                all.extend(held.map(|held| (dtype, job.held(&walk, &held), 2)));
+                all.push((dtype, job.long(&walk, &lanes), 3));
+            }
+        }
+    }
+    all
 }
 
 /// Every float dtype.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
-    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
-    floats
-        .flat_map(|dtype| SoftmaxKind::ALL.map(|kind| (kind, dtype)))
-        .flat_map(|(kind, dtype)| {
-            [choice, long].map(|kernel| {
-                Candidate::new(
-                    kernel(kind, Reads::Memory, dtype, &walk, &lanes),
-                    WalkParams::FIELDS,
-                )
-            })
-        })
+    let all = kernels(Reads::Memory, &[[false; 2], [true; 2], [false, true]]);
+    all.into_iter()
+        .map(|(_, choice, _)| Candidate::new(choice, WalkParams::FIELDS))
         .collect()
 }
 
 /// Softmax of a fused expression's value of a dtype, for the corpus of those, and its bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
-    variants_of(Reads::Fused, &walk, &lanes)
+    kernels(Reads::Fused, &[[false; 2], [true; 2]])
 }
 
 /// Softmax with an epilogue for the corpus, its bindings, and whether it reads a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &Ability::WEBGPU);
-    let memory = variants_of(Reads::Memory, &walk, &lanes);
-    let fused = variants_of(Reads::Fused, &walk, &lanes);
-    let with = |reads| move |(dtype, choice, own)| (dtype, choice, own, reads);
-    memory
-        .into_iter()
-        .map(with(false))
-        .chain(fused.into_iter().map(with(true)))
-        .collect()
-}
-
-fn variants_of(reads: Reads, walk: &Walk, lanes: &Lanes) -> Vec<(DType, KernelChoice, usize)> {
-    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
-    floats
-        .flat_map(|dtype| SoftmaxKind::ALL.map(|kind| (kind, dtype)))
-        .flat_map(|(kind, dtype)| {
-            [
-                (dtype, choice(kind, reads, dtype, walk, lanes), 2),
-                (dtype, long(kind, reads, dtype, walk, lanes), 3),
-            ]
-        })
-        .collect()
+    let accesses = [[false; 2], [true; 2]];
+    let with = |reads| {
+        let all = kernels(reads, &accesses).into_iter();
+        all.map(move |(dtype, choice, own)| (dtype, choice, own, reads == Reads::Fused))
+    };
+    with(Reads::Memory).chain(with(Reads::Fused)).collect()
 }
 
 impl Executor {
@@ -170,7 +190,7 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Dtype`] unless both are the same float dtype; [`KernelError::Shape`] for an axis that `a` does
     /// not have; [`KernelError::Output`] for another shape; [`KernelError::CannotFuse`] if one kernel cannot read or write an
-    /// expression, or would compute too much three times.
+    /// expression, or would compute too much twice.
     pub fn softmax<'a>(
         &self,
         a: impl Into<Source<'a>>,
@@ -248,28 +268,45 @@ pub(crate) fn plan(
     }
     let inner: usize = layout.dims().iter().skip(axis + 1).product();
     let ability = p.exec.ability();
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), false, &ability);
-    let turns = 1 + ends.a.turns(walk.reduced.len());
-    let reads = Call::Softmax { kind, axis }.reads() as u64;
-    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
     let lowest = prelude::lowest_key(dtype, false);
+    let job = Job {
+        kind,
+        reads: ends.a.reads(),
+        dtype,
+        quads: [
+            ends.a.has_quads(&walk),
+            inner == 1 && walk.len.is_multiple_of(4),
+        ],
+    };
     let grid = |lanes: &Lanes| Grid::elements(lanes.invocations(walk.outputs), 1);
-    if !p.exec.cuts_rows(lanes.turns(turns * reads), bindings)? {
+    if let Some(held) = lanes::held(walk.outputs, walk.len, walk.side(), &ability) {
         let (read, write) = (p.first()?, p.out()?);
-        let params = walk.params(&lanes, read.offset, write.offset, lowest, inner as u64);
-        let choice = choice(kind, ends.a.reads(), dtype, &walk, &lanes);
-        p.last(choice, [read, write], &params, grid(&lanes));
+        let lanes = &held.lanes;
+        let params = walk.params(lanes, read.offset, write.offset, lowest, inner as u64);
+        p.last(job.held(&walk, &held), [read, write], &params, grid(lanes));
         return Ok(Planned::Steps);
     }
-    // Too long for one workgroup: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
+    // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
+    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
+    p.exec.check_long_rows(bindings)?;
+    let turns = 1 + ends.a.turns(walk.reduced.len());
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
     let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
     let pairs = accumulators(p, Reduce::LogSumExp, &walk, &lanes)?;
     let (read, write) = (p.first()?, p.out()?);
     let params = walk.params(&lanes, read.offset, write.offset, lowest, inner as u64);
-    let choice = long(kind, ends.a.reads(), dtype, &walk, &lanes);
+    let choice = job.long(&walk, &lanes);
     p.last(choice, [read, write, pairs], &params, grid(&lanes));
     Ok(Planned::Steps)
+}
+
+/// How often kernels read each element of rows of `len` elements of which there are `outputs`: once, if rows fit into registers.
+pub(crate) fn reads(outputs: u64, len: u64, ability: &Ability) -> usize {
+    // Whichever side neighbours are on, as many elements fit.
+    match lanes::held(outputs, len, Side::Reduced, ability) {
+        Some(_) => 1,
+        None => 2,
+    }
 }
 
 /// Runs [`Call::Softmax`] on rows of an operand that one binding cannot hold.

@@ -8,16 +8,17 @@
 
 use std::fmt;
 
-use ziggurat_core::MAX_RANK;
+use ziggurat_core::{MAX_RANK, Shape};
 
 use crate::fused::{FusedInput, FusedOutput, FusedReader};
+use crate::limits::ability::Ability;
 use crate::ops::arg_reduce::ArgReduce;
 use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::reduce::Reduce;
 use crate::ops::rope::{RopeOptions, RopeRows};
-use crate::ops::softmax::SoftmaxKind;
+use crate::ops::softmax::{self, SoftmaxKind};
 use crate::run::view::View;
 
 /// An f32 that is compared and hashed by its bits.
@@ -233,12 +234,17 @@ impl Call {
         }
     }
 
-    /// How often its kernels read each element of the first operand: what a pending expression there costs.
+    /// How often its kernels read each element of a first operand of this shape, on a device of this ability: what a pending
+    /// expression there costs.
     #[must_use]
-    pub const fn reads(&self) -> usize {
+    pub(crate) fn reads(&self, shape: &Shape, ability: &Ability) -> usize {
+        let rows = |len: usize| {
+            let outputs = (shape.len() / len.max(1)) as u64;
+            softmax::reads(outputs, len as u64, ability)
+        };
         match self {
-            Self::Softmax { .. } => 3,
-            Self::Norm { op, .. } => op.reads(),
+            Self::Softmax { axis, .. } => rows(shape.dims().get(*axis).copied().unwrap_or(1)),
+            Self::Norm { axes, .. } => rows(shape.dims().iter().rev().take(*axes).product()),
             Self::Rope { .. } => 2,
             _ => 1,
         }

@@ -18,6 +18,7 @@ use ziggurat_pipeline::Pipelines;
 use crate::limits::ability::Ability;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
+use crate::ops::numerics::halves::Halves;
 use crate::run::program::unnoted;
 use crate::run::view::View;
 
@@ -38,6 +39,10 @@ struct Inner {
     tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
     /// Whether updates of floats may come in any order.
     any_order: Arc<AtomicBool>,
+    /// The adapter's conversions of f16.
+    halves: Arc<Halves>,
+    /// Whether dispatches go to a capture, which is to hold nothing else.
+    captures: bool,
 }
 
 impl std::fmt::Debug for Executor {
@@ -58,6 +63,8 @@ impl Executor {
             scalars: Arc::default(),
             tables: Arc::default(),
             any_order: Arc::default(),
+            halves: Arc::default(),
+            captures: false,
         }))
     }
 
@@ -69,6 +76,8 @@ impl Executor {
             scalars: Arc::clone(&self.0.scalars),
             tables: Arc::clone(&self.0.tables),
             any_order: Arc::clone(&self.0.any_order),
+            halves: Arc::clone(&self.0.halves),
+            captures: true,
         }))
     }
 
@@ -151,6 +160,18 @@ impl Executor {
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         !self.0.any_order.load(Ordering::Relaxed)
+    }
+
+    /// Whether kernels may use the adapter's own conversions of f16.
+    pub(crate) fn has_native_halves(&self) -> bool {
+        self.0.halves.are_proved()
+    }
+
+    /// Asks for that, if nobody did.
+    pub(crate) fn ask_for_native_halves(&self) {
+        if !self.0.captures {
+            self.prove_halves(&self.0.halves);
+        }
     }
 
     /// The device.

@@ -12,6 +12,7 @@ use ziggurat_pipeline::{
     Arg, Grid, Kernel, KernelDescriptor, KernelKey, ShaderSource, params_part,
 };
 
+use crate::ops::numerics::halves::natively;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -188,7 +189,8 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let caps = self.device().caps();
         let (part, wg) = (params_part(caps, size_of_val(params)), caps.workgroup_size);
-        let kernel = self.kernel_for(&choice.key(part.0, wg), || choice.descriptor(part, wg))?;
+        let key = choice.key(part.0, wg);
+        let kernel = self.kernel_for(key, || choice.descriptor(part, wg))?;
         self.dispatch(&kernel, args, params, grid, iter::empty())
     }
 
@@ -207,7 +209,7 @@ impl Executor {
         key.push_tag(part.0);
         key.push_number(u64::from(caps.workgroup_size));
         let wg = caps.workgroup_size;
-        let kernel = self.kernel_for(&key, || choose().descriptor(part, wg))?;
+        let kernel = self.kernel_for(key, || choose().descriptor(part, wg))?;
         let words = bytemuck::cast_slice(std::slice::from_ref(params));
         self.dispatch(&kernel, args, words, grid, iter::empty())
     }
@@ -215,20 +217,30 @@ impl Executor {
     /// The kernel of a key, described by `describe` if there is none.
     pub(crate) fn kernel_for(
         &self,
-        key: &KernelKey,
+        mut key: KernelKey,
         describe: impl FnOnce() -> Result<KernelDescriptor, KernelError>,
     ) -> Result<Kernel, KernelError> {
-        let mut failure = None;
-        let kernel = self.pipelines().kernel_for(key, || {
-            describe().unwrap_or_else(|error| {
+        let (mut failure, mut converts) = (None, false);
+        let native = self.has_native_halves();
+        key.push_number(u64::from(native));
+        let kernel = self.pipelines().kernel_for(&key, || match describe() {
+            Ok(descriptor) => {
+                let (descriptor, depends) = natively(descriptor, native);
+                converts = depends;
+                descriptor
+            }
+            Err(error) => {
                 failure = Some(error);
                 KernelDescriptor::new(ShaderSource::new("missing"))
-            })
+            }
         });
-        match failure {
-            Some(error) => Err(error),
-            None => Ok(kernel?),
+        if let Some(error) = failure {
+            return Err(error);
         }
+        if converts && !native {
+            self.ask_for_native_halves();
+        }
+        Ok(kernel?)
     }
 
     /// Calls `f` with an output that is contiguous, quad-aligned and shares no memory with `inputs`: `out` itself

@@ -51,6 +51,8 @@ enum Role {
     Cell,
     /// Writing results four at a time.
     Quad,
+    /// Reading elements four at a time.
+    Access,
 }
 
 /// A shader part: its path below `shaders/`, and what it is for.
@@ -160,6 +162,22 @@ impl KernelChoice {
         self
     }
 
+    /// Appends what writes results of a dtype: four at a time, or one by one.
+    #[must_use]
+    pub(crate) fn writes(self, dtype: DType, quads: bool) -> Self {
+        if quads { self.quad() } else { self.cell(dtype) }
+    }
+
+    /// Appends what a kernel reads rows by, four elements at a time: `row4`, over `load_value4` or `load_value`.
+    #[must_use]
+    pub(crate) fn access(self, quads: bool) -> Self {
+        if quads {
+            self.name("quads").with("reduce/quads.wgsl", Role::Access)
+        } else {
+            self.part("reduce/singles.wgsl")
+        }
+    }
+
     /// Appends several shader parts.
     #[inline(always)]
     #[must_use]
@@ -191,15 +209,21 @@ impl KernelChoice {
         self
     }
 
-    /// Appends what a walking kernel reads its elements of `dtype` by: `load_value` and `struct Params`.
+    /// Appends what a walking kernel reads its elements of `dtype` by: `struct Params`, and `load_value4` or `load_value`.
     #[must_use]
-    pub(crate) fn reads(self, reads: Reads, dtype: DType) -> Self {
+    pub(crate) fn reads(
+        self,
+        reads: Reads,
+        dtype: DType,
+        params: &'static str,
+        quads: bool,
+    ) -> Self {
         match reads {
             Reads::Memory => self
                 .part(prelude::FLOAT)
                 .load(dtype)
-                .params("reduce/params.wgsl")
-                .part("reduce/value.wgsl"),
+                .params(params)
+                .part(prelude::value(quads)),
             Reads::Fused => self.name("fused"),
         }
     }
@@ -233,6 +257,11 @@ impl KernelChoice {
     /// Whether results are written four at a time.
     pub(crate) fn writes_quads(&self) -> bool {
         self.parts.iter().any(|part| part.role == Role::Quad)
+    }
+
+    /// Whether elements are read four at a time.
+    pub(crate) fn reads_quads(&self) -> bool {
+        self.parts.iter().any(|part| part.role == Role::Access)
     }
 
     /// Whether it has the prelude that reads elements.

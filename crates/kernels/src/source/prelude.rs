@@ -18,6 +18,15 @@ pub(crate) const STORE_BITS16: &str = "prelude/store/bits16.wgsl";
 /// `cell` and `store4` for any dtype; needs [`store`] before it.
 pub(crate) const QUAD: &str = "prelude/cell/quad.wgsl";
 
+/// `load_value4`, or `load_value`, from memory; needs [`load`] before it.
+pub(crate) const fn value(quads: bool) -> &'static str {
+    if quads {
+        "reduce/value_quad.wgsl"
+    } else {
+        "reduce/value.wgsl"
+    }
+}
+
 /// What kernels need to know of a dtype beyond [`DType::info`].
 struct Facts {
     load: &'static str,

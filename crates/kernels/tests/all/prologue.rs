@@ -370,8 +370,11 @@ fn shapes_and_scalars_make_no_kernels() {
         exec.pipelines().stats().misses - before
     };
     assert_eq!(run(4, 1000, 2.0), 1);
-    assert_eq!(run(5, 1001, 3.0), 0);
+    assert_eq!(run(5, 1004, 3.0), 0);
     assert_eq!(run(7, 900, -1.0), 0);
+    // Rows that are no whole vectors of four are read element by element.
+    assert_eq!(run(4, 1001, 2.0), 1);
+    assert_eq!(run(6, 903, 0.5), 0);
 }
 
 #[test]
@@ -426,27 +429,28 @@ fn what_does_not_fit_is_refused_and_records_nothing() {
         matches!(sum(0), Err(KernelError::CannotFuse(CannotFuse::Constant))),
         "no memory at all"
     );
-    // Softmax reads each element three times.
-    let x = exec.upload(&[0.5f32; 3], &shape(&[3])).unwrap();
-    let out = exec.alloc(&shape(&[3]), DType::F32).unwrap();
-    let chain = |functions: usize| {
+    // Softmax reads each element once, and twice in rows that are too long for registers on any device.
+    let chain = |len: usize, functions: usize| {
+        let x = exec.alloc(&shape(&[len]), DType::F32).unwrap();
+        let out = exec.alloc(&shape(&[len]), DType::F32).unwrap();
         let mut e = Expression::new();
-        let mut value = e.input(x.clone());
+        let mut value = e.input(x);
         for _ in 0..functions {
             value = e.op(FusedOp::Unary(Unary::Tanh), &[value]).unwrap();
         }
         let input = FusedInput {
             expression: &e,
             value,
-            shape: shape(&[3]),
+            shape: shape(&[len]),
         };
         exec.softmax(input, 0, &out).map(drop)
     };
-    chain(3).unwrap();
+    chain(3, 9).unwrap();
+    chain(40_000, 6).unwrap();
     assert!(matches!(
-        chain(4),
+        chain(40_000, 7),
         Err(KernelError::CannotFuse(CannotFuse::RepeatedWork {
-            needed: 64,
+            needed: 56,
             limit: 48
         }))
     ));

@@ -232,7 +232,7 @@ fn the_longest_rows_are_normalised() {
 #[test]
 fn values_that_loop_themselves_count() {
     let device = common::device();
-    // The remainder takes up to 32 turns per element, and softmax reads elements three times.
+    // The remainder takes up to 32 turns per element, and softmax reads elements of long rows twice.
     const LEN: usize = 400_000;
     let x = Tensor::full(&device, [1, LEN], 3e38, DType::F32).unwrap();
     let y = Tensor::full(&device, [1, LEN], 3e-38, DType::F32).unwrap();

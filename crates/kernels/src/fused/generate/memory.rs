@@ -19,7 +19,27 @@ pub(super) struct Declared {
     pub(super) element: String,
 }
 
+/// What memory would hold of a value that a kernel computed.
+pub(super) fn given(dtype: DType, value: &str) -> String {
+    if prelude::is_packed(dtype) {
+        format!("rounded_{dtype}({value})")
+    } else if dtype == DType::F32 {
+        format!("keep({value})")
+    } else {
+        value.to_owned()
+    }
+}
+
 impl Glue<'_> {
+    /// Whether inputs are read four at a time.
+    fn loads_quads(&self) -> bool {
+        match self.role {
+            Role::Whole => true,
+            Role::Value(_, reading) => reading.quads,
+            Role::Result(_, quads) => quads,
+        }
+    }
+
     /// What is read from bindings.
     pub(super) fn read(&self) -> Vec<Declared> {
         let mut declared = Vec::new();
@@ -27,8 +47,8 @@ impl Glue<'_> {
             let element = match access {
                 Access::InPlace(_) | Access::Given => continue,
                 Access::Strided => "word",
-                Access::Quad | Access::Scalar if self.role != Role::Whole => "word",
-                Access::Quad | Access::Scalar => "words",
+                _ if self.loads_quads() => "words",
+                _ => "word",
             };
             declared.push(Declared {
                 name: format!("in_{}", self.names.first + i),
@@ -83,26 +103,45 @@ impl Glue<'_> {
 
     /// One function per input: four of its elements.
     pub(super) fn loads(&mut self) {
+        let Names { first, load, .. } = self.names;
         for (i, dtype, access) in self.inputs() {
             let (elem, offset) = (compute(dtype), self.slot(self.slots.inputs + i));
             match access {
                 Access::Quad | Access::InPlace(_) => {
                     let name = match access {
                         Access::InPlace(output) => format!("out_{output}"),
-                        _ => format!("in_{i}"),
+                        _ => format!("in_{}", first + i),
                     };
-                    line!(self, "\nfn load_{i}(quad: u32) -> vec4<{elem}> {{");
+                    // A kernel of its own is given offsets in quads.
+                    let offset = match self.role {
+                        Role::Whole => offset,
+                        _ => format!("{offset} / 4u"),
+                    };
+                    line!(self, "\nfn {load}_{i}(quad: u32) -> vec4<{elem}> {{");
                     line!(
                         self,
                         "    return unpack_{dtype}({name}[{offset} + quad]);\n}}"
                     );
                 }
                 Access::Scalar => {
-                    line!(self, "\nfn load_{i}() -> vec4<{elem}> {{");
+                    line!(self, "\nfn {load}_{i}() -> vec4<{elem}> {{");
                     line!(self, "    let at = {offset};");
                     line!(
                         self,
-                        "    return vec4<{elem}>(unpack_{dtype}(in_{i}[at / 4u])[at % 4u]);\n}}"
+                        "    return vec4<{elem}>(unpack_{dtype}(in_{}[at / 4u])[at % 4u]);\n}}",
+                        first + i
+                    );
+                }
+                Access::Row => {
+                    line!(self, "\nfn {load}_{i}(at: u32) -> vec4<{elem}> {{");
+                    line!(self, "    return unpack_{dtype}(in_{}[at / 4u]);\n}}", first + i);
+                }
+                Access::Splat => {
+                    line!(self, "\nfn {load}_{i}(at: u32) -> vec4<{elem}> {{");
+                    line!(
+                        self,
+                        "    return vec4<{elem}>(unpack_{dtype}(in_{}[at / 4u])[at % 4u]);\n}}",
+                        first + i
                     );
                 }
                 Access::Strided => self.single_load(i, dtype),
@@ -139,17 +178,14 @@ impl Glue<'_> {
         for (k, dtype, access) in self.inputs() {
             let offset = self.slot(self.slots.inputs + k);
             match access {
-                Access::Strided => line!(self, "    let x_{k} = {load}_{k}(at.in_{k});"),
+                Access::Strided | Access::Row | Access::Splat => {
+                    line!(self, "    let x_{k} = {load}_{k}(at.in_{k});");
+                }
                 Access::Scalar => line!(self, "    let x_{k} = {load}_{k}({offset});"),
                 Access::Quad | Access::InPlace(_) => {
                     line!(self, "    let x_{k} = {load}_{k}({offset} + i);");
                 }
-                // What memory would hold of it.
-                Access::Given if prelude::is_packed(dtype) => {
-                    line!(self, "    let x_{k} = rounded_{dtype}(v);");
-                }
-                Access::Given if dtype == DType::F32 => line!(self, "    let x_{k} = keep(v);"),
-                Access::Given => line!(self, "    let x_{k} = v;"),
+                Access::Given => line!(self, "    let x_{k} = {};", given(dtype, "v")),
             }
         }
     }
@@ -158,7 +194,7 @@ impl Glue<'_> {
     pub(super) fn address(&mut self) {
         let strided: Vec<usize> = self
             .inputs()
-            .filter(|(_, _, access)| *access == Access::Strided)
+            .filter(|(_, _, access)| access.is_strided())
             .map(|(i, ..)| i)
             .collect();
         if strided.is_empty() {

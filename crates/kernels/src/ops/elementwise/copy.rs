@@ -1,13 +1,18 @@
 //! Copies between views of any strides, as bare bits.
 //!
 //! A copy must not change a NaN's payload or flush a subnormal, so elements move as u32, 16-bit or 8-bit integers
-//! and three kernels serve all eight dtypes. A dense output is written in quads; any other by the scatter, which
-//! writes packed dtypes with atomics so that neighbours survive.
+//! and three kernels serve all eight dtypes. A dense output is written in quads, by way of workgroup memory where the
+//! operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in quads
+//! where its rows have whole ones, else element by element, packed dtypes with atomics so that neighbours survive.
 
 use ziggurat_core::{DType, coalesce};
 use ziggurat_pipeline::Grid;
 
-use crate::ops::elementwise::walk::{Recipe, StridedParams, axes, count};
+use crate::fused::form::{Access, row};
+use crate::ops::elementwise::transpose::{self, Transpose};
+use crate::ops::elementwise::walk::{
+    Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count,
+};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -39,8 +44,7 @@ fn gather(bytes: usize) -> Recipe {
         names: List::of(&[name]),
         preludes: List::of(&[load, store]),
         snippet: List::of(&["elementwise/identity.wgsl"]),
-        flat: "elementwise/unary_flat.wgsl",
-        strided: "elementwise/unary_strided.wgsl",
+        bodies: Bodies::UNARY,
     }
 }
 
@@ -59,13 +63,32 @@ fn scatter(dtype: DType, rank: u32) -> KernelChoice {
         .constant("RANK", rank)
 }
 
+/// The scatter of whole quads, from neighbours or, splat, from one element for each row.
+fn scatter_rows(bytes: usize, rank: u32, splat: bool) -> KernelChoice {
+    let (name, load, store) = bits(bytes);
+    KernelChoice::new("copy")
+        .name(name)
+        .name("scatter_rows")
+        .part("elementwise/strided_params.wgsl")
+        .part(prelude::FLOAT)
+        .part(load)
+        .part(store)
+        .part("elementwise/address.wgsl")
+        .part("elementwise/scatter_rows.wgsl")
+        .constant("RANK", rank)
+        .constant("SPLAT_A", u8::from(splat))
+}
+
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for dtype in [DType::U32, DType::F16, DType::U8] {
         all.extend(Candidate::of_recipe(&gather(dtype.bytes()), 1));
         all.push(Candidate::new(scatter(dtype, 4), StridedParams::FIELDS));
+        let rows = [false, true].map(|splat| scatter_rows(dtype.bytes(), 3, splat));
+        all.extend(rows.map(|choice| Candidate::new(choice, StridedParams::FIELDS)));
     }
+    all.extend(transpose::variants());
     all
 }
 
@@ -108,12 +131,24 @@ impl Executor {
             return self.copy_into(op, &self.to_dense(op, a)?, out);
         }
         if out.is_quads() {
-            return self.walk(&gather(a.dtype.bytes()), &[a], out);
+            a.check()?;
+            return self.in_parts(op, &[a, out], &mut |part| match part {
+                // Halves of a dense output are dense, but may start within a quad.
+                [a, out] => self.with_dense_out(op, out, &[], |out| self.gather_part(op, a, out)),
+                _ => Ok(()),
+            });
         }
         self.in_parts(op, &[a, out], &mut |part| match part {
             [a, out] => self.scatter_part(op, a, out),
             _ => Ok(()),
         })
+    }
+
+    fn gather_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
+        match Transpose::of(a, out, &self.ability()) {
+            Some(transpose) => self.transpose_part(op, &transpose, a, out),
+            None => self.walk_part(&gather(a.dtype.bytes()), &[a], out),
+        }
     }
 
     fn scatter_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
@@ -128,13 +163,19 @@ impl Executor {
             axes: axes(&walk),
             ..StridedParams::default()
         };
-        let grid = Grid::stride(u64::from(len), 1);
-        self.launch(
-            &scatter(out.dtype, rank),
-            &[source.arg, target.arg],
-            &params,
-            grid,
-        )
+        let mut both = [a, out].into_iter().zip(&walk.strides);
+        let mut next = || both.next().and_then(|(view, strides)| row(view, &walk.dims, strides));
+        let (from, to) = (next(), next());
+        let (choice, each) = match (from, to) {
+            (Some(from), Some(Access::Row)) => {
+                let splat = from == Access::Splat;
+                let choice = scatter_rows(out.dtype.bytes(), rank, splat);
+                (choice, PER_INVOCATION)
+            }
+            _ => (scatter(out.dtype, rank), 1),
+        };
+        let grid = Grid::stride(u64::from(len), each);
+        self.launch(&choice, &[source.arg, target.arg], &params, grid)
     }
 
     /// A dense copy of a view, in memory of its own.

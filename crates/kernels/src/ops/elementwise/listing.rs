@@ -5,7 +5,7 @@ use ziggurat_pipeline::params_part;
 
 use crate::fused::FusedOp;
 use crate::ops::elementwise::unary::broadcast;
-use crate::ops::elementwise::walk::{FlatParams, Recipe, StridedParams, is_scalar};
+use crate::ops::elementwise::walk::{FlatParams, Recipe, StridedParams, is_scalar, splats};
 use crate::ops::elementwise::{cast, where_op};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -45,8 +45,13 @@ impl Executor {
             (recipe.flat(&scalars), size_of::<FlatParams>())
         } else {
             let layouts: Vec<Layout> = inputs.iter().map(|view| view.layout).collect();
-            let rank = u32::try_from(coalesce(&layouts).dims.len()).unwrap_or(1);
-            (recipe.strided(rank), size_of::<StridedParams>())
+            let walk = coalesce(&layouts);
+            let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+            let choice = match splats(inputs.iter(), &walk) {
+                Some(splats) => recipe.rows(rank, splats.get(..inputs.len()).unwrap_or_default()),
+                None => recipe.strided(rank),
+            };
+            (choice, size_of::<StridedParams>())
         };
         let caps = self.device().caps();
         let made = choice.descriptor(params_part(caps, bytes), caps.workgroup_size)?;

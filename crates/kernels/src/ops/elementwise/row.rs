@@ -8,7 +8,7 @@ use ziggurat_core::DType;
 
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
-use crate::ops::elementwise::walk::Recipe;
+use crate::ops::elementwise::walk::{Bodies, Recipe};
 use crate::source::list::List;
 use crate::source::prelude;
 
@@ -207,24 +207,17 @@ pub(crate) fn recipe(
 ) -> Recipe {
     let mut parts = List::of(if from.is_float() { functions } else { &[] });
     parts.push(snippet);
-    let (flat, strided) = if operands == 1 {
-        (
-            "elementwise/unary_flat.wgsl",
-            "elementwise/unary_strided.wgsl",
-        )
+    let bodies = if operands == 1 {
+        Bodies::UNARY
     } else {
-        (
-            "elementwise/binary_flat.wgsl",
-            "elementwise/binary_strided.wgsl",
-        )
+        Bodies::BINARY
     };
     Recipe {
         op,
         names: List::of(&[from.name()]),
         preludes: List::of(&[prelude::load(from), prelude::store(to)]),
         snippet: parts,
-        flat,
-        strided,
+        bodies,
     }
 }
 

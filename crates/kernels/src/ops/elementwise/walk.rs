@@ -1,4 +1,5 @@
-//! How an elementwise op walks its operands: flat quads where everything is dense, strides where not.
+//! How an elementwise op walks its operands: flat quads where everything is dense, quads of rows where only the innermost
+//! axis is, strides where not.
 //!
 //! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
 //! stride 0 where they are broadcast; operands too large for one binding are halved along their outermost axis until
@@ -7,6 +8,7 @@
 use ziggurat_core::{Coalesced, coalesce};
 use ziggurat_pipeline::{Arg, Grid, KernelKey};
 
+use crate::fused::form::{Access, row};
 use crate::limits::split::{halves, halving};
 use crate::num::wrap;
 use crate::run::error::KernelError;
@@ -58,16 +60,59 @@ pub(crate) struct Recipe {
     pub(crate) preludes: List<&'static str, 4>,
     /// Shared functions and the snippet with `apply`.
     pub(crate) snippet: List<&'static str, 6>,
-    /// The body for dense operands.
-    pub(crate) flat: &'static str,
-    /// The body for operands of any strides.
-    pub(crate) strided: &'static str,
+    pub(crate) bodies: Bodies,
+}
+
+/// The bodies of ops with as many operands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bodies {
+    /// For dense operands.
+    flat: &'static str,
+    /// For operands of which four neighbours along the innermost axis lie side by side, or are one element.
+    rows: &'static str,
+    /// For operands of any strides.
+    strided: &'static str,
+}
+
+impl Bodies {
+    pub(crate) const UNARY: Self = Self {
+        flat: "elementwise/unary_flat.wgsl",
+        rows: "elementwise/unary_rows.wgsl",
+        strided: "elementwise/unary_strided.wgsl",
+    };
+    pub(crate) const BINARY: Self = Self {
+        flat: "elementwise/binary_flat.wgsl",
+        rows: "elementwise/binary_rows.wgsl",
+        strided: "elementwise/binary_strided.wgsl",
+    };
+    pub(crate) const WHERE: Self = Self {
+        flat: "elementwise/where_flat.wgsl",
+        rows: "elementwise/where_rows.wgsl",
+        strided: "elementwise/where_strided.wgsl",
+    };
 }
 
 /// The most inputs that an elementwise op has.
 const MAX_INPUTS: usize = 3;
 
 const SCALARS: [&str; MAX_INPUTS] = ["SCALAR_A", "SCALAR_B", "SCALAR_C"];
+const SPLATS: [&str; MAX_INPUTS] = ["SPLAT_A", "SPLAT_B", "SPLAT_C"];
+
+/// Adds a constant for each operand that is marked or not.
+fn marked(choice: KernelChoice, names: [&'static str; MAX_INPUTS], marks: &[bool]) -> KernelChoice {
+    names
+        .iter()
+        .zip(marks)
+        .fold(choice, |choice, (name, mark)| {
+            choice.constant(name, u8::from(*mark))
+        })
+}
+
+/// Marks as bits.
+fn bits(marks: &[bool]) -> u64 {
+    let fold = |bits, &mark: &bool| (bits << 1) | u64::from(mark);
+    marks.iter().rev().fold(0, fold)
+}
 
 impl Recipe {
     fn start(&self, params: &'static str) -> KernelChoice {
@@ -99,13 +144,20 @@ impl Recipe {
         let choice = self
             .start("elementwise/flat_params.wgsl")
             .name("flat")
-            .part(self.flat);
-        SCALARS
-            .iter()
-            .zip(scalars)
-            .fold(choice, |choice, (name, scalar)| {
-                choice.constant(name, u8::from(*scalar))
-            })
+            .part(self.bodies.flat);
+        marked(choice, SCALARS, scalars)
+    }
+
+    /// The variant for operands that are read in quads along the innermost of `rank` axes, or, those marked, are one element
+    /// along it.
+    pub(crate) fn rows(&self, rank: u32, splats: &[bool]) -> KernelChoice {
+        let choice = self
+            .start("elementwise/strided_params.wgsl")
+            .name("rows")
+            .part("elementwise/address.wgsl")
+            .part(self.bodies.rows)
+            .constant("RANK", rank);
+        marked(choice, SPLATS, splats)
     }
 
     /// The variant for operands of any strides, over `rank` axes.
@@ -115,13 +167,14 @@ impl Recipe {
             .name("strided");
         choice
             .part("elementwise/address.wgsl")
-            .part(self.strided)
+            .part(self.bodies.strided)
             .constant("RANK", rank)
     }
 }
 
 impl Candidate {
-    /// The flat variants with no scalar and with each operand a scalar, and two strided ones.
+    /// The flat variants with no scalar and with each operand a scalar, those of rows with and without one element for a row,
+    /// and the strided one.
     pub(crate) fn of_recipe(recipe: &Recipe, operands: usize) -> Vec<Self> {
         let mut all = vec![Self::new(
             recipe.flat(&vec![false; operands]),
@@ -131,6 +184,12 @@ impl Candidate {
             recipe.flat(&vec![true; operands]),
             FlatParams::FIELDS,
         ));
+        let mut splats = vec![false; operands];
+        all.push(Self::new(recipe.rows(3, &splats), StridedParams::FIELDS));
+        if let Some(last) = splats.last_mut() {
+            *last = true;
+        }
+        all.push(Self::new(recipe.rows(2, &splats), StridedParams::FIELDS));
         all.push(Self::new(recipe.strided(3), StridedParams::FIELDS));
         all
     }
@@ -163,10 +222,29 @@ pub(crate) fn count(op: &'static str, elements: usize) -> Result<u32, KernelErro
     }
 }
 
+/// Whether the vector of four that an element is in may be read whole, for each element of a view.
+pub(crate) fn reads_whole(view: &View) -> bool {
+    let bytes = view.dtype.bytes() as u64;
+    view.layout
+        .span()
+        .is_some_and(|(_, high)| (high as u64 / 4 + 1) * 4 * bytes <= view.buffer.capacity())
+}
+
 /// Whether the view is one element seen from every index, and its quad may be read whole.
 pub(crate) fn is_scalar(view: &View) -> bool {
-    let quad_end = (view.layout.offset() as u64 / 4 + 1) * 4 * view.dtype.bytes() as u64;
-    view.layout.span().is_some_and(|(low, high)| low == high) && quad_end <= view.buffer.capacity()
+    view.layout.span().is_some_and(|(low, high)| low == high) && reads_whole(view)
+}
+
+/// Whether all inputs can be read in quads along the innermost axis of their walk: which of them are one element along it.
+pub(super) fn splats<'a>(
+    inputs: impl Iterator<Item = &'a View>,
+    walk: &Coalesced,
+) -> Option<[bool; MAX_INPUTS]> {
+    let mut splats = [false; MAX_INPUTS];
+    for ((input, strides), splat) in inputs.zip(&walk.strides).zip(&mut splats) {
+        *splat = row(input, &walk.dims, strides)? == Access::Splat;
+    }
+    Some(splats)
 }
 
 impl Executor {
@@ -226,7 +304,7 @@ impl Executor {
         })
     }
 
-    fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+    pub(super) fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
         let op = recipe.op;
         let len = count(op, out.len())?;
         let target = self.bind_write(op, out)?;
@@ -255,11 +333,7 @@ impl Executor {
                 offset_c,
             };
             // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
-            let bits = scalars
-                .iter()
-                .rev()
-                .fold(0, |bits, &scalar| (bits << 1) | u64::from(scalar));
-            let key = recipe.key("flat", bits);
+            let key = recipe.key("flat", bits(scalars));
             return self.launch_keyed(key, || recipe.flat(scalars), args, &params, grid);
         }
         let mut layouts = [out.layout; MAX_INPUTS];
@@ -277,6 +351,11 @@ impl Executor {
             axes: axes(&walk),
             ..StridedParams::default()
         };
+        if let Some(splats) = splats(inputs.iter().copied(), &walk) {
+            let splats = splats.get(..inputs.len()).unwrap_or_default();
+            let key = recipe.key("rows", bits(splats) << 32 | u64::from(rank));
+            return self.launch_keyed(key, || recipe.rows(rank, splats), args, &params, grid);
+        }
         let key = recipe.key("strided", u64::from(rank));
         self.launch_keyed(key, || recipe.strided(rank), args, &params, grid)
     }

@@ -5,7 +5,7 @@ use ziggurat_core::DType;
 
 use crate::ops::elementwise::copy::bits;
 use crate::ops::elementwise::unary::{broadcast, check_same_dtype};
-use crate::ops::elementwise::walk::Recipe;
+use crate::ops::elementwise::walk::{Bodies, Recipe};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -21,8 +21,7 @@ pub(crate) fn recipe(bytes: usize) -> Recipe {
         names: List::of(&[name]),
         preludes: List::of(&[load, store, prelude::LOAD_COND]),
         snippet: List::new(),
-        flat: "elementwise/where_flat.wgsl",
-        strided: "elementwise/where_strided.wgsl",
+        bodies: Bodies::WHERE,
     }
 }
 

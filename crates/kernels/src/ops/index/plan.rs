@@ -34,6 +34,25 @@ params! {
     }
 }
 
+impl IndexParams {
+    /// Whether an index names whole vectors of four elements of the data, neighbours along the innermost of `rank` axes, each
+    /// beginning at a multiple of four.
+    pub(crate) fn names_quads(&self, rank: u32) -> bool {
+        let axes = self.axes.get(..rank as usize).unwrap_or_default();
+        let Some(([extent, data, index, _], outer)) = axes.split_last() else {
+            return false;
+        };
+        // Strides in two's complement: a multiple of four either way.
+        let in_step = |stride: &u32| stride.is_multiple_of(4);
+        let strides = self.targets.iter().flat_map(|[_, first, _, second]| [first, second]);
+        (*data, *index) == (1, 0)
+            && in_step(extent)
+            && in_step(&self.offset_data)
+            && outer.iter().all(|[_, data, ..]| in_step(data))
+            && strides.into_iter().all(in_step)
+    }
+}
+
 /// How indices name elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
@@ -444,7 +463,7 @@ impl Plan {
         }
         Ok(Walk {
             params,
-            rank: u32::try_from(merged.len()).unwrap_or(0),
+            rank: u32::try_from(merged.len().max(1)).unwrap_or(1),
             components: u32::try_from(self.targets.len()).unwrap_or(0),
         })
     }

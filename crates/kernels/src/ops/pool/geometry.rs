@@ -4,6 +4,7 @@ use ziggurat_core::Shape;
 
 use super::options::PoolOptions;
 use crate::ops::conv::geometry::{at_least_one, padded, signed, span};
+use crate::num::saturated;
 use crate::ops::spatial::{spatial, spread};
 use crate::run::error::KernelError;
 
@@ -67,6 +68,25 @@ impl Geometry {
             });
         }
         Ok(g)
+    }
+
+    /// Height and width of windows and of the steps between them, if they are small, of planes, dense, and all of them lie within
+    /// the input.
+    pub(crate) fn inner(&self) -> Option<[[u32; 2]; 2]> {
+        let within = |axis: usize| {
+            let last = (self.output[axis].saturating_sub(1)).saturating_mul(self.stride[axis]);
+            self.padding_begin[axis] == 0
+                && self.dilation[axis] == 1
+                && last.saturating_add(self.kernel[axis]) <= self.input[axis]
+        };
+        let [depth, height, width] = self.kernel;
+        let planes = depth == 1 && self.input[0] == 1 && self.output[0] == 1;
+        let unpadded = self.padding_end == [0; 3];
+        let small = height.max(width) <= 4;
+        (planes && unpadded && small && (0..3).all(within)).then(|| {
+            let both = |of: [usize; 3]| [saturated(of[1] as u64), saturated(of[2] as u64)];
+            [both(self.kernel), both(self.stride)]
+        })
     }
 
     /// As many windows as there are outputs.

@@ -27,6 +27,16 @@ pub(crate) struct Lanes {
     pub(crate) side: Side,
     pub(crate) chunks: u32,
     pub(crate) chunk_len: u32,
+    /// Neighbouring elements of an output that a lane takes at a time.
+    pub(crate) step: u32,
+}
+
+/// Lanes that keep their elements of a row in registers, see [`held`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) lanes: Lanes,
+    /// Vectors of four that each lane keeps.
+    pub(crate) vectors: u32,
 }
 
 /// Fewest elements per lane for which a second pass pays.
@@ -35,8 +45,14 @@ const CHUNK_PER_LANE: u64 = 32;
 /// where chunks cannot keep the device busy.
 const FULL_ROWS: u32 = 32;
 const FEW_ROWS: u32 = 8;
-/// Elements that one lane handles before another lane is worth adding.
+/// Elements that one lane handles before another lane is worth adding, in kernels that take them one by one.
 const PER_LANE: u64 = 4;
+/// Elements that a lane takes at a time in the others, and how many it handles before another lane is worth adding: as many
+/// loads of four as such a kernel has in flight.
+const VECTOR: u32 = 4;
+const PER_VECTOR_LANE: u64 = 16;
+/// The most vectors of four that a lane keeps in registers.
+const MAX_HELD: u64 = 8;
 
 /// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device of this ability.
 pub(crate) fn choose(
@@ -46,8 +62,49 @@ pub(crate) fn choose(
     may_split: bool,
     ability: &Ability,
 ) -> Lanes {
+    spread((outputs, len), side, may_split, ability, (PER_LANE, 1))
+}
+
+/// The same for kernels whose lanes take four neighbouring elements at a time. Chunks begin where vectors do.
+pub(crate) fn vectors(
+    outputs: u64,
+    len: u64,
+    side: Side,
+    may_split: bool,
+    ability: &Ability,
+) -> Lanes {
+    let each = (PER_VECTOR_LANE, VECTOR);
+    spread((outputs, len), side, may_split, ability, each)
+}
+
+/// Lanes that keep their elements of a row in registers; `None` for rows that are too long for that.
+pub(crate) fn held(outputs: u64, len: u64, side: Side, ability: &Ability) -> Option<Held> {
+    let mut lanes = vectors(outputs, len, side, false, ability);
+    let quads = len.div_ceil(u64::from(VECTOR));
+    let most = power_below(ability.invocations.clamp(1, 1024));
+    while quads > MAX_HELD * u64::from(lanes.lanes) {
+        lanes.lanes *= 2;
+        lanes.wg = lanes.wg.max(lanes.lanes);
+        if lanes.wg > most {
+            return None;
+        }
+    }
+    lanes.rows = lanes.wg / lanes.lanes;
+    Some(Held {
+        lanes,
+        vectors: saturated(quads.div_ceil(u64::from(lanes.lanes)).max(1)),
+    })
+}
+
+fn spread(
+    (outputs, len): (u64, u64),
+    side: Side,
+    may_split: bool,
+    ability: &Ability,
+    (per_lane, step): (u64, u32),
+) -> Lanes {
     let wg = power_below(ability.workgroup_size.clamp(1, 1024));
-    let useful = power_above(len.div_ceil(PER_LANE), wg);
+    let useful = power_above(len.div_ceil(per_lane), wg);
     let lanes = match side {
         Side::Reduced => useful,
         Side::Kept => {
@@ -64,7 +121,7 @@ pub(crate) fn choose(
     let rows = wg / lanes;
     let groups = outputs.div_ceil(u64::from(rows)).max(1);
     let (chunks, chunk_len) = if may_split {
-        chunk(ability.busy_groups / groups, len, lanes)
+        chunk(ability.busy_groups / groups, len, lanes, step)
     } else {
         (1, len)
     };
@@ -75,17 +132,20 @@ pub(crate) fn choose(
         side,
         chunks,
         chunk_len: saturated(chunk_len),
+        step,
     }
 }
 
 /// Chunks per output and elements per chunk; there is room for `room` chunks of each output.
-fn chunk(room: u64, len: u64, lanes: u32) -> (u32, u64) {
+fn chunk(room: u64, len: u64, lanes: u32, step: u32) -> (u32, u64) {
     let lanes = u64::from(lanes);
     let wanted = room.min(len / (lanes * CHUNK_PER_LANE));
     if wanted < 2 {
         return (1, len);
     }
-    let chunk_len = len.div_ceil(wanted).next_multiple_of(lanes);
+    let chunk_len = len
+        .div_ceil(wanted)
+        .next_multiple_of(lanes * u64::from(step));
     (saturated(len.div_ceil(chunk_len)), chunk_len)
 }
 
@@ -93,12 +153,15 @@ impl Lanes {
     /// The same with as many chunks more as it takes for a lane to loop no longer than it may, where an element of one of
     /// `len` takes `turns` turns, of which it may take `most`.
     pub(crate) fn within(self, len: u64, turns: u64, most: u64) -> Self {
-        let lanes = u64::from(self.lanes);
-        let most = (most / turns.max(1)).max(1) * lanes;
+        let step = u64::from(self.step);
+        let together = u64::from(self.lanes) * step;
+        let most = (most / turns.max(1) / step).max(1) * together;
         if u64::from(self.chunk_len) <= most {
             return self;
         }
-        let chunk_len = len.div_ceil(len.div_ceil(most)).next_multiple_of(lanes);
+        let chunk_len = len
+            .div_ceil(len.div_ceil(most))
+            .next_multiple_of(together);
         Self {
             chunks: saturated(len.div_ceil(chunk_len)),
             chunk_len: saturated(chunk_len),
@@ -106,6 +169,7 @@ impl Lanes {
         }
     }
 
+    #[cfg(test)]
     /// Turns of a lane's loop over its elements of one of `turns` turns each.
     pub(crate) fn turns(&self, turns: u64) -> u64 {
         u64::from(self.chunk_len)
@@ -254,6 +318,58 @@ mod tests {
         assert_eq!((l.lanes, l.chunks), (256, 512));
         let l = choose(8, 1 << 20, Side::Kept, true, 256);
         assert!(l.chunks > 1 && l.rows == 8, "{l:?}");
+    }
+
+    #[test]
+    fn lanes_that_take_vectors_begin_chunks_with_them() {
+        let ability = Ability::WEBGPU;
+        for len in [0, 1, 5, 1000, 4096, 1 << 20, (1 << 26) + 3] {
+            for outputs in [1, 7, 4096] {
+                for side in [Side::Reduced, Side::Kept] {
+                    let l = vectors(outputs, len, side, true, &ability);
+                    check(&l, len);
+                    assert!(l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes), "{l:?}");
+                    let l = l.within(len, 40, MOST);
+                    check(&l, len);
+                    assert!(l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes), "{l:?}");
+                    assert!(l.turns(40) <= MOST, "{l:?}");
+                }
+            }
+        }
+        let l = vectors(8192, 8192, Side::Reduced, true, &ability);
+        assert_eq!((l.rows, l.lanes, l.chunks), (1, 256, 1));
+        let l = vectors(1 << 15, 1024, Side::Reduced, true, &ability);
+        assert_eq!((l.rows, l.lanes, l.chunks), (4, 64, 1));
+    }
+
+    #[test]
+    fn held_rows_fit_into_registers() {
+        let large = Ability {
+            invocations: 1024,
+            ..Ability::WEBGPU
+        };
+        for ability in [Ability::WEBGPU, large] {
+            for len in [1, 3, 4, 5, 64, 1000, 4096, 8192, 8193, 32_768, 32_769] {
+                for side in [Side::Reduced, Side::Kept] {
+                    for outputs in [1, 300, 1 << 20] {
+                        let most = 32 * u64::from(ability.invocations);
+                        let Some(Held { lanes, vectors }) = held(outputs, len, side, &ability)
+                        else {
+                            assert!(len > most);
+                            continue;
+                        };
+                        check(&lanes, len);
+                        assert!(len <= most && (1..=8).contains(&vectors));
+                        assert!(u64::from(4 * lanes.lanes * vectors) >= len, "{lanes:?}");
+                        assert!(lanes.wg <= ability.invocations);
+                    }
+                }
+            }
+        }
+        let shape = |len| held(4096, len, Side::Reduced, &large).map(|h| (h.lanes.lanes, h.vectors));
+        assert_eq!(shape(1024), Some((64, 4)));
+        assert_eq!(shape(8192), Some((256, 8)));
+        assert_eq!(shape(32_768), Some((1024, 8)));
     }
 
     #[test]

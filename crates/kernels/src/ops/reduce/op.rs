@@ -382,6 +382,15 @@ impl Reduce {
         }
     }
 
+    /// The files with what sixteen elements accumulate to.
+    pub(crate) const fn block(self) -> &'static [&'static str] {
+        match self {
+            Self::Var | Self::Std => &["reduce/op/var_block.wgsl"],
+            Self::LogSumExp => &["softmax/weight.wgsl", "reduce/op/logsumexp_block.wgsl"],
+            _ => &["reduce/block.wgsl"],
+        }
+    }
+
     /// The operator's shader files.
     pub(crate) const fn operator(self, input: DType) -> &'static [&'static str] {
         let operator = &self.spec().operator;

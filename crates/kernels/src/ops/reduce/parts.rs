@@ -155,6 +155,7 @@ impl Executor {
         let mut all = Vec::new();
         for piece in self.pieces(op, a, &outermost)? {
             let walk = Walk::new(op, &piece.layout, axes, Order::Free)?;
+            let job = &job.reading(&Operand::Memory(&piece), &walk, &self.ability());
             let lanes = choose_lanes(self, &Operand::Memory(&piece), job, &walk);
             let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
             let partial = self.partials(DType::U32, walk.outputs, words)?;

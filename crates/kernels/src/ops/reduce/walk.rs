@@ -132,6 +132,34 @@ impl Walk {
         }
     }
 
+    /// Whether each output's elements lie in memory in whole vectors of four, the first of which begins at a multiple of four
+    /// elements from the layout's first one: then any four of a row, from a multiple of four on, can be read at once.
+    pub(crate) fn has_quads(&self) -> bool {
+        let Some((inner, outer)) = self.reduced.split_last() else {
+            return false;
+        };
+        let in_step = |axis: &Axis<1>| axis.strides[0] % 4 == 0;
+        inner.strides == [1]
+            && inner.dim.is_multiple_of(4)
+            && self.shift % 4 == 0
+            && self.kept.iter().chain(outer).all(in_step)
+            && self.side() == Side::Reduced
+    }
+
+    /// Whether the elements of four neighbouring outputs, from a multiple of four on, lie side by side in memory, the first at a
+    /// multiple of four elements from the layout's first one.
+    pub(crate) fn has_quad_columns(&self) -> bool {
+        let Some((inner, outer)) = self.kept.split_last() else {
+            return false;
+        };
+        let in_step = |axis: &Axis<1>| axis.strides[0] % 4 == 0;
+        inner.strides == [1]
+            && inner.dim.is_multiple_of(4)
+            && self.shift % 4 == 0
+            && outer.iter().chain(&self.reduced).all(in_step)
+            && self.side() == Side::Kept
+    }
+
     /// The override constants of a kernel for this walk.
     pub(crate) fn constants(&self, lanes: &Lanes) -> Vec<(&'static str, f64)> {
         let mut constants = lanes.constants().to_vec();
@@ -190,6 +218,31 @@ mod tests {
         let broadcast = layout(&[4, 1]).expand(Shape::new([4, 9]).unwrap()).unwrap();
         assert_eq!(walk(&broadcast, &[1]).side(), Side::Kept);
         assert_eq!(walk(&layout(&[]), &[]).side(), Side::Kept);
+    }
+
+    #[test]
+    fn rows_of_whole_vectors_are_read_in_vectors() {
+        let whole = |layout: &Layout, axes: &[usize]| walk(layout, axes).has_quads();
+        assert!(whole(&layout(&[3, 8]), &[1]) && whole(&layout(&[3, 8]), &[0, 1]));
+        assert!(whole(&layout(&[2, 3, 4]), &[0, 2]));
+        assert!(!whole(&layout(&[3, 8]), &[0]), "columns are not rows");
+        assert!(!whole(&layout(&[3, 6]), &[1]) && !whole(&layout(&[3, 8]), &[]));
+        assert!(!whole(&layout(&[4, 2, 6]), &[0, 2]), "12 elements, but the rest is 6");
+        let transposed = layout(&[8, 4]).transpose(0, 1).unwrap();
+        assert!(!whole(&transposed, &[1]) && whole(&transposed, &[0]));
+        let narrow = layout(&[5, 12]).narrow(1, 1, 8).unwrap();
+        assert!(whole(&narrow, &[1]), "where it begins is not the walk's to say");
+        assert!(!whole(&layout(&[5, 10]).narrow(1, 0, 8).unwrap(), &[1]));
+    }
+
+    #[test]
+    fn columns_of_whole_vectors_are_read_in_vectors() {
+        let whole = |layout: &Layout, axes: &[usize]| walk(layout, axes).has_quad_columns();
+        assert!(whole(&layout(&[3, 8]), &[0]) && whole(&layout(&[5, 3, 8]), &[0, 1]));
+        assert!(whole(&layout(&[2, 3, 4]), &[1]));
+        assert!(!whole(&layout(&[3, 8]), &[1]) && !whole(&layout(&[3, 6]), &[0]));
+        assert!(!whole(&layout(&[8, 3]), &[0]) && !whole(&layout(&[8]), &[0]));
+        assert!(whole(&layout(&[8]), &[]), "nothing is reduced");
     }
 
     #[test]

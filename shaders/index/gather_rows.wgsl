@@ -1,0 +1,20 @@
+// Computes: out[i] = a[the element that position i and its index name]. Bare bits. Along the innermost axis, of whole quads, an index
+//           names neighbours in memory, the first at a multiple of four elements.
+// Bindings: params, 1 a, 2 b (the indices, any strides), 3 out (contiguous).
+// Grid: one row of workgroups, looping; four elements per invocation and step.
+// Requires: words, unpack; out_words, emit; located (which reads b).
+// Accuracy: exact.
+
+override WG: u32 = 256u;
+
+@group(0) @binding(1) var<storage, read> a: array<words>;
+@group(0) @binding(2) var<storage, read> b: array<u32>;
+@group(0) @binding(3) var<storage, read_write> out: array<out_words>;
+
+@compute @workgroup_size(WG)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let quads = params.len / 4u;
+    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
+        emit(quad, unpack(a[located(quad * 4u).x / 4u]));
+    }
+}

@@ -1,0 +1,79 @@
+// Rows that are read once: each lane keeps up to HELD vectors of four elements, vector h of a lane being number lane + h * LANES
+// of the row. All indices of the array are constants, so that it lies in registers.
+// Requires: row4_tail (access part).
+
+override HELD: u32 = 8u;
+
+alias Held = array<vec4<f32>, 8>;
+
+// The place in the row of the first element of vector h.
+fn place(h: u32, lane: u32) -> u32 {
+    return 4u * (lane + h * LANES);
+}
+
+// Which elements of the four from place r on are in the row.
+fn inside(r: u32) -> vec4<bool> {
+    return vec4<u32>(r, r + 1u, r + 2u, r + 3u) < vec4<u32>(params.len);
+}
+
+// Vector h, with `other` past the end of the row.
+fn vector(base: u32, h: u32, lane: u32, other: f32) -> vec4<f32> {
+    let r = place(h, lane);
+    // No branch, so that all loads are in flight together: past the end, the last vector once more.
+    let x = row4_tail(base, min(r, ((params.len - 1u) / 4u) * 4u), params.len);
+    return select(vec4<f32>(other), x, inside(r));
+}
+
+fn whole_row(base: u32, lane: u32, other: f32) -> Held {
+    var v: Held;
+    v[0] = vector(base, 0u, lane, other);
+    if HELD > 1u {
+        v[1] = vector(base, 1u, lane, other);
+    }
+    if HELD > 2u {
+        v[2] = vector(base, 2u, lane, other);
+    }
+    if HELD > 3u {
+        v[3] = vector(base, 3u, lane, other);
+    }
+    if HELD > 4u {
+        v[4] = vector(base, 4u, lane, other);
+    }
+    if HELD > 5u {
+        v[5] = vector(base, 5u, lane, other);
+    }
+    if HELD > 6u {
+        v[6] = vector(base, 6u, lane, other);
+    }
+    if HELD > 7u {
+        v[7] = vector(base, 7u, lane, other);
+    }
+    return v;
+}
+
+// The sum of all that a lane keeps, in a fixed order.
+fn sum_held(v: Held) -> f32 {
+    var s = v[0];
+    if HELD > 1u {
+        s += v[1];
+    }
+    if HELD > 2u {
+        s += v[2];
+    }
+    if HELD > 3u {
+        s += v[3];
+    }
+    if HELD > 4u {
+        s += v[4];
+    }
+    if HELD > 5u {
+        s += v[5];
+    }
+    if HELD > 6u {
+        s += v[6];
+    }
+    if HELD > 7u {
+        s += v[7];
+    }
+    return (s.x + s.y) + (s.z + s.w);
+}

@@ -1,6 +1,0 @@
-// Input part: elements of the tensor, lifted to the accumulator.
-// Requires: load_value (value part); lift (operator part).
-
-fn fetch(i: u32) -> acc {
-    return lift(load_value(i));
-}
