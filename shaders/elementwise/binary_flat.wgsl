@@ -1,10 +1,12 @@
 // Computes: out[i] = apply(a[i], b[i]), all elements contiguous; a and b may each be a scalar instead.
 // Bindings: params, 1 a, 2 b, 3 out.
-// Grid: one row of workgroups, looping; four elements per invocation and step.
+// Grid: one row of workgroups, looping; STEPS times four elements per invocation and turn, all of them loaded before any is stored.
 // Requires: elem, words, unpack; out_elem, out_words, emit; apply.
 // Accuracy: that of apply.
 
 override WG: u32 = 256u;
+// 2 for packed elements, of which four are few bytes.
+override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
 
@@ -26,12 +28,28 @@ fn quad_b(quad: u32) -> vec4<elem> {
     return unpack(b[params.offset_b / 4u + quad]);
 }
 
+fn results(x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
+    return vec4<out_elem>(apply(x.x, y.x), apply(x.y, y.y), apply(x.z, y.z), apply(x.w, y.w));
+}
+
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let quads = (params.len + 3u) / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
+    let step = groups.x * WG;
+    for (var quad = id.x; quad < quads; quad += STEPS * step) {
         let x = quad_a(quad);
         let y = quad_b(quad);
-        emit(quad, vec4<out_elem>(apply(x.x, y.x), apply(x.y, y.y), apply(x.z, y.z), apply(x.w, y.w)));
+        let next = quad + step;
+        if STEPS == 2u {
+            let at = min(next, quads - 1u);
+            let x_next = quad_a(at);
+            let y_next = quad_b(at);
+            emit(quad, results(x, y));
+            if next < quads {
+                emit(next, results(x_next, y_next));
+            }
+        } else {
+            emit(quad, results(x, y));
+        }
     }
 }

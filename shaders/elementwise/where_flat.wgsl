@@ -1,10 +1,12 @@
 // Computes: out[i] = b[i] where a[i], else c[i], as bare bits; all elements contiguous, or scalars.
 // Bindings: params, 1 a (the condition), 2 b, 3 c, 4 out.
-// Grid: one row of workgroups, looping; four elements per invocation and step.
+// Grid: one row of workgroups, looping; STEPS times four elements per invocation and turn, all of them loaded before any is stored.
 // Requires: elem, words, unpack; cond_words, unpack_cond; out_elem, out_words, emit.
 // Accuracy: exact.
 
 override WG: u32 = 256u;
+// 2 for packed elements, of which four are few bytes.
+override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
 override SCALAR_C: bool = false;
@@ -35,10 +37,30 @@ fn quad_c(quad: u32) -> vec4<elem> {
     return unpack(c[params.offset_c / 4u + quad]);
 }
 
+fn results(c: vec4<bool>, x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
+    return select(y, x, c);
+}
+
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let quads = (params.len + 3u) / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        emit(quad, select(quad_c(quad), quad_b(quad), quad_a(quad)));
+    let step = groups.x * WG;
+    for (var quad = id.x; quad < quads; quad += STEPS * step) {
+        let c = quad_a(quad);
+        let x = quad_b(quad);
+        let y = quad_c(quad);
+        let next = quad + step;
+        if STEPS == 2u {
+            let at = min(next, quads - 1u);
+            let c_next = quad_a(at);
+            let x_next = quad_b(at);
+            let y_next = quad_c(at);
+            emit(quad, results(c, x, y));
+            if next < quads {
+                emit(next, results(c_next, x_next, y_next));
+            }
+        } else {
+            emit(quad, results(c, x, y));
+        }
     }
 }

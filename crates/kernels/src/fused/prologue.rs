@@ -301,14 +301,16 @@ impl Prologue {
 }
 
 impl Executor {
-    /// The prologue of a kernel with `bindings` bindings, the replaced one included, that reads each element `reads`
-    /// times.
+    /// The prologue of a call with `bindings` operands and outputs, the replaced one included.
     pub(crate) fn prologue(
         &self,
         input: &FusedInput<'_>,
         bindings: usize,
-        reads: usize,
+        call: &Call,
     ) -> Result<Prologue, KernelError> {
+        let ability = self.ability();
+        let bindings = bindings + call.more_bindings(&input.shape, &ability);
+        let reads = call.reads(&input.shape, &ability);
         let prologue = Prologue::new(input, bindings, reads, self.fused_limits().bindings)?;
         self.refuse_over_binding(prologue.inputs.iter())?;
         Ok(prologue)
@@ -326,8 +328,7 @@ impl Executor {
         call: &Call,
         views: usize,
     ) -> Result<FusedReader, KernelError> {
-        self.prologue(input, views + 1, call.reads(&input.shape, &self.ability()))
-            .map(FusedReader)
+        self.prologue(input, views + 1, call).map(FusedReader)
     }
 
     /// An error if a view is too large for one binding.

@@ -250,6 +250,15 @@ impl Call {
         }
     }
 
+    /// Bindings that its kernels need beside those of the operands and outputs, for a first operand of this shape: long rows are
+    /// cut into chunks, and what those leave is bound too.
+    pub(crate) fn more_bindings(&self, shape: &Shape, ability: &Ability) -> usize {
+        match self {
+            Self::Softmax { .. } | Self::Norm { .. } => self.reads(shape, ability) - 1,
+            _ => 0,
+        }
+    }
+
     /// Whether the first operand may be an expression.
     #[must_use]
     pub const fn reads_expressions(&self) -> bool {

@@ -243,10 +243,8 @@ pub enum CannotFuse {
         /// The most that the device binds.
         limit: u64,
     },
-    /// On a driver that ends long loops, rows of this length take a kernel with one binding more than there are.
-    #[error(
-        "rows this long need {needed} bindings on this driver, but one kernel has at most {limit}"
-    )]
+    /// Rows that are too long for registers take a kernel with one binding more than there are.
+    #[error("rows this long need {needed} bindings, but one kernel has at most {limit}")]
     LongRows {
         /// Bindings of the kernel for long rows.
         needed: usize,

@@ -94,7 +94,7 @@ impl Executor {
             Source::View(view) => Operand::Memory(view),
             Source::Reader(reader) => Operand::Fused(&reader.0),
             Source::Expression(input) => {
-                prologue = self.prologue(&input, further + 1, call.reads(&input.shape, &self.ability()))?;
+                prologue = self.prologue(&input, further + 1, call)?;
                 Operand::Fused(&prologue)
             }
         };

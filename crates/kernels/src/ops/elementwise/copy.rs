@@ -45,6 +45,7 @@ fn gather(bytes: usize) -> Recipe {
         preludes: List::of(&[load, store]),
         snippet: List::of(&["elementwise/identity.wgsl"]),
         bodies: Bodies::UNARY,
+        bytes,
     }
 }
 

@@ -218,6 +218,7 @@ pub(crate) fn recipe(
         preludes: List::of(&[prelude::load(from), prelude::store(to)]),
         snippet: parts,
         bodies,
+        bytes: from.bytes(),
     }
 }
 

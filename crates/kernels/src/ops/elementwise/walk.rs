@@ -61,6 +61,8 @@ pub(crate) struct Recipe {
     /// Shared functions and the snippet with `apply`.
     pub(crate) snippet: List<&'static str, 6>,
     pub(crate) bodies: Bodies,
+    /// Bytes of an input's element.
+    pub(crate) bytes: usize,
 }
 
 /// The bodies of ops with as many operands.
@@ -139,13 +141,18 @@ impl Recipe {
         key
     }
 
+    /// Vectors of four that an invocation has in flight, of dense operands.
+    fn steps(&self) -> u32 {
+        if self.bytes < 4 { 2 } else { 1 }
+    }
+
     /// The variant for dense operands, those marked being scalars.
     pub(crate) fn flat(&self, scalars: &[bool]) -> KernelChoice {
         let choice = self
             .start("elementwise/flat_params.wgsl")
             .name("flat")
             .part(self.bodies.flat);
-        marked(choice, SCALARS, scalars)
+        marked(choice.constant("STEPS", self.steps()), SCALARS, scalars)
     }
 
     /// The variant for operands that are read in quads along the innermost of `rank` axes, or, those marked, are one element
@@ -334,6 +341,7 @@ impl Executor {
             };
             // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
             let key = recipe.key("flat", bits(scalars));
+            let grid = Grid::stride(u64::from(len), PER_INVOCATION * recipe.steps());
             return self.launch_keyed(key, || recipe.flat(scalars), args, &params, grid);
         }
         let mut layouts = [out.layout; MAX_INPUTS];
