@@ -167,8 +167,13 @@ impl Executor {
         self.0.halves.are_proved()
     }
 
-    /// Asks for that, if nobody did.
-    pub(crate) fn ask_for_native_halves(&self) {
+    /// Says that a kernel would.
+    pub(crate) fn want_native_halves(&self) {
+        self.0.halves.want();
+    }
+
+    /// Asks the device for that, if a kernel would and nobody did.
+    fn ask_for_native_halves(&self) {
         if !self.0.captures {
             self.prove_halves(&self.0.halves);
         }
@@ -267,6 +272,7 @@ impl Executor {
     /// Like [`Self::download`].
     pub fn download_many(&self, views: &[&View]) -> Result<DownloadMany, KernelError> {
         self.refuse_in_capture("download")?;
+        self.ask_for_native_halves();
         let mut dense = Vec::with_capacity(views.len());
         for view in views {
             view.check()?;
@@ -329,6 +335,7 @@ impl Executor {
 
     /// Submits what is recorded and resolves when the device has finished everything.
     pub fn synchronize(&self) -> Completion {
+        self.ask_for_native_halves();
         Completion::new(self.device().synchronize())
     }
 

@@ -238,7 +238,7 @@ impl Executor {
             return Err(error);
         }
         if converts && !native {
-            self.ask_for_native_halves();
+            self.want_native_halves();
         }
         Ok(kernel?)
     }

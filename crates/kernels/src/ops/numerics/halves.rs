@@ -1,15 +1,15 @@
 //! [`Halves`]: whether an adapter's own conversions between f16 and f32 do what our integer code does.
 //!
 //! Plain WGSL has `pack2x16float` and `unpack2x16float`, but does not say how the first rounds, nor what becomes of subnormal
-//! numbers. So the first kernel with f16 sends a test of them to the device behind itself, and kernels use them from when the
-//! answer is there and is yes. Until then, and where it is no, they convert by integer code. Both give the same bits, which is
+//! numbers. So the first read behind a kernel with f16 sends a test of them to the device before itself, and kernels use them from
+//! when the answer is there and is yes. Until then, and where it is no, they convert by integer code. Both give the same bits, which is
 //! what was tested, so nobody sees when it happens. Nothing waits for the answer.
 //!
 //! An adapter is asked once per process.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use ziggurat_core::{DType, Shape};
@@ -42,8 +42,10 @@ const CONSTANT: &str = "NATIVE_HALVES";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Answer {
-    /// Nobody asked.
+    /// Nobody converts.
     Unknown,
+    /// There is a kernel that converts.
+    Wanted,
     Asked,
     No,
     Yes,
@@ -65,6 +67,17 @@ impl Halves {
 
     fn is(&self, answer: Answer) -> bool {
         self.answer.load(Ordering::Acquire) == answer as u8
+    }
+
+    /// Says that a kernel converts.
+    pub(crate) fn want(&self) {
+        self.change(Answer::Unknown, Answer::Wanted);
+    }
+
+    fn change(&self, old: Answer, new: Answer) -> bool {
+        let (old, new) = (old as u8, new as u8);
+        let swap = self.answer.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire);
+        swap.is_ok()
     }
 
     /// Whether kernels may use the adapter's conversions.
@@ -122,14 +135,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 impl Executor {
-    /// Sends the test to the device, if nobody did. A device that cannot run it keeps to integer code.
-    pub(crate) fn prove_halves(&self, halves: &Arc<Halves>) {
-        let [unknown, asked] = [Answer::Unknown, Answer::Asked].map(|answer| answer as u8);
-        let order = Ordering::AcqRel;
-        let first = halves
-            .answer
-            .compare_exchange(unknown, asked, order, Ordering::Acquire);
-        if first.is_err() {
+    /// Sends the test to the device, if a kernel converts and nobody did. A device that cannot run it keeps to integer code.
+    pub(crate) fn prove_halves(&self, halves: &Halves) {
+        if !halves.is(Answer::Wanted) || !halves.change(Answer::Wanted, Answer::Asked) {
             return;
         }
         match self.test_halves() {
@@ -175,7 +183,10 @@ mod tests {
     fn nothing_is_proved_before_it_is_asked() {
         let halves = Halves::default();
         assert!(!halves.are_proved());
+        halves.want();
+        assert!(halves.is(Answer::Wanted) && !halves.are_proved());
         halves.set(Answer::Asked);
+        halves.want();
         assert!(!halves.are_proved(), "there is no answer to look at");
         halves.set(Answer::Yes);
         assert!(halves.are_proved());
