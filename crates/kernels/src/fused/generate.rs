@@ -302,17 +302,14 @@ impl<'a> Glue<'a> {
             line!(self, "{indent}    let at_{k} = {address}({at});");
         }
         for (i, dtype, access) in self.inputs() {
-            let four = |values: [String; 4]| {
-                format!("vec4<{}>({})", compute(dtype), values.join(", "))
-            };
+            let four =
+                |values: [String; 4]| format!("vec4<{}>({})", compute(dtype), values.join(", "));
             let value = match access {
                 Access::Quad | Access::InPlace(_) => format!("{load}_{i}({first} / 4u)"),
                 Access::Scalar => format!("{load}_{i}()"),
                 Access::Row | Access::Splat => format!("{load}_{i}(at_0.in_{i})"),
                 Access::Given => four(MEMBERS.map(|member| given(dtype, &format!("v.{member}")))),
-                Access::Strided => {
-                    four([0, 1, 2, 3].map(|k| format!("{load}_{i}(at_{k}.in_{i})")))
-                }
+                Access::Strided => four([0, 1, 2, 3].map(|k| format!("{load}_{i}(at_{k}.in_{i})"))),
             };
             line!(self, "{indent}    let q_{i} = {value};");
         }

@@ -122,12 +122,7 @@ impl Job {
         if pass != Pass::Second {
             choice = choice.access(self.quads);
         }
-        choice = choice.parts(&[
-            key,
-            read,
-            write,
-            "reduce/arg/body.wgsl",
-        ]);
+        choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl"]);
         with_constants(choice, walk, lanes)
     }
 }

@@ -273,7 +273,12 @@ impl Job {
 /// Every op with every float dtype and every affine part.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
-    let accesses = [[false; 3], [true; 3], [false, true, true], [true, true, false]];
+    let accesses = [
+        [false; 3],
+        [true; 3],
+        [false, true, true],
+        [true, true, false],
+    ];
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for factors in Factors::ALL {
             for op in Norm::ALL {

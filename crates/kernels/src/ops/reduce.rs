@@ -302,7 +302,11 @@ pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
                 (true, false) => Loads::Rows,
                 (false, _) => Loads::Singles,
             };
-            let job = Job { reads, loads, ..job };
+            let job = Job {
+                reads,
+                loads,
+                ..job
+            };
             let choice = job.choice(Pass::Whole, &walk, &lanes);
             (job.input, job.output, choice, reads == Reads::Fused)
         })

@@ -92,7 +92,11 @@ impl Job {
             .part(put(write))
             .constant("LEAST", 0)
             .without_zeroed_memory();
-        if write { choice.name("to_quads") } else { choice }
+        if write {
+            choice.name("to_quads")
+        } else {
+            choice
+        }
     }
 
     /// The kernel for rows that lanes keep in registers.

@@ -16,9 +16,10 @@ use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 
 use crate::limits::ability::Ability;
+use crate::ops::numerics::halves::Halves;
+use crate::ops::numerics::halves::Halves;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
-use crate::ops::numerics::halves::Halves;
 use crate::run::program::unnoted;
 use crate::run::view::View;
 

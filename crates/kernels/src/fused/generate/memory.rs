@@ -134,7 +134,11 @@ impl Glue<'_> {
                 }
                 Access::Row => {
                     line!(self, "\nfn {load}_{i}(at: u32) -> vec4<{elem}> {{");
-                    line!(self, "    return unpack_{dtype}(in_{}[at / 4u]);\n}}", first + i);
+                    line!(
+                        self,
+                        "    return unpack_{dtype}(in_{}[at / 4u]);\n}}",
+                        first + i
+                    );
                 }
                 Access::Splat => {
                     line!(self, "\nfn {load}_{i}(at: u32) -> vec4<{elem}> {{");

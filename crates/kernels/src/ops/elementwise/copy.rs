@@ -10,9 +10,7 @@ use ziggurat_pipeline::Grid;
 
 use crate::fused::form::{Access, row};
 use crate::ops::elementwise::transpose::{self, Transpose};
-use crate::ops::elementwise::walk::{
-    Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count,
-};
+use crate::ops::elementwise::walk::{Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -165,7 +163,10 @@ impl Executor {
             ..StridedParams::default()
         };
         let mut both = [a, out].into_iter().zip(&walk.strides);
-        let mut next = || both.next().and_then(|(view, strides)| row(view, &walk.dims, strides));
+        let mut next = || {
+            both.next()
+                .and_then(|(view, strides)| row(view, &walk.dims, strides))
+        };
         let (from, to) = (next(), next());
         let (choice, each) = match (from, to) {
             (Some(from), Some(Access::Row)) => {

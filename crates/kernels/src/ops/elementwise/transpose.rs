@@ -6,10 +6,10 @@
 use ziggurat_core::{DType, coalesce};
 use ziggurat_pipeline::Grid;
 
-use crate::ops::elementwise::copy::bits;
-use crate::ops::elementwise::walk::count;
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
+use crate::ops::elementwise::copy::bits;
+use crate::ops::elementwise::walk::count;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -174,7 +174,10 @@ pub(super) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for bytes in [4, 2, 1] {
         for read in [true, false] {
-            for write in [true, false].into_iter().filter(|write| *write || bytes == 4) {
+            for write in [true, false]
+                .into_iter()
+                .filter(|write| *write || bytes == 4)
+            {
                 let choice = choice(bytes, 2, [read, write]);
                 all.push(Candidate::new(choice, TransposeParams::FIELDS));
             }

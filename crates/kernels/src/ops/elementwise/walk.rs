@@ -311,7 +311,12 @@ impl Executor {
         })
     }
 
-    pub(super) fn walk_part(&self, recipe: &Recipe, inputs: &[&View], out: &View) -> Result<(), KernelError> {
+    pub(super) fn walk_part(
+        &self,
+        recipe: &Recipe,
+        inputs: &[&View],
+        out: &View,
+    ) -> Result<(), KernelError> {
         let op = recipe.op;
         let len = count(op, out.len())?;
         let target = self.bind_write(op, out)?;

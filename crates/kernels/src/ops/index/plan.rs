@@ -44,7 +44,10 @@ impl IndexParams {
         };
         // Strides in two's complement: a multiple of four either way.
         let in_step = |stride: &u32| stride.is_multiple_of(4);
-        let strides = self.targets.iter().flat_map(|[_, first, _, second]| [first, second]);
+        let strides = self
+            .targets
+            .iter()
+            .flat_map(|[_, first, _, second]| [first, second]);
         (*data, *index) == (1, 0)
             && in_step(extent)
             && in_step(&self.offset_data)

@@ -18,6 +18,7 @@ use ziggurat_pipeline::{Grid, KernelDescriptor};
 use crate::run::completion::Download;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::program::unnoted;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
@@ -76,7 +77,9 @@ impl Halves {
 
     fn change(&self, old: Answer, new: Answer) -> bool {
         let (old, new) = (old as u8, new as u8);
-        let swap = self.answer.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire);
+        let swap = self
+            .answer
+            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire);
         swap.is_ok()
     }
 
@@ -140,7 +143,7 @@ impl Executor {
         if !halves.is(Answer::Wanted) || !halves.change(Answer::Wanted, Answer::Asked) {
             return;
         }
-        match self.test_halves() {
+        match unnoted(|| self.test_halves()) {
             Ok(download) => {
                 *halves.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(download);
             }
@@ -169,7 +172,10 @@ mod tests {
         let part = ("params/uniform.wgsl", "");
         let of = |dtype| {
             let choice = KernelChoice::new("x").part(prelude::FLOAT).load(dtype);
-            choice.part("elementwise/identity.wgsl").descriptor(part, 64).unwrap()
+            choice
+                .part("elementwise/identity.wgsl")
+                .descriptor(part, 64)
+                .unwrap()
         };
         let (halves, floats) = (of(DType::F16), of(DType::F32));
         assert!(!natively(floats.clone(), true).1 && !natively(floats.clone(), false).1);

@@ -3,8 +3,8 @@
 use ziggurat_core::Shape;
 
 use super::options::PoolOptions;
-use crate::ops::conv::geometry::{at_least_one, padded, signed, span};
 use crate::num::saturated;
+use crate::ops::conv::geometry::{at_least_one, padded, signed, span};
 use crate::ops::spatial::{spatial, spread};
 use crate::run::error::KernelError;
 

@@ -159,9 +159,7 @@ impl Lanes {
         if u64::from(self.chunk_len) <= most {
             return self;
         }
-        let chunk_len = len
-            .div_ceil(len.div_ceil(most))
-            .next_multiple_of(together);
+        let chunk_len = len.div_ceil(len.div_ceil(most)).next_multiple_of(together);
         Self {
             chunks: saturated(len.div_ceil(chunk_len)),
             chunk_len: saturated(chunk_len),
@@ -328,10 +326,16 @@ mod tests {
                 for side in [Side::Reduced, Side::Kept] {
                     let l = vectors(outputs, len, side, true, &ability);
                     check(&l, len);
-                    assert!(l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes), "{l:?}");
+                    assert!(
+                        l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes),
+                        "{l:?}"
+                    );
                     let l = l.within(len, 40, MOST);
                     check(&l, len);
-                    assert!(l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes), "{l:?}");
+                    assert!(
+                        l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes),
+                        "{l:?}"
+                    );
                     assert!(l.turns(40) <= MOST, "{l:?}");
                 }
             }
@@ -366,7 +370,8 @@ mod tests {
                 }
             }
         }
-        let shape = |len| held(4096, len, Side::Reduced, &large).map(|h| (h.lanes.lanes, h.vectors));
+        let shape =
+            |len| held(4096, len, Side::Reduced, &large).map(|h| (h.lanes.lanes, h.vectors));
         assert_eq!(shape(1024), Some((64, 4)));
         assert_eq!(shape(8192), Some((256, 8)));
         assert_eq!(shape(32_768), Some((1024, 8)));

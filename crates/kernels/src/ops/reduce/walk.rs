@@ -227,11 +227,17 @@ mod tests {
         assert!(whole(&layout(&[2, 3, 4]), &[0, 2]));
         assert!(!whole(&layout(&[3, 8]), &[0]), "columns are not rows");
         assert!(!whole(&layout(&[3, 6]), &[1]) && !whole(&layout(&[3, 8]), &[]));
-        assert!(!whole(&layout(&[4, 2, 6]), &[0, 2]), "12 elements, but the rest is 6");
+        assert!(
+            !whole(&layout(&[4, 2, 6]), &[0, 2]),
+            "12 elements, but the rest is 6"
+        );
         let transposed = layout(&[8, 4]).transpose(0, 1).unwrap();
         assert!(!whole(&transposed, &[1]) && whole(&transposed, &[0]));
         let narrow = layout(&[5, 12]).narrow(1, 1, 8).unwrap();
-        assert!(whole(&narrow, &[1]), "where it begins is not the walk's to say");
+        assert!(
+            whole(&narrow, &[1]),
+            "where it begins is not the walk's to say"
+        );
         assert!(!whole(&layout(&[5, 10]).narrow(1, 0, 8).unwrap(), &[1]));
     }
 
