@@ -17,7 +17,6 @@ use ziggurat_pipeline::Pipelines;
 
 use crate::limits::ability::Ability;
 use crate::ops::numerics::halves::Halves;
-use crate::ops::numerics::halves::Halves;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
 use crate::run::program::unnoted;
