@@ -308,10 +308,9 @@ impl Executor {
         bindings: usize,
         call: &Call,
     ) -> Result<Prologue, KernelError> {
-        let ability = self.ability();
-        let bindings = bindings + call.more_bindings(&input.shape, &ability);
-        let reads = call.reads(&input.shape, &ability);
-        let prologue = Prologue::new(input, bindings, reads, self.fused_limits().bindings)?;
+        let [reads, more] = self.reading(call, &input.shape);
+        let limit = self.fused_limits().bindings;
+        let prologue = Prologue::new(input, bindings + more, reads, limit)?;
         self.refuse_over_binding(prologue.inputs.iter())?;
         Ok(prologue)
     }

@@ -4,6 +4,8 @@
 //! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond the device's `max_loop_turns`: what would is cut into
 //! several dispatches that go on with each other's sums, or into more invocations.
 
+use crate::ops::reduce::lanes::{self, Held};
+use crate::ops::reduce::walk::Walk;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 
@@ -16,14 +18,23 @@ impl Executor {
         u64::from(self.device().caps().max_loop_turns)
     }
 
-    /// An error if a kernel with so many bindings, one of them for what chunks of long rows left, has more than the device
-    /// allows.
-    pub(crate) fn check_long_rows(&self, needed: usize) -> Result<(), KernelError> {
+    /// How lanes keep rows in registers, for kernels with so many bindings where rows are cut into chunks; `None` if they are to
+    /// be cut, and an error if there are too many bindings for that.
+    pub(crate) fn held_rows(
+        &self,
+        walk: &Walk,
+        needed: usize,
+    ) -> Result<Option<Held>, KernelError> {
+        let (side, ability) = (walk.side(), self.ability());
+        let held = lanes::held(walk.outputs, walk.len, side, &ability);
         let limit = self.fused_limits().bindings;
-        if needed > limit {
-            return Err(CannotFuse::LongRows { needed, limit }.into());
+        if held.is_some() || needed <= limit {
+            return Ok(held);
         }
-        Ok(())
+        match lanes::held_anyhow(walk.outputs, walk.len, side, &ability) {
+            None => Err(CannotFuse::LongRows { needed, limit }.into()),
+            slow => Ok(slow),
+        }
     }
 }
 

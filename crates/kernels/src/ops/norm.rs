@@ -282,23 +282,26 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for factors in Factors::ALL {
             for op in Norm::ALL {
-                for [read, write, affine] in accesses {
+                for quads in accesses {
+                    let [.., affine] = quads;
+                    if affine && factors == Factors::Plain {
+                        continue;
+                    }
                     let job = Job {
                         op,
                         reads: Reads::Memory,
                         dtype,
                         factors,
-                        quads: [read, write, affine && factors != Factors::Plain],
+                        quads,
                     };
                     let kernels = job.both();
-                    all.extend(kernels.map(|(_, choice, _)| (choice, NormParams::FIELDS)));
+                    all.extend(kernels.map(|(_, choice, _)| choice));
                 }
             }
         }
     }
-    all.dedup();
     all.into_iter()
-        .map(|(choice, fields)| Candidate::new(choice, fields))
+        .map(|choice| Candidate::new(choice, NormParams::FIELDS))
         .collect()
 }
 
@@ -417,7 +420,8 @@ pub(crate) fn plan(
         return Ok(Planned::Parts);
     }
     let ability = p.exec.ability();
-    let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
+    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
+    let held = p.exec.held_rows(&walk, bindings)?;
     let whole = walk.len.is_multiple_of(4);
     let job = Job {
         op,
@@ -430,8 +434,6 @@ pub(crate) fn plan(
         Some(held) => (held.lanes, None),
         None => {
             // Too long for registers: chunks leave their moments, and then the results are computed.
-            let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
-            p.exec.check_long_rows(bindings)?;
             let turns = 1 + ends.a.turns(walk.reduced.len());
             let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
             let lanes = lanes.within(walk.len, turns, p.exec.most_turns());

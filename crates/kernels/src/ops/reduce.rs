@@ -109,10 +109,11 @@ impl Job {
         Self { loads, ..*self }
     }
 
-    /// Whether accumulators of four outputs for each invocation, twice, fit into workgroup memory.
+    /// Whether accumulators of four outputs for each invocation, twice, fit into the workgroup memory that every device has.
     fn columns_fit(&self, ability: &Ability) -> bool {
         let words = 4 * self.op.spec().accumulator_words;
-        2 * 4 * words * ability.workgroup_size <= ability.workgroup_bytes
+        let bytes = ability.workgroup_bytes.min(Ability::WEBGPU.workgroup_bytes);
+        2 * 4 * words * ability.workgroup_size <= bytes
     }
 
     /// The workgroups of a pass over elements.

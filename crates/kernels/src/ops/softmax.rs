@@ -283,7 +283,8 @@ pub(crate) fn plan(
         ],
     };
     let grid = |lanes: &Lanes| Grid::elements(lanes.invocations(walk.outputs), 1);
-    if let Some(held) = lanes::held(walk.outputs, walk.len, walk.side(), &ability) {
+    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
+    if let Some(held) = p.exec.held_rows(&walk, bindings)? {
         let (read, write) = (p.first()?, p.out()?);
         let lanes = &held.lanes;
         let params = walk.params(lanes, read.offset, write.offset, lowest, inner as u64);
@@ -291,8 +292,6 @@ pub(crate) fn plan(
         return Ok(Planned::Steps);
     }
     // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
-    p.exec.check_long_rows(bindings)?;
     let turns = 1 + ends.a.turns(walk.reduced.len());
     let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
     let lanes = lanes.within(walk.len, turns, p.exec.most_turns());

@@ -1,5 +1,6 @@
 //! From a [`Call`] to recorded dispatches: the one place that plans a call and runs its steps.
 
+use ziggurat_core::Shape;
 use ziggurat_pipeline::Arg;
 
 use crate::fused::Operand;
@@ -13,6 +14,17 @@ use crate::run::plan::{Binding, Body, Place, Plan, Planned, Planner, Step, Steps
 use crate::run::view::View;
 
 impl Executor {
+    /// How often the kernels of a call read each element of a first operand of this shape, and how many bindings they need
+    /// beside operands and outputs: what it depends on whether they can read an expression.
+    #[must_use]
+    pub fn reading(&self, call: &Call, shape: &Shape) -> [usize; 2] {
+        let ability = self.ability();
+        [
+            call.reads(shape, &ability),
+            call.more_bindings(shape, &ability),
+        ]
+    }
+
     /// Decides how a call runs: which kernels, with which parameters, over which grids; with memory of what size between
     /// them. Nothing is allocated, compiled or recorded.
     ///

@@ -194,7 +194,8 @@ impl Memo {
         let group = std::slice::from_ref(node);
         self.numbered.begin(device.executor().kernel_state());
         self.numbered.below(group, limits)?;
-        self.numbered.read_by(call, views);
+        let reading = device.executor().reading(call, node.shape());
+        self.numbered.read_by(reading, views);
         let mut failed = None;
         let made = |numbered: &Numbered| match prologue::plan(device, node, call, views) {
             Ok(planned) => {

@@ -77,17 +77,37 @@ pub(crate) fn vectors(
     spread((outputs, len), side, may_split, ability, each)
 }
 
-/// Lanes that keep their elements of a row in registers; `None` for rows that are too long for that.
+/// Lanes that keep their elements of a row in registers; `None` for rows that are too long for that. Where neighbours in memory
+/// are rows, there are enough of them in a workgroup not to waste most of a memory transaction.
 pub(crate) fn held(outputs: u64, len: u64, side: Side, ability: &Ability) -> Option<Held> {
+    let rows = match side {
+        Side::Reduced => 1,
+        Side::Kept => power_above(outputs, FEW_ROWS),
+    };
+    held_beside(rows, (outputs, len), side, ability)
+}
+
+/// The same however many rows there are in a workgroup.
+pub(crate) fn held_anyhow(outputs: u64, len: u64, side: Side, ability: &Ability) -> Option<Held> {
+    held_beside(1, (outputs, len), side, ability)
+}
+
+/// With at least so many rows in a workgroup.
+fn held_beside(
+    rows: u32,
+    (outputs, len): (u64, u64),
+    side: Side,
+    ability: &Ability,
+) -> Option<Held> {
     let mut lanes = vectors(outputs, len, side, false, ability);
     let quads = len.div_ceil(u64::from(VECTOR));
     let most = power_below(ability.invocations.clamp(1, 1024));
     while quads > MAX_HELD * u64::from(lanes.lanes) {
         lanes.lanes *= 2;
-        lanes.wg = lanes.wg.max(lanes.lanes);
-        if lanes.wg > most {
-            return None;
-        }
+    }
+    lanes.wg = lanes.wg.max(lanes.lanes.saturating_mul(rows));
+    if lanes.wg > most {
+        return None;
     }
     lanes.rows = lanes.wg / lanes.lanes;
     Some(Held {
@@ -357,11 +377,14 @@ mod tests {
                 for side in [Side::Reduced, Side::Kept] {
                     for outputs in [1, 300, 1 << 20] {
                         let most = 32 * u64::from(ability.invocations);
-                        let Some(Held { lanes, vectors }) = held(outputs, len, side, &ability)
-                        else {
-                            assert!(len > most);
+                        let found = held(outputs, len, side, &ability);
+                        let anyhow = held_anyhow(outputs, len, side, &ability);
+                        assert!(side == Side::Kept || found == anyhow);
+                        let Some(Held { lanes, vectors }) = found else {
+                            assert!(anyhow.is_none() == (len > most));
                             continue;
                         };
+                        assert!(side == Side::Reduced || outputs < 8 || lanes.rows >= 8);
                         check(&lanes, len);
                         assert!(len <= most && (1..=8).contains(&vectors));
                         assert!(u64::from(4 * lanes.lanes * vectors) >= len, "{lanes:?}");

@@ -11,7 +11,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Shape, round_to};
-use ziggurat_kernels::{Call, FusedOp, FusedReader, View};
+use ziggurat_kernels::{FusedOp, FusedReader, View};
 use ziggurat_memory::Buffer;
 
 use super::words::Key;
@@ -348,8 +348,8 @@ impl Numbered {
     }
 
     /// Makes the key one of a kernel that reads the value.
-    pub(super) fn read_by(&mut self, call: &Call, views: usize) {
-        self.key.push(call.reads() as u64);
+    pub(super) fn read_by(&mut self, reading: [usize; 2], views: usize) {
+        self.key.extend(reading.iter().map(|&n| n as u64));
         self.key.push(views as u64);
     }
 
