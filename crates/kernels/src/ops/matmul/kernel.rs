@@ -5,7 +5,7 @@ use ziggurat_core::DType;
 use super::OP;
 use super::choose::{self, Load, Narrow, Tiled};
 use crate::ops::reduce::lanes::Lanes;
-use crate::ops::tile::TileKind;
+use crate::ops::tile::{Tile, TileKind};
 use crate::source::choice::KernelChoice;
 use crate::source::prelude;
 
@@ -131,6 +131,22 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
     }
 }
 
+const fn name_a(load: Load) -> &'static str {
+    match load {
+        Load::Along => "a_quads",
+        Load::Across => "a_across",
+        Load::Words => "a_words",
+    }
+}
+
+const fn name_b(load: Load) -> &'static str {
+    match load {
+        Load::Along => "b_along",
+        Load::Across => "b_quads",
+        Load::Words => "b_words",
+    }
+}
+
 /// The tiled kernel.
 pub(super) fn tiled(
     input: DType,
@@ -148,19 +164,15 @@ pub(super) fn tiled(
     }
     let (choice, out_name, out) = writing(choice, output, tile.out_quads, writes);
     let mut choice = choice.params("matmul/params.wgsl");
-    let name = |load, names: [&'static str; 3]| match load {
-        Load::Along => names[0],
-        Load::Across => names[1],
-        Load::Words => names[2],
-    };
     let names = [
         match kind {
             TileKind::Vector => "tile",
             TileKind::Wide => "wide",
+            TileKind::Cooperative if tile.tile == Tile::COOPERATIVE_64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
         },
-        name(tile.a, ["a_quads", "a_across", "a_words"]),
-        name(tile.b, ["b_along", "b_quads", "b_words"]),
+        name_a(tile.a),
+        name_b(tile.b),
         out_name,
     ];
     choice.append(
@@ -210,15 +222,18 @@ pub(super) fn narrow(
     };
     let choice = base_by(input, output, narrow.native).name(name);
     let (choice, name, out) = writing(choice, output, narrow.out_quads, Writes::Results);
-    let lines = match narrow.lines {
-        1 => "matmul/lines_1.wgsl",
-        2 => "matmul/lines_2.wgsl",
-        4 => "matmul/lines_4.wgsl",
-        8 => "matmul/lines_8.wgsl",
-        _ => "matmul/lines_16.wgsl",
+    let (rows, lines) = match narrow.lines {
+        1 => ("rows_1", "matmul/lines_1.wgsl"),
+        2 => ("rows_2", "matmul/lines_2.wgsl"),
+        4 => ("rows_4", "matmul/lines_4.wgsl"),
+        8 => ("rows_8", "matmul/lines_8.wgsl"),
+        _ => ("rows_16", "matmul/lines_16.wgsl"),
     };
     let choice = choice
         .name(name)
+        .name(rows)
+        .name(name_a(narrow.a))
+        .name(name_b(narrow.b))
         .params("matmul/params.wgsl")
         .parts(&[
             "matmul/batch.wgsl",
