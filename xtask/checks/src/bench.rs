@@ -17,12 +17,13 @@ mod record;
 mod sizes;
 mod start;
 mod suites;
+mod table;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use ziggurat_device::{AdapterKind, DeviceOptions};
 use ziggurat_kernels::Executor;
 use ziggurat_tensor::Device;
@@ -67,6 +68,9 @@ pub(crate) struct Choice {
     /// Draw the rows: roofline, bars, growth curves, as SVG files in this folder
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
+    /// Write the rows as tables in Markdown, with the peer's times
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Measure nothing: compare and draw the rows of this file
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
@@ -119,7 +123,13 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     if suites.contains(&Suite::Host) {
         rows.extend(host::run(&executor, choice)?);
     }
-    let cases = suites.iter().flat_map(|suite| suite.cases(choice.quick));
+    let of = |suite: &Suite| -> Vec<Case> {
+        let name = suite.to_possible_value();
+        let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
+        let cases = suite.cases(choice.quick).into_iter();
+        cases.map(|case| case.of_suite(&name)).collect()
+    };
+    let cases = suites.iter().flat_map(of);
     let cases: Vec<Case> = cases.filter(|case| choice.wants(&case.label())).collect();
     let mut roof = None;
     if !cases.is_empty() {
@@ -223,6 +233,9 @@ fn evaluate(choice: &Choice, rows: &[Record], roof: Option<Roof>) -> Outcome<Str
     if let Some(folder) = &choice.plots {
         plot::all(folder, rows, &others, roof)?;
         last.push_str(&format!(", drawn in {}", folder.display()));
+    }
+    if let Some(file) = &choice.markdown {
+        std::fs::write(file, table::markdown(rows, &others))?;
     }
     let failed = rows.iter().filter(|row| row.error.is_some()).count();
     if failed > 0 {

@@ -70,6 +70,8 @@ type Prepare = Box<dyn Fn(&Lab) -> Outcome<Ready>>;
 
 /// A row that can be measured.
 pub(crate) struct Case {
+    /// The suite it was asked for with.
+    pub(crate) suite: String,
     pub(crate) op: String,
     pub(crate) dtype: DType,
     pub(crate) shape: String,
@@ -88,6 +90,7 @@ impl Case {
         prepare: impl Fn(&Lab) -> Outcome<Ready> + 'static,
     ) -> Self {
         Self {
+            suite: String::new(),
             op: op.into(),
             dtype,
             shape: shape.into(),
@@ -102,6 +105,13 @@ impl Case {
         Self {
             op: op.to_owned(),
             size: Some(size),
+            ..self
+        }
+    }
+
+    pub(crate) fn of_suite(self, suite: &str) -> Self {
+        Self {
+            suite: suite.to_owned(),
             ..self
         }
     }

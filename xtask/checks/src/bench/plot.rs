@@ -7,6 +7,7 @@ use plotters::prelude::*;
 
 use crate::bench::probe::Roof;
 use crate::bench::record::Record;
+use crate::bench::table;
 use xtask::failure::{Failure, Outcome};
 
 const WIDTH: u32 = 960;
@@ -82,14 +83,7 @@ fn intensity(row: &Record) -> Option<(&Record, f64, f64)> {
 
 /// The best of the peers' times over ours, for cases that both have.
 fn ratios(rows: &[&Record], peers: &[Record]) -> Vec<(String, f64)> {
-    let ratio = |row: &&Record| {
-        let same = peers.iter().filter(|peer| peer.key() == row.key());
-        let best = same
-            .filter_map(|peer| peer.ms)
-            .fold(f64::INFINITY, f64::min);
-        let ours = row.ms?;
-        best.is_finite().then(|| (row.label(), best / ours))
-    };
+    let ratio = |row: &&Record| Some((row.label(), table::fastest(row, peers)? / row.ms?));
     rows.iter().filter_map(ratio).collect()
 }
 

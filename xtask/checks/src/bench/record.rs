@@ -14,6 +14,8 @@ pub(crate) const US: &str = "ziggurat";
 #[serde(default)]
 pub(crate) struct Record {
     pub(crate) peer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suite: Option<String>,
     pub(crate) op: String,
     pub(crate) dtype: String,
     pub(crate) shape: String,
@@ -134,6 +136,7 @@ impl Record {
 
     fn named(case: &Case) -> Self {
         Self {
+            suite: Some(case.suite.clone()),
             size: case.size,
             ..Self::timed(&case.op, &case.dtype.to_string(), &case.shape, None)
         }
