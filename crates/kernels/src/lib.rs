@@ -53,7 +53,10 @@ pub use compose::meshgrid::Grids;
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
-pub use ops::conv::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
+pub use ops::conv::{Conv2dOptions, ConvOptions};
+pub use ops::conv::{
+    ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
+};
 pub use ops::elementwise::binary::Binary;
 pub use ops::elementwise::compare::Compare;
 pub use ops::elementwise::predicate::Predicate;
@@ -69,7 +72,7 @@ pub use ops::norm::statistics_axes;
 pub use ops::norm::{Affine, ChannelAffine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
-pub use ops::pool::{Pool, Pool2dOptions, PoolOptions};
+pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 pub use ops::random::{Random, RandomState};
 pub use ops::reduce::Reduce;
 #[doc(hidden)]

@@ -40,14 +40,10 @@ mod window;
 pub use activation::GateHalf;
 pub use attention::{Attention, MaskedRows, QueryPosition, ScoreStage};
 pub use compare::Closeness;
-pub use conv::{
-    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
-    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
-};
+pub use conv::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use loss::CrossEntropyOptions;
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;
-pub use pool::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 pub use random::Generator;
 pub use resize::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use rope::{RopeForm, RopeTable};

@@ -31,7 +31,10 @@ mod parts;
 mod plan;
 
 use geometry::{Direction, Geometry};
-pub use options::{Conv2dOptions, ConvOptions, ConvTransposeOptions};
+pub use options::{Conv2dOptions, ConvOptions};
+pub use options::{
+    ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
+};
 pub(crate) use plan::{ConvParams, variants, writing_fused};
 use plan::{Method, Writes, choice, params, plane_step, turns, ways};
 

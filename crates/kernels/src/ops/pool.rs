@@ -31,7 +31,7 @@ mod options;
 mod unpool;
 
 use geometry::Geometry;
-pub use options::{Pool2dOptions, PoolOptions};
+pub use options::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 
 /// What a window becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -441,7 +441,7 @@ impl Executor {
         let geometry = Geometry::sliding(window.name(range), x.shape(), options)?;
         let params = PoolParams {
             include_pad: u32::from(options.count_include_pad),
-            divisor: options.divisor.unwrap_or(0),
+            divisor: options.divisor_override.unwrap_or(0),
             power,
             ..PoolParams::default()
         };

@@ -75,7 +75,7 @@ pub fn pool<const N: usize>(
 ) -> Vec<f64> {
     planes(x, extents)
         .flat_map(|plane| windows(plane, extents, options, out))
-        .map(|window| combine(op, &window, options.divisor))
+        .map(|window| combine(op, &window, options.divisor_override))
         .collect()
 }
 
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(average(&options), [1., 2.5, 4.5]);
         options.count_include_pad = true;
         assert_eq!(average(&options), [0.5, 2.5, 4.5]);
-        options.divisor = Some(4);
+        options.divisor_override = Some(4);
         assert_eq!(average(&options), [0.25, 1.25, 2.25]);
     }
 

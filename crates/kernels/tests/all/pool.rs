@@ -56,7 +56,7 @@ fn random_windows<const N: usize>(rng: &mut Random) -> (PoolOptions<N>, Vec<usiz
             padding_end: array(rng, 0, 3),
             ceil_mode: rng.below(2) == 0,
             count_include_pad: rng.below(2) == 0,
-            divisor: (rng.below(4) == 0).then_some(7),
+            divisor_override: (rng.below(4) == 0).then_some(7),
         };
         let mut dims = vec![1 + rng.below(2), 1 + rng.below(3)];
         for axis in 0..N {
@@ -351,7 +351,7 @@ fn no_images_are_fine_and_wrong_calls_are_typed_errors() {
     // Windows of nothing but padding.
     let padded = Pool2dOptions {
         padding_begin: [2, 0],
-        ..options.clone()
+        ..options
     };
     assert_eq!(
         exec.pool2d(Pool::Max, &x, &padded, &f(&[1, 3, 3, 2]))

@@ -6,16 +6,16 @@
 mod options;
 
 use ziggurat_core::Shape;
-use ziggurat_kernels::{Call, KernelError};
+use ziggurat_kernels::{
+    Call, ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions,
+    ConvTransposeOptions, KernelError,
+};
 
 use super::window::{self, Window};
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
-pub use options::{
-    Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
-    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
-};
+pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 
 impl Tensor {
     /// Cross-correlation of `self` `[N, C, H, W]` with `weight` `[M, C / groups, KH, KW]`, plus `bias` `[M]`, with zero padding:
@@ -236,7 +236,6 @@ impl Tensor {
         bias: Option<&Self>,
         options: &ConvTransposeOptions<N>,
     ) -> Result<Self, Error> {
-        let options = options.resolved();
         let shape = |x: &Shape, w: &Shape, b: Option<&Shape>| options.output_shape(x, w, b);
         self.correlate((op, N), weight, bias, shape, options.call())
     }

@@ -5,102 +5,10 @@
 //! inside the padded input.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{self as kernels, Executor, KernelError, Pool, View};
+use ziggurat_kernels::{Executor, KernelError, Pool, PoolOptions, View};
 
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
-
-/// The windows of [`Tensor::max_pool2d`] and its relatives, per spatial axis in their order (height before width).
-///
-/// ```
-/// use ziggurat_tensor::PoolOptions;
-///
-/// assert_eq!(PoolOptions::<2>::square(2).stride, [2, 2]);
-/// assert_eq!(PoolOptions::new([3, 3]).stride([2, 2]).padding([1, 1]).kernel, [3, 3]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolOptions<const N: usize = 2> {
-    /// Extents of a window.
-    pub kernel: [usize; N],
-    /// Steps between windows.
-    pub stride: [usize; N],
-    /// Padding before the first element of an axis; less than a window.
-    pub padding_begin: [usize; N],
-    /// Padding after the last element of an axis; less than a window.
-    pub padding_end: [usize; N],
-    /// Distance between neighbouring elements of a window.
-    pub dilation: [usize; N],
-    /// Whether a last window that only partly fits counts.
-    pub ceil_mode: bool,
-    /// Whether an average divides by padding positions too.
-    pub count_include_pad: bool,
-    /// What averages divide by, instead of a count.
-    pub divisor_override: Option<u32>,
-}
-
-/// Options of [`Tensor::max_pool1d`] and its relatives.
-pub type Pool1dOptions = PoolOptions<1>;
-/// Options of [`Tensor::max_pool2d`] and its relatives, `[height, width]` each.
-pub type Pool2dOptions = PoolOptions<2>;
-/// Options of [`Tensor::max_pool3d`] and its relatives, `[depth, height, width]` each.
-pub type Pool3dOptions = PoolOptions<3>;
-
-/// Windows of one element.
-impl<const N: usize> Default for PoolOptions<N> {
-    fn default() -> Self {
-        Self::new([1; N])
-    }
-}
-
-impl<const N: usize> PoolOptions<N> {
-    /// Windows of these extents, side by side.
-    pub const fn new(kernel: [usize; N]) -> Self {
-        Self {
-            kernel,
-            stride: kernel,
-            padding_begin: [0; N],
-            padding_end: [0; N],
-            dilation: [1; N],
-            ceil_mode: false,
-            count_include_pad: false,
-            divisor_override: None,
-        }
-    }
-
-    /// Square windows, side by side.
-    pub const fn square(extent: usize) -> Self {
-        Self::new([extent; N])
-    }
-
-    /// Steps between windows.
-    #[must_use]
-    pub const fn stride(self, stride: [usize; N]) -> Self {
-        Self { stride, ..self }
-    }
-
-    /// The same padding at both ends.
-    #[must_use]
-    pub const fn padding(self, padding: [usize; N]) -> Self {
-        Self {
-            padding_begin: padding,
-            padding_end: padding,
-            ..self
-        }
-    }
-
-    fn resolved(&self) -> kernels::PoolOptions<N> {
-        kernels::PoolOptions {
-            kernel: self.kernel,
-            stride: self.stride,
-            dilation: self.dilation,
-            padding_begin: self.padding_begin,
-            padding_end: self.padding_end,
-            ceil_mode: self.ceil_mode,
-            count_include_pad: self.count_include_pad,
-            divisor: self.divisor_override,
-        }
-    }
-}
 
 /// The methods of one number of dimensions.
 macro_rules! dimensions {
@@ -342,7 +250,6 @@ impl Tensor {
                 format!("the dtype must be a float: it is {}", self.dtype()),
             ));
         }
-        let options = options.resolved();
         let dtype = match (pool, p) {
             (None, None) => DType::I32,
             _ => self.dtype(),
@@ -354,9 +261,9 @@ impl Tensor {
             let view = x.stored()?;
             Self::produce(x.device(), op, shape, dtype, |executor, out| {
                 match (pool, p) {
-                    (Some(pool), _) => executor.pool(pool, view, &options, out),
-                    (None, Some(p)) => executor.lp_pool(view, p, &options, out),
-                    (None, None) => executor.max_pool_indices(view, &options, out),
+                    (Some(pool), _) => executor.pool(pool, view, options, out),
+                    (None, Some(p)) => executor.lp_pool(view, p, options, out),
+                    (None, None) => executor.max_pool_indices(view, options, out),
                 }
             })
         })

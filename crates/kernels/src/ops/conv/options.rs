@@ -39,6 +39,11 @@ impl<const N: usize> Default for ConvOptions<N> {
 
 /// Strides, padding and dilation per spatial axis, and groups, of a transposed convolution: those of the convolution
 /// whose gradient it is.
+///
+/// ```
+/// let doubling = ziggurat_kernels::ConvTranspose2dOptions::default().stride([2, 2]);
+/// assert_eq!(doubling.output_padding, [0, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvTransposeOptions<const N: usize> {
     /// Steps between the places where inputs are added; 1 by default.
@@ -54,6 +59,13 @@ pub struct ConvTransposeOptions<const N: usize> {
     /// Channels and filters are split into this many independent groups; 1 by default.
     pub groups: usize,
 }
+
+/// Options of a transposed convolution along one axis.
+pub type ConvTranspose1dOptions = ConvTransposeOptions<1>;
+/// Options of a transposed convolution along two axes, all `[height, width]`.
+pub type ConvTranspose2dOptions = ConvTransposeOptions<2>;
+/// Options of a transposed convolution along three axes, all `[depth, height, width]`.
+pub type ConvTranspose3dOptions = ConvTransposeOptions<3>;
 
 impl<const N: usize> Default for ConvTransposeOptions<N> {
     fn default() -> Self {
@@ -114,6 +126,43 @@ impl<const N: usize> ConvOptions<N> {
 }
 
 impl<const N: usize> ConvTransposeOptions<N> {
+    /// Steps between the places where inputs are added.
+    #[must_use]
+    pub fn stride(self, stride: [usize; N]) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// The same padding at both ends.
+    #[must_use]
+    pub fn padding(self, padding: [usize; N]) -> Self {
+        Self {
+            padding_begin: padding,
+            padding_end: padding,
+            ..self
+        }
+    }
+
+    /// Elements more at the end of each axis.
+    #[must_use]
+    pub fn output_padding(self, output_padding: [usize; N]) -> Self {
+        Self {
+            output_padding,
+            ..self
+        }
+    }
+
+    /// Distance between neighbouring kernel elements.
+    #[must_use]
+    pub fn dilation(self, dilation: [usize; N]) -> Self {
+        Self { dilation, ..self }
+    }
+
+    /// Independent groups of channels.
+    #[must_use]
+    pub fn groups(self, groups: usize) -> Self {
+        Self { groups, ..self }
+    }
+
     /// The shape of what [`Executor::conv_transpose`](crate::Executor::conv_transpose) writes, or why the operands do not
     /// fit.
     ///

@@ -59,10 +59,10 @@ impl Geometry {
         for axis in 0..3 {
             g.output[axis] = g.windows(op, x, axis, options.ceil_mode)?;
         }
-        if options.divisor == Some(0) {
+        if options.divisor_override == Some(0) {
             return Err(KernelError::Option {
                 op,
-                option: "divisor",
+                option: "divisor_override",
                 rule: "must not be 0",
                 got: 0,
             });
@@ -286,35 +286,35 @@ mod tests {
         for options in [
             Pool2dOptions {
                 kernel: [0, 1],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 kernel: [1, 9],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 stride: [0, 1],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 dilation: [1, 0],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 dilation: [1, 8],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 padding_begin: [usize::MAX, 0],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
                 padding_end: [0, 2],
-                ..base.clone()
+                ..base
             },
             Pool2dOptions {
-                divisor: Some(0),
-                ..base.clone()
+                divisor_override: Some(0),
+                ..base
             },
         ] {
             assert!(extents([8, 8], &options).is_err(), "{options:?}");

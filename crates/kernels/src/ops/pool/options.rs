@@ -5,9 +5,16 @@ use ziggurat_core::Shape;
 use super::geometry;
 use crate::run::error::KernelError;
 
-/// Windows of a pooling, per spatial axis.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PoolOptions<const N: usize> {
+/// Windows of a pooling, per spatial axis in their order (height before width).
+///
+/// ```
+/// use ziggurat_kernels::PoolOptions;
+///
+/// assert_eq!(PoolOptions::<2>::square(2).stride, [2, 2]);
+/// assert_eq!(PoolOptions::new([3, 3]).stride([2, 2]).padding([1, 1]).kernel, [3, 3]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PoolOptions<const N: usize = 2> {
     /// Window extents.
     pub kernel: [usize; N],
     /// Steps between windows.
@@ -23,11 +30,22 @@ pub struct PoolOptions<const N: usize> {
     /// Averages divide by the window's positions in the padded input, not in the input alone.
     pub count_include_pad: bool,
     /// Averages divide by this instead of a count.
-    pub divisor: Option<u32>,
+    pub divisor_override: Option<u32>,
 }
 
+/// Options of pooling along one axis.
+pub type Pool1dOptions = PoolOptions<1>;
 /// Options of [`Executor::pool2d`](crate::Executor::pool2d), all `[height, width]`.
 pub type Pool2dOptions = PoolOptions<2>;
+/// Options of pooling along three axes, all `[depth, height, width]`.
+pub type Pool3dOptions = PoolOptions<3>;
+
+/// Windows of one element.
+impl<const N: usize> Default for PoolOptions<N> {
+    fn default() -> Self {
+        Self::new([1; N])
+    }
+}
 
 impl<const N: usize> PoolOptions<N> {
     /// Windows side by side: stride equal to the kernel, no padding.
@@ -41,7 +59,29 @@ impl<const N: usize> PoolOptions<N> {
             padding_end: [0; N],
             ceil_mode: false,
             count_include_pad: false,
-            divisor: None,
+            divisor_override: None,
+        }
+    }
+
+    /// Square windows, side by side.
+    #[must_use]
+    pub const fn square(extent: usize) -> Self {
+        Self::new([extent; N])
+    }
+
+    /// Steps between windows.
+    #[must_use]
+    pub const fn stride(self, stride: [usize; N]) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// The same padding at both ends.
+    #[must_use]
+    pub const fn padding(self, padding: [usize; N]) -> Self {
+        Self {
+            padding_begin: padding,
+            padding_end: padding,
+            ..self
         }
     }
 

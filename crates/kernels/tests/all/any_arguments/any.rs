@@ -216,7 +216,7 @@ impl<'a> Any<'a> {
             padding_end: self.several(&[0, 0, 1, usize::MAX]),
             ceil_mode: self.flag(),
             count_include_pad: self.flag(),
-            divisor: self.rng.pick(&[None, None, Some(3), Some(0)]),
+            divisor_override: self.rng.pick(&[None, None, Some(3), Some(0)]),
             ..PoolOptions::new(self.several(&[1, 1, 2, 3, 0, usize::MAX]))
         }
     }

@@ -147,16 +147,8 @@ where
         return;
     }
     let out: [usize; N] = std::array::from_fn(|axis| whole[axis] - begin[axis] - end[axis]);
-    let reference = ziggurat_kernels::ConvTransposeOptions {
-        stride,
-        padding_begin: begin,
-        padding_end: end,
-        dilation,
-        output_padding: padding,
-        groups,
-    };
     let sides = ((&x.values[..], x.dims()), (&w.values[..], w.dims()));
-    let terms = conv::conv_transpose(sides.0, sides.1, None, &reference, out);
+    let terms = conv::conv_transpose(sides.0, sides.1, None, &options, out);
     let wanted = expect::sums(&terms, channels * taps + 1, dtype);
     agrees(&what, result, &images(&out, per_group * groups), &wanted);
 }
@@ -190,30 +182,20 @@ where
     let dims = [&[rng.below(3), 1 + rng.below(3)], &size[..]].concat();
     let x = given(device, dtype, &dims, Values::Special, rng);
     let what = format!("{dtype} {dims:?} {options:?}");
-    let reference = ziggurat_kernels::PoolOptions {
-        kernel,
-        stride: options.stride,
-        dilation: options.dilation,
-        padding_begin: options.padding_begin,
-        padding_end: options.padding_end,
-        ceil_mode: options.ceil_mode,
-        count_include_pad: options.count_include_pad,
-        divisor: options.divisor_override,
-    };
     let (maxima, means) = (
         Axes::max_pool(&x.tensor, &options),
         Axes::avg_pool(&x.tensor, &options),
     );
-    let Ok(shape) = reference.output_shape("pool", &operands::shape(&dims)) else {
+    let Ok(shape) = options.output_shape("pool", &operands::shape(&dims)) else {
         refused(&what, maxima.map(|(values, _)| values));
         return refused(&what, means);
     };
     let out: [usize; N] = shape.dims()[2..].try_into().unwrap();
     let (values, places) = maxima.unwrap_or_else(|error| panic!("{what}: {error}"));
     unpooled(&what, (&values, &places), &dims[..2], size);
-    let wanted = expect::pool(Pool::Max, &x.values, size, &reference, out, dtype);
+    let wanted = expect::pool(Pool::Max, &x.values, size, &options, out, dtype);
     agrees(&format!("max {what}"), Ok(values), shape.dims(), &wanted);
-    let wanted = expect::exact(&pool::max_indices(&x.values, size, &reference, out));
+    let wanted = expect::exact(&pool::max_indices(&x.values, size, &options, out));
     agrees(
         &format!("max places {what}"),
         Ok(places),
@@ -223,11 +205,11 @@ where
     if !dtype.is_float() {
         return refused(&what, means);
     }
-    let wanted = expect::pool(Pool::Average, &x.values, size, &reference, out, dtype);
+    let wanted = expect::pool(Pool::Average, &x.values, size, &options, out, dtype);
     agrees(&format!("mean {what}"), means, shape.dims(), &wanted);
     let p = rng.pick(&[1.0, 2.0, 3.0, 0.5]);
     let norms = Axes::lp_pool(&x.tensor, p, &options);
-    let wanted = expect::lp_pool(&x.values, f64::from(p), size, &reference, out, dtype);
+    let wanted = expect::lp_pool(&x.values, f64::from(p), size, &options, out, dtype);
     agrees(&format!("norm {p} {what}"), norms, shape.dims(), &wanted);
 }
 

@@ -135,7 +135,7 @@ fn pool<const N: usize>(any: &mut Any<'_>) -> (Vec<usize>, PoolOptions<N>, Vec<u
         padding_end: std::array::from_fn(|_| any.rng.below(most + 1)),
         ceil_mode: any.flag(),
         count_include_pad: any.flag(),
-        divisor: any.rng.pick(&[None, None, Some(3)]),
+        divisor_override: any.rng.pick(&[None, None, Some(3)]),
         ..PoolOptions::new(kernel)
     };
     let reach: [usize; N] =
