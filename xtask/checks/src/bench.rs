@@ -6,6 +6,7 @@
 //! without optimisation say nothing, so a debug build starts the release one.
 
 mod case;
+mod cliffs;
 mod expect;
 mod fusion;
 mod host;
@@ -68,7 +69,7 @@ pub(crate) struct Choice {
     /// Draw the rows: roofline, bars, growth curves, as SVG files in this folder
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
-    /// Write the rows as tables in Markdown, with the peer's times
+    /// Write the rows as tables in Markdown, with the peer's times; into the place for them, where the document has one
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Measure nothing: compare and draw the rows of this file
@@ -225,6 +226,9 @@ fn evaluate(choice: &Choice, rows: &[Record], roof: Option<Roof>) -> Outcome<Str
             file.display()
         ));
     }
+    for cliff in cliffs::find(rows) {
+        println!("cliff: {cliff}");
+    }
     let mut others = Vec::new();
     if let Some(command) = &choice.beside {
         others = peers::run(command)?;
@@ -235,7 +239,10 @@ fn evaluate(choice: &Choice, rows: &[Record], roof: Option<Roof>) -> Outcome<Str
         last.push_str(&format!(", drawn in {}", folder.display()));
     }
     if let Some(file) = &choice.markdown {
-        std::fs::write(file, table::markdown(rows, &others))?;
+        // A file that is not there yet has no text around the tables.
+        let document = std::fs::read_to_string(file).unwrap_or_default();
+        let tables = table::markdown(rows, &others);
+        std::fs::write(file, table::within(&document, &tables))?;
     }
     let failed = rows.iter().filter(|row| row.error.is_some()).count();
     if failed > 0 {

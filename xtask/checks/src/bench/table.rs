@@ -1,8 +1,26 @@
 //! Rows as tables for documents: one per suite, with the fastest peer's time next to ours.
+//!
+//! In a document they stand between two marks; the text around them stays.
 
 use std::fmt::Write as _;
 
 use crate::bench::record::Record;
+
+/// Between these lines of a document the tables are.
+const BEGIN: &str = "<!-- tables of the bench: begin -->";
+const END: &str = "<!-- tables of the bench: end -->";
+
+/// The document with other tables; the tables alone where it has no place for them.
+pub(crate) fn within(document: &str, tables: &str) -> String {
+    let parts = document.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    parts.map_or_else(
+        || tables.to_owned(),
+        |(before, after)| format!("{before}{BEGIN}\n{tables}\n{END}{after}"),
+    )
+}
 
 /// The tables in Markdown. A ratio above 1 says that ours is faster.
 pub(crate) fn markdown(rows: &[Record], peers: &[Record]) -> String {
@@ -66,6 +84,14 @@ fn rate(row: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_keeps_what_is_around_its_tables() {
+        let old = format!("a\n{BEGIN}\nold\n{END}\nb");
+        assert_eq!(within(&old, "new"), format!("a\n{BEGIN}\nnew\n{END}\nb"));
+        assert_eq!(within("no place", "new"), "new");
+        assert_eq!(within(BEGIN, "new"), "new");
+    }
 
     #[test]
     fn suites_have_tables_and_rows_their_fastest_peer() {
