@@ -104,7 +104,7 @@ struct Ready {
 }
 
 impl Tensor {
-    /// `softmax(scale · self kᵀ + mask) v` in one kernel: `self` `[batch, heads, queries, D]`, `k` `[batch, key heads, keys, D]`
+    /// `softmax(scale · self kᵀ + mask) v`, without storing the scores: `self` `[batch, heads, queries, D]`, `k` `[batch, key heads, keys, D]`
     /// and `v` `[batch, key heads, keys, Dv]` give `[batch, heads, queries, Dv]`. Each key head serves
     /// `heads / key heads` neighbouring heads. Without the axis of heads (rank 3) there is one head.
     ///
@@ -162,7 +162,7 @@ impl Tensor {
     }
 
     /// The scores of [`Tensor::scaled_dot_product_attention`] at a stage, `[batch, heads, queries, keys]`: everything that
-    /// the one kernel does not store. Made of several kernels.
+    /// is not stored there. Made of several kernels.
     ///
     /// # Errors
     /// As [`Tensor::scaled_dot_product_attention`].
