@@ -298,8 +298,9 @@ impl Captured {
     /// The memory that it keeps: values share it whose lifetimes do not overlap.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let like = Tensor::zeros(&device, [64, 64], DType::F32)?;
     /// let powers = device.capture(&[&like], |x| {
     ///     let mut power = x[0].clone();

@@ -225,8 +225,9 @@ impl Device {
     /// from its second step on.
     ///
     /// ```
-    /// # use ziggurat_tensor::{doc, DType, Tensor};
-    /// # let Some(device) = doc::device() else { return Ok(()) };
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [8, 8], DType::F32)?;
     /// for _ in 0..3 {
     ///     x.matmul(&x)?.relu()?.eval_blocking()?;
