@@ -3,7 +3,7 @@
 //! Plain WGSL has `pack2x16float` and `unpack2x16float`, but does not say how the first rounds, nor what becomes of subnormal
 //! numbers. So the first read behind a kernel with f16 sends a test of them to the device before itself, and kernels use them from
 //! when the answer is there and is yes. Until then, and where it is no, they convert by integer code. Both give the same bits, which is
-//! what was tested, so nobody sees when it happens. Nothing waits for the answer.
+//! what was tested (every NaN is made the same one), so nobody sees when it happens. Nothing waits for the answer.
 //!
 //! An adapter is asked once per process.
 
