@@ -7,9 +7,12 @@ use crate::bench::record::Record;
 /// A step up by more than this is a cliff.
 const CLIFF: f64 = 1.5;
 
+/// Size, time per unit of work, shape.
+type Point<'a> = (usize, f64, &'a str);
+
 /// One line per cliff.
 pub(crate) fn find(rows: &[Record]) -> Vec<String> {
-    let mut curves: BTreeMap<(&str, &str), Vec<(usize, f64, &str)>> = BTreeMap::new();
+    let mut curves: BTreeMap<(&str, &str), Vec<Point<'_>>> = BTreeMap::new();
     for row in rows {
         if let (Some(size), Some(ms), Some(work)) = (row.size, row.ms, row.flops.or(row.bytes)) {
             let curve = curves.entry((&row.op, &row.dtype)).or_default();
