@@ -94,8 +94,9 @@ fn a_value_that_is_kept_keeps_its_memory() {
         })
         .unwrap();
     let plan = captured.memory_plan();
-    assert_eq!(plan.values, 7);
-    assert!(plan.reserved_bytes >= plan.value_bytes, "{plan:?}");
+    // What kernels need between their dispatches may come on top.
+    assert!(plan.values >= 7, "{plan:?}");
+    assert!(plan.reserved_bytes >= 7 * 16 * 16 * 4, "{plan:?}");
     let got = captured.run(&[&x]).unwrap();
     let mut power = x.clone();
     for got in got {
