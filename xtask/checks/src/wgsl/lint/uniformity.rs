@@ -30,11 +30,12 @@ pub(crate) fn check(variant: &Variant, parsed: &Parsed) -> Vec<Problem> {
         .iter()
         .map(|argument| !is_uniform_input(argument.binding.as_ref()))
         .collect();
-    let mut found = BTreeSet::new();
-    let mut walk = Walk::new(&parsed.module, main, arguments, &mut found);
+    let mut known = Known::default();
+    let mut walk = Walk::new(&parsed.module, main, arguments, &mut known);
     walk.settle();
     walk.block(&main.body, false);
-    found
+    known
+        .found
         .into_iter()
         .map(|(start, end)| {
             let message = "not every invocation of the workgroup reaches this barrier".to_owned();
@@ -74,6 +75,21 @@ impl Leaves {
     }
 }
 
+/// A function, and which of its arguments are divergent.
+type Called = (Handle<Function>, Vec<bool>);
+
+/// What is known of a kernel's functions. Each is looked at once for each way to call it: a function that calls others
+/// several times would else cost the product of its calls and theirs.
+#[derive(Default)]
+struct Known {
+    /// Byte spans of barriers in divergent control flow.
+    found: BTreeSet<(u32, u32)>,
+    /// Whether the value that is returned is divergent.
+    returned: BTreeMap<Called, bool>,
+    /// Calls whose barriers were looked at, in uniform or divergent control flow.
+    reported: BTreeSet<(Called, bool)>,
+}
+
 /// One function under given arguments.
 struct Walk<'a, 'f> {
     module: &'a Module,
@@ -86,8 +102,7 @@ struct Walk<'a, 'f> {
     results: BTreeMap<Handle<Expression>, bool>,
     /// The value that the function returns is divergent.
     returns_divergent: bool,
-    /// Byte spans of barriers in divergent control flow.
-    found: &'f mut BTreeSet<(u32, u32)>,
+    known: &'f mut Known,
     reporting: bool,
 }
 
@@ -96,7 +111,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         module: &'a Module,
         function: &'a Function,
         arguments: Vec<bool>,
-        found: &'f mut BTreeSet<(u32, u32)>,
+        known: &'f mut Known,
     ) -> Self {
         Self {
             module,
@@ -105,7 +120,7 @@ impl<'a, 'f> Walk<'a, 'f> {
             locals: BTreeSet::new(),
             results: BTreeMap::new(),
             returns_divergent: false,
-            found,
+            known,
             reporting: true,
         }
     }
@@ -243,7 +258,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         if divergent && self.reporting {
             let range = span.to_range().unwrap_or_default();
             let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-            self.found.insert((byte(range.start), byte(range.end)));
+            self.known.found.insert((byte(range.start), byte(range.end)));
         }
     }
 
@@ -258,16 +273,13 @@ impl<'a, 'f> Walk<'a, 'f> {
             .iter()
             .map(|argument| self.expression(*argument))
             .collect();
-        let callee = &self.module.functions[function];
-        let mut walk = Walk::new(self.module, callee, divergences, &mut *self.found);
-        walk.settle();
-        // The value of a call under a divergent condition is judged by its arguments alone.
-        walk.reporting = false;
-        walk.returns_divergent = false;
-        walk.block(&callee.body, false);
-        let returned = walk.returns_divergent;
-        walk.reporting = self.reporting;
-        walk.block(&callee.body, divergent);
+        let called = (function, divergences);
+        let returned = self.known.returned.get(&called).copied();
+        let reports = self.reporting && self.known.reported.insert((called.clone(), divergent));
+        let returned = match returned {
+            Some(returned) if !reports => returned,
+            _ => self.look_into(called, divergent, reports),
+        };
         if let Some(result) = result {
             self.results.insert(result, returned);
         }
@@ -279,6 +291,25 @@ impl<'a, 'f> Walk<'a, 'f> {
                 self.locals.insert(local);
             }
         }
+    }
+
+    /// Whether the value that a function returns is divergent; barriers in it are reported where that is asked for.
+    fn look_into(&mut self, called: Called, divergent: bool, reports: bool) -> bool {
+        let (function, divergences) = called.clone();
+        let callee = &self.module.functions[function];
+        let mut walk = Walk::new(self.module, callee, divergences, &mut *self.known);
+        walk.settle();
+        // The value of a call under a divergent condition is judged by its arguments alone.
+        walk.reporting = false;
+        walk.returns_divergent = false;
+        walk.block(&callee.body, false);
+        let returned = walk.returns_divergent;
+        if reports {
+            walk.reporting = true;
+            walk.block(&callee.body, divergent);
+        }
+        self.known.returned.insert(called, returned);
+        returned
     }
 
     /// The local variable that a pointer expression leads to.
