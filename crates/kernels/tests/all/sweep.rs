@@ -5,6 +5,7 @@
 //! which is shown to be able to fail. [`complete`] refuses a kernel without a case, [`distinct`] two cases that the
 //! samples do not tell apart.
 
+mod aligned;
 mod case;
 mod complete;
 mod distinct;
@@ -87,7 +88,7 @@ fn everything(cases: &[Case]) {
 
 /// Grids of more than a row, and of more than a plane, of workgroups: the device allows 24 along each dimension, and
 /// workgroups are of 8 invocations. One op for each kernel body, one dtype for each width of storage, dense and through
-/// views; which bodies ran is told by the kernels that were made.
+/// views, and what only aligned operands choose; which bodies ran is told by the kernels that were made.
 #[test]
 fn every_body_holds_beyond_a_plane_of_workgroups() {
     let exec = common::folded_executor();
@@ -105,6 +106,7 @@ fn every_body_holds_beyond_a_plane_of_workgroups() {
         through_views: &sizes,
     };
     sweep(&exec, &cases, &scope);
+    aligned::hold_beyond_a_plane(&exec);
     complete::assert_all_bodies_ran(&exec.pipelines().trace());
 }
 

@@ -63,7 +63,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// The file that a kernel's text ends with.
-fn body(source: &ShaderSource) -> String {
+pub(crate) fn body(source: &ShaderSource) -> String {
     let last = source.parts().last();
     last.map(|part| part.file.to_string()).unwrap_or_default()
 }
