@@ -2,7 +2,7 @@
 //           their value, those halfway to the next f16, and the neighbours of both, which fixes where every f32 is rounded to.
 //           A NaN must stay one, whatever its bits.
 // Bindings: params, 1 out (zero before).
-// Grid: 65,536 invocations, one for each f16.
+// Grid: 65,536 invocations, one for each f16, folded.
 // Requires: f32_from_f16_bits, f16_bits_from_f32.
 // Accuracy: that is the question.
 
@@ -43,8 +43,12 @@ fn narrows(bits: u32) -> bool {
 }
 
 @compute @workgroup_size(WG)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let half = id.x;
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let half = (group.x + (group.y + group.z * groups.y) * groups.x) * WG + lid;
     if half >= params.len {
         return;
     }

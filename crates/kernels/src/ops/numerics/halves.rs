@@ -166,6 +166,25 @@ impl Executor {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use ziggurat_pipeline::device::DeviceOptions;
+
+    #[test]
+    fn every_f16_is_tested_once_however_the_grid_is_folded() {
+        let count = |max_workgroups, workgroup_size| {
+            let exec = Executor::open_blocking(DeviceOptions {
+                max_workgroups,
+                workgroup_size,
+                ..DeviceOptions::default()
+            });
+            let read = exec.unwrap().test_halves().unwrap();
+            u32::from_le_bytes(read.wait().unwrap().try_into().unwrap())
+        };
+        let whole = count(None, None);
+        assert!((1..=ALL).contains(&whole), "{whole} of {ALL}");
+        for most in [24, 32, 512] {
+            assert_eq!(count(Some(most), Some(8)), whole, "rows of {most}");
+        }
+    }
 
     #[test]
     fn only_kernels_with_halves_depend_on_the_answer() {

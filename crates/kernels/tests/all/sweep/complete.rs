@@ -10,6 +10,10 @@ use crate::sweep::all_cases;
 /// Kernels that are no op of their own, and what runs them.
 const PARTS: &[(&str, &str)] = &[
     ("exchange_rows", "lu"),
+    (
+        "halves",
+        "the first read behind a kernel with f16: the unit tests of numerics fold its grid",
+    ),
     ("scatter_keys", "scatter_add and scatter_mul of floats"),
     ("numerics", "the probe of numerics, which has its own tests"),
 ];
