@@ -8,5 +8,7 @@ fn apply(x: elem) -> elem {
     let t = 1.0 / (1.0 + 0.5 * z);
     // size * Phi(-size)
     let tail = scaled_exp(0.5 * t * size, erfc_fit(t) - z * z);
-    return select(select(-tail, x - tail, x >= 0.0), x, is_nan(x));
+    // Zeros keep their sign, which compilers may lose in the difference.
+    let is_zero = (bitcast<u32>(x) << 1u) == 0u;
+    return select(select(-tail, x - tail, x >= 0.0), x, is_nan(x) || is_zero);
 }
