@@ -34,8 +34,3 @@ fn seen_by_any(low: i32, high: i32, keys: u32) -> vec2<u32> {
     }
     return seen;
 }
-
-// As seen_by_any, but what each of the queries sees.
-fn seen_by_all(low: i32, high: i32, keys: u32) -> vec2<u32> {
-    return seen_by_any(high, low, keys);
-}

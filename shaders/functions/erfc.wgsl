@@ -14,8 +14,3 @@ fn erfc_fit(t: f32) -> f32 {
     p = p * t + 1.00002368;
     return p * t - 1.26551223;
 }
-
-fn erfc_positive(x: f32) -> f32 {
-    let t = 1.0 / (1.0 + 0.5 * x);
-    return t * exp_f32(erfc_fit(t) - x * x);
-}
