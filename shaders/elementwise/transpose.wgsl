@@ -10,7 +10,7 @@ override BATCH_AXES: u32 = 0u;
 
 const SIDE: u32 = 64u;
 
-var<workgroup> tile: array<u32, 4096>;
+var<workgroup> tile_bits: array<u32, 4096>;
 
 // Where the tile has an element, counted from its corner: columns side by side, each with its rows in an order of its own, so that
 // neighbouring columns of a row are in different banks.
@@ -26,9 +26,7 @@ fn main(
 ) {
     let id = group.x + (group.y + group.z * groups.y) * groups.x;
     let per_batch = params.row_tiles * params.col_tiles;
-    if id >= per_batch * params.batch {
-        return;
-    }
+    let live = id < per_batch * params.batch;
     var source = params.offset_a;
     var sink = params.offset_out;
     var rest = id / per_batch;
@@ -46,12 +44,12 @@ fn main(
     for (var n = 0u; n < 4u; n++) {
         let row = (lid % 16u) * 4u;
         let col = lid / 16u + n * 16u;
-        if first_row + row < params.rows && first_col + col < params.cols {
+        if live && first_row + row < params.rows && first_col + col < params.cols {
             let v = read4(source + (first_col + col) * params.a_col, first_row + row);
-            tile[place(row, col)] = v.x;
-            tile[place(row + 1u, col)] = v.y;
-            tile[place(row + 2u, col)] = v.z;
-            tile[place(row + 3u, col)] = v.w;
+            tile_bits[place(row, col)] = v.x;
+            tile_bits[place(row + 1u, col)] = v.y;
+            tile_bits[place(row + 2u, col)] = v.z;
+            tile_bits[place(row + 3u, col)] = v.w;
         }
     }
     workgroupBarrier();
@@ -59,13 +57,13 @@ fn main(
     for (var n = 0u; n < 4u; n++) {
         let col = (lid % 16u) * 4u;
         let row = lid / 16u + n * 16u;
-        if first_row + row < params.rows && first_col + col < params.cols {
+        if live && first_row + row < params.rows && first_col + col < params.cols {
             let last = min(SIDE, params.cols - first_col) - 1u;
             let v = vec4<u32>(
-                tile[place(row, col)],
-                tile[place(row, min(col + 1u, last))],
-                tile[place(row, min(col + 2u, last))],
-                tile[place(row, min(col + 3u, last))],
+                tile_bits[place(row, col)],
+                tile_bits[place(row, min(col + 1u, last))],
+                tile_bits[place(row, min(col + 2u, last))],
+                tile_bits[place(row, min(col + 3u, last))],
             );
             write4(sink + (first_row + row) * params.out_row, first_col + col, v);
         }

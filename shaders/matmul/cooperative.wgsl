@@ -21,7 +21,7 @@ const LOADS: u32 = SIDE * DEPTH / 512u;
 var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
 var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
 // A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
-var<workgroup> strips: array<vec4<f32>, 256>;
+var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
 // Line and quad in it of load `i` of the tile.
 fn place(i: u32, is_across: u32) -> vec2<u32> {
@@ -89,7 +89,7 @@ struct Strip {
 fn emit_strip(to: Strip, row: u32, col: u32) {
     if to.live {
         for (var q = to.lane; q < 64u; q += 32u) {
-            emit4(to.batch, to.row + row + q / 4u, to.col + col + (q % 4u) * 4u, strips[to.first + q]);
+            emit4(to.batch, to.row + row + q / 4u, to.col + col + (q % 4u) * 4u, partial_sums[to.first + q]);
         }
     }
 }

@@ -14,7 +14,7 @@ override B_ALONG_DEPTH: u32 = 0u;
 override PARTS: u32 = WG * 4u;
 
 // [row of four][slice][columns / 4]
-var<workgroup> partial: array<vec4<acc>, PARTS>;
+var<workgroup> partial_sums: array<vec4<acc>, PARTS>;
 
 // Sums of four rows.
 struct Four {
@@ -55,27 +55,27 @@ struct Place {
 // Adds the slices of four rows in a fixed tree and writes them; the rows begin `down` below those of the workgroup.
 fn finish_four(sum: Four, to: Place, down: u32) {
     let here = to.slice * QUADS + to.quad;
-    partial[here] = sum.r0;
-    partial[WG + here] = sum.r1;
-    partial[2u * WG + here] = sum.r2;
-    partial[3u * WG + here] = sum.r3;
+    partial_sums[here] = sum.r0;
+    partial_sums[WG + here] = sum.r1;
+    partial_sums[2u * WG + here] = sum.r2;
+    partial_sums[3u * WG + here] = sum.r3;
     workgroupBarrier();
     for (var s = SLICES / 2u; s > 0u; s /= 2u) {
         if to.slice < s {
             let there = here + s * QUADS;
-            partial[here] = partial[here] + partial[there];
+            partial_sums[here] = partial_sums[here] + partial_sums[there];
             if LINES > 1u {
-                partial[WG + here] = partial[WG + here] + partial[WG + there];
+                partial_sums[WG + here] = partial_sums[WG + here] + partial_sums[WG + there];
             }
             if LINES > 2u {
-                partial[2u * WG + here] = partial[2u * WG + here] + partial[2u * WG + there];
-                partial[3u * WG + here] = partial[3u * WG + here] + partial[3u * WG + there];
+                partial_sums[2u * WG + here] = partial_sums[2u * WG + here] + partial_sums[2u * WG + there];
+                partial_sums[3u * WG + here] = partial_sums[3u * WG + here] + partial_sums[3u * WG + there];
             }
         }
         workgroupBarrier();
     }
     if to.live && to.slice < min(LINES, 4u) {
-        emit4(to.batch, to.row + down + to.slice, to.col, partial[to.slice * WG + to.quad]);
+        emit4(to.batch, to.row + down + to.slice, to.col, partial_sums[to.slice * WG + to.quad]);
     }
     workgroupBarrier();
 }

@@ -62,19 +62,19 @@ fn main(
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
     let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
     let first = to.first;
-    coopStoreT(sum_00, &strips[first], 4u);
+    coopStoreT(sum_00, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 0u);
     workgroupBarrier();
-    coopStoreT(sum_01, &strips[first], 4u);
+    coopStoreT(sum_01, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 16u);
     workgroupBarrier();
-    coopStoreT(sum_10, &strips[first], 4u);
+    coopStoreT(sum_10, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 0u);
     workgroupBarrier();
-    coopStoreT(sum_11, &strips[first], 4u);
+    coopStoreT(sum_11, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 16u);
     workgroupBarrier();

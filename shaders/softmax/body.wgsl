@@ -11,29 +11,28 @@ var<workgroup> partial_keys: array<key, WG>;
 
 // The greatest key of a row, for all of its lanes, as over_lanes does it for sums.
 fn greatest_over_lanes(lid: u32, lane: u32, v: key) -> key {
-    if LANES == 1u {
-        return v;
-    }
-    let first = lid - lane * LANE_STEP;
-    partial_key[lid] = v;
-    workgroupBarrier();
     var all = v;
-    if LANES <= FAN {
-        for (var i = 0u; i < LANES; i++) {
-            all = max(all, partial_key[first + i * LANE_STEP]);
+    if LANES > 1u {
+        let first = lid - lane * LANE_STEP;
+        partial_key[lid] = v;
+        workgroupBarrier();
+        if LANES <= FAN {
+            for (var i = 0u; i < LANES; i++) {
+                all = max(all, partial_key[first + i * LANE_STEP]);
+            }
+        } else {
+            if lane < LANES / FAN {
+                var some = v;
+                for (var i = 1u; i < FAN; i++) {
+                    some = max(some, partial_key[lid + i * (LANES / FAN) * LANE_STEP]);
+                }
+                partial_keys[lid] = some;
+            }
+            workgroupBarrier();
+            for (var i = 0u; i < LANES / FAN; i++) {
+                all = max(all, partial_keys[first + i * LANE_STEP]);
+            }
         }
-        return all;
-    }
-    if lane < LANES / FAN {
-        var some = v;
-        for (var i = 1u; i < FAN; i++) {
-            some = max(some, partial_key[lid + i * (LANES / FAN) * LANE_STEP]);
-        }
-        partial_keys[lid] = some;
-    }
-    workgroupBarrier();
-    for (var i = 0u; i < LANES / FAN; i++) {
-        all = max(all, partial_keys[first + i * LANE_STEP]);
     }
     return all;
 }

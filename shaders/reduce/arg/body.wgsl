@@ -36,18 +36,20 @@ fn beats(k: vec4<key>, best: key, at: u32) -> bool {
 }
 
 fn later(k: key, r: u32, end: u32, found: Found) -> Found {
+    var next = found;
     if r < end && (found.at == NONE || k > found.best || (LAST == 1u && k == found.best)) {
-        return Found(k, r);
+        next = Found(k, r);
     }
-    return found;
+    return next;
 }
 
 // Four keys from place r on, each of which is later than what was found: places rise.
 fn among(k: vec4<key>, r: u32, end: u32, found: Found) -> Found {
-    if !beats(k, found.best, found.at) {
-        return found;
+    var next = found;
+    if beats(k, found.best, found.at) {
+        next = later(k.w, r + 3u, end, later(k.z, r + 2u, end, later(k.y, r + 1u, end, later(k.x, r, end, found))));
     }
-    return later(k.w, r + 3u, end, later(k.z, r + 2u, end, later(k.y, r + 1u, end, later(k.x, r, end, found))));
+    return next;
 }
 
 @compute @workgroup_size(WG)
