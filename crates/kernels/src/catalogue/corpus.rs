@@ -26,6 +26,10 @@ use crate::source::candidate::Variant;
 use crate::source::choice::{CATALOGUE_WG, KernelChoice};
 use crate::source::params::{ParamField, Params};
 
+/// The most bindings that a kernel may have on WebGPU's default limits: eight storage buffers, less the one that WebGPU's
+/// implementations keep for themselves.
+const MOST_BINDINGS: usize = 7;
+
 /// A graph that is built without an expression, and so without memory.
 #[derive(Default)]
 struct Sketch {
@@ -154,7 +158,13 @@ fn writing(
     (access, rank): (Access, usize),
     to: DType,
 ) -> Result<Variant, KernelError> {
-    let Sketch { graph, inputs } = result(made, access, to, false)?;
+    let all = result(made, access, to, false)?;
+    let further = all.inputs.len() - 1 + all.graph.outputs.len() - 1;
+    let Sketch { graph, inputs } = if host.bindings + further > MOST_BINDINGS {
+        result(made, access, to, true)?
+    } else {
+        all
+    };
     let form = Form { inputs, rank };
     let rows = Slots::of(&graph, &form).rows;
     Ok(Variant {

@@ -10,7 +10,7 @@ use ziggurat_kernels::{
     Sink, SoftmaxKind, Source, View,
 };
 
-/// A call whose kernels read each element three times.
+/// A call whose kernels read each element of short rows once.
 const SOFTMAX: Call = Call::Softmax {
     kind: SoftmaxKind::Softmax,
     axis: 1,

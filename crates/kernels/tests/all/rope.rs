@@ -5,7 +5,10 @@ use crate::expect;
 use crate::operands::{
     Arrangement, Expected, Operand, Random, check, given, output, random, shape,
 };
-use ziggurat_kernels::{DType, Executor, KernelError, RopeOptions, RopePositions};
+use ziggurat_kernels::{
+    Binary, CannotFuse, DType, Executor, Expression, FusedOp, FusedOutput, KernelError,
+    RopeOptions, RopePositions, Sink,
+};
 
 /// Runs and compares; `row` says which row of the tables a batch and position have.
 fn run(
@@ -196,4 +199,48 @@ fn wrong_calls_are_typed_errors() {
         call(&a, &table, &table, from, &flat),
         KernelError::Output { .. }
     ));
+}
+
+#[test]
+fn what_is_written_gets_the_bindings_that_tables_and_positions_leave() {
+    let exec = common::plain_executor();
+    let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
+    let (a, table) = (view(DType::F32, &[1, 2, 3, 4]), view(DType::F32, &[3, 2]));
+    let [out, kept] = [0; 2].map(|_| view(DType::F32, a.dims()));
+    let ids = view(DType::I32, &[1, 3]);
+    let limit = exec.fused_limits().bindings;
+    let write = |positions, inputs: usize, keeps: bool| {
+        let mut e = Expression::new();
+        let made = e.made(DType::F32);
+        let value = (0..inputs).fold(made, |sum, _| {
+            let next = e.input(view(DType::F32, a.dims()));
+            e.op(FusedOp::Binary(Binary::Add), &[sum, next]).unwrap()
+        });
+        let also = [(made, kept.clone())];
+        let written = FusedOutput {
+            expression: &e,
+            value,
+            shape: *a.shape(),
+            also: if keeps { &also } else { &[] },
+        };
+        let sink = Sink::new(&out).through(&written);
+        exec.rope(&a, &table, &table, positions, RopeOptions::default(), sink)
+            .map(drop)
+    };
+    // The input, both tables and the output; and the positions.
+    for (positions, own) in [(RopePositions::From(0), 4), (RopePositions::Given(&ids), 5)] {
+        for keeps in [false, true] {
+            let room = limit - own - usize::from(keeps);
+            write(positions, room, keeps).unwrap();
+            match write(positions, room + 1, keeps).unwrap_err() {
+                KernelError::CannotFuse(CannotFuse::Bindings {
+                    needed,
+                    limit: most,
+                }) => {
+                    assert_eq!((needed, most), (limit + 1, limit));
+                }
+                error => panic!("{error}"),
+            }
+        }
+    }
 }
