@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::counts::{counted, own_device};
+use ziggurat_kernels::{Call, SoftmaxKind};
 use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, f16};
 
 /// As [`counted`], with the value computed.
@@ -255,12 +256,27 @@ fn a_value_that_something_pending_needs_is_stored_at_once() {
 #[test]
 fn too_much_work_for_softmax_goes_through_memory() {
     let device = own_device();
-    let x = matrix(&device, 4, 6);
-    let dear = (0..8).fold(x, |x, _| x.tanh().unwrap());
-    let (_y, kernels, _) = ran(&device, || dear.softmax(-1));
-    assert_eq!(kernels, 2);
-    let (_y, kernels, _) = ran(&device, || dear.softmax(-1));
-    assert_eq!(kernels, 1, "it is in memory");
+    let costly = |x: &Tensor| (0..8).fold(x.clone(), |x, _| x.tanh().unwrap());
+    // Rows that fit in registers are read once, so that nothing is computed twice; longer ones are not.
+    let (short, long) = (matrix(&device, 4, 6), matrix(&device, 2, 65_536));
+    for (x, reads) in [(&short, 1), (&long, 2)] {
+        let call = Call::Softmax {
+            kind: SoftmaxKind::Softmax,
+            axis: 1,
+        };
+        let [read, _] = device.executor().reading(&call, x.shape());
+        assert_eq!(read, reads, "{:?}", x.shape());
+        let (_y, of_memory, _) = ran(&device, || x.softmax(-1));
+        let (_y, kernels, _) = ran(&device, || x.mul(0.5)?.softmax(-1));
+        assert_eq!(kernels, of_memory, "little work is done on the way");
+        let value = costly(x);
+        let (_y, kernels, _) = ran(&device, || value.softmax(-1));
+        assert_eq!(kernels, of_memory + u64::from(reads > 1), "{:?}", x.shape());
+        if reads > 1 {
+            let (_y, kernels, _) = ran(&device, || value.softmax(-1));
+            assert_eq!(kernels, of_memory, "it is in memory");
+        }
+    }
 }
 
 #[test]
