@@ -258,7 +258,9 @@ impl<'a, 'f> Walk<'a, 'f> {
         if divergent && self.reporting {
             let range = span.to_range().unwrap_or_default();
             let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-            self.known.found.insert((byte(range.start), byte(range.end)));
+            self.known
+                .found
+                .insert((byte(range.start), byte(range.end)));
         }
     }
 
