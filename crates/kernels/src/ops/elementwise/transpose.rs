@@ -66,6 +66,16 @@ impl Transpose {
         if ability.invocations < INVOCATIONS || ability.workgroup_bytes < WORKGROUP_BYTES {
             return None;
         }
+        // Rows that lie in order, which is most copies, are not looked at further: replays write their inputs by copies,
+        // and allocate nothing.
+        let dims = a.shape().dims();
+        if dims
+            .iter()
+            .rposition(|&dim| dim != 1)
+            .is_none_or(|axis| a.layout.strides().get(axis) == Some(&1))
+        {
+            return None;
+        }
         let walk = coalesce(&[a.layout]);
         let strides = walk.strides.first()?;
         let mut axes = Vec::with_capacity(walk.dims.len());
