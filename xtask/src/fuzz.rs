@@ -29,7 +29,7 @@ const PIPELINES: &str = "crates/pipeline/tests/adapter.rs";
 const TENSORS: &str = "crates/tensor/tests/all/main.rs";
 
 /// Calls: a million in the long form, with 100,000 files and 100,000 shaders.
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 12] = [
     Target {
         name: "executor",
         program: KERNELS,
@@ -111,6 +111,14 @@ const TARGETS: [Target; 11] = [
         long: 80_000,
     },
     Target {
+        name: "models",
+        program: "crates/models/tests/hostile.rs",
+        test: "damaged_files_give_a_head_or_a_typed_error",
+        cases: "damaged model files",
+        short: 5_000,
+        long: 100_000,
+    },
+    Target {
         name: "shaders",
         program: "crates/software/tests/fuzz.rs",
         test: "no_text_makes_the_device_panic",
@@ -132,7 +140,7 @@ Usage: cargo xtask fuzz [OPTIONS]
 Options:
   --long           A million calls, 100,000 files and 100,000 shaders, instead of a minute's worth
   --only NAME,…    Only these: executor, accepted, limits, tensor, tensor-limits, device,
-                   pipeline, memory, files, cache, shaders
+                   pipeline, memory, files, models, cache, shaders
   --seed N         The first case (1000001, beyond those that the tests run)
   --cases N        So many cases of each
   --patience N     Seconds after which a case hangs (10)

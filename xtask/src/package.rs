@@ -22,6 +22,7 @@ edition = \"2024\"
 
 [dependencies]
 ziggurat-kernels = \"0.1\"
+ziggurat-models = \"0.1\"
 ziggurat-pipeline = \"0.1\"
 ziggurat-tensor = \"0.1\"
 
@@ -42,6 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!((b - 2.0).abs() < 1e-5, \"{b}\");
     let exec = ziggurat_kernels::Executor::open_blocking(DeviceOptions::default())?;
     let _: &ziggurat_pipeline::Pipelines = exec.pipelines();
+    let file = b\"GGUF\\x03\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\";
+    assert_eq!(ziggurat_models::gguf::Gguf::parse(file)?.version(), 3);
     println!(\"a program outside of the workspace computed {b} on {}\", device.adapter());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask wasm`: the six crates compile for the web, with wgpu's WebGPU backend.
+//! `cargo xtask wasm`: the layers compile for the web, with wgpu's WebGPU backend.
 //!
 //! That nothing blocks there is proved by compiling: whatever blocks does not exist on `wasm32`.
 //! The standard library for that target comes from rustup where it can, else from Debian's packages.

@@ -7,7 +7,9 @@ use std::{env, fs};
 use crate::failure::{Failure, Outcome};
 
 /// The crates of the tower, lowest first.
-pub const LAYERS: [&str; 6] = ["core", "device", "memory", "pipeline", "kernels", "tensor"];
+pub const LAYERS: [&str; 7] = [
+    "core", "device", "memory", "pipeline", "kernels", "tensor", "models",
+];
 
 /// The workspace root: this crate's parent folder.
 pub fn root() -> PathBuf {

@@ -1,0 +1,262 @@
+//! A file with its head, from which tensors are read when they are asked for.
+
+use std::borrow::Cow;
+#[cfg(not(target_arch = "wasm32"))]
+use std::fs::File;
+use std::io;
+#[cfg(not(target_arch = "wasm32"))]
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::{RangeFrom, RangeTo};
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
+use std::path::PathBuf;
+
+#[cfg(not(target_arch = "wasm32"))]
+use memmap2::Mmap;
+#[cfg(not(target_arch = "wasm32"))]
+use parking_lot::Mutex;
+use ziggurat_tensor::{Device, Tensor};
+
+use super::head::{Gguf, TensorInfo};
+#[cfg(not(target_arch = "wasm32"))]
+use super::{
+    cursor::Stop,
+    error::{GgufError, GgufProblem},
+};
+use crate::Error;
+
+/// Bytes that are read first of a file for its head, more only if they do not do.
+#[cfg(not(target_arch = "wasm32"))]
+const FIRST_READ: u64 = 1 << 20;
+/// The most bytes of a head that are read of a file that is not mapped.
+#[cfg(not(target_arch = "wasm32"))]
+const MOST_HEAD: u64 = 1 << 30;
+
+/// An open GGUF file: metadata and names are known, the data of tensors is read when it is asked for.
+///
+/// ```no_run
+/// use ziggurat_models::gguf::GgufFile;
+/// use ziggurat_tensor::{Device, DeviceOptions};
+///
+/// let device = Device::open_blocking(DeviceOptions::default())?;
+/// let file = GgufFile::open("model.gguf")?;
+/// for tensor in file.head().tensors() {
+///     println!("{} {:?} {}", tensor.name(), tensor.dims(), tensor.block());
+/// }
+/// let table = file.load(&device, "token_embd.weight")?;
+/// # Ok::<(), ziggurat_models::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct GgufFile {
+    path: PathBuf,
+    content: Content,
+    head: Gguf,
+}
+
+/// Where bytes come from.
+#[derive(Debug)]
+enum Content {
+    Bytes(Vec<u8>),
+    /// Read where and when they are needed.
+    #[cfg(not(target_arch = "wasm32"))]
+    Read(Mutex<File>),
+    #[cfg(not(target_arch = "wasm32"))]
+    Mapped(Mmap),
+}
+
+impl GgufFile {
+    /// A file that is in memory.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, Error> {
+        let path = PathBuf::new();
+        let head = Gguf::parse(&bytes);
+        Ok(Self {
+            head: head.map_err(|source| Error::Gguf {
+                path: path.clone(),
+                source,
+            })?,
+            content: Content::Bytes(bytes),
+            path,
+        })
+    }
+
+    /// Opens a file and reads its head.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is malformed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let failed = |source| Error::Io {
+            action: "read",
+            path: path.to_path_buf(),
+            source,
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        let total = file.metadata().map_err(failed)?.len();
+        let mut bytes = Vec::new();
+        let mut wanted = FIRST_READ;
+        let head = loop {
+            let more = wanted.saturating_sub(bytes.len() as u64);
+            let mut limited = (&mut file).take(more);
+            limited.read_to_end(&mut bytes).map_err(failed)?;
+            let found = match Gguf::parse_start(&bytes, total) {
+                Err(Stop::More) if wanted < MOST_HEAD && (bytes.len() as u64) < total => {
+                    // A file that became shorter would be read for ever.
+                    if (bytes.len() as u64) < wanted {
+                        return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+                    }
+                    wanted *= 4;
+                    continue;
+                }
+                other => other,
+            };
+            break located(path, found, bytes.len() as u64)?;
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            content: Content::Read(Mutex::new(file)),
+            head,
+        })
+    }
+
+    /// As [`GgufFile::open`], with the file mapped into memory: data is read from the system's file cache in place.
+    ///
+    /// # Errors
+    /// As [`GgufFile::open`], or if the file cannot be mapped.
+    ///
+    /// # Safety
+    /// As long as the value lives, nobody may write to the file or shorten it: the map would then change under a reader,
+    /// which is undefined behaviour, or end the process by a signal. To replace the file by renaming another one over it is
+    /// allowed.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[allow(unsafe_code, reason = "a memory map")]
+    pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let failed = |source| Error::Io {
+            action: "map",
+            path: path.to_path_buf(),
+            source,
+        };
+        let file = File::open(path).map_err(failed)?;
+        // SAFETY: the caller promises that nobody writes to the file or shortens it while the map lives, which is no longer
+        // than the value: it is in no other place, and slices of it are only lent to calls of its methods.
+        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
+        let total = map.len() as u64;
+        let head = located(path, Gguf::parse_start(&map, total), total)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            content: Content::Mapped(map),
+            head,
+        })
+    }
+
+    /// Metadata, and what is known of the tensors.
+    pub const fn head(&self) -> &Gguf {
+        &self.head
+    }
+
+    /// A tensor's numbers, computed on the host.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the file cannot be read.
+    pub fn dequantise(&self, name: &str) -> Result<Vec<f32>, Error> {
+        let info = self.info(name)?;
+        let numbers = info.block().dequantise(&self.bytes(info)?);
+        numbers.ok_or_else(|| self.too_short())
+    }
+
+    /// A tensor's data as it is in the file.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the file cannot be read.
+    pub fn data(&self, name: &str) -> Result<Vec<u8>, Error> {
+        self.bytes(self.info(name)?).map(Cow::into_owned)
+    }
+
+    /// A tensor on a device, as f32 whatever its format is.
+    ///
+    /// # Errors
+    /// If there is none of this name, the file cannot be read, or the device has no memory for it.
+    pub fn load(&self, device: &Device, name: &str) -> Result<Tensor, Error> {
+        let info = self.info(name)?;
+        Ok(Tensor::from_slice(
+            device,
+            &self.dequantise(name)?,
+            info.dims(),
+        )?)
+    }
+
+    fn info(&self, name: &str) -> Result<&TensorInfo, Error> {
+        self.head.tensor(name).ok_or_else(|| Error::MissingTensor {
+            name: name.to_owned(),
+        })
+    }
+
+    fn bytes(&self, info: &TensorInfo) -> Result<Cow<'_, [u8]>, Error> {
+        let whole = match &self.content {
+            Content::Bytes(bytes) => bytes.as_slice(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Content::Mapped(map) => map,
+            #[cfg(not(target_arch = "wasm32"))]
+            Content::Read(file) => return self.read(file, info).map(Cow::Owned),
+        };
+        // A tensor without elements may be said to be anywhere.
+        if info.bytes() == 0 {
+            return Ok(Cow::Borrowed(&[]));
+        }
+        let (start, len) = (info.start().try_into(), info.bytes().try_into());
+        let slice = match (start, len) {
+            (Ok(start), Ok(len)) => whole
+                .get::<RangeFrom<usize>>(start..)
+                .and_then(|rest| rest.get::<RangeTo<usize>>(..len)),
+            _ => None,
+        };
+        slice.map(Cow::Borrowed).ok_or_else(|| self.too_short())
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn read(&self, file: &Mutex<File>, info: &TensorInfo) -> Result<Vec<u8>, Error> {
+        let read = || {
+            let len = usize::try_from(info.bytes()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(len)?;
+            bytes.resize(len, 0);
+            let mut file = file.lock();
+            file.seek(SeekFrom::Start(info.start()))?;
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|source: io::Error| Error::Io {
+            action: "read",
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// The head was checked against the file: it has become shorter since.
+    fn too_short(&self) -> Error {
+        Error::Io {
+            action: "read",
+            path: self.path.clone(),
+            source: io::ErrorKind::UnexpectedEof.into(),
+        }
+    }
+}
+
+/// The head that was found, or an error that names the file.
+#[cfg(not(target_arch = "wasm32"))]
+fn located(path: &Path, found: Result<Gguf, Stop>, read: u64) -> Result<Gguf, Error> {
+    found.map_err(|stop| Error::Gguf {
+        path: path.to_path_buf(),
+        source: match stop {
+            Stop::Wrong(error) => error,
+            Stop::More => GgufError {
+                offset: read,
+                problem: GgufProblem::HeadTooLarge(MOST_HEAD),
+            },
+        },
+    })
+}

@@ -1,0 +1,25 @@
+//! Tests of model files, in one program: it links the libraries once.
+//!
+//! A program of its own has `hostile` (an allocator that counts).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+#[path = "../common/writer.rs"]
+mod writer;
+
+mod gguf_errors;
+mod gguf_files;
+
+use std::path::PathBuf;
+
+/// A file of the tests' data.
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
