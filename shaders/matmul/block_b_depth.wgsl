@@ -1,13 +1,13 @@
 // Operand part: blocks of b that is contiguous along k (the weights of a linear layer), every column at a multiple of four
 // elements, k a multiple of four.
 
-@group(0) @binding(2) var<storage, read> b: array<words>;
+@group(0) @binding(2) var<storage, read> b: array<words_b>;
 
 fn fetch_b4_depth(first: u32, k: u32, col: u32) -> vec4<acc> {
     if k >= params.k || col >= params.n {
         return vec4<acc>();
     }
-    return unpack(b[(first + k) / 4u]);
+    return unpack_b(b[(first + k) / 4u]);
 }
 
 fn block_b(at: Operands, k: u32, col: u32) -> Block {

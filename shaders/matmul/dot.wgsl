@@ -13,13 +13,13 @@ override LANE_STEP: u32 = 256u;
 
 const BLOCK: u32 = 64u;
 
-@group(0) @binding(1) var<storage, read> a: array<word>;
-@group(0) @binding(2) var<storage, read> b: array<word>;
+@group(0) @binding(1) var<storage, read> a: array<word_a>;
+@group(0) @binding(2) var<storage, read> b: array<word_b>;
 
 var<workgroup> partial_acc: array<acc, WG>;
 
 fn product(i: u32, j: u32) -> acc {
-    return from_word(a[word_index(i)], i) * from_word(b[word_index(j)], j);
+    return from_word_a(a[word_index_a(i)], i) * from_word_b(b[word_index_b(j)], j);
 }
 
 @compute @workgroup_size(WG)

@@ -1,13 +1,13 @@
 // Operand part: a with any strides, word by word.
 
-@group(0) @binding(1) var<storage, read> a: array<word>;
+@group(0) @binding(1) var<storage, read> a: array<word_a>;
 
 fn fetch_a(at: Operands, k: u32) -> acc {
     if k >= params.k {
         return acc();
     }
     let i = at.a + k * params.a_depth;
-    return from_word(a[word_index(i)], i);
+    return from_word_a(a[word_index_a(i)], i);
 }
 
 fn fetch_a4(at: Operands, row: u32, k: u32) -> vec4<acc> {

@@ -1,13 +1,13 @@
 // Operand part: b with any strides, word by word.
 
-@group(0) @binding(2) var<storage, read> b: array<word>;
+@group(0) @binding(2) var<storage, read> b: array<word_b>;
 
 fn fetch_b(at: Operands, k: u32, col: u32, step: u32) -> acc {
     if col + step >= params.n {
         return acc();
     }
     let i = at.b + k * params.b_depth + step * params.b_col;
-    return from_word(b[word_index(i)], i);
+    return from_word_b(b[word_index_b(i)], i);
 }
 
 fn fetch_b4(at: Operands, k: u32, col: u32) -> vec4<acc> {

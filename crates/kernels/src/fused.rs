@@ -17,7 +17,6 @@ pub(crate) mod op;
 pub(crate) mod params;
 mod parts;
 pub(crate) mod prologue;
-mod rename;
 mod run;
 
 use ziggurat_core::Shape;

@@ -5,5 +5,6 @@ pub(crate) mod choice;
 pub(crate) mod list;
 pub(crate) mod params;
 pub(crate) mod prelude;
+pub(crate) mod rename;
 pub(crate) mod shaders;
 pub(crate) mod trusted;

@@ -10,33 +10,14 @@ use ziggurat_pipeline::ShaderSource;
 
 use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
-use crate::fused::rename::rename;
 use crate::ops::elementwise::row::ResultKind;
 use crate::run::error::KernelError;
 use crate::source::prelude;
+use crate::source::rename::rename;
 use crate::source::shaders;
 
 const KEEP: &str = "elementwise/keep.wgsl";
 const ROUNDED: &str = "prelude/rounded.wgsl";
-
-/// What preludes define, once per dtype.
-const PRELUDE_NAMES: [&str; 15] = [
-    "elem",
-    "word",
-    "words",
-    "unpack",
-    "word_index",
-    "f32_from_f16_bits",
-    "f16_bits_from_f32",
-    "from_word",
-    "elem_is_nan",
-    "out_elem",
-    "out_words",
-    "out_bits",
-    "pack",
-    "merge",
-    "rounded",
-];
 
 /// The WGSL type that values of a dtype have between ops.
 pub(crate) const fn compute(dtype: DType) -> &'static str {
@@ -117,7 +98,7 @@ impl Parts {
 
     fn prelude(&mut self, file: &'static str, dtype: DType) -> Result<(), KernelError> {
         self.add(file, dtype.name(), || {
-            let names = PRELUDE_NAMES.iter();
+            let names = prelude::NAMES.iter();
             names
                 .map(|name| (*name, format!("{name}_{dtype}")))
                 .collect()
@@ -138,7 +119,7 @@ impl Parts {
             prelude::cell(dtype)
         };
         self.add(file, &format!("{dtype} {number}"), || {
-            let mut names: Vec<_> = PRELUDE_NAMES
+            let mut names: Vec<_> = prelude::NAMES
                 .iter()
                 .map(|name| (*name, format!("{name}_{dtype}")))
                 .collect();

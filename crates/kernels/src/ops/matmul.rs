@@ -4,8 +4,6 @@
 //! integers wrap. Invariant: every product of a row and a column enters the sum (0 · inf is NaN), and nothing else
 //! does: positions outside the matrices count as 0 on both sides.
 
-use ziggurat_core::DType;
-
 use crate::fused::Operand;
 use crate::limits::budget::parts;
 use crate::num::saturated;
@@ -21,6 +19,7 @@ use crate::source::params::params;
 
 mod choose;
 mod dispatch;
+mod dtypes;
 mod kernel;
 mod list;
 mod parts;
@@ -28,6 +27,7 @@ mod problem;
 
 use choose::{Choice, Tiled, ways};
 use dispatch::dispatch;
+use dtypes::DTypes;
 use kernel::{Writes, tiled};
 pub(crate) use list::{variants, writing_fused};
 use problem::Problem;
@@ -59,19 +59,14 @@ params! {
     }
 }
 
-/// Whether products of `input` may be written as `output`: the same dtype, or the one that sums are kept in.
-const fn accepts(input: DType, output: DType) -> bool {
-    let same = input as u8 == output as u8;
-    !input.is_bool() && (same || input.compute() as u8 == output as u8)
-}
-
 impl Executor {
     /// The matrix product of `a` `[.., m, k]` and `b` `[.., k, n]` into `out` `[.., m, n]`; batch axes broadcast as in
     /// NumPy. No inner extent gives zeros.
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
-    /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; [`KernelError::Output`];
+    /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; floats that differ are read as f32,
+    /// which `out` then is; [`KernelError::Output`];
     /// [`KernelError::CannotFuse`] if one kernel cannot write an expression over the product.
     pub fn matmul<'a>(
         &self,
@@ -95,35 +90,19 @@ fn matrices<'a>(ends: &Ends<'a>) -> Result<[&'a View; 2], KernelError> {
     }
 }
 
+fn dtypes(a: &View, b: &View, ends: &Ends<'_>) -> DTypes {
+    DTypes {
+        a: a.dtype,
+        b: b.dtype,
+        out: ends.made(),
+    }
+}
+
 /// Plans [`Call::Matmul`].
 pub(crate) fn plan(p: &mut Planner<'_>) -> Result<Planned, KernelError> {
     let ends = p.ends;
-    let ([a, b], made) = (matrices(ends)?, ends.made());
-    if a.dtype.is_bool() {
-        return Err(KernelError::Dtype {
-            op: OP,
-            operand: "a",
-            rule: "it must be a number",
-            got: a.dtype,
-        });
-    }
-    if a.dtype != b.dtype {
-        return Err(KernelError::Dtype {
-            op: OP,
-            operand: "b",
-            rule: "it must have the dtype of a",
-            got: b.dtype,
-        });
-    }
-    if !accepts(a.dtype, made) {
-        let rule = "it must have the dtype of a, or the one that sums are kept in";
-        return Err(KernelError::Dtype {
-            op: OP,
-            operand: "out",
-            rule,
-            got: made,
-        });
-    }
+    let [a, b] = matrices(ends)?;
+    dtypes(a, b, ends).check()?;
     let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
     if expected != *ends.out.shape() {
         return Err(KernelError::Output {
@@ -148,7 +127,9 @@ pub(crate) fn plan(p: &mut Planner<'_>) -> Result<Planned, KernelError> {
 
 fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let (exec, ends) = (plan.exec, plan.ends);
-    let (dtype, made) = (ends.a.dtype(), ends.made());
+    let [a, b] = matrices(ends)?;
+    let dtypes = dtypes(a, b, ends);
+    let dtype = dtypes.read();
     let ability = exec.ability();
     let (axes, sums) = (p.batch.len(), dtype.compute());
     let totals = [p.outputs(), p.k];
@@ -164,7 +145,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         0 => choose::default(p, dtype, &ability),
         _ => ways(p, dtype, &ability).chosen(&ability),
     };
-    let (choice, params, grid) = dispatch(p, way, [dtype, made]);
+    let (choice, params, grid) = dispatch(p, way, dtypes);
     match way {
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
@@ -173,7 +154,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
                 out_quads: false,
                 ..tile
             };
-            let choice = tiled(dtype, made, axes, tile, Writes::Sums);
+            let choice = tiled(dtypes, axes, tile, Writes::Sums);
             let whole = bound(params, write);
             // Parts are whole tiles deep, so that quads stay quads.
             let deep = u64::from(tile.tile.depth);

@@ -4,12 +4,15 @@
 //! (labels, profiles, the catalogue), shader parts by path, and override constants. It is structural: two equal
 //! choices are the same pipeline, so the pipeline layer finds it again without assembling or hashing text.
 
+use std::borrow::Cow;
+
 use ziggurat_core::DType;
 use ziggurat_pipeline::{Checks, KernelDescriptor, KernelKey, ShaderSource, SourcePart};
 
 use crate::run::error::KernelError;
 use crate::source::list::List;
 use crate::source::prelude;
+use crate::source::rename::rename;
 use crate::source::shaders;
 use crate::source::trusted::trusted;
 
@@ -45,6 +48,8 @@ enum Role {
     Params,
     /// Reading elements of a dtype.
     Load,
+    /// Reading elements of a dtype by functions that end in an operand's name.
+    LoadOf(&'static str),
     /// Packing elements of a dtype.
     Store,
     /// Writing results one by one.
@@ -117,6 +122,12 @@ impl KernelChoice {
     #[must_use]
     pub(crate) fn load(self, dtype: DType) -> Self {
         self.with(prelude::load(dtype), Role::Load)
+    }
+
+    /// Appends what reads elements of one operand alone, by functions that end in its name: `unpack_b`.
+    #[must_use]
+    pub(crate) fn load_of(self, operand: &'static str, dtype: DType) -> Self {
+        self.with(prelude::load(dtype), Role::LoadOf(operand))
     }
 
     /// Appends what reads elements of f16 as the device's own type.
@@ -282,7 +293,12 @@ impl KernelChoice {
         key.push_tag(params_part);
         key.push_number(u64::from(wg));
         key.push_number(u64::from(self.zero_workgroup_memory) << 2 | self.checks as u64);
-        self.parts.iter().for_each(|part| key.push_tag(part.path));
+        for part in self.parts.iter() {
+            key.push_tag(part.path);
+            if let Role::LoadOf(operand) = part.role {
+                key.push_tag(operand);
+            }
+        }
         self.constants.iter().for_each(|(name, value)| {
             key.push_tag(name);
             key.push_number(value.to_bits());
@@ -321,6 +337,10 @@ impl KernelChoice {
                 source = source.directive(*path, text);
                 continue;
             }
+            let text = match role {
+                Role::LoadOf(operand) => Cow::Owned(renamed_for(operand, text)),
+                _ => Cow::Borrowed(text),
+            };
             let known = |part: &SourcePart| part.file == *path && part.text == text;
             if !source.parts().iter().any(known) {
                 source = source.part(*path, text);
@@ -337,6 +357,12 @@ impl KernelChoice {
         }
         Ok(trusted(descriptor, self.checks))
     }
+}
+
+/// A prelude under names that end in an operand's.
+fn renamed_for(operand: &str, text: &str) -> String {
+    let names = prelude::NAMES.map(|name| (name, format!("{name}_{operand}")));
+    rename(text, &names)
 }
 
 /// Parts that nobody asks for.

@@ -71,6 +71,25 @@ pub(crate) const fn load(dtype: DType) -> &'static str {
     facts(dtype).load
 }
 
+/// What preludes define: kernels with several dtypes have a copy of each under names of its own.
+pub(crate) const NAMES: [&str; 15] = [
+    "elem",
+    "word",
+    "words",
+    "unpack",
+    "word_index",
+    "f32_from_f16_bits",
+    "f16_bits_from_f32",
+    "from_word",
+    "elem_is_nan",
+    "out_elem",
+    "out_words",
+    "out_bits",
+    "pack",
+    "merge",
+    "rounded",
+];
+
 /// `out_elem`, `out_words`, `pack`, `merge`; for packed dtypes also `out_bits`.
 pub(crate) const fn store(dtype: DType) -> &'static str {
     facts(dtype).store

@@ -181,9 +181,14 @@ impl Tensor {
         }
         let addend = c.filter(|_| beta != 0.0);
         let wide = dtype.compute();
-        let (a, b) = (self.converted(op, dtype)?, other.converted(op, dtype)?);
         let plain = alpha == 1.0 && addend.is_none();
-        let product = a.product(op, &b, if plain { None } else { Some(wide) })?;
+        let written = Some(if plain { dtype } else { wide });
+        let product = if self.dtype().is_float() && other.dtype().is_float() {
+            self.product(op, other, written)?
+        } else {
+            let (a, b) = (self.converted(op, dtype)?, other.converted(op, dtype)?);
+            a.product(op, &b, written)?
+        };
         if let Some(c) = c {
             let all = broadcast(op, &[*product.shape(), *c.shape()]).ok();
             if all != Some(*product.shape()) {

@@ -97,7 +97,15 @@ impl Tensor {
         )
         .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
         let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
-        let (left, right) = (left.converted(op, dtype)?, right.converted(op, dtype)?);
+        // Kernels read floats of both dtypes as they are stored: a weight of f16 is not copied for inputs of f32.
+        let ready = |t: &Self| {
+            if t.dtype().is_float() && dtype.is_float() {
+                Ok(t.clone())
+            } else {
+                t.converted(op, dtype)
+            }
+        };
+        let (left, right) = (ready(&left)?, ready(&right)?);
         let others = vec![right.stored()?.clone()];
         let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
         if column {

@@ -32,6 +32,56 @@ fn defined(inputs: &[&str], output: &str, operands: &[&Tensor]) -> Vec<f64> {
     terms.iter().map(|term| term.value).collect()
 }
 
+/// A weight of fewer bits is read as it is stored: one kernel, with the bits that a copy in f32 gives.
+#[test]
+fn floats_of_two_dtypes_are_multiplied_without_a_copy() {
+    let device = common::device();
+    let (inner, columns) = (96, 80);
+    for (input, weight) in [
+        (DType::F32, DType::F16),
+        (DType::F32, DType::BF16),
+        (DType::F16, DType::F32),
+        (DType::BF16, DType::F16),
+    ] {
+        for rows in [1, 5, 16, 40, 128] {
+            let x = numbers(&device, &[rows, inner], 1).mul(0.37).unwrap();
+            let w = numbers(&device, &[columns, inner], 2).mul(0.11).unwrap();
+            let bias = numbers(&device, &[columns], 3);
+            let (x, w) = (x.to_dtype(input).unwrap(), w.to_dtype(weight).unwrap());
+            for t in [&x, &w, &bias] {
+                t.eval_blocking().unwrap();
+            }
+            let y = x.linear(&w, Some(&bias)).unwrap();
+            assert_eq!(y.dtype(), DType::F32);
+            assert_eq!(
+                y.explain().unwrap().kernels().len(),
+                1,
+                "{input} {weight} {rows}"
+            );
+            let [x, w] = [&x, &w].map(|t| t.to_dtype(DType::F32).unwrap());
+            for t in [&x, &w] {
+                t.eval_blocking().unwrap();
+            }
+            let converted = x.linear(&w, Some(&bias)).unwrap();
+            assert_eq!(f64s(&y), f64s(&converted), "{input} {weight} {rows}");
+        }
+    }
+    // An addend of f32 does not widen operands of f16 either.
+    let half = |dims: &[usize], seed| {
+        let t = numbers(&device, dims, seed).to_dtype(DType::F16).unwrap();
+        t.eval_blocking().unwrap();
+        t
+    };
+    let bias = numbers(&device, &[columns], 3);
+    bias.eval_blocking().unwrap();
+    let y = half(&[4, inner], 1).linear(&half(&[columns, inner], 2), Some(&bias));
+    let y = y.unwrap();
+    assert_eq!(
+        (y.dtype(), y.explain().unwrap().kernels().len()),
+        (DType::F32, 1)
+    );
+}
+
 #[test]
 fn einsum_is_its_definition() {
     let device = common::device();

@@ -1,10 +1,10 @@
 //! What is dispatched for each way to multiply: kernel, parameters, grid.
 
-use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use super::MatmulParams;
 use super::choose::{self, Choice};
+use super::dtypes::DTypes;
 use super::kernel::{Writes, dot, narrow, tiled};
 use super::problem::Problem;
 use crate::num::{pack, saturated, wrap};
@@ -36,11 +36,11 @@ fn params(p: &Problem) -> MatmulParams {
     }
 }
 
-/// The dispatch of a way that writes results of the second dtype, or sums of chunks; offsets come with the bindings.
+/// The dispatch of a way that writes results, or sums of chunks; offsets come with the bindings.
 pub(super) fn dispatch(
     p: &Problem,
     way: Choice,
-    [input, output]: [DType; 2],
+    dtypes: DTypes,
 ) -> (KernelChoice, MatmulParams, Grid) {
     let (params, axes) = (params(p), p.batch.len());
     let counted = |[tiles_m, tiles_n]: [u64; 2], invocations: u32| {
@@ -55,13 +55,13 @@ pub(super) fn dispatch(
     };
     match way {
         Choice::Tile(tile) => {
-            let choice = tiled(input, output, axes, tile, Writes::Results);
+            let choice = tiled(dtypes, axes, tile, Writes::Results);
             let tile = tile.tile;
             let (params, grid) = counted(tile.count(p.m, p.n), tile.invocations());
             (choice, params, grid)
         }
         Choice::Narrow(lies) => {
-            let choice = narrow(input, output, axes, &lies);
+            let choice = narrow(dtypes, axes, &lies);
             let (params, grid) = counted(lies.count(p.m, p.n), choose::NARROW_GROUP);
             (choice, params, grid)
         }
@@ -72,7 +72,7 @@ pub(super) fn dispatch(
                 ..params
             };
             let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
-            (dot(input, output, axes, &lanes), params, grid)
+            (dot(dtypes, axes, &lanes), params, grid)
         }
     }
 }

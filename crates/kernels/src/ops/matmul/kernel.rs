@@ -4,39 +4,57 @@ use ziggurat_core::DType;
 
 use super::OP;
 use super::choose::{self, Load, Narrow, Tiled};
+use super::dtypes::DTypes;
 use crate::ops::reduce::lanes::Lanes;
 use crate::ops::tile::{Tile, TileKind};
 use crate::source::choice::KernelChoice;
 use crate::source::prelude;
 
-fn base(input: DType, output: DType) -> KernelChoice {
-    base_by(input, output, false)
+fn base(dtypes: DTypes) -> KernelChoice {
+    base_by(dtypes, false)
 }
 
-/// With `native` the input is f16, and read as the device's own type.
-fn base_by(input: DType, output: DType, native: bool) -> KernelChoice {
-    let choice = KernelChoice::new(OP)
-        .name(input.name())
-        .name(output.name())
-        .part(prelude::FLOAT);
+/// With `native` both operands are f16, and read as the device's own type.
+fn base_by(dtypes: DTypes, native: bool) -> KernelChoice {
+    let DTypes { a, b, out } = dtypes;
+    let mut choice = KernelChoice::new(OP).name(a.name());
+    if a != b {
+        choice = choice.name(b.name());
+    }
+    let choice = choice.name(out.name()).part(prelude::FLOAT);
     let choice = if native {
         choice.load_native_f16()
     } else {
-        choice.load(input)
+        choice.load(dtypes.read())
     };
     choice
-        .store(output)
+        .store(out)
         .without_zeroed_memory()
         // Extents, counts of tiles and of chunks are divided by; a dispatch without results is not recorded.
         .without_division_checks()
 }
 
+/// How vectors and words of both operands become what is multiplied.
+fn with_reads(choice: KernelChoice, dtypes: DTypes) -> KernelChoice {
+    let choice = if dtypes.a == dtypes.read() {
+        choice.part("matmul/reads_a.wgsl")
+    } else {
+        choice.load_of("a", dtypes.a)
+    };
+    if dtypes.b == dtypes.read() {
+        choice.part("matmul/reads_b.wgsl")
+    } else {
+        choice.load_of("b", dtypes.b)
+    }
+}
+
 /// The dot kernel; in chunks it leaves accumulators for a reduction.
-pub(super) fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
+pub(super) fn dot(dtypes: DTypes, batch_axes: usize, lanes: &Lanes) -> KernelChoice {
+    let choice = with_reads(base(dtypes), dtypes);
     let choice = if lanes.chunks == 1 {
-        base(input, output)
+        choice
             .name("dot")
-            .cell(output)
+            .cell(dtypes.out)
             .params("matmul/params.wgsl")
             .parts(&[
                 "matmul/batch.wgsl",
@@ -44,7 +62,7 @@ pub(super) fn dot(input: DType, output: DType, batch_axes: usize, lanes: &Lanes)
                 "matmul/dot.wgsl",
             ])
     } else {
-        base(input, output)
+        choice
             .name("dot_chunks")
             .params("matmul/params.wgsl")
             .parts(&[
@@ -149,20 +167,21 @@ const fn name_b(load: Load) -> &'static str {
 
 /// The tiled kernel.
 pub(super) fn tiled(
-    input: DType,
-    output: DType,
+    dtypes: DTypes,
     batch_axes: usize,
     tile: Tiled,
     writes: Writes,
 ) -> KernelChoice {
     let kind = tile.tile.kind;
-    let mut choice = base(input, output);
-    if kind == TileKind::Cooperative {
-        choice = choice
+    let choice = base(dtypes);
+    let choice = if kind == TileKind::Cooperative {
+        choice
             .enable("enable/f16.wgsl")
-            .enable("enable/cooperative_matrix.wgsl");
-    }
-    let (choice, out_name, out) = writing(choice, output, tile.out_quads, writes);
+            .enable("enable/cooperative_matrix.wgsl")
+    } else {
+        with_reads(choice, dtypes)
+    };
+    let (choice, out_name, out) = writing(choice, dtypes.out, tile.out_quads, writes);
     let mut choice = choice.params("matmul/params.wgsl");
     let names = [
         match kind {
@@ -209,19 +228,14 @@ pub(super) fn tiled(
 }
 
 /// The kernel of few rows.
-pub(super) fn narrow(
-    input: DType,
-    output: DType,
-    batch_axes: usize,
-    narrow: &Narrow,
-) -> KernelChoice {
+pub(super) fn narrow(dtypes: DTypes, batch_axes: usize, narrow: &Narrow) -> KernelChoice {
     let name = if narrow.native {
         "narrow_native"
     } else {
         "narrow"
     };
-    let choice = base_by(input, output, narrow.native).name(name);
-    let (choice, name, out) = writing(choice, output, narrow.out_quads, Writes::Results);
+    let choice = with_reads(base_by(dtypes, narrow.native), dtypes).name(name);
+    let (choice, name, out) = writing(choice, dtypes.out, narrow.out_quads, Writes::Results);
     let (rows, lines) = match narrow.lines {
         1 => ("rows_1", "matmul/lines_1.wgsl"),
         2 => ("rows_2", "matmul/lines_2.wgsl"),

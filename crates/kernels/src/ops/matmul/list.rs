@@ -2,9 +2,10 @@
 
 use ziggurat_core::DType;
 
+use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
+use super::dtypes::DTypes;
 use super::kernel::{Writes, dot, narrow, tiled};
-use super::{MatmulParams, accepts};
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -12,7 +13,7 @@ use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 
-/// The ways of the sample problems for every pair of dtypes; tiles that are no default where the dtypes are equal.
+/// The ways of the sample problems for all dtypes; tiles that are no default where these are equal.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut unique: Vec<KernelChoice> = Vec::new();
     let mut add = |choice| {
@@ -20,26 +21,23 @@ pub(crate) fn variants() -> Vec<Candidate> {
             unique.push(choice);
         }
     };
-    let pairs = DType::ALL
-        .into_iter()
-        .flat_map(|input| DType::ALL.map(|output| (input, output)))
-        .filter(|&(input, output)| accepts(input, output));
-    for ((input, output), ability) in
-        pairs.flat_map(|pair| Ability::SAMPLES.map(|ability| (pair, ability)))
+    for (dtypes, ability) in
+        DTypes::all().flat_map(|dtypes| Ability::SAMPLES.map(|ability| (dtypes, ability)))
     {
+        let DTypes { a, b, out } = dtypes;
         for p in choose::samples() {
             let axes = p.batch.len();
-            for way in ways(&p, input, &ability).all() {
+            for way in ways(&p, dtypes.read(), &ability).all() {
                 match way {
-                    Choice::Tile(t) if input != output && Tile::SMALL.contains(&t.tile) => {}
+                    Choice::Tile(t) if (a != out || b != out) && Tile::SMALL.contains(&t.tile) => {}
                     Choice::Tile(t) => {
-                        add(tiled(input, output, axes, t, Writes::Results));
+                        add(tiled(dtypes, axes, t, Writes::Results));
                         if !t.out_quads {
-                            add(tiled(input, output, axes, t, Writes::Sums));
+                            add(tiled(dtypes, axes, t, Writes::Sums));
                         }
                     }
-                    Choice::Narrow(n) => add(narrow(input, output, axes, &n)),
-                    Choice::Dot(lanes) => add(dot(input, output, axes, &lanes)),
+                    Choice::Narrow(n) => add(narrow(dtypes, axes, &n)),
+                    Choice::Dot(lanes) => add(dot(dtypes, axes, &lanes)),
                 }
             }
         }
@@ -53,12 +51,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// Kernels that write through an epilogue over products of a dtype, for the corpus of those.
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
     let mut all = Vec::new();
-    for dtype in DType::ALL
-        .into_iter()
-        .filter(|&dtype| accepts(dtype, dtype))
-    {
+    for dtypes in DTypes::all().filter(|dtypes| dtypes.a == dtypes.out && dtypes.b == dtypes.out) {
+        let dtype = dtypes.out;
         let lanes = lanes::choose(4, 1 << 16, Side::Reduced, false, &Ability::WEBGPU);
-        all.push((dtype, dot(dtype, dtype, 1, &lanes)));
+        all.push((dtype, dot(dtypes, 1, &lanes)));
         let units = (dtype == DType::F16).then_some(Tile::COOPERATIVE);
         for tile in [Tile::DEFAULT, Tile::WIDE].into_iter().chain(units) {
             for out_quads in [false, true] {
@@ -72,7 +68,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
                     b_along_depth: false,
                     whole: out_quads,
                 };
-                all.push((dtype, tiled(dtype, dtype, 1, tile, Writes::Results)));
+                all.push((dtype, tiled(dtypes, 1, tile, Writes::Results)));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
-use ziggurat_core::{Shape, decode, encode};
+use ziggurat_core::{DType, Shape, decode, encode};
 use ziggurat_pipeline::device::{DeviceOptions, SoftwareWish};
 
 /// A matrix of each batch entry, and its elements in row-major order.
@@ -58,20 +58,28 @@ fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
 }
 
 /// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
-fn all_ways(exec: &Executor, dtype: DType, extents: [usize; 4], transposed: [bool; 2]) -> usize {
+fn all_ways(
+    exec: &Executor,
+    operands: [DType; 2],
+    extents: [usize; 4],
+    transposed: [bool; 2],
+) -> usize {
     let [batch, m, k, n] = extents;
-    let a = matrix(exec, dtype, [batch, m, k], transposed[0], 0);
-    let b = matrix(exec, dtype, [batch, k, n], transposed[1], 7);
+    let a = matrix(exec, operands[0], [batch, m, k], transposed[0], 0);
+    let b = matrix(exec, operands[1], [batch, k, n], transposed[1], 7);
     let want = expected(&a, &b, extents);
     let (p, shape) = Problem::new(&a.view.layout, &b.view.layout).unwrap();
+    let dtype = operands[0].promote(operands[1]);
     let ways = ways(&p, dtype, &exec.ability());
     let single = |way: &Choice| !matches!(way, Choice::Dot(lanes) if lanes.chunks > 1);
     let bound = [&a.view, &b.view].map(|view| exec.bind_read(OP, view).unwrap());
     let sums = dtype.compute();
+    let [a, b] = operands;
+    let dtypes = DTypes { a, b, out: sums };
     for way in ways.all().filter(single) {
         let out = exec.alloc(&shape, sums).unwrap();
         let write = exec.bind_write(OP, &out).unwrap();
-        let (choice, params, grid) = dispatch(&p, way, [dtype, sums]);
+        let (choice, params, grid) = dispatch(&p, way, dtypes);
         let params = MatmulParams {
             a_offset: bound[0].offset,
             b_offset: bound[1].offset,
@@ -82,7 +90,7 @@ fn all_ways(exec: &Executor, dtype: DType, extents: [usize; 4], transposed: [boo
         exec.launch(&choice, &args, &params, grid).unwrap();
         let bytes = exec.download(&out).unwrap().wait().unwrap();
         let got = decode(sums, &bytes);
-        assert_eq!(got, want, "{dtype} {extents:?} {transposed:?} {way:?}");
+        assert_eq!(got, want, "{operands:?} {extents:?} {transposed:?} {way:?}");
     }
     ways.all().filter(single).count()
 }
@@ -100,14 +108,19 @@ fn every_way_gives_exact_sums() {
         [2, 64, 48, 132],
         [3, 3, 100, 36],
     ];
-    let narrow = [DType::F32, DType::F16];
-    let wide = [DType::F32, DType::F16, DType::BF16, DType::U8];
-    let devices: [(_, _, &[DType]); 2] = [(&default, many, &wide), (&large, few, &narrow)];
+    let [f32, f16, bf16, u8] = [DType::F32, DType::F16, DType::BF16, DType::U8];
+    let mixed = [[f32, f16], [bf16, f32], [f16, bf16]];
+    let devices: [(_, _, &[[DType; 2]]); 4] = [
+        (&default, many, &[[f32; 2], [f16; 2], [bf16; 2], [u8; 2]]),
+        (&default, few, &mixed),
+        (&large, few, &[[f32; 2], [f16; 2]]),
+        (&large, &few[1..], &mixed[..1]),
+    ];
     for (exec, all, dtypes) in devices {
         for extents in all {
-            for dtype in dtypes {
+            for operands in dtypes {
                 for transposed in [[false, false], [false, true], [true, false]] {
-                    let count = all_ways(exec, *dtype, *extents, transposed);
+                    let count = all_ways(exec, *operands, *extents, transposed);
                     assert!(count > 4, "{count} ways");
                 }
             }

@@ -39,6 +39,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ] {
         all.push(product(form, size));
     }
+    all.extend(FLOATS.map(mixed_product));
     for (form, options) in [
         ("plain", AttentionOptions::default()),
         (
@@ -63,31 +64,44 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// `[batch, m, k] × [batch, k, n]`.
 fn product(form: &'static str, size: fn(usize) -> [usize; 4]) -> Case {
-    Case::new("matmul", NUMBERS)
-        .form(form)
-        .reads(any())
-        .reads(any())
-        .extents(move |kind| {
-            let [batch, m, k, n] = match kind {
-                Kind::Views => {
-                    // The vector stays one.
-                    let thin = size(2)[3] == 1;
-                    [3, 33, 20, if thin { 1 } else { 36 }]
-                }
-                Kind::Scalar => return Err("a product needs rows and columns"),
-                Kind::Empty => [2, 3, 0, 4],
-                Kind::Hollow => [2, 0, 3, 4],
-                Kind::Ones => [1; 4],
-                Kind::Size(n) => size(n),
-            };
-            fit(&[&[batch, m, k], &[batch, k, n]], &[&[batch, m, n]])
-        })
-        .up_to(3000)
-        .call(|exec, a, out| exec.matmul(&a[0], &a[1], &out[0]))
-        .gives(|g| {
-            let operand = |i: usize| (&g.values[i][..], &g.dims[i][..]);
-            expect::products(operand(0), operand(1), &g.dims[0][..1], g.dtype)
-        })
+    let case = Case::new("matmul", NUMBERS).form(form);
+    sized(case.reads(any()).reads(any()), size)
+}
+
+/// The same of two dtypes, which are read as f32.
+fn mixed_product(weight: DType) -> Case {
+    let inputs = FLOATS.into_iter().filter(|dtype| *dtype != weight);
+    let case = Case::new("matmul", inputs).form(format!("weights of {weight}"));
+    let case = case.reads(any()).reads_as(Rule::Is(weight), &[], any());
+    sized(case.writes(&[Rule::Is(DType::F32)]), |n| {
+        [1, n.min(5), n, 33]
+    })
+}
+
+fn sized(case: Case, size: fn(usize) -> [usize; 4]) -> Case {
+    let written = case.outputs[0];
+    case.extents(move |kind| {
+        let [batch, m, k, n] = match kind {
+            Kind::Views => {
+                // The vector stays one.
+                let thin = size(2)[3] == 1;
+                [3, 33, 20, if thin { 1 } else { 36 }]
+            }
+            Kind::Scalar => return Err("a product needs rows and columns"),
+            Kind::Empty => [2, 3, 0, 4],
+            Kind::Hollow => [2, 0, 3, 4],
+            Kind::Ones => [1; 4],
+            Kind::Size(n) => size(n),
+        };
+        fit(&[&[batch, m, k], &[batch, k, n]], &[&[batch, m, n]])
+    })
+    .up_to(3000)
+    .call(|exec, a, out| exec.matmul(&a[0], &a[1], &out[0]))
+    .gives(move |g| {
+        let operand = |i: usize| (&g.values[i][..], &g.dims[i][..]);
+        let dtype = written.of(g.dtype);
+        expect::products(operand(0), operand(1), &g.dims[0][..1], dtype)
+    })
 }
 
 fn attention(form: &'static str, options: AttentionOptions, mask: Option<DType>) -> Case {
