@@ -5,6 +5,7 @@
 //! include its file; one that serves none of them is dead.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use naga::valid::GlobalUse;
 use naga::{Block, Function, Handle, Module, Span, Statement};
@@ -96,8 +97,21 @@ impl Usage {
 
     /// Items that no kernel uses.
     pub(crate) fn problems(&self) -> Vec<Problem> {
+        // Kernels have copies of a file under several names: what any copy is used for, the file declares for something.
+        let copies: BTreeSet<_> = self
+            .used
+            .iter()
+            .map(|(file, line, _)| (file, line))
+            .collect();
+        let is_copy = |(file, line, _): &&Item| {
+            Path::new(file)
+                .extension()
+                .is_some_and(|kind| kind == "wgsl")
+                && copies.contains(&(file, line))
+        };
         self.declared
             .difference(&self.used)
+            .filter(|item| !is_copy(item))
             .map(|(file, line, what)| {
                 Problem::new(file, *line, RULE, format!("{what} is used by no kernel"))
             })
@@ -188,6 +202,19 @@ mod tests {
     #[test]
     fn an_unused_binding_is_rejected() {
         assert_eq!(lines(&TEXT.replace("four(a[0])", "four(1.0)")).0, [1]);
+    }
+
+    #[test]
+    fn what_a_copy_under_another_name_is_used_for_counts() {
+        let mut usage = Usage::default();
+        let mut left = |text: &str| {
+            let variant = planted(text);
+            usage.add(&variant, &parse(&variant).unwrap());
+            usage.problems().len()
+        };
+        let copy = TEXT.replace("twice", "twice_b");
+        assert_eq!(left(&copy.replace("four(a[0])", "a[0]")), 2);
+        assert_eq!(left(TEXT), 0);
     }
 
     #[test]
