@@ -2,8 +2,4 @@
 
 pub(crate) mod assemble;
 pub(crate) mod composite;
-pub(crate) mod einsum;
-pub(crate) mod gemm;
 pub(crate) mod loss;
-pub(crate) mod meshgrid;
-pub(crate) mod pattern;

@@ -44,12 +44,8 @@ pub use catalogue::assembled::{ASSEMBLED, Assembled};
 pub use catalogue::catalogue;
 pub use compose::composite::Composite;
 #[doc(hidden)]
-pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec, formulas};
-#[doc(hidden)]
-pub use compose::einsum::{Arranged, Contraction, ContractionStep};
-pub use compose::gemm::GemmOptions;
+pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec};
 pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
-pub use compose::meshgrid::Grids;
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
@@ -67,9 +63,7 @@ pub use ops::elementwise::tolerance::{Samples, Tolerance};
 pub use ops::elementwise::unary::Unary;
 pub use ops::grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use ops::index::Scatter;
-#[doc(hidden)]
-pub use ops::norm::statistics_axes;
-pub use ops::norm::{Affine, ChannelAffine, Channels, Norm};
+pub use ops::norm::{Affine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};

@@ -6,7 +6,6 @@
 
 pub mod attention;
 pub mod conv;
-pub mod einsum;
 pub mod elementwise;
 pub mod grid_sample;
 pub mod index;

@@ -199,7 +199,6 @@ impl Error {
                 | Kind::Kernel {
                     source: KernelError::Option { .. }
                         | KernelError::Number { .. }
-                        | KernelError::Equation { .. }
                         | KernelError::BoolByte { .. },
                     ..
                 }

@@ -65,7 +65,7 @@ pub use ops::{
 };
 pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
-pub use ops::{Generator, Unique};
+pub use ops::{GemmOptions, Generator, Unique};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
@@ -76,7 +76,7 @@ pub use ziggurat_kernels::{
     Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions,
 };
 pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
-pub use ziggurat_kernels::{GemmOptions, GridMode, GridPadding, GridSampleOptions};
+pub use ziggurat_kernels::{GridMode, GridPadding, GridSampleOptions};
 
 pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 /// The software device: profiles, and the sanitizer for kernels of one's own.

@@ -6,6 +6,7 @@
 //! once as a uniform.
 
 mod catalogue;
+mod compositions;
 mod header;
 mod limits;
 mod lint;

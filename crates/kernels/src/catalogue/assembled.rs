@@ -3,7 +3,7 @@
 
 use ziggurat_core::DType;
 
-use crate::ops::elementwise::row::{ALL, FLOAT, INT, NUMERIC};
+use crate::ops::elementwise::row::{ALL, FLOAT, INT};
 
 /// An op that is made of others.
 #[derive(Clone, Copy, Debug)]
@@ -39,55 +39,6 @@ const fn row(
 /// Every such op.
 pub const ASSEMBLED: &[Assembled] = &[
     row(
-        "gemm",
-        NUMERIC,
-        "that of matmul, rounded once",
-        "alpha · a b + beta · c, either matrix transposed first; with beta 0 nothing of c enters.",
-        "compose/gemm.rs",
-    ),
-    row(
-        "linear",
-        NUMERIC,
-        "that of matmul, rounded once",
-        "x wᵀ + bias.",
-        "compose/gemm.rs",
-    ),
-    row(
-        "einsum",
-        NUMERIC,
-        "that of matmul per product; f16 and bf16 rounded once",
-        "The sum of products over letters: repeated ones take diagonals, those missing on the right are summed, `...` and extents of 1 broadcast.",
-        "compose/einsum.rs",
-    ),
-    row(
-        "tensordot",
-        NUMERIC,
-        "that of matmul",
-        "The sum of products over pairs of axes.",
-        "compose/einsum.rs",
-    ),
-    row(
-        "meshgrid",
-        ALL,
-        "exact",
-        "Vectors as grids over all of them, each along its own axis.",
-        "compose/meshgrid.rs",
-    ),
-    row(
-        "batch_norm",
-        FLOAT,
-        "16 ε of the largest term, then one rounding to the dtype",
-        "(x - mean) / √(var + eps) · weight + bias with given statistics per channel.",
-        "ops/norm/batch.rs",
-    ),
-    row(
-        "batch_norm_train",
-        FLOAT,
-        "that of var_mean, then that of batch_norm",
-        "batch_norm with the batch's mean and uncorrected variance, which are written too.",
-        "ops/norm/batch.rs",
-    ),
-    row(
         "cross_entropy",
         FLOAT,
         "16 ε (1 + the largest term) per target, then one rounding to the dtype",
@@ -100,13 +51,6 @@ pub const ASSEMBLED: &[Assembled] = &[
         "16 ε (1 + the largest term) per target, then one rounding to the dtype",
         "Minus the given log-probability of the target's class.",
         "compose/loss.rs",
-    ),
-    row(
-        "global_lp_pool",
-        FLOAT,
-        "that of norm",
-        "The p-norm of each channel.",
-        "ops/pool.rs",
     ),
     row(
         "sort",
@@ -186,39 +130,11 @@ pub const ASSEMBLED: &[Assembled] = &[
         "ops/select.rs",
     ),
     row(
-        "masked_scatter",
-        ALL,
-        "exact",
-        "Where a mask is true, the elements of a source in order.",
-        "ops/select.rs",
-    ),
-    row(
-        "tril",
-        ALL,
-        "exact",
-        "The elements on and below the k-th diagonal; zeros above.",
-        "compose/pattern.rs",
-    ),
-    row(
-        "triu",
-        ALL,
-        "exact",
-        "The elements on and above the k-th diagonal; zeros below.",
-        "compose/pattern.rs",
-    ),
-    row(
-        "one_hot",
-        INT,
-        "exact",
-        "One number at each index, another elsewhere; negative indices count from the end.",
-        "compose/pattern.rs",
-    ),
-    row(
         "linspace",
         FLOAT,
         "16 ε of the larger end, the ends exact",
         "Evenly spaced numbers, both ends included.",
-        "compose/pattern.rs",
+        "ops/elementwise/generate.rs",
     ),
     row(
         "uniform",

@@ -7,14 +7,13 @@
 //! Invariants: numbers are parameters of the kernel, so that another number needs no other kernel; a row's rule about its
 //! numbers is checked before anything is built.
 
-use ziggurat_core::{DType, Shape};
+use ziggurat_core::DType;
 
-use crate::fused::{Expression, FusedInput, FusedOp, Id};
+use crate::fused::{Expression, FusedOp, Id};
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::row::{ALL, FLOAT, NUMERIC};
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
-use crate::ops::reduce::Reduce;
 #[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
@@ -23,7 +22,6 @@ use crate::run::executor::Executor;
 use crate::run::view::View;
 
 mod formula;
-pub mod formulas;
 
 pub(crate) use formula::Formula;
 
@@ -356,29 +354,6 @@ impl Executor {
             });
         }
         self.fused(&expression, out.shape(), &[(value, out.clone())])
-    }
-
-    /// A reduction of a composed function over `axes` of `shape`, to which the operands are broadcast: a loss. One pass, and
-    /// the function's values are not in memory unless an operand exceeds a binding. Floats are reduced in f32, so `out` is f32.
-    ///
-    /// # Errors
-    /// Those of [`Executor::composite`] and [`Executor::reduce`].
-    pub fn composite_reduced(
-        &self,
-        op: Composite,
-        (operands, numbers): (&[&View], &[f64]),
-        reduce: Reduce,
-        (shape, axes): (&Shape, &[usize]),
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let mut expression = Expression::new();
-        let value = composed(&mut expression, op, operands, numbers)?;
-        let input = FusedInput {
-            expression: &expression,
-            value,
-            shape: *shape,
-        };
-        self.reduce_values(reduce, &input, axes, out)
     }
 }
 

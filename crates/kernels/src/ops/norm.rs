@@ -27,10 +27,7 @@ use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::{Params, params};
 
-mod batch;
 mod long;
-
-pub use batch::{ChannelAffine, statistics_axes};
 
 /// What a row is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,7 +12,6 @@ use crate::limits::budget::{POWER_TURNS, nested, parts};
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::Reduce;
 use crate::ops::reduce::walk::MAX_COUNT;
 use crate::ops::spatial::spatial_strides;
 use crate::ops::spatial::{steps, vector};
@@ -400,33 +399,6 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         self.adapt::<N>(Window::MaxIndex, x, out)
-    }
-
-    /// `(Σ |x|^p)^(1/p)` over all axes of `x` `[n, c, ..]` behind the first two, floats only; `out` keeps them with extent 1.
-    ///
-    /// # Errors
-    /// Those of [`Executor::reduce`]; [`KernelError::Operand`] if the rank is below 3; [`KernelError::Number`] unless
-    /// `p` is positive and finite.
-    pub fn global_lp_pool(&self, x: &View, p: f32, out: &View) -> Result<Completion, KernelError> {
-        const OP: &str = "global_lp_pool";
-        if !(p.is_finite() && p > 0.0) {
-            return Err(KernelError::Number {
-                op: OP,
-                number: "p",
-                rule: "must be positive and finite",
-                got: f64::from(p),
-            });
-        }
-        if x.rank() < 3 {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "x",
-                rule: "must be [n, c, ..]",
-                got: Box::new(*x.shape()),
-            });
-        }
-        let axes: Vec<usize> = (2..x.rank()).collect();
-        self.reduce(Reduce::Norm.with(p), x, &axes, out)
     }
 
     fn slide<const N: usize>(

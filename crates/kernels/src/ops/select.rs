@@ -8,17 +8,15 @@
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
 
-use crate::compose::assemble::{
-    along, check_axis, check_dtype, check_shape, expand, narrow, unsqueeze, vector,
-};
-use crate::compose::composite::{Formula, formulas};
+use crate::compose::assemble::{along, check_axis, check_dtype, expand, narrow, unsqueeze, vector};
+use crate::compose::composite::Formula;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::index::Scatter;
 use crate::ops::reduce::Reduce;
 use crate::ops::scan::{Scan, ScanOptions};
-use crate::run::completion::{Completion, Counted};
+use crate::run::completion::Counted;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -242,47 +240,6 @@ impl Executor {
             let _picked = exec.index_select(&source, axis, &places, &out)?;
             Ok(out)
         }))
-    }
-
-    /// `a` with its elements where `mask` (bool, which broadcasts) is true replaced by those of `source`, one after the
-    /// other in row-major order. Where `source` has too few, its last one is taken again.
-    ///
-    /// # Errors
-    /// [`KernelError::Dtype`] unless the mask is bool and the others agree; [`KernelError::Shape`] if the mask does not
-    /// broadcast; [`KernelError::Output`]; [`KernelError::Operand`] if `source` is empty and `a` is not.
-    pub fn masked_scatter(
-        &self,
-        a: &View,
-        mask: &View,
-        source: &View,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        const OP: &str = "masked_scatter";
-        check_mask(OP, mask)?;
-        for (operand, view) in [("source", source), ("out", out)] {
-            let rule = "it must have the dtype of a";
-            check_dtype(OP, operand, view.dtype, view.dtype == a.dtype, rule)?;
-        }
-        check_shape(OP, out, a.shape())?;
-        let mask = expand(OP, mask, *a.shape())?;
-        if source.is_empty() && !a.is_empty() {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "source",
-                rule: "must have elements",
-                got: Box::new(*source.shape()),
-            });
-        }
-        let Some(ends) = self.running_marks(OP, &mask)? else {
-            return Ok(self.completion());
-        };
-        let mut e = Expression::new();
-        let end = e.input(ends.clone());
-        let place = formulas::place_of_mark(&mut e, &end)?;
-        let places = self.computed(&e, place, ends.shape())?;
-        let spread = self.picked(OP, &self.flattened(OP, source)?, &places)?;
-        let layout = ziggurat_core::Layout::contiguous(*a.shape());
-        self.where_(&mask, &spread.with_layout(layout)?, a, out)
     }
 
     /// How many of the elements up to each are not 0, as a vector (i32); nothing where there are none.

@@ -91,16 +91,6 @@ pub enum KernelError {
         /// The number that was given.
         got: f64,
     },
-    /// The text of an equation breaks a rule.
-    #[error("{op}: {rule}: {equation:?}")]
-    Equation {
-        /// The op that was called.
-        op: &'static str,
-        /// The broken rule, as a clause: `no letter may be in the result twice`.
-        rule: &'static str,
-        /// The text.
-        equation: Box<str>,
-    },
     /// An output view maps two of its indices to one element (stride 0, or overlapping strides).
     #[error("{op}: the output view of shape {shape} writes some elements more than once")]
     OverlappingOutput {

@@ -7,7 +7,7 @@ use crate::operands::{Arrangement, Expected, Operand, Random, check, given, outp
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::reference::{round_to, wrap};
 use ziggurat_kernels::{
-    Composite, CompositeKind, CompositeSpec, DType, Executor, KernelError, Reduce, View,
+    Composite, CompositeKind, CompositeSpec, DType, Executor, KernelError, View,
 };
 
 const NAN: f64 = f64::NAN;
@@ -197,27 +197,6 @@ fn numbers_are_parameters_and_floats_of_several_dtypes_mix() {
     let loss = output(&exec, DType::F16, &[3], 0);
     let _done = exec.mse_loss(&x.view, &target.view, &loss.view).unwrap();
     assert_eq!(loss.read(&exec), [9.0, 1.0, 4.0]);
-}
-
-#[test]
-fn losses_are_reduced_without_being_stored() {
-    let exec = common::executor();
-    let x = given(&exec, DType::F16, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    let target = given(&exec, DType::F32, &[3], &[1.0, 1.0, 1.0]);
-    let operands = [&x.view, &target.view];
-    let rows = output(&exec, DType::F32, &[2], 0);
-    let place = (x.view.shape(), &[1_usize][..]);
-    let call = |reduce, place, out: &View| {
-        exec.composite_reduced(Composite::MseLoss, (&operands, &[]), reduce, place, out)
-    };
-    let _done = call(Reduce::Sum, place, &rows.view).unwrap();
-    assert_eq!(rows.read(&exec), [5.0, 50.0]);
-    let all = output(&exec, DType::F32, &[], 0);
-    let _done = call(Reduce::Mean, (x.view.shape(), &[0, 1]), &all.view).unwrap();
-    assert_eq!(
-        all.read(&exec),
-        [55.0f64 / 6.0].map(|x| f64::from(x as f32))
-    );
 }
 
 #[test]

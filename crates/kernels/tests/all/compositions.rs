@@ -1,188 +1,14 @@
-//! Ops that are made of other kernels: products with scale and addend, sorted values, unpooled planes.
+//! Ops that are made of other kernels: sorted values, unpooled planes.
 
 use crate::common;
 use crate::operands::{
     Arrangement, Expected, Random, check, given, operand, output, random, shape,
 };
-use ziggurat_kernels::reference::matmul::{Extents, matmul};
 use ziggurat_kernels::{
-    AttentionOperands, AttentionOptions, DType, Executor, GemmOptions, KernelError, RandomState,
-    View,
+    AttentionOperands, AttentionOptions, DType, Executor, KernelError, RandomState, View,
 };
 
 const NAN: f64 = f64::NAN;
-
-fn turned(view: &View, turn: bool) -> View {
-    if !turn {
-        return view.clone();
-    }
-    view.with_layout(view.layout.transpose(0, 1).unwrap())
-        .unwrap()
-}
-
-#[test]
-fn gemm_scales_turns_and_adds_in_one_rounding() {
-    let exec = common::executor();
-    let mut rng = Random(1);
-    for dtype in [DType::F32, DType::F16, DType::BF16] {
-        for (m, k, n) in [(3, 5, 7), (1, 300, 1), (33, 17, 40), (4, 0, 3)] {
-            for (trans_a, trans_b) in [(false, false), (true, false), (false, true), (true, true)] {
-                let turn = |turn, rows, columns| {
-                    if turn {
-                        [columns, rows]
-                    } else {
-                        [rows, columns]
-                    }
-                };
-                let a = random(
-                    &exec,
-                    dtype,
-                    &turn(trans_a, m, k),
-                    Arrangement::Sliced,
-                    &mut rng,
-                );
-                let b = random(
-                    &exec,
-                    dtype,
-                    &turn(trans_b, k, n),
-                    Arrangement::Contiguous,
-                    &mut rng,
-                );
-                let c = random(&exec, dtype, &[n], Arrangement::Flipped, &mut rng);
-                let options = GemmOptions {
-                    alpha: 0.5,
-                    beta: -2.0,
-                    trans_a,
-                    trans_b,
-                };
-                let dense =
-                    |view: &View, values: &[f64], turn: bool, (rows, columns): (usize, usize)| {
-                        let at = |r: usize, c: usize| {
-                            if turn {
-                                values[c * rows + r]
-                            } else {
-                                values[r * columns + c]
-                            }
-                        };
-                        assert_eq!(turned(view, turn).dims(), [rows, columns]);
-                        (0..rows * columns)
-                            .map(|i| at(i / columns, i % columns))
-                            .collect::<Vec<f64>>()
-                    };
-                let left = dense(&a.view, &a.values, trans_a, (m, k));
-                let right = dense(&b.view, &b.values, trans_b, (k, n));
-                let product = matmul(&left, &right, Extents { batch: 1, m, n, k });
-                let expected: Vec<Expected> = product
-                    .iter()
-                    .enumerate()
-                    .map(|(i, term)| {
-                        let addend = -2.0 * c.values[i % n];
-                        let magnitude = 0.5 * term.magnitude + addend.abs();
-                        Expected::sum(0.5 * term.value + addend, magnitude, k + 2, dtype)
-                    })
-                    .collect();
-                let out = output(&exec, dtype, &[m, n], 3);
-                let _done = exec
-                    .gemm(&a.view, &b.view, Some(&c.view), &options, &out.view)
-                    .unwrap();
-                check(
-                    &format!("{dtype} {m} {k} {n} {options:?}"),
-                    &out.read(&exec),
-                    &expected,
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn gemm_ignores_an_addend_of_weight_zero_and_knows_integers() {
-    let exec = common::executor();
-    let a = given(&exec, DType::F32, &[1, 2], &[1.0, 2.0]);
-    let c = given(&exec, DType::F32, &[1], &[NAN]);
-    let none = GemmOptions {
-        beta: 0.0,
-        trans_b: true,
-        ..GemmOptions::default()
-    };
-    let out = output(&exec, DType::F32, &[1, 1], 0);
-    let _done = exec
-        .gemm(&a.view, &a.view, Some(&c.view), &none, &out.view)
-        .unwrap();
-    assert_eq!(out.read(&exec), [5.0]);
-    for dtype in [DType::I32, DType::U32, DType::I8, DType::U8] {
-        let a = given(&exec, dtype, &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-        let options = GemmOptions {
-            alpha: 3.0,
-            beta: 2.0,
-            ..GemmOptions::default()
-        };
-        let out = output(&exec, dtype, &[2, 2], 0);
-        let _done = exec
-            .gemm(&a.view, &a.view, Some(&a.view), &options, &out.view)
-            .unwrap();
-        assert_eq!(out.read(&exec), [23.0, 34.0, 51.0, 74.0], "{dtype}");
-        let half = GemmOptions {
-            alpha: 0.5,
-            ..GemmOptions::default()
-        };
-        let error = exec.gemm(&a.view, &a.view, None, &half, &out.view);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "gemm: alpha must be whole for integers, but it is 0.5"
-        );
-    }
-    let f = |dims: &[usize]| exec.alloc(&shape(dims), DType::F32).unwrap();
-    let plain = GemmOptions::default();
-    assert!(matches!(
-        exec.gemm(
-            &f(&[2]),
-            &f(&[2, 2]),
-            None,
-            &GemmOptions {
-                trans_a: true,
-                ..plain
-            },
-            &f(&[2, 2])
-        ),
-        Err(KernelError::Shape { .. })
-    ));
-    assert!(matches!(
-        exec.gemm(
-            &f(&[2, 3]),
-            &f(&[3, 2]),
-            Some(&f(&[3])),
-            &plain,
-            &f(&[2, 2])
-        ),
-        Err(KernelError::Operands { .. })
-    ));
-    assert!(matches!(
-        exec.gemm(&f(&[2, 3]), &f(&[2, 3]), None, &plain, &f(&[2, 3])),
-        Err(KernelError::Operands { .. })
-    ));
-}
-
-#[test]
-fn linear_is_a_product_with_the_transpose() {
-    let exec = common::executor();
-    let x = given(&exec, DType::F16, &[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
-    let w = given(&exec, DType::F16, &[3, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
-    let b = given(&exec, DType::F16, &[3], &[0.5, 0.25, 0.0]);
-    let out = output(&exec, DType::F16, &[2, 1, 3], 1);
-    let _done = exec
-        .linear(&x.view, &w.view, Some(&b.view), &out.view)
-        .unwrap();
-    assert_eq!(out.read(&exec), [1.5, 2.25, 3.0, 3.5, 4.25, 7.0]);
-    let row = given(&exec, DType::F16, &[2], &[1.0, 2.0]);
-    let out = output(&exec, DType::F16, &[3], 0);
-    let _done = exec.linear(&row.view, &w.view, None, &out.view).unwrap();
-    assert_eq!(out.read(&exec), [1.0, 2.0, 3.0]);
-    assert!(matches!(
-        exec.linear(&row.view, &row.view, None, &out.view),
-        Err(KernelError::Operands { .. })
-    ));
-}
 
 #[test]
 fn sorted_values_come_with_their_places() {
@@ -310,7 +136,7 @@ fn unpooling_a_pooled_plane_gives_what_pytorch_gives() {
 }
 
 #[test]
-fn unpooling_and_global_norms_refuse_what_does_not_fit() {
+fn unpooling_refuses_what_does_not_fit() {
     let exec = common::executor();
     let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
     let (f, i) = (
@@ -346,16 +172,6 @@ fn unpooling_and_global_norms_refuse_what_does_not_fit() {
     ));
     assert!(matches!(
         unpool(&x, &at, &f(&[1, 2, 0])),
-        KernelError::Operand { .. }
-    ));
-    let x = given(&exec, DType::F16, &[1, 2, 2, 1], &[3.0, -4.0, 1.0, 0.0]);
-    let norms = output(&exec, DType::F16, &[1, 2, 1, 1], 0);
-    let _done = exec.global_lp_pool(&x.view, 2.0, &norms.view).unwrap();
-    assert_eq!(norms.read(&exec), [5.0, 1.0]);
-    let error = |x: &View, p| exec.global_lp_pool(x, p, &norms.view).unwrap_err();
-    assert!(matches!(error(&x.view, 0.0), KernelError::Number { .. }));
-    assert!(matches!(
-        error(&f(&[1, 2]), 2.0),
         KernelError::Operand { .. }
     ));
 }

@@ -90,12 +90,6 @@ const CALLS: &[(&str, Call)] = &[
         let index = e.upload(&[0_i32], &Shape::new([1]).unwrap())?;
         e.check_indices(&index, &[n], out).map(drop)
     }),
-    ("einsum", |e, _, a, out| {
-        e.einsum("...,...->...", &[a, a], out).map(drop)
-    }),
-    ("tensordot", |e, _, a, out| {
-        e.tensordot((a, &[0]), (a, &[0]), out).map(drop)
-    }),
     ("narrow layout", |_, n, a, _| {
         let narrowed = a.layout.narrow(0, n / 2, n - n / 2);
         a.with_layout(narrowed.unwrap_or(a.layout)).map(drop)

@@ -36,7 +36,6 @@ mod compositions;
 mod conv;
 mod edges;
 mod edges_binary;
-mod einsum;
 mod elementwise;
 mod epilogue;
 mod errors;

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::operands::{
-    Arrangement, Expected, Operand, Random, check, given, operand, output, output_in, random, shape,
+    Arrangement, Expected, Operand, Random, check, given, operand, output, random, shape,
 };
 use ziggurat_kernels::core::decode;
 use ziggurat_kernels::{DType, Executor, Random as Kind, RandomState, View};
@@ -203,7 +203,7 @@ fn histograms_count_by_comparison_with_their_edges() {
 }
 
 #[test]
-fn repeats_by_position_and_masked_scatter_meet_the_host() {
+fn repeats_by_position_meet_the_host() {
     let exec = common::executor();
     let mut rng = Random(15);
     for dtype in DType::ALL {
@@ -229,25 +229,6 @@ fn repeats_by_position_and_masked_scatter_meet_the_host() {
                 .map(|at| Expected::exact(a.values[at]))
                 .collect();
             check(&format!("{dtype} {how:?}"), &read(&exec, &got), &expected);
-
-            let mask = operand(&exec, DType::Bool, &[5, 1], how, || rng.below(2) as f64);
-            let source = random(&exec, dtype, &[4, 10], how, &mut rng);
-            let out = output_in(&exec, dtype, &[3, 5, 2], 3, Arrangement::Transposed);
-            let _done = exec
-                .masked_scatter(&a.view, &mask.view, &source.view, &out.view)
-                .unwrap();
-            let mut next = source.values.iter();
-            let expected: Vec<Expected> = (0..30)
-                .map(|i| match mask.values[i / 2 % 5] {
-                    0.0 => Expected::exact(a.values[i]),
-                    _ => Expected::exact(*next.next().unwrap()),
-                })
-                .collect();
-            check(
-                &format!("masked {dtype} {how:?}"),
-                &out.read(&exec),
-                &expected,
-            );
         }
     }
     let one = given(&exec, DType::I32, &[1], &[70_000.0]);
@@ -278,14 +259,6 @@ fn repeats_by_position_and_masked_scatter_meet_the_host() {
         assert_eq!(error.unwrap_err().to_string(), message);
     }
     // Too few elements: the last one again.
-    let a = given(&exec, DType::I32, &[3], &[0.0, 0.0, 0.0]);
-    let all = given(&exec, DType::Bool, &[], &[1.0]);
-    let source = given(&exec, DType::I32, &[2], &[7.0, 8.0]);
-    let out = output(&exec, DType::I32, &[3], 0);
-    let _done = exec
-        .masked_scatter(&a.view, &all.view, &source.view, &out.view)
-        .unwrap();
-    assert_eq!(out.read(&exec), [7.0, 8.0, 8.0]);
 }
 
 #[test]
@@ -467,16 +440,6 @@ fn wrong_operands_are_errors_that_say_the_rule() {
         (
             exec.repeat_interleave_by(&f(&[2]), &f(&[2]), 0).err(),
             "repeat_interleave_by: repeats is f32, but it must be an integer",
-        ),
-        (
-            exec.masked_scatter(&f(&[2]), &view(DType::Bool, &[2]), &f(&[0]), &f(&[2]))
-                .err(),
-            "masked_scatter: source must have elements, but its shape is [0]",
-        ),
-        (
-            exec.masked_scatter(&f(&[2]), &view(DType::Bool, &[2]), &i(&[2]), &f(&[2]))
-                .err(),
-            "masked_scatter: source is i32, but it must have the dtype of a",
         ),
         (
             exec.kthvalue(&f(&[2]), 0, 3, (&f(&[1]), &i(&[1]))).err(),

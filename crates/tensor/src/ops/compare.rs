@@ -9,7 +9,12 @@ use super::arithmetic::{broadcast, launch};
 use crate::operand::{Operand, Side};
 use crate::{Error, Tensor};
 
-fn compare(op: &'static str, kernel: Compare, a: &Tensor, b: Side<'_>) -> Result<Tensor, Error> {
+pub(super) fn compare(
+    op: &'static str,
+    kernel: Compare,
+    a: &Tensor,
+    b: Side<'_>,
+) -> Result<Tensor, Error> {
     let a = Side::Tensor(a);
     launch(op, FusedOp::Compare(kernel), a, b, a.combined_dtype(b))
 }
@@ -70,7 +75,7 @@ impl Tensor {
 }
 
 /// `a` where `condition` is true, `b` elsewhere, in `dtype`.
-fn choose(
+pub(super) fn choose(
     op: &'static str,
     condition: &Tensor,
     a: Side<'_>,

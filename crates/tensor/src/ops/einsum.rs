@@ -1,13 +1,20 @@
 //! Sums of products by Einstein's convention, and contraction over named axes.
 //!
-//! The kernels' [`Contraction`] says which products there are and in which order; here each is recorded in the lazy graph.
+//! A [`Contraction`] says which products there are and in which order; here each is recorded in the lazy graph.
 //!
 //! Invariant: between steps f16 and bf16 stay in f32, and integers wrap as if all were summed in one.
 
 use ziggurat_core::{DType, Shape, normalize_axes};
-use ziggurat_kernels::{Arranged, Contraction, ContractionStep};
 
 use crate::{Error, Tensor};
+
+mod equation;
+mod pairs;
+mod plan;
+
+use plan::{Arranged, Contraction, ContractionStep};
+
+const EINSUM: &str = "einsum";
 
 impl Tensor {
     /// The sum of products that `equation` names: a letter per axis of each operand, `->`, the letters that stay. A letter
@@ -28,11 +35,9 @@ impl Tensor {
     /// If the equation does not fit the operands, extents of one letter differ, an intermediate result has more than 8
     /// axes, the dtype is bool, or the tensors are on different devices.
     pub fn einsum(equation: &str, operands: &[&Self]) -> Result<Self, Error> {
-        const OP: &str = "einsum";
         let shapes: Vec<Shape> = operands.iter().map(|operand| *operand.shape()).collect();
-        let plan = Contraction::einsum(equation, &shapes);
-        let plan = plan.map_err(|error| Error::from_kernel(OP, error))?;
-        Self::contracted(OP, &plan, operands)
+        let plan = Contraction::einsum(equation, &shapes)?;
+        Self::contracted(EINSUM, &plan, operands)
     }
 
     /// The sum of products over `axes` of `self` and `other_axes` of `other`, pair by pair: the result has the remaining axes
@@ -67,8 +72,7 @@ impl Tensor {
             absolute(axes.as_ref(), self.rank()),
             absolute(other_axes.as_ref(), other.rank()),
         );
-        let plan = Contraction::tensordot((self.shape(), &left), (other.shape(), &right));
-        let plan = plan.map_err(|error| Error::from_kernel(OP, error))?;
+        let plan = Contraction::tensordot(OP, (self.shape(), &left), (other.shape(), &right))?;
         Self::contracted(OP, &plan, &[self, other])
     }
 
@@ -87,7 +91,7 @@ impl Tensor {
                 "bool has no products: convert to a number type first",
             ));
         }
-        let mut values = Vec::with_capacity(operands.len() + plan.steps().len());
+        let mut values = Vec::with_capacity(operands.len() + plan.steps.len());
         for (index, &operand) in operands.iter().enumerate() {
             let operand = operand.converted(op, dtype)?;
             let seen = plan.seen(index, &operand.layout());
@@ -96,12 +100,12 @@ impl Tensor {
                 None => operand,
             });
         }
-        for (at, step) in (1..).zip(plan.steps()) {
-            let last = at == plan.steps().len();
+        for (at, step) in (1..).zip(&plan.steps) {
+            let last = at == plan.steps.len();
             let made = stepped(op, step, &values, (dtype, last))?;
             values.push(made);
         }
-        let axes: Vec<isize> = plan.order().iter().map(|&axis| axis as isize).collect();
+        let axes: Vec<isize> = plan.order.iter().map(|&axis| axis as isize).collect();
         let last = values.last().ok_or_else(none)?;
         last.permute(axes)?.converted(op, dtype)
     }

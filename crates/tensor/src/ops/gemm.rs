@@ -4,11 +4,39 @@
 //! graph. f16 and bf16 stay in f32 between product and addend.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{GemmOptions, formulas};
+use ziggurat_kernels::{Binary, FusedOp};
 
-use super::arithmetic::broadcast;
-use super::composite::Value;
+use super::arithmetic::{broadcast, launch};
+use crate::operand::Side;
 use crate::{Error, Tensor};
+
+/// Scales and transposes of [`Tensor::gemm`].
+///
+/// ```
+/// assert_eq!(ziggurat_tensor::GemmOptions::default().alpha, 1.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GemmOptions {
+    /// Factor of the product.
+    pub alpha: f64,
+    /// Factor of the addend; 0 leaves it out, NaN in it included.
+    pub beta: f64,
+    /// Whether the left matrix is transposed first.
+    pub trans_a: bool,
+    /// Whether the right matrix is transposed first.
+    pub trans_b: bool,
+}
+
+impl Default for GemmOptions {
+    fn default() -> Self {
+        Self {
+            alpha: 1.0,
+            beta: 1.0,
+            trans_a: false,
+            trans_b: false,
+        }
+    }
+}
 
 impl Tensor {
     /// `alpha · self · other + beta · c` of matrices, each transposed first if the options say so; `c` broadcasts to the
@@ -206,11 +234,17 @@ impl Tensor {
         if addend.is_some() {
             check_factor(op, dtype, beta)?;
         }
-        let addend = addend.map(Value::from);
-        let sum = product.formula(op, |recording| {
-            let product = Value::from(&product);
-            formulas::scaled_sum(recording, &product, addend.as_ref(), [alpha, beta])
-        })?;
+        let scaled = |value: Self, by: f64| match by {
+            1.0 => Ok(value),
+            by => {
+                let (value, by) = (Side::Tensor(&value), Side::Scalar(by.into()));
+                launch(op, FusedOp::Binary(Binary::Mul), value, by, wide)
+            }
+        };
+        let mut sum = scaled(product, alpha)?;
+        if let Some(addend) = addend {
+            sum = sum.add(scaled(addend.converted(op, wide)?, beta)?)?;
+        }
         sum.converted(op, dtype)
     }
 }

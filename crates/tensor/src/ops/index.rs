@@ -5,9 +5,8 @@
 //! What writes makes a new tensor, like everything else: a copy with some elements replaced or combined.
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
-use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View, formulas};
+use ziggurat_kernels::{Completion, Executor, KernelError, Scatter, View};
 
-use super::composite::Value;
 use crate::index_checks::Checked;
 use crate::tensor::new_shape;
 use crate::{AxisRange, Error, Scalar, Tensor};
@@ -382,11 +381,8 @@ impl Tensor {
         }
         let flat = mask.reshape_to([self.len()])?;
         let ends = flat.cumsum(0)?;
-        let places = self
-            .formula(op, |recording| {
-                formulas::place_of_mark(recording, &Value::from(&ends))
-            })?
-            .reshape_to(self.dims())?;
+        // Which mark an element is or follows, from 0; 0 also before the first.
+        let places = ends.sub(1)?.maximum(0)?.reshape_to(self.dims())?;
         let spread = source
             .reshape_to([source.len()])?
             .slices_at(op, 0, &places)?;

@@ -5,9 +5,8 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, Channels, Norm, View, formulas, statistics_axes};
+use ziggurat_kernels::{Call, Channels, Norm, View};
 
-use super::composite::Value;
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
@@ -121,15 +120,18 @@ impl Tensor {
         const OP: &str = "batch_norm";
         self.needs_float(OP)?;
         let axis = self.channel_axis(OP, axis)?;
-        let along = |name, t: &Self| self.per_channel(OP, name, t, axis).map(Value::Tensor);
+        let along = |name, t: &Self| self.per_channel(OP, name, t, axis);
         let (mean, var) = (along("mean", mean)?, along("var", var)?);
         let weight = weight.map(|t| along("weight", t)).transpose()?;
         let bias = bias.map(|t| along("bias", t)).transpose()?;
-        let affine = [weight.as_ref(), bias.as_ref()];
-        let y = self.formula(OP, |recording| {
-            let x = Value::from(self);
-            formulas::batch_norm(recording, &x, [&mean, &var], affine, f64::from(eps))
-        })?;
+        let factor = var.add(eps)?.rsqrt()?;
+        let mut y = self.converted(OP, DType::F32)?.sub(&mean)?.mul(&factor)?;
+        if let Some(weight) = weight {
+            y = y.mul(&weight)?;
+        }
+        if let Some(bias) = bias {
+            y = y.add(&bias)?;
+        }
         y.converted(OP, self.dtype())
     }
 
@@ -148,9 +150,17 @@ impl Tensor {
         const OP: &str = "batch_norm_train";
         self.needs_float(OP)?;
         let axis = self.channel_axis(OP, axis)?;
-        let others = statistics_axes(OP, self.shape(), axis);
-        let others = others.map_err(|error| Error::from_kernel(OP, error))?;
-        let others: Vec<isize> = others.into_iter().map(|other| other as isize).collect();
+        if self.len() <= self.dims().get(axis).copied().unwrap_or(0) {
+            let rule = "there must be more than one value per channel";
+            return Err(Error::shape(
+                OP,
+                format!("{rule}: the shape is {}", self.shape()),
+            ));
+        }
+        let others: Vec<isize> = (0..self.rank())
+            .filter(|&other| other != axis)
+            .map(|other| other as isize)
+            .collect();
         let exact = self.converted(OP, DType::F32)?;
         let (var, mean) = exact.var_mean(others, 0, false)?;
         let output = self.batch_norm(axis as isize, (&mean, &var), weight, bias, eps)?;

@@ -3,9 +3,10 @@
 //! Triangles and one-hot vectors are comparisons of positions and a choice, which fuse into one kernel with what follows.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::formulas::{self, Triangle};
+use ziggurat_kernels::Compare;
 
-use super::composite::Value;
+use super::compare::{choose, compare};
+use crate::operand::Side;
 use crate::tensor::{diagonal, new_shape};
 use crate::{Error, Scalar, Tensor};
 
@@ -25,7 +26,7 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two axes.
     pub fn tril(&self, k: isize) -> Result<Self, Error> {
-        self.triangle("tril", k, Triangle::Lower)
+        self.triangle("tril", k, Compare::Le)
     }
 
     /// The upper triangle of the last two axes, from the `k`-th diagonal on; zeros below.
@@ -33,10 +34,11 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two axes.
     pub fn triu(&self, k: isize) -> Result<Self, Error> {
-        self.triangle("triu", k, Triangle::Upper)
+        self.triangle("triu", k, Compare::Ge)
     }
 
-    fn triangle(&self, op: &'static str, k: isize, side: Triangle) -> Result<Self, Error> {
+    /// The elements whose `column - row` compares with `k`; zeros elsewhere.
+    fn triangle(&self, op: &'static str, k: isize, side: Compare) -> Result<Self, Error> {
         let &[.., rows, cols] = self.dims() else {
             let detail = format!(
                 "the tensor must have two axes: its shape is {}",
@@ -48,11 +50,12 @@ impl Tensor {
             return Ok(self.clone());
         }
         let count = |len: usize| Self::arange(self.device(), 0, len as f64, 1, DType::I32);
-        let (row, column) = (count(rows)?.unsqueeze(1)?, count(cols)?);
-        self.formula(op, |recording| {
-            let places = [&Value::from(&row), &Value::from(&column)];
-            formulas::triangle(recording, &Value::from(self), places, side, k as i64)
-        })
+        let distance = count(cols)?.sub(count(rows)?.unsqueeze(1)?)?;
+        // No distance is beyond an i32: beyond it all diagonals are alike.
+        let k = k.clamp(i32::MIN as isize, i32::MAX as isize) as i32;
+        let kept = compare(op, side, &distance, Side::Scalar(k.into()))?;
+        let zero = Side::Scalar(0.into());
+        choose(op, &kept, Side::Tensor(self), zero, self.dtype())
     }
 
     /// Of a vector the matrix with it on the `k`-th diagonal, of a matrix its `k`-th diagonal (a view).
@@ -119,7 +122,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// If the indices are no integers, or the axis is out of range.
+    /// If the indices are no integers, the axis is out of range, or `dtype` is one of integers that does not hold `on` or `off`.
     pub fn one_hot(
         &self,
         depth: usize,
@@ -146,11 +149,21 @@ impl Tensor {
             *slot = depth;
         }
         let place = Self::arange(self.device(), 0, count, 1, DType::I32)?.reshape_to(dims)?;
-        let hot = [on.into().value(), off.into().value()];
-        self.formula(op, |recording| {
-            let operands = [&Value::from(&index), &Value::from(&place)];
-            formulas::one_hot(recording, operands, count, hot, dtype)
-        })
+        let (count, signed) = (Scalar::from(count), index.converted(op, DType::I32)?);
+        let here = signed.eq(&place)?;
+        let hit = if self.dtype().is_signed() {
+            here.bitwise_or(signed.add(count)?.eq(&place)?)?
+        } else {
+            // A u32 index beyond i32 becomes negative and must not count from the end.
+            let wide = if self.dtype() == DType::U32 {
+                &index
+            } else {
+                &signed
+            };
+            here.bitwise_and(wide.lt(count)?)?
+        };
+        let (on, off) = (Side::Scalar(on.into()), Side::Scalar(off.into()));
+        choose(op, &hit, on, off, dtype)
     }
 
     /// `n` evenly spaced f32 values from `start` to `end`, both included; one value is `start`.
@@ -166,17 +179,10 @@ impl Tensor {
     /// # Errors
     /// If a bound is not finite.
     pub fn linspace(device: &crate::Device, start: f32, end: f32, n: usize) -> Result<Self, Error> {
-        if !(start.is_finite() && end.is_finite()) {
-            let detail = format!("the bounds must be finite: {start} to {end} given");
-            return Err(Error::argument("linspace", detail));
-        }
-        if n < 2 {
-            return Self::full(device, [n], start, DType::F32);
-        }
-        let place = Self::arange(device, 0, n as f64, 1, DType::F32)?;
-        let bounds = [f64::from(start), f64::from(end)];
-        place.formula("linspace", |recording| {
-            formulas::linspace(recording, &Value::from(&place), bounds, n)
+        let op = "linspace";
+        let shape = new_shape(op, &[n])?;
+        Self::produce(device, op, shape, DType::F32, |executor, out| {
+            executor.linspace(start, end, out)
         })
     }
 
@@ -200,10 +206,6 @@ impl Tensor {
         n: usize,
         base: f32,
     ) -> Result<Self, Error> {
-        if !(start.is_finite() && end.is_finite()) {
-            let detail = format!("the bounds must be finite: {start} to {end} given");
-            return Err(Error::argument("logspace", detail));
-        }
         Self::linspace(device, start, end, n)?.rpow(base)
     }
 }

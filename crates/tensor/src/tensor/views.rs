@@ -4,7 +4,6 @@
 //! needs one: splitting an axis is always possible). Names and rules are PyTorch's.
 
 use ziggurat_core::{Layout, Shape, ShapeError, normalize_axes, normalize_axis};
-use ziggurat_kernels::Grids;
 
 use super::construct::new_shape;
 use crate::{Error, Tensor};
@@ -298,12 +297,30 @@ impl Tensor {
                 first.same_device(OP, second)?;
             }
         }
-        let shapes: Vec<Shape> = tensors.iter().map(|tensor| *tensor.shape()).collect();
-        let grids = Grids::new(&shapes, ij).map_err(|error| Error::from_kernel(OP, error))?;
-        let grid = |(index, tensor): (usize, &&Self)| {
-            tensor.with_layout(OP, |layout| grids.layout(index, layout))
+        if let Some(wrong) = tensors.iter().find(|tensor| tensor.rank() > 1) {
+            let rule = "the operands must be vectors";
+            return Err(Error::shape(
+                OP,
+                format!("{rule}: one is {}", wrong.shape()),
+            ));
+        }
+        let mut axes: Vec<usize> = (0..tensors.len()).collect();
+        if let ([first, second, ..], false) = (&mut axes[..], ij) {
+            std::mem::swap(first, second);
+        }
+        // Exchanging twice is to leave as it was: the axis of a vector is also the vector of an axis.
+        let extent = |&at: &usize| tensors.get(at).map_or(1, |tensor| tensor.len());
+        let shape = new_shape(OP, &axes.iter().map(extent).collect::<Vec<_>>())?;
+        let grid = |(tensor, &axis): (&&Self, &usize)| {
+            tensor.with_layout(OP, |layout| {
+                let mut strides = vec![0; axes.len()];
+                if let (Some(stride), [own]) = (strides.get_mut(axis), layout.strides()) {
+                    *stride = *own;
+                }
+                Layout::new(shape, &strides, layout.offset())
+            })
         };
-        tensors.iter().enumerate().map(grid).collect()
+        tensors.iter().zip(&axes).map(grid).collect()
     }
 
     /// An axis that exists, counted from the front.

@@ -16,6 +16,8 @@ mod campaign;
 mod common;
 #[path = "../common/counts.rs"]
 mod counts;
+#[path = "../common/einsum_reference.rs"]
+mod einsum_reference;
 #[path = "../../../kernels/tests/common/expect.rs"]
 mod expect;
 #[path = "../../../kernels/tests/common/operands.rs"]

@@ -202,6 +202,12 @@ fn patterns_hold_for_every_dtype() {
         let hot = hot.to_vec_blocking::<bool>().unwrap();
         assert_eq!(hot, [false, false, true, false, false, false], "{dtype}");
     }
+    // More places than a u8 counts.
+    let byte = Tensor::from_slice(&device, &[255u8], [1]).unwrap();
+    let hot = byte.one_hot(300, 0, 1, 0, DType::I32).unwrap();
+    let hot = hot.to_vec_blocking::<i32>().unwrap();
+    assert_eq!(hot.iter().position(|&x| x == 1), Some(255));
+    assert_eq!(hot.iter().sum::<i32>(), 1);
     let line = |n| {
         Tensor::linspace(&device, -1.0, 1.0, n)
             .unwrap()

@@ -12,6 +12,7 @@ use ziggurat_pipeline::{
     COPY_PARAMS, IMMEDIATE_PART, KernelDescriptor, UNIFORM_PART, copy_kernels,
 };
 
+use crate::wgsl::compositions;
 use crate::wgsl::header::Header;
 use crate::wgsl::limits;
 use crate::wgsl::variant::{Field, Part, Tier, Variant};
@@ -168,8 +169,10 @@ pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
             files: vec!["crates/kernels/src/compose/composite/formula.rs".into()],
         })
     }));
-    rows.extend(ASSEMBLED.iter().map(|op| {
-        let file = format!("crates/kernels/src/{}", op.file);
+    let assembled = (ASSEMBLED.iter())
+        .map(|op| (*op, format!("crates/kernels/src/{}", op.file)))
+        .chain(compositions::ALL.iter().map(|op| (*op, format!("crates/tensor/src/{}", op.file))));
+    rows.extend(assembled.map(|(op, file)| {
         let text = std::fs::read_to_string(workspace::root().join(&file))?;
         if !text.contains(&format!("pub fn {}(", op.name)) {
             let name = op.name;

@@ -1,10 +1,14 @@
-//! Ops without inputs: fill, arange, eye.
+//! Ops without inputs: fill, arange, linspace, eye.
 
 use ziggurat_core::{DType, encode};
 use ziggurat_pipeline::Grid;
 
+use crate::compose::composite::Formula;
+use crate::fused::Expression;
+use crate::ops::elementwise::binary::Binary;
+use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::copy::bits;
-use crate::ops::elementwise::row::NUMERIC;
+use crate::ops::elementwise::row::{FLOAT, NUMERIC};
 use crate::ops::elementwise::unary::check_dtype;
 use crate::ops::elementwise::walk::{PER_INVOCATION, count};
 use crate::run::completion::Completion;
@@ -166,6 +170,46 @@ impl Executor {
             };
             self.launch(&arange(part.dtype), &[target.arg], &params, grid(len))
         })
+    }
+
+    /// As many f32 numbers as `out` has elements, evenly spaced from `start` to `end`, both exact; one is `start`.
+    ///
+    /// # Errors
+    /// [`KernelError::Number`] unless the bounds are finite; [`KernelError::Dtype`] if `out` is no float.
+    pub fn linspace(&self, start: f32, end: f32, out: &View) -> Result<Completion, KernelError> {
+        const OP: &str = "linspace";
+        let bounds = [f64::from(start), f64::from(end)];
+        for (number, got) in ["start", "end"].into_iter().zip(bounds) {
+            if !got.is_finite() {
+                return Err(KernelError::Number {
+                    op: OP,
+                    number,
+                    rule: "must be finite",
+                    got,
+                });
+            }
+        }
+        check_dtype(OP, FLOAT, out)?;
+        let [start, end] = bounds;
+        if out.len() < 2 {
+            return self.fill(out, start);
+        }
+        let places = self.alloc(out.shape(), DType::F32)?;
+        let _counted = self.arange(&places, 0.0, 1.0)?;
+        let last = (out.len() - 1) as f64;
+        let step = f64::from(((end - start) / last) as f32);
+        let mut e = Expression::new();
+        let place = e.input(places);
+        // Counted from the nearer end, so that both ends are exact.
+        let mut f = Formula(&mut e);
+        let left = f.with(Binary::Mul, &place, step)?;
+        let left = f.with(Binary::Add, &left, start)?;
+        let right = f.less(last, &place)?;
+        let right = f.with(Binary::Mul, &right, step)?;
+        let right = f.less(end, &right)?;
+        let near = f.is(Compare::Lt, &place, (out.len() / 2) as f64)?;
+        let value = f.choose(&near, &left, &right)?;
+        self.written(e, value, out)
     }
 
     /// Makes a matrix with ones on the `k`th diagonal (above the main one for positive `k`) and zeros elsewhere.

@@ -1,11 +1,10 @@
 //! A call of every op with operands good and bad.
 
 use ziggurat_kernels::{
-    Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, ChannelAffine, Channels,
-    Compare, Composite, ConvTransposeOptions, Coordinates, CrossEntropyOptions, DType, Executor,
-    GemmOptions, GridSampleOptions, NearestMode, Norm, Pad, Pool, Predicate, Random as Kind,
-    Reduce, Reduction, ResizeAxis, ResizeMode, ResizeOptions, RopeOptions, RopePositions, Scan,
-    ScanOptions, Scatter, Unary, View,
+    Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, Channels, Compare, Composite,
+    ConvTransposeOptions, Coordinates, CrossEntropyOptions, DType, Executor, GridSampleOptions,
+    NearestMode, Norm, Pad, Pool, Predicate, Random as Kind, Reduce, Reduction, ResizeAxis,
+    ResizeMode, ResizeOptions, RopeOptions, RopePositions, Scan, ScanOptions, Scatter, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -39,10 +38,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let numbers: Vec<f64> = op.spec().numbers.iter().map(|_| any.number()).collect();
         exec.composite(op, &operands.iter().collect::<Vec<_>>(), &numbers, &any.view())
     };
-    "composite_reduced": |exec, any| {
-        let (op, x, y) = (Composite::MseLoss, any.view(), any.view());
-        exec.composite_reduced(op, (&[&x, &y], &[]), any.rng.pick(&Reduce::ALL), (x.shape(), &any.axes()), &any.of(DType::F32))
-    };
     "reduce": |exec, any| { let out = any.sized(any.dtype, &[]); exec.reduce(any.rng.pick(&Reduce::ALL), &any.view(), &[any.axes(), (0..any.dims.len()).collect()][any.rng.below(2)], &out) };
     "reduce_with": |exec, any| exec.reduce(any.rng.pick(&Reduce::ALL).with(any.small()), &any.view(), &any.axes(), &any.view());
     "var_mean": |exec, any| exec.var_mean(any.small(), &any.view(), &any.axes(), &any.view());
@@ -59,12 +54,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let affine = Affine { weight: (some > 0).then_some(&weight), bias: (some > 1).then_some(&bias), channels };
         exec.normalize(any.rng.pick(&Norm::ALL), &any.view(), any.axis(), any.small(), &affine, &any.view())
     };
-    "batch_norm": |exec, any| {
-        let affine = (any.vector(), any.vector());
-        let affine = ChannelAffine { weight: Some(&affine.0), bias: any.flag().then_some(&affine.1) };
-        exec.batch_norm(&any.view(), 1, (&any.vector(), &any.vector()), &affine, any.small(), &any.view())
-    };
-    "batch_norm_train": |exec, any| exec.batch_norm_train(&any.view(), any.axis(), &ChannelAffine::default(), 0.1, (&any.view(), &any.vector(), &any.vector()));
     "rope": |exec, any| {
         let (cos, sin, at) = (any.view(), any.view(), any.mostly(DType::I32));
         let positions = match any.rng.below(3) {
@@ -89,23 +78,7 @@ pub(crate) const CALLS: &[Call] = calls! {
         let present = (any.view(), any.view());
         exec.attention_with_past(&operands, (&past, &past), (&present.0, &present.1), &AttentionOptions::default(), &out)
     };
-    "einsum": |exec, any| {
-        let equation = any.rng.pick(&["", "ij,jk->ik", "...", "i...,i...->...", "ii", "ij->ji", "a,b,c,d,e,f,g,h,i->abcdefghi", "i->i->i", "é", "i,->", "ij->z"]);
-        let operands: Vec<View> = (0..any.rng.below(4)).map(|_| any.view()).collect();
-        exec.einsum(equation, &operands.iter().collect::<Vec<_>>(), &any.view())
-    };
-    "tensordot": |exec, any| exec.tensordot((&any.view(), &any.axes()), (&any.view(), &any.axes()), &any.view());
-    "meshgrid": |exec, any| {
-        let (x, y) = (any.vector(), any.vector());
-        exec.meshgrid(&[&x, &y], any.flag(), &[&any.view(), &any.view()][..any.rng.below(3)])
-    };
     "matmul": |exec, any| exec.matmul(&any.view(), &any.view(), &any.view());
-    "gemm": |exec, any| {
-        let c = any.view();
-        let options = GemmOptions { alpha: any.number(), beta: any.number(), trans_a: any.flag(), trans_b: any.flag() };
-        exec.gemm(&any.view(), &any.view(), any.flag().then_some(&c), &options, &any.view())
-    };
-    "linear": |exec, any| { let bias = any.vector(); exec.linear(&any.view(), &any.view(), any.flag().then_some(&bias), &any.view()) };
     "conv": |exec, any| { let bias = any.vector(); exec.conv(&any.view(), &any.view(), any.flag().then_some(&bias), &any.conv(), &any.view()) };
     "conv_transpose": |exec, any| {
         let conv = any.conv();
@@ -121,7 +94,6 @@ pub(crate) const CALLS: &[Call] = calls! {
     "lp_pool": |exec, any| exec.lp_pool(&any.view(), any.small(), &any.pool(), &any.view());
     "adaptive_pool": |exec, any| exec.adaptive_pool::<2>(any.rng.pick(&Pool::ALL), &any.view(), &any.view());
     "adaptive_max_pool_indices": |exec, any| exec.adaptive_max_pool_indices::<2>(&any.view(), &any.mostly(DType::I32));
-    "global_lp_pool": |exec, any| exec.global_lp_pool(&any.view(), any.small(), &any.view());
     "max_unpool": |exec, any| exec.max_unpool(&any.view(), &any.mostly(DType::I32), &any.view());
     "grid_sample": |exec, any| exec.grid_sample(&any.view(), &any.mostly(DType::F32), &GridSampleOptions::default(), &any.view());
     "resize": |exec, any| {
@@ -187,10 +159,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let times = given(exec, DType::I32, &[len], &vec![one; len]).view;
         exec.repeat_interleave_by(&any.view(), &times, any.axis())?.wait()
     };
-    "masked_scatter": |exec, any| exec.masked_scatter(&any.view(), &any.mostly(DType::Bool), &any.view(), &any.view());
-    "tril": |exec, any| exec.tril(&any.view(), any.rng.pick(&[0, 1, i64::MIN]), &any.view());
-    "triu": |exec, any| exec.triu(&any.view(), any.rng.pick(&[0, -1, i64::MAX]), &any.view());
-    "one_hot": |exec, any| exec.one_hot(&any.index(), any.axis(), (any.number(), any.number()), &any.view());
     "cross_entropy": |exec, any| {
         let (x, target, weight, (reduction, label_smoothing, ignore_index)) = (any.view(), any.index(), any.vector(), any.losses());
         let options = CrossEntropyOptions { weight: any.flag().then_some(&weight), reduction, label_smoothing, ignore_index };

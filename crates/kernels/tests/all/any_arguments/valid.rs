@@ -1,9 +1,9 @@
 //! A call of every op with operands that it accepts, and whether what it gives is finite.
 
 use ziggurat_kernels::{
-    Affine, ArgReduce, Binary, ChannelAffine, Channels, Compare, Composite, CompositeKind,
-    CrossEntropyOptions, DType, Executor, GemmOptions, Norm, Pad, Pool, Predicate, Random as Kind,
-    Reduce, Scan, ScanOptions, Scatter, Shape, Unary, View,
+    Affine, ArgReduce, Binary, Channels, Compare, Composite, CompositeKind, CrossEntropyOptions,
+    DType, Executor, Norm, Pad, Pool, Predicate, Random as Kind, Reduce, Scan, ScanOptions,
+    Scatter, Shape, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -26,7 +26,7 @@ pub(crate) type Call = (&'static str, Gives, fn(&Executor, &mut Any<'_>) -> Outc
 mod joined;
 mod windows;
 
-use joined::{attention, attention_with_past, classes, einsum, rope};
+use joined::{attention, attention_with_past, classes, rope};
 use windows::{conv, conv_transpose, fold, grid_sample, lp_pooled, pool_indices, pooled, resize};
 
 /// A method's name, what it gives, and a call of it with what it accepts.
@@ -162,13 +162,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let to = if op.spec().kind == CompositeKind::Truth { DType::Bool } else { dtype };
         exec.composite(op, &operands.iter().collect::<Vec<_>>(), &numbers, &any.out(to, &dims))
     };
-    "composite_reduced" finite: |exec, any| {
-        let dims = any.full(0..=5);
-        let axes = shuffled_axes(any, dims.len());
-        let (x, y) = (any.sized(DType::F32, &dims), any.sized(DType::F32, &dims));
-        let out = any.out(DType::F32, &kept(&dims, &axes));
-        exec.composite_reduced(Composite::MseLoss, (&[&x, &y], &[]), Reduce::Sum, (&shape(&dims), &axes), &out)
-    };
     "reduce" wild: |exec, any| {
         let op = any.rng.pick(&Reduce::ALL);
         let ((from, to), dims) = (pair(any, |from, to| op.accepts(from, to)), any.full(0..=5));
@@ -216,30 +209,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let affine = Affine { weight: (some > 0).then_some(&weight), bias: (some > 1).then_some(&bias), channels };
         exec.normalize(any.rng.pick(&Norm::ALL), &any.sized(dtype, &dims), axes, 1e-3, &affine, &any.out(dtype, &dims))
     };
-    "batch_norm" finite: |exec, any| {
-        let (dims, to) = (any.extents(1..=5), any.float());
-        let axis = any.rng.below(dims.len());
-        let mut of = |positive: bool| {
-            let dtype = any.float();
-            if positive { any.positive(dtype, &[dims[axis]]) } else { any.sized(dtype, &[dims[axis]]) }
-        };
-        let (mean, var, weight, bias) = (of(false), of(true), of(false), of(false));
-        let affine = ChannelAffine { weight: any.flag().then_some(&weight), bias: any.flag().then_some(&bias) };
-        let dtype = any.float();
-        exec.batch_norm(&any.sized(dtype, &dims), axis, (&mean, &var), &affine, 1e-3, &any.out(to, &dims))
-    };
-    "batch_norm_train" finite: |exec, any| {
-        let (dtype, mut dims) = (any.float(), any.full(2..=5));
-        let axis = any.rng.below(dims.len());
-        // More than one value per channel.
-        let other = (axis + 1) % dims.len();
-        dims[other] += 1;
-        let (weight, c) = (any.sized(dtype, &[dims[axis]]), dims[axis]);
-        let affine = ChannelAffine { weight: any.flag().then_some(&weight), bias: None };
-        let x = any.sized(dtype, &dims);
-        let outs = (any.out(dtype, &dims), any.out(DType::F32, &[c]), any.out(DType::F32, &[c]));
-        exec.batch_norm_train(&x, axis, &affine, 0.1, (&outs.0, &outs.1, &outs.2))
-    };
     "rope" finite: |exec, any| rope(exec, any);
     "attention" finite: |exec, any| attention(exec, any);
     "attention_with_past" finite: |exec, any| attention_with_past(exec, any);
@@ -248,40 +217,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let [m, k, n] = std::array::from_fn(|_| any.extent());
         let (a, b) = (any.sized(dtype, &[&batch[..], &[m, k]].concat()), any.sized(dtype, &[k, n]));
         exec.matmul(&a, &b, &any.out(dtype, &[&batch[..], &[m, n]].concat()))
-    };
-    "gemm" finite: |exec, any| {
-        let dtype = any.float();
-        let [m, k, n] = std::array::from_fn(|_| any.extent());
-        let options = GemmOptions { alpha: 0.5, beta: any.rng.pick(&[0.0, 1.0, 2.0]), trans_a: any.flag(), trans_b: any.flag() };
-        let a = if options.trans_a { [k, m] } else { [m, k] };
-        let b = if options.trans_b { [n, k] } else { [k, n] };
-        let c = any.flag().then(|| any.sized(dtype, &[n]));
-        exec.gemm(&any.sized(dtype, &a), &any.sized(dtype, &b), c.as_ref(), &options, &any.out(dtype, &[m, n]))
-    };
-    "linear" finite: |exec, any| {
-        let (dtype, batch) = (any.float(), any.extents(0..=3));
-        let [k, n] = std::array::from_fn(|_| any.extent());
-        let bias = any.flag().then(|| any.sized(dtype, &[n]));
-        let x = any.sized(dtype, &[&batch[..], &[k]].concat());
-        let out = any.out(dtype, &[&batch[..], &[n]].concat());
-        exec.linear(&x, &any.sized(dtype, &[n, k]), bias.as_ref(), &out)
-    };
-    "einsum" finite: |exec, any| einsum(exec, any);
-    "tensordot" finite: |exec, any| {
-        let dtype = any.number_dtype();
-        let [i, j, k, l] = std::array::from_fn(|_| any.extent());
-        let (a, b) = (any.sized(dtype, &[i, j, k]), any.sized(dtype, &[k, l, i]));
-        exec.tensordot((&a, &[2, 0]), (&b, &[0, 2]), &any.out(dtype, &[j, l]))
-    };
-    "meshgrid" finite: |exec, any| {
-        let (dtype, dims, ij) = (any.rng.pick(&DType::ALL), any.extents(0..=5), any.flag());
-        let vectors: Vec<View> = dims.iter().map(|&dim| any.sized(dtype, &[dim])).collect();
-        let mut to = dims.clone();
-        if !ij && to.len() > 1 {
-            to.swap(0, 1);
-        }
-        let outs: Vec<View> = dims.iter().map(|_| any.out(dtype, &to)).collect();
-        exec.meshgrid(&vectors.iter().collect::<Vec<_>>(), ij, &outs.iter().collect::<Vec<_>>())
     };
     "conv" finite: |exec, any| dimensions!(exec, any, conv);
     "conv_transpose" finite: |exec, any| dimensions!(exec, any, conv_transpose);
@@ -298,11 +233,6 @@ pub(crate) const CALLS: &[Call] = calls! {
     "adaptive_max_pool_indices" finite: |exec, any| {
         let (dtype, dims, spatial) = (any.number_dtype(), any.full(4..=4), any.full(2..=2));
         exec.adaptive_max_pool_indices::<2>(&any.sized(dtype, &dims), &any.out(DType::I32, &[&dims[..2], &spatial].concat()))
-    };
-    "global_lp_pool" finite: |exec, any| {
-        let (dtype, dims, p) = (any.float(), any.full(3..=5), any.rng.pick(&[1.0, 2.0, 3.0]));
-        let to: Vec<usize> = dims.iter().enumerate().map(|(axis, &dim)| if axis < 2 { dim } else { 1 }).collect();
-        exec.global_lp_pool(&any.sized(dtype, &dims), p, &any.out(dtype, &to))
     };
     "max_unpool" finite: |exec, any| {
         let (dtype, dims) = (any.rng.pick(&DType::ALL), any.full(4..=4));
@@ -524,26 +454,6 @@ pub(crate) const CALLS: &[Call] = calls! {
         let times = any.below(index, &[len], 4);
         let found = exec.repeat_interleave_by(&any.sized(dtype, &dims), &times, axis)?.wait();
         found.map(|found| any.gives([found]))
-    };
-    "masked_scatter" finite: |exec, any| {
-        let (dtype, dims, source) = (any.rng.pick(&DType::ALL), any.extents(0..=5), any.full(0..=3));
-        let (a, mask) = (any.sized(dtype, &dims), any.sized(DType::Bool, &dims));
-        exec.masked_scatter(&a, &mask, &any.sized(dtype, &source), &any.out(dtype, &dims))
-    };
-    "tril" finite: |exec, any| {
-        let (dtype, dims) = (any.rng.pick(&DType::ALL), any.extents(2..=5));
-        exec.tril(&any.sized(dtype, &dims), any.rng.pick(&[0, 1, -2, i64::MIN]), &any.out(dtype, &dims))
-    };
-    "triu" finite: |exec, any| {
-        let (dtype, dims) = (any.rng.pick(&DType::ALL), any.extents(2..=5));
-        exec.triu(&any.sized(dtype, &dims), any.rng.pick(&[0, 1, -2, i64::MAX]), &any.out(dtype, &dims))
-    };
-    "one_hot" finite: |exec, any| {
-        let (index, to, dims, depth) = (any.integer(), any.rng.pick(&DType::ALL), any.extents(0..=4), any.extent());
-        let axis = any.rng.below(dims.len() + 1);
-        let mut all = dims.clone();
-        all.insert(axis, depth);
-        exec.one_hot(&any.sized(index, &dims), axis, (1.0, 0.0), &any.out(to, &all))
     };
     "cross_entropy" finite: |exec, any| {
         let (x, target, weight, reduction, label_smoothing, out) = classes(any, true);

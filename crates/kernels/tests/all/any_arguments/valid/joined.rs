@@ -164,21 +164,3 @@ pub(crate) fn classes(
     };
     (x, target, weight, reduction, smoothing, out)
 }
-
-pub(crate) fn einsum(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
-    let dtype = any.number_dtype();
-    let [i, j, k]: [usize; 3] = std::array::from_fn(|_| any.extent());
-    let (equation, shapes, to): (_, &[&[usize]], &[usize]) = match any.rng.below(7) {
-        0 => ("ij,jk->ik", &[&[i, j], &[j, k]], &[i, k]),
-        1 => ("ijk->kj", &[&[i, j, k]], &[k, j]),
-        2 => ("iij,jk", &[&[i, i, j], &[j, k]], &[k]),
-        3 => ("i,j,k->kij", &[&[i], &[j], &[k]], &[k, i, j]),
-        4 => ("...i,...i->...", &[&[j, k, i], &[k, 1]], &[j, k]),
-        5 => ("ij,ji->", &[&[i, j], &[j, i]], &[]),
-        _ => ("ii->i", &[&[i, i]], &[i]),
-    };
-    let operands: Vec<View> = shapes.iter().map(|dims| any.sized(dtype, dims)).collect();
-    let written = any.rng.pick(&[dtype, dtype.compute()]);
-    let out = any.out(written, to);
-    exec.einsum(equation, &operands.iter().collect::<Vec<_>>(), &out)
-}

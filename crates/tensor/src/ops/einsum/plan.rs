@@ -7,48 +7,37 @@ use std::collections::BTreeSet;
 
 use ziggurat_core::{Layout, Shape, ShapeError};
 
+use super::EINSUM;
 use super::equation::{Equation, Label};
 use super::pairs::Pairs;
-use super::{EINSUM, TENSORDOT};
-use crate::compose::assemble::signed;
-use crate::run::error::KernelError;
+use crate::Error;
+use crate::tensor::new_shape;
 
 /// Batch axes keep their strides as long as they leave room for the matrix.
 const MOST_BATCH_AXES: usize = 6;
 
-/// The steps of a sum of products, for whoever runs them: the [`Executor`](crate::Executor), a lazy graph.
+/// The steps of a sum of products.
 ///
 /// Values are numbered: first the operands, each through [`Contraction::seen`], then what each step gives.
-///
-/// ```
-/// use ziggurat_kernels::{Contraction, ContractionStep, Shape};
-///
-/// let shapes = [Shape::new([2, 3])?, Shape::new([3, 4])?];
-/// let plan = Contraction::einsum("ij,jk->ki", &shapes)?;
-/// assert_eq!(plan.shape().dims(), [4, 2]);
-/// assert_eq!(plan.order(), [1, 0]);
-/// assert!(matches!(plan.steps(), [ContractionStep::Product { .. }]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contraction {
+pub(super) struct Contraction {
+    /// The axes of each operand that are one axis of its value.
     inputs: Vec<Vec<Vec<usize>>>,
-    steps: Vec<ContractionStep>,
-    order: Vec<usize>,
-    shape: Shape,
+    /// Every value is used once, and that of the last step, or the only operand, is the result but for its order.
+    pub(super) steps: Vec<ContractionStep>,
+    /// Which axis of the last value is each axis of the result.
+    pub(super) order: Vec<usize>,
 }
 
 /// A step of a [`Contraction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ContractionStep {
+pub(super) enum ContractionStep {
     /// The sum of a value over axes.
     Sum {
         /// The value's number.
         value: usize,
         /// The axes, ascending.
         axes: Vec<usize>,
-        /// The result's extents.
-        dims: Vec<usize>,
     },
     /// The product of two batches of matrices.
     Product {
@@ -56,8 +45,6 @@ pub enum ContractionStep {
         left: Arranged,
         /// `[batch.., k, n]`.
         right: Arranged,
-        /// The extents of what is written, `[batch.., m, n]`.
-        matrices: Vec<usize>,
         /// The result's extents.
         dims: Vec<usize>,
     },
@@ -67,20 +54,18 @@ pub enum ContractionStep {
         left: Arranged,
         /// The other.
         right: Arranged,
-        /// The result's extents.
-        dims: Vec<usize>,
     },
 }
 
 /// A value with its axes in another order, and then as another shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arranged {
+pub(super) struct Arranged {
     /// The value's number.
-    pub value: usize,
+    pub(super) value: usize,
     /// The axes in their new order.
-    pub axes: Vec<usize>,
+    pub(super) axes: Vec<usize>,
     /// The extents.
-    pub dims: Vec<usize>,
+    pub(super) dims: Vec<usize>,
 }
 
 /// A value that a plan works with: one label per axis, none twice.
@@ -122,10 +107,8 @@ impl Contraction {
     /// The steps of an einsum for operands of these shapes.
     ///
     /// # Errors
-    /// [`KernelError::Equation`] and [`KernelError::Option`] if the equation is none for so many operands;
-    /// [`KernelError::Operand`] and [`KernelError::Operands`] if it does not fit their shapes; [`KernelError::Shape`] if a
-    /// result, intermediate ones included, has too many axes or elements.
-    pub fn einsum(equation: &str, shapes: &[Shape]) -> Result<Self, KernelError> {
+    /// If the equation does not fit the operands, or a result, intermediate ones included, has too many axes or elements.
+    pub(super) fn einsum(equation: &str, shapes: &[Shape]) -> Result<Self, Error> {
         let Equation { inputs, output } = Equation::read(equation, shapes)?;
         let mut terms: Vec<Term> = Vec::with_capacity(shapes.len());
         let mut seen = Vec::with_capacity(shapes.len());
@@ -164,40 +147,30 @@ impl Contraction {
             inputs: seen,
             steps: Vec::new(),
             order: Vec::new(),
-            shape: Shape::scalar(),
         };
         let last = plan.contract_all(terms, &output)?;
         plan.order = output
             .iter()
             .filter_map(|&label| last.axis(label))
             .collect();
-        plan.shape = Shape::new(last.extents(&output)).map_err(KernelError::shape(EINSUM))?;
+        let _checked = new_shape(EINSUM, &last.extents(&output))?;
         Ok(plan)
     }
 
-    /// The one step of a sum of products over pairs of axes: the result has the remaining axes of the left operand, then
-    /// those of the right one.
+    /// The one step of a sum of products over pairs of axes, which are there and each given once: the result has the remaining
+    /// axes of the left operand, then those of the right one.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] for an axis that is not there or given twice, or a result with too many axes or elements;
-    /// [`KernelError::Option`] if the lists differ in length; [`KernelError::Operands`] if extents differ.
-    pub fn tensordot(
+    /// If the lists differ in length or the extents do, or the result has too many axes or elements.
+    pub(super) fn tensordot(
+        op: &'static str,
         (left, axes): (&Shape, &[usize]),
         (right, other_axes): (&Shape, &[usize]),
-    ) -> Result<Self, KernelError> {
-        const OP: &str = TENSORDOT;
-        for (shape, axes) in [(left, axes), (right, other_axes)] {
-            let axes: Vec<isize> = axes.iter().map(|&axis| signed(axis)).collect();
-            let _checked = ziggurat_core::normalize_axes(&axes, shape.dims().len())
-                .map_err(KernelError::shape(OP))?;
-        }
+    ) -> Result<Self, Error> {
         if axes.len() != other_axes.len() {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "the number of axes of the right operand",
-                rule: "must be that of the left one",
-                got: i64::try_from(other_axes.len()).unwrap_or(i64::MAX),
-            });
+            let rule = "there must be as many axes of the right operand as of the left one";
+            let given = format!("{} and {} given", other_axes.len(), axes.len());
+            return Err(Error::argument(op, format!("{rule}: {given}")));
         }
         let extents = |shape: &Shape, axes: &[usize]| -> Vec<usize> {
             let of = |&axis: &usize| shape.dims().get(axis).copied();
@@ -205,12 +178,9 @@ impl Contraction {
         };
         let summed = extents(left, axes);
         if summed != extents(right, other_axes) {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "extents of the axes that are summed differ",
-                left: Box::new(*left),
-                right: Box::new(*right),
-            });
+            let rule = "extents of the axes that are summed differ";
+            let given = format!("left is {left}, right is {right}");
+            return Err(Error::shape(op, format!("{rule}: {given}")));
         }
         let kept = |shape: &Shape, axes: &[usize]| -> Vec<usize> {
             (0..shape.dims().len())
@@ -218,17 +188,15 @@ impl Contraction {
                 .collect()
         };
         let (rows, columns) = (kept(left, axes), kept(right, other_axes));
-        let dims = [extents(left, &rows), extents(right, &columns)].concat();
-        let shape = Shape::new(&dims).map_err(KernelError::shape(OP))?;
-        let size = |dims: Vec<usize>| -> usize { dims.iter().product() };
-        let (m, n, k) = (
-            size(extents(left, &rows)),
-            size(extents(right, &columns)),
-            size(summed),
-        );
+        let (row_dims, column_dims) = (extents(left, &rows), extents(right, &columns));
+        let dims = [&row_dims[..], &column_dims].concat();
+        let _checked = new_shape(op, &dims)?;
+        let size = |dims: &[usize]| -> usize { dims.iter().product() };
+        let (m, n, k) = (size(&row_dims), size(&column_dims), size(&summed));
         let whole = |shape: &Shape| (0..shape.dims().len()).map(|axis| vec![axis]).collect();
         Ok(Self {
             inputs: vec![whole(left), whole(right)],
+            order: (0..dims.len()).collect(),
             steps: vec![ContractionStep::Product {
                 left: Arranged {
                     value: 0,
@@ -240,30 +208,9 @@ impl Contraction {
                     axes: [other_axes, &columns].concat(),
                     dims: vec![k, n],
                 },
-                matrices: vec![m, n],
                 dims,
             }],
-            order: (0..shape.dims().len()).collect(),
-            shape,
         })
-    }
-
-    /// The result's shape.
-    #[must_use]
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    /// The steps. Every value is used once, and that of the last step, or the only operand, is the result but for its order.
-    #[must_use]
-    pub fn steps(&self) -> &[ContractionStep] {
-        &self.steps
-    }
-
-    /// Which axis of the last value is each axis of the result.
-    #[must_use]
-    pub fn order(&self) -> &[usize] {
-        &self.order
     }
 
     /// Operand `index` as the steps see it: diagonals where a letter is repeated, without axes that broadcast. `None` if that
@@ -271,7 +218,7 @@ impl Contraction {
     ///
     /// # Errors
     /// None for layouts of the shapes that the plan was made for.
-    pub fn seen(&self, index: usize, layout: &Layout) -> Result<Option<Layout>, ShapeError> {
+    pub(super) fn seen(&self, index: usize, layout: &Layout) -> Result<Option<Layout>, ShapeError> {
         let axes = self.inputs.get(index).map_or(&[][..], Vec::as_slice);
         let single = |(at, axes): (usize, &Vec<usize>)| matches!(axes[..], [axis] if axis == at);
         if axes.len() == layout.rank() && axes.iter().enumerate().all(single) {
@@ -290,18 +237,14 @@ impl Contraction {
         Layout::new(Shape::new(dims)?, &strides, layout.offset()).map(Some)
     }
 
-    fn contract_all(&mut self, terms: Vec<Term>, output: &[Label]) -> Result<Term, KernelError> {
+    fn contract_all(&mut self, terms: Vec<Term>, output: &[Label]) -> Result<Term, Error> {
         let mut pairs = Pairs::new(terms, output);
         while let Some((a, b)) = pairs.take() {
             let product = self.contract(a, b, |label| pairs.needs(label))?;
             pairs.put(product);
         }
-        let last = pairs.finish().ok_or(KernelError::Option {
-            op: EINSUM,
-            option: "the number of operands",
-            rule: "must be at least 1",
-            got: 0,
-        })?;
+        let none = || Error::argument(EINSUM, "there must be an operand: 0 given");
+        let last = pairs.finish().ok_or_else(none)?;
         Ok(self.summed(last, |label| output.contains(&label)))
     }
 
@@ -324,7 +267,6 @@ impl Contraction {
         let value = self.push(ContractionStep::Sum {
             value: term.value,
             axes: gone,
-            dims: dims.clone(),
         });
         Term {
             value,
@@ -339,7 +281,7 @@ impl Contraction {
         a: Term,
         b: Term,
         needed: impl Fn(Label) -> bool,
-    ) -> Result<Term, KernelError> {
+    ) -> Result<Term, Error> {
         let wanted = |label: Label, other: &[Label]| needed(label) || other.contains(&label);
         let (a_labels, b_labels) = (a.labels.clone(), b.labels.clone());
         let a = self.summed(a, |label| wanted(label, &b_labels));
@@ -356,7 +298,7 @@ impl Contraction {
         let (batch_dims, left_dims, right_dims) =
             (a.extents(&batch), a.extents(&left), b.extents(&right));
         let dims = [&batch_dims[..], &left_dims, &right_dims].concat();
-        let _checked = Shape::new(&dims).map_err(KernelError::shape(EINSUM))?;
+        let _checked = new_shape(EINSUM, &dims)?;
         let size = |dims: &[usize]| -> usize { dims.iter().product() };
         let step = if inner.is_empty() {
             let one = |count: usize| vec![1; count];
@@ -369,7 +311,6 @@ impl Contraction {
                     &[&batch, &right],
                     &[&batch_dims, &one(left.len()), &right_dims],
                 ),
-                dims: dims.clone(),
             }
         } else {
             let (m, n) = (size(&left_dims), size(&right_dims));
@@ -382,7 +323,6 @@ impl Contraction {
             ContractionStep::Product {
                 left: a.arranged(&[&batch, &left, &inner], &[&batch_dims, &[m, k]]),
                 right: b.arranged(&[&batch, &inner, &right], &[&batch_dims, &[k, n]]),
-                matrices: [&batch_dims[..], &[m, n]].concat(),
                 dims: dims.clone(),
             }
         };

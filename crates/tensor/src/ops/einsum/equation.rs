@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ziggurat_core::Shape;
 
 use super::EINSUM as OP;
-use crate::run::error::KernelError;
+use crate::Error;
 
 /// A letter, or an axis of the ellipsis counted from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,12 +24,8 @@ pub(super) struct Equation {
 
 impl Equation {
     /// Reads an equation for operands of these shapes.
-    pub(super) fn read(given: &str, shapes: &[Shape]) -> Result<Self, KernelError> {
-        let wrong = |rule| KernelError::Equation {
-            op: OP,
-            rule,
-            equation: given.into(),
-        };
+    pub(super) fn read(given: &str, shapes: &[Shape]) -> Result<Self, Error> {
+        let wrong = |rule: &str| Error::argument(OP, format!("{rule}: {given:?}"));
         let text: String = given.chars().filter(|c| !c.is_whitespace()).collect();
         let (left, right) = match text.split_once("->") {
             Some((left, right)) => (left, Some(right)),
@@ -37,12 +33,11 @@ impl Equation {
         };
         let terms: Vec<&str> = left.split(',').collect();
         if terms.len() != shapes.len() {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "the number of operands",
-                rule: "must be that of the equation",
-                got: i64::try_from(shapes.len()).unwrap_or(i64::MAX),
-            });
+            let rule = "the number of operands must be that of the equation";
+            return Err(Error::argument(
+                OP,
+                format!("{rule}: {} given", shapes.len()),
+            ));
         }
         let mut inputs = Vec::with_capacity(terms.len());
         for (term, shape) in terms.iter().zip(shapes) {
@@ -98,15 +93,10 @@ fn split(term: &str) -> Result<Parts<'_>, &'static str> {
 }
 
 /// How many axes of an operand its ellipsis stands for.
-fn ellipsis_axes((front, back): Parts<'_>, shape: &Shape) -> Result<usize, KernelError> {
+fn ellipsis_axes((front, back): Parts<'_>, shape: &Shape) -> Result<usize, Error> {
     let named = front.len() + back.unwrap_or_default().len();
     let rank = shape.dims().len();
-    let wrong = |rule| KernelError::Operand {
-        op: OP,
-        operand: "an operand",
-        rule,
-        got: Box::new(*shape),
-    };
+    let wrong = |rule: &str| Error::shape(OP, format!("an operand {rule}: one is {shape}"));
     if back.is_none() && rank != named {
         return Err(wrong(
             "must have an axis for each of its letters and no other",
@@ -130,19 +120,15 @@ fn labels((front, back): Parts<'_>, ellipsis: usize) -> Vec<Label> {
 }
 
 /// Extents of one label must agree where they are not 1; within one operand they must be equal.
-fn check_extents(inputs: &[Vec<Label>], shapes: &[Shape]) -> Result<(), KernelError> {
+fn check_extents(inputs: &[Vec<Label>], shapes: &[Shape]) -> Result<(), Error> {
     let mut all: BTreeMap<Label, (usize, &Shape)> = BTreeMap::new();
     for (labels, shape) in inputs.iter().zip(shapes) {
         let mut own: BTreeMap<Label, usize> = BTreeMap::new();
         for (&label, &dim) in labels.iter().zip(shape.dims()) {
             match own.insert(label, dim) {
                 Some(before) if before != dim => {
-                    return Err(KernelError::Operand {
-                        op: OP,
-                        operand: "an operand",
-                        rule: "must have equal extents where a letter is repeated",
-                        got: Box::new(*shape),
-                    });
+                    let rule = "an operand must have equal extents where a letter is repeated";
+                    return Err(Error::shape(OP, format!("{rule}: one is {shape}")));
                 }
                 _ => {}
             }
@@ -152,15 +138,12 @@ fn check_extents(inputs: &[Vec<Label>], shapes: &[Shape]) -> Result<(), KernelEr
             if known.0 == 1 {
                 *known = (dim, shape);
             } else if dim != 1 && dim != known.0 {
-                return Err(KernelError::Operands {
-                    op: OP,
-                    rule: match label {
-                        Label::Letter(_) => "extents of one letter differ",
-                        Label::Ellipsis(_) => "extents of an axis of the ellipsis differ",
-                    },
-                    left: Box::new(*known.1),
-                    right: Box::new(*shape),
-                });
+                let rule = match label {
+                    Label::Letter(_) => "extents of one letter differ",
+                    Label::Ellipsis(_) => "extents of an axis of the ellipsis differ",
+                };
+                let given = format!("left is {}, right is {shape}", known.1);
+                return Err(Error::shape(OP, format!("{rule}: {given}")));
             }
         }
     }
@@ -182,7 +165,7 @@ mod tests {
             .collect()
     }
 
-    fn read(equation: &str, shapes: &[&[usize]]) -> Result<(Vec<String>, String), KernelError> {
+    fn read(equation: &str, shapes: &[&[usize]]) -> Result<(Vec<String>, String), Error> {
         let shapes: Vec<Shape> = shapes
             .iter()
             .map(|dims| Shape::new(dims).unwrap())

@@ -2,23 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::reduce::Term;
-
 /// An operand: dense, row-major, with a letter per axis.
 #[derive(Clone, Copy, Debug)]
-pub struct Factor<'a> {
+pub(crate) struct Factor<'a> {
     /// A letter per axis; a repeated one takes the diagonal.
-    pub letters: &'a str,
+    pub(crate) letters: &'a str,
     /// The extents; 1 broadcasts.
-    pub dims: &'a [usize],
+    pub(crate) dims: &'a [usize],
     /// The values.
-    pub values: &'a [f64],
+    pub(crate) values: &'a [f64],
 }
 
 /// For every assignment of the letters the product of the factors, added to the element of the result that the letters of
-/// `output` name; with the magnitudes that bound their rounding error.
-#[must_use]
-pub fn einsum(factors: &[Factor<'_>], output: &str) -> Vec<Term> {
+/// `output` name.
+pub(crate) fn einsum(factors: &[Factor<'_>], output: &str) -> Vec<f64> {
     let mut extents: BTreeMap<char, usize> = BTreeMap::new();
     for factor in factors {
         for (letter, &dim) in factor.letters.chars().zip(factor.dims) {
@@ -35,11 +32,7 @@ pub fn einsum(factors: &[Factor<'_>], output: &str) -> Vec<Term> {
         })
     };
     let size: usize = output.chars().map(|letter| extents[&letter]).product();
-    let zero = Term {
-        value: 0.0,
-        magnitude: 0.0,
-    };
-    let mut out = vec![zero; size];
+    let mut out = vec![0.0; size];
     for n in 0..extents.values().product() {
         let mut rest = n;
         let at: BTreeMap<char, usize> = extents
@@ -54,9 +47,7 @@ pub fn einsum(factors: &[Factor<'_>], output: &str) -> Vec<Term> {
             .iter()
             .map(|factor| factor.values[place(factor.letters, Some(factor.dims), &at)])
             .product();
-        let term = &mut out[place(output, None, &at)];
-        term.value += product;
-        term.magnitude += product.abs();
+        out[place(output, None, &at)] += product;
     }
     out
 }
