@@ -18,10 +18,10 @@ mod corpus;
 
 fn candidates() -> Vec<Candidate> {
     let mut all = Vec::new();
-    all.extend(unary::variants());
-    all.extend(binary::variants());
-    all.extend(compare::variants());
-    all.extend(predicate::variants());
+    all.extend(unary::Unary::variants());
+    all.extend(binary::Binary::variants());
+    all.extend(compare::Compare::variants());
+    all.extend(predicate::Predicate::variants());
     all.extend(where_op::variants());
     all.extend(cast::variants());
     all.extend(copy::variants());

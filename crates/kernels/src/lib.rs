@@ -49,7 +49,7 @@ pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
-pub use ops::conv::{Conv2dOptions, ConvOptions};
+pub use ops::conv::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use ops::conv::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };

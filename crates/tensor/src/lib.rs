@@ -64,13 +64,13 @@ pub use ops::{
     Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,
 };
 pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
-pub use ops::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use ops::{GemmOptions, Generator, Unique};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};
+pub use ziggurat_kernels::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use ziggurat_kernels::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
     Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions,

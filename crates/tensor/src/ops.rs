@@ -40,7 +40,6 @@ mod window;
 pub use activation::GateHalf;
 pub use attention::{Attention, MaskedRows, QueryPosition, ScoreStage};
 pub use compare::Closeness;
-pub use conv::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use gemm::GemmOptions;
 pub use loss::CrossEntropyOptions;
 pub use movement::DepthOrder;

@@ -31,7 +31,7 @@ mod parts;
 mod plan;
 
 use geometry::{Direction, Geometry};
-pub use options::{Conv2dOptions, ConvOptions};
+pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use options::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
@@ -82,21 +82,6 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let operands = Images { x, w, bias }.operands();
         self.run(&options.call(), &operands, out.into())
-    }
-
-    /// [`Self::conv`] over two axes: `x` `[n, c, h, w]`, `w` `[m, c / groups, kh, kw]`.
-    ///
-    /// # Errors
-    /// Like [`Self::conv`].
-    pub fn conv2d<'a>(
-        &self,
-        x: &'a View,
-        w: &'a View,
-        bias: Option<&'a View>,
-        options: &Conv2dOptions,
-        out: impl Into<Sink<'a>>,
-    ) -> Result<Completion, KernelError> {
-        self.conv(x, w, bias, options, out)
     }
 
     /// The transpose of [`Self::conv`] (its gradient in x): `x` `[n, c, ..]`, `w` `[c, m / groups, ..]`, `bias` `[m]`, into

@@ -325,20 +325,6 @@ impl Executor {
         self.slide(op.window(), x, options, 0.0, out)
     }
 
-    /// [`Self::pool`] over two axes.
-    ///
-    /// # Errors
-    /// Like [`Self::pool`].
-    pub fn pool2d(
-        &self,
-        op: Pool,
-        x: &View,
-        options: &Pool2dOptions,
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        self.pool(op, x, options, out)
-    }
-
     /// Where the maxima of [`Self::pool`] lie, row-major in their unpadded planes, into `out` (i32): the first of equals,
     /// the first NaN if there is one.
     ///

@@ -121,7 +121,7 @@ fn pooled_and_back(exec: &Executor) -> Vec<f64> {
         exec.alloc(&small, DType::I32).unwrap(),
     );
     let _done = exec
-        .pool2d(ziggurat_kernels::Pool::Max, &x.view, &options, &most)
+        .pool(ziggurat_kernels::Pool::Max, &x.view, &options, &most)
         .unwrap();
     let _done = exec.max_pool_indices(&x.view, &options, &at).unwrap();
     let out = output(exec, DType::F32, &[1, 1, 4, 4], 0);

@@ -35,7 +35,7 @@ fn run(
     let size = [extent(0, h, kh), extent(1, width, kw)];
     let out = output(exec, dtype, &[n, m, size[0], size[1]], front);
     let _done = exec
-        .conv2d(&x.view, &w.view, bias.map(|b| &b.view), options, &out.view)
+        .conv(&x.view, &w.view, bias.map(|b| &b.view), options, &out.view)
         .unwrap();
     let terms = conv(
         (&x.values, x.view.dims()),
@@ -69,6 +69,7 @@ fn strides_padding_dilation_and_groups_agree_with_the_reference() {
         let channels = 1 + rng.below(5);
         let kernel = [1 + rng.below(3), 1 + rng.below(4)];
         let options = Conv2dOptions {
+            same: false,
             stride: [1 + rng.below(3), 1 + rng.below(3)],
             padding_begin: [rng.below(3), rng.below(3)],
             padding_end: [rng.below(3), rng.below(3)],
@@ -150,7 +151,7 @@ fn filters_are_not_turned() {
     let w = given(&exec, DType::F32, &[1, 1, 1, 2], &[1.0, 0.0]);
     let out = output(&exec, DType::F32, &[1, 1, 1, 2], 0);
     let _done = exec
-        .conv2d(&x.view, &w.view, None, &Conv2dOptions::default(), &out.view)
+        .conv(&x.view, &w.view, None, &Conv2dOptions::default(), &out.view)
         .unwrap();
     assert_eq!(out.read(&exec), [1.0, 2.0]);
 }
@@ -177,7 +178,7 @@ fn wrong_calls_are_typed_errors() {
     let f = |dims: &[usize]| view(DType::F32, dims);
     let options = Conv2dOptions::default();
     let conv = |x: &View, w: &View, bias: Option<&View>, out: &View| {
-        exec.conv2d(x, w, bias, &options, out).unwrap_err()
+        exec.conv(x, w, bias, &options, out).unwrap_err()
     };
     let (x, w, out) = (f(&[1, 3, 5, 5]), f(&[2, 3, 3, 3]), f(&[1, 2, 3, 3]));
     assert!(matches!(

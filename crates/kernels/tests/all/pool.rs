@@ -284,7 +284,7 @@ fn divisors_follow_the_padding_and_ceil_rules() {
         let x = given(&exec, DType::F32, &[1, 1, 1, len], &values);
         let out = output(&exec, DType::F32, &[1, 1, 1, wanted.len()], 0);
         let _done = exec
-            .pool2d(Pool::Average, &x.view, &options, &out.view)
+            .pool(Pool::Average, &x.view, &options, &out.view)
             .unwrap();
         assert_eq!(out.read(&exec), wanted, "{options:?}");
     }
@@ -310,7 +310,7 @@ fn not_a_number_wins_and_padding_never_does() {
         run(&exec, Pool::Max, &x, &line(2, 1, 1, false, false), 0);
         let out = output(&exec, dtype, &[1, 1, 1, 7], 0);
         let _done = exec
-            .pool2d(Pool::Max, &x.view, &line(2, 1, 1, false, false), &out.view)
+            .pool(Pool::Max, &x.view, &line(2, 1, 1, false, false), &out.view)
             .unwrap();
         let y = out.read(&exec);
         assert_eq!(y[0], f64::NEG_INFINITY);
@@ -328,9 +328,9 @@ fn no_images_are_fine_and_wrong_calls_are_typed_errors() {
     let f = |dims: &[usize]| view(DType::F32, dims);
     let options = Pool2dOptions::new([2, 2]);
     let _done = exec
-        .pool2d(Pool::Max, &f(&[0, 3, 4, 4]), &options, &f(&[0, 3, 2, 2]))
+        .pool(Pool::Max, &f(&[0, 3, 4, 4]), &options, &f(&[0, 3, 2, 2]))
         .unwrap();
-    let pool = |op, x: &View, out: &View| exec.pool2d(op, x, &options, out).unwrap_err();
+    let pool = |op, x: &View, out: &View| exec.pool(op, x, &options, out).unwrap_err();
     let (x, out) = (f(&[1, 3, 4, 4]), f(&[1, 3, 2, 2]));
     assert!(matches!(
         pool(Pool::Max, &f(&[3, 4, 4]), &out),
@@ -354,7 +354,7 @@ fn no_images_are_fine_and_wrong_calls_are_typed_errors() {
         ..options
     };
     assert_eq!(
-        exec.pool2d(Pool::Max, &x, &padded, &f(&[1, 3, 3, 2]))
+        exec.pool(Pool::Max, &x, &padded, &f(&[1, 3, 3, 2]))
             .unwrap_err()
             .to_string(),
         "max_pool: padding must be smaller than a window, or a window would hold nothing else, but it is 2"

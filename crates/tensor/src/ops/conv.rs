@@ -3,19 +3,15 @@
 //!
 //! Padding may differ between the two ends of an axis.
 
-mod options;
-
 use ziggurat_core::Shape;
 use ziggurat_kernels::{
-    Call, ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions,
-    ConvTransposeOptions, KernelError,
+    Call, Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions, ConvTranspose1dOptions,
+    ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions, KernelError,
 };
 
 use super::window::{self, Window};
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
-
-pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 
 impl Tensor {
     /// Cross-correlation of `self` `[N, C, H, W]` with `weight` `[M, C / groups, KH, KW]`, plus `bias` `[M]`, with zero padding:
@@ -145,7 +141,8 @@ impl Tensor {
     /// If the rank is not 3 or 4, or a window does not fit the padded input.
     pub fn im2col(&self, kernel: [usize; 2], options: &Conv2dOptions) -> Result<Self, Error> {
         const OP: &str = "im2col";
-        let options = options.resolved(OP, &kernel)?;
+        let options =
+            (options.padded(OP, kernel)).map_err(|error| Error::from_kernel(OP, error))?;
         self.with_batch(OP, 2, |x| {
             let &[batch, channels, height, width] = x.dims() else {
                 return Err(Error::shape(OP, "the input must be [N, C, H, W]"));
@@ -190,7 +187,6 @@ impl Tensor {
         options: &Conv2dOptions,
     ) -> Result<Self, Error> {
         const OP: &str = "col2im";
-        let options = options.resolved(OP, &kernel)?;
         self.with_batch(OP, 1, |columns| {
             let &[batch, rows, _] = columns.dims() else {
                 return Err(Error::shape(
@@ -212,7 +208,7 @@ impl Tensor {
             let shape = new_shape(OP, &[batch, rows / taps, height, width])?;
             let view = columns.stored()?;
             Self::produce(self.device(), OP, shape, self.dtype(), |executor, out| {
-                executor.fold(view, kernel, &options, out)
+                executor.fold(view, kernel, options, out)
             })
         })
     }
@@ -224,7 +220,6 @@ impl Tensor {
         bias: Option<&Self>,
         options: &ConvOptions<N>,
     ) -> Result<Self, Error> {
-        let options = options.resolved(op, weight.dims())?;
         let shape = |x: &Shape, w: &Shape, b: Option<&Shape>| options.output_shape(x, w, b);
         self.correlate((op, N), weight, bias, shape, options.call())
     }

@@ -171,7 +171,11 @@ pub(crate) fn op_rows() -> Outcome<Vec<OpRow>> {
     }));
     let assembled = (ASSEMBLED.iter())
         .map(|op| (*op, format!("crates/kernels/src/{}", op.file)))
-        .chain(compositions::ALL.iter().map(|op| (*op, format!("crates/tensor/src/{}", op.file))));
+        .chain(
+            compositions::ALL
+                .iter()
+                .map(|op| (*op, format!("crates/tensor/src/{}", op.file))),
+        );
     rows.extend(assembled.map(|(op, file)| {
         let text = std::fs::read_to_string(workspace::root().join(&file))?;
         if !text.contains(&format!("pub fn {}(", op.name)) {

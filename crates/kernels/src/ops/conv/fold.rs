@@ -180,6 +180,7 @@ fn geometry<const N: usize>(
     for (slot, &dim) in output.iter_mut().rev().zip(out.dims().iter().skip(2).rev()) {
         *slot = dim;
     }
+    let options = options.padded(OP, kernel)?;
     let mut g = Geometry {
         direction: Direction::Transposed,
         batch,

@@ -59,6 +59,7 @@ impl Geometry {
     ) -> Result<Self, KernelError> {
         let op = Direction::Forward.op(axes);
         let mut g = Self::operands(Direction::Forward, axes, x, w, bias, options.groups)?;
+        let options = options.padded(op, g.kernel)?;
         g.stride = at_least_one(op, "stride", options.stride)?;
         g.dilation = at_least_one(op, "dilation", options.dilation)?;
         g.pads = options.padding_begin;

@@ -7,23 +7,34 @@ use crate::ops::spatial::spread;
 use crate::run::call::Call;
 use crate::run::error::KernelError;
 
-/// Strides, padding and dilation per spatial axis, and groups.
+/// How a convolution moves its kernel over `N` spatial axes, in the order of the axes (height before width).
+///
+/// ```
+/// let options = ziggurat_kernels::Conv2dOptions::default().padding([1, 1]).stride([2, 2]);
+/// assert_eq!(options.padding_end, [1, 1]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvOptions<const N: usize> {
-    /// Steps between outputs; 1 by default.
+    /// Steps between positions; 1 by default.
     pub stride: [usize; N],
-    /// Zeros before the first element.
+    /// Zeros before the first element of an axis.
     pub padding_begin: [usize; N],
-    /// Zeros after the last element.
+    /// Zeros after the last element of an axis.
     pub padding_end: [usize; N],
-    /// Steps between kernel taps; 1 by default.
+    /// Distance between neighbouring kernel elements; 1 by default.
     pub dilation: [usize; N],
-    /// Channels and filters are split into this many independent groups; 1 by default.
+    /// Independent groups of channels and filters; 1 by default.
     pub groups: usize,
+    /// As much padding as keeps the extents, an odd one more at the end; the other paddings must be 0 then, and the strides 1.
+    pub same: bool,
 }
 
-/// Options of [`Executor::conv2d`](crate::Executor::conv2d), all `[height, width]`.
+/// Options of a convolution along one axis.
+pub type Conv1dOptions = ConvOptions<1>;
+/// Options of a convolution along two axes, `[height, width]` each.
 pub type Conv2dOptions = ConvOptions<2>;
+/// Options of a convolution along three axes, `[depth, height, width]` each.
+pub type Conv3dOptions = ConvOptions<3>;
 
 impl<const N: usize> Default for ConvOptions<N> {
     fn default() -> Self {
@@ -33,6 +44,7 @@ impl<const N: usize> Default for ConvOptions<N> {
             padding_end: [0; N],
             dilation: [1; N],
             groups: 1,
+            same: false,
         }
     }
 }
@@ -81,6 +93,80 @@ impl<const N: usize> Default for ConvTransposeOptions<N> {
 }
 
 impl<const N: usize> ConvOptions<N> {
+    /// Steps between positions.
+    #[must_use]
+    pub fn stride(self, stride: [usize; N]) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// The same padding at both ends.
+    #[must_use]
+    pub fn padding(self, padding: [usize; N]) -> Self {
+        Self {
+            padding_begin: padding,
+            padding_end: padding,
+            ..self
+        }
+    }
+
+    /// As much padding as keeps the extents, PyTorch's `padding="same"`.
+    #[must_use]
+    pub fn same(self) -> Self {
+        Self { same: true, ..self }
+    }
+
+    /// Distance between neighbouring kernel elements.
+    #[must_use]
+    pub fn dilation(self, dilation: [usize; N]) -> Self {
+        Self { dilation, ..self }
+    }
+
+    /// Independent groups of channels.
+    #[must_use]
+    pub fn groups(self, groups: usize) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// These options with the padding that [`ConvOptions::same`] stands for, if it is set, for a kernel of these extents.
+    ///
+    /// # Errors
+    /// [`KernelError::Option`] for `same` with a stride that is not 1 or with padding.
+    pub fn padded(mut self, op: &'static str, kernel: [usize; N]) -> Result<Self, KernelError> {
+        if !self.same {
+            return Ok(self);
+        }
+        let refused = |option, rule, values: [usize; N], but| {
+            let got = values.into_iter().find(|&value| value != but);
+            let got = got.map(|got| i64::try_from(got).unwrap_or(i64::MAX));
+            let refuse = |got| KernelError::Option {
+                op,
+                option,
+                rule,
+                got,
+            };
+            got.map_or(Ok(()), |got| Err(refuse(got)))
+        };
+        refused(
+            "stride",
+            "must be 1 where the padding keeps the extents",
+            self.stride,
+            1,
+        )?;
+        for padding in [self.padding_begin, self.padding_end] {
+            let rule = "must be 0 where it is to keep the extents";
+            refused("padding", rule, padding, 0)?;
+        }
+        for axis in 0..N {
+            let reach = kernel[axis]
+                .saturating_sub(1)
+                .saturating_mul(self.dilation[axis]);
+            self.padding_begin[axis] = reach / 2;
+            self.padding_end[axis] = reach - reach / 2;
+        }
+        self.same = false;
+        Ok(self)
+    }
+
     /// The shape of what [`Executor::conv`](crate::Executor::conv) writes, or why the operands do not fit.
     ///
     /// # Errors
@@ -121,6 +207,7 @@ impl<const N: usize> ConvOptions<N> {
             padding_end: spread(self.padding_end, 0),
             dilation: spread(self.dilation, 1),
             groups: self.groups,
+            same: self.same,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The binary table: two inputs of one dtype, which the output has too.
 
+use std::convert::identity;
+
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::row::{
-    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, recipe, snippets,
+    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
@@ -44,119 +46,47 @@ fn none_int(x: i64, _: i64) -> i64 {
     x
 }
 
-macro_rules! binary_ops {
-    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr, $code:expr;)*) => {
-        /// An elementwise op of two inputs.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Binary { $($(#[$doc])* $variant,)* }
-
-        impl Binary {
-            /// Every binary op.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The op's row: name, dtypes, references, samples, tolerance, facts for code generation.
-            #[must_use]
-            pub const fn spec(self) -> &'static BinarySpec {
-                match self {
-                    $(Self::$variant => const { &BinarySpec {
-                        name: $name,
-                        dtypes: $dtypes,
-                        #[cfg(feature = "catalogue")]
-                        float: $float,
-                        #[cfg(feature = "catalogue")]
-                        int: $int,
-                        #[cfg(feature = "catalogue")]
-                        samples: $samples,
-                        #[cfg(feature = "catalogue")]
-                        tolerance: $tolerance,
-                        code: $code,
-                        functions: $functions,
-                        snippets: snippets!("binary", $name),
-                    } },)*
-                }
-            }
-        }
-
-        impl Executor {
-            $($(#[$doc])*
-            ///
-            /// # Errors
-            /// See [`Executor::binary`].
-            pub fn $method(&self, a: &View, b: &View, out: &View) -> Result<Completion, KernelError> {
-                self.binary(Binary::$variant, a, b, out)
-            })*
-        }
-    };
-}
-
-binary_ops! {
+elementwise_table! {
+    /// An elementwise op of two inputs.
+    Binary: BinarySpec, "binary", binary(a, b) -> identity;
     /// `a + b`; integers wrap, for bool it is *or*.
-    Add add "add", ALL, &[], |x, y| x + y, |x, y| x + y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::ROUNDED;
+    Add add (ALL, &[], CodeFacts::ROUNDED) (|x, y| x + y, |x, y| x + y, Samples::signed(1e3), Tolerance::EXACT);
     /// `a - b`; integers wrap.
-    Sub sub "sub", NUMERIC, &[], |x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::ROUNDED;
+    Sub sub (NUMERIC, &[], CodeFacts::ROUNDED) (|x, y| x - y, |x, y| x - y, Samples::signed(1e3), Tolerance::EXACT);
     /// `a · b`; integers wrap, for bool it is *and*.
-    Mul mul "mul", ALL, &[], |x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT, CodeFacts::ROUNDED;
+    Mul mul (ALL, &[], CodeFacts::ROUNDED) (|x, y| x * y, |x, y| x.wrapping_mul(y), Samples::signed(1e2), Tolerance::EXACT);
     /// `a / b`, correctly rounded (IEEE 754), subnormals included; integers truncate, `x / 0` is `x` and `MIN / -1` is `MIN`.
-    Div div "div", NUMERIC, DIVIDE, |x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::FUNCTION;
+    Div div (NUMERIC, DIVIDE, CodeFacts::FUNCTION) (|x, y| x / y, |x, y| if y == 0 { x } else { x / y }, Samples::signed(1e3), Tolerance::EXACT);
     /// The larger one; NaN wins, for bool it is *or*.
-    Maximum maximum "maximum", ALL, &[], special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
+    Maximum maximum (ALL, &[], CodeFacts::SELECTION) (special::maximum, i64::max, Samples::signed(1e3), Tolerance::EXACT);
     /// The smaller one; NaN wins, for bool it is *and*.
-    Minimum minimum "minimum", ALL, &[], special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
+    Minimum minimum (ALL, &[], CodeFacts::SELECTION) (special::minimum, i64::min, Samples::signed(1e3), Tolerance::EXACT);
     /// `aᵇ` by IEEE 754's rules; integers wrap, and a negative exponent gives the truncated reciprocal.
-    Pow pow "pow", NUMERIC, POW, special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0), CodeFacts::FUNCTION.looping(34);
+    Pow pow (NUMERIC, POW, CodeFacts::FUNCTION.looping(34)) (special::pow, special::pow_int, Samples::range(0.0, 12.0), Tolerance::ulps(6.0).per_input(4.0));
     /// The quotient rounded down; integers: `x / 0` is `x`.
-    FloorDivide floor_divide "floor_divide", NUMERIC, FLOOR_DIVIDE, special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5), CodeFacts::FUNCTION.looping(34);
+    FloorDivide floor_divide (NUMERIC, FLOOR_DIVIDE, CodeFacts::FUNCTION.looping(34)) (special::floor_divide, special::floor_divide_int, Samples::signed(1e3), Tolerance::ulps(2.5));
     /// The remainder of the division rounded down, with the sign of `b`; integers: by 0 it is 0.
-    Remainder remainder "remainder", NUMERIC, FMOD, special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT.looping(34);
+    Remainder remainder (NUMERIC, FMOD, CodeFacts::EXACT.looping(34)) (special::remainder, special::remainder_int, Samples::signed(1e3), Tolerance::EXACT);
     /// The remainder of the division rounded toward zero, with the sign of `a`; integers: by 0 it is 0.
-    Fmod fmod "fmod", NUMERIC, FMOD, |x, y| x % y, |x, y| x.checked_rem(y).unwrap_or(0), Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT.looping(34);
+    Fmod fmod (NUMERIC, FMOD, CodeFacts::EXACT.looping(34)) (|x, y| x % y, |x, y| x.checked_rem(y).unwrap_or(0), Samples::signed(1e3), Tolerance::EXACT);
     /// The angle of the point (`b`, `a`), in (-π, π].
-    Atan2 atan2 "atan2", FLOAT, ATAN, f64::atan2, none_int, Samples::signed(1e3), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Atan2 atan2 (FLOAT, ATAN, CodeFacts::FUNCTION) (f64::atan2, none_int, Samples::signed(1e3), Tolerance::ulps(5.0));
     /// `√(a² + b²)`, without overflow of the squares.
-    Hypot hypot "hypot", FLOAT, EXP, f64::hypot, none_int, Samples::signed(1e3), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Hypot hypot (FLOAT, EXP, CodeFacts::FUNCTION) (f64::hypot, none_int, Samples::signed(1e3), Tolerance::ulps(4.0));
     /// The larger one; NaN loses against a number.
-    Fmax fmax "fmax", FLOAT, &[], f64::max, none_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
+    Fmax fmax (FLOAT, &[], CodeFacts::SELECTION) (f64::max, none_int, Samples::signed(1e3), Tolerance::EXACT);
     /// The smaller one; NaN loses against a number.
-    Fmin fmin "fmin", FLOAT, &[], f64::min, none_int, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SELECTION;
+    Fmin fmin (FLOAT, &[], CodeFacts::SELECTION) (f64::min, none_int, Samples::signed(1e3), Tolerance::EXACT);
     /// `a · 2ᵇ`, wrapping; 0 where `b` is negative or at least the width.
-    ShiftLeft shift_left "shift_left", INT, &[], none, special::shift_left, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
+    ShiftLeft shift_left (INT, &[], CodeFacts::EXACT) (none, special::shift_left, Samples::signed(1e3), Tolerance::EXACT);
     /// `a / 2ᵇ` rounded down; 0, or -1 for negative `a`, where `b` is negative or at least the width.
-    ShiftRight shift_right "shift_right", INT, &[], none, special::shift_right, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
+    ShiftRight shift_right (INT, &[], CodeFacts::EXACT) (none, special::shift_right, Samples::signed(1e3), Tolerance::EXACT);
     /// The bits in both; for bool it is *and*.
-    BitwiseAnd bitwise_and "bitwise_and", BITS, &[], none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
+    BitwiseAnd bitwise_and (BITS, &[], CodeFacts::EXACT) (none, |x, y| x & y, Samples::signed(1e3), Tolerance::EXACT);
     /// The bits in either; for bool it is *or*.
-    BitwiseOr bitwise_or "bitwise_or", BITS, &[], none, |x, y| x | y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
+    BitwiseOr bitwise_or (BITS, &[], CodeFacts::EXACT) (none, |x, y| x | y, Samples::signed(1e3), Tolerance::EXACT);
     /// The bits in one only; for bool it is *exclusive or*.
-    BitwiseXor bitwise_xor "bitwise_xor", BITS, &[], none, |x, y| x ^ y, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
-}
-
-impl Binary {
-    /// The recipe for a dtype.
-    pub(crate) fn recipe(self, dtype: DType) -> Recipe {
-        let spec = self.spec();
-        recipe(
-            spec.name,
-            2,
-            dtype,
-            dtype,
-            spec.functions,
-            spec.snippets.of(dtype),
-        )
-    }
-}
-
-/// Catalogue entries.
-pub(crate) fn variants() -> Vec<Candidate> {
-    Binary::ALL
-        .iter()
-        .flat_map(|op| {
-            op.spec()
-                .dtypes
-                .iter()
-                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 2))
-        })
-        .collect()
+    BitwiseXor bitwise_xor (BITS, &[], CodeFacts::EXACT) (none, |x, y| x ^ y, Samples::signed(1e3), Tolerance::EXACT);
 }
 
 impl Executor {

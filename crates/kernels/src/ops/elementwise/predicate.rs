@@ -3,7 +3,7 @@
 
 use ziggurat_core::DType;
 
-use crate::ops::elementwise::row::{FLOAT, PredicateSpec, recipe, snippets};
+use crate::ops::elementwise::row::{FLOAT, PredicateSpec, elementwise_table, recipe};
 use crate::ops::elementwise::unary::{broadcast, check_dtype, check_is_bool};
 use crate::ops::elementwise::walk::Recipe;
 use crate::run::completion::Completion;
@@ -12,78 +12,15 @@ use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
 
-macro_rules! predicate_ops {
-    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $reference:expr;)*) => {
-        /// A question about one element of a floating-point dtype.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Predicate { $($(#[$doc])* $variant,)* }
-
-        impl Predicate {
-            /// Every predicate.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The op's row: name, dtypes, reference.
-            #[must_use]
-            pub const fn spec(self) -> &'static PredicateSpec {
-                match self {
-                    $(Self::$variant => const { &PredicateSpec {
-                        name: $name,
-                        dtypes: FLOAT,
-                        #[cfg(feature = "catalogue")]
-                        reference: $reference,
-                        snippets: snippets!("predicate", $name),
-                    } },)*
-                }
-            }
-        }
-
-        impl Executor {
-            $($(#[$doc])*
-            ///
-            /// # Errors
-            /// See [`Executor::predicate`].
-            pub fn $method(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
-                self.predicate(Predicate::$variant, a, out)
-            })*
-        }
-    };
-}
-
-predicate_ops! {
+elementwise_table! {
+    /// A question about one element of a floating-point dtype.
+    Predicate: PredicateSpec, "predicate", predicate(a) -> |_| DType::Bool;
     /// Whether it is NaN.
-    IsNan is_nan "is_nan", f64::is_nan;
+    IsNan is_nan (FLOAT) (f64::is_nan);
     /// Whether it is `inf` or `-inf`.
-    IsInf is_inf "is_inf", f64::is_infinite;
+    IsInf is_inf (FLOAT) (f64::is_infinite);
     /// Whether it is neither infinite nor NaN.
-    IsFinite is_finite "is_finite", f64::is_finite;
-}
-
-impl Predicate {
-    /// The recipe for a dtype.
-    pub(crate) fn recipe(self, dtype: DType) -> Recipe {
-        let spec = self.spec();
-        recipe(
-            spec.name,
-            1,
-            dtype,
-            DType::Bool,
-            &[],
-            spec.snippets.of(dtype),
-        )
-    }
-}
-
-/// Catalogue entries.
-pub(crate) fn variants() -> Vec<Candidate> {
-    Predicate::ALL
-        .iter()
-        .flat_map(|op| {
-            FLOAT
-                .iter()
-                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 1))
-        })
-        .collect()
+    IsFinite is_finite (FLOAT) (f64::is_finite);
 }
 
 impl Executor {

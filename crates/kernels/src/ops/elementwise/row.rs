@@ -83,79 +83,161 @@ impl CodeFacts {
     }
 }
 
+/// A row of a table whose results have the operands' dtype.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberSpec<F: 'static, I: 'static> {
+    /// The name of op, snippet, method and documentation row.
+    pub name: &'static str,
+    /// The dtypes it exists for; operands and output have the same.
+    pub dtypes: &'static [DType],
+    /// The reference for floats.
+    #[cfg(feature = "catalogue")]
+    pub float: F,
+    /// The reference for integers and bool, before wrapping.
+    #[cfg(feature = "catalogue")]
+    pub int: I,
+    /// First operands to test with.
+    #[cfg(feature = "catalogue")]
+    pub samples: Samples,
+    /// The error allowed on floats.
+    #[cfg(feature = "catalogue")]
+    pub tolerance: Tolerance,
+    pub(crate) code: CodeFacts,
+    pub(crate) functions: &'static [&'static str],
+    pub(crate) snippets: Snippets,
+    #[cfg(not(feature = "catalogue"))]
+    pub(crate) references: std::marker::PhantomData<(F, I)>,
+}
+
+/// A row of a table whose results are bool.
+#[derive(Clone, Copy, Debug)]
+pub struct TruthSpec<F: 'static> {
+    /// The name of op, snippet, method and documentation row.
+    pub name: &'static str,
+    /// The dtypes it exists for.
+    pub dtypes: &'static [DType],
+    /// The reference, which is exact for every dtype.
+    #[cfg(feature = "catalogue")]
+    pub reference: F,
+    pub(crate) functions: &'static [&'static str],
+    pub(crate) snippets: Snippets,
+    #[cfg(not(feature = "catalogue"))]
+    pub(crate) references: std::marker::PhantomData<F>,
+}
+
 /// A row of the unary table.
-#[derive(Clone, Copy, Debug)]
-pub struct UnarySpec {
-    /// The name of op, snippet, method and documentation row.
-    pub name: &'static str,
-    /// The dtypes it exists for; the output has the input's.
-    pub dtypes: &'static [DType],
-    /// The reference for floats.
-    #[cfg(feature = "catalogue")]
-    pub float: fn(f64) -> f64,
-    /// The reference for integers and bool, before wrapping.
-    #[cfg(feature = "catalogue")]
-    pub int: fn(i64) -> i64,
-    /// Inputs to test with.
-    #[cfg(feature = "catalogue")]
-    pub samples: Samples,
-    /// The error allowed on floats.
-    #[cfg(feature = "catalogue")]
-    pub tolerance: Tolerance,
-    pub(crate) code: CodeFacts,
-    pub(crate) functions: &'static [&'static str],
-    pub(crate) snippets: Snippets,
-}
-
+pub type UnarySpec = NumberSpec<fn(f64) -> f64, fn(i64) -> i64>;
 /// A row of the binary table.
-#[derive(Clone, Copy, Debug)]
-pub struct BinarySpec {
-    /// The name of op, snippet, method and documentation row.
-    pub name: &'static str,
-    /// The dtypes it exists for; both inputs and the output have the same.
-    pub dtypes: &'static [DType],
-    /// The reference for floats.
-    #[cfg(feature = "catalogue")]
-    pub float: fn(f64, f64) -> f64,
-    /// The reference for integers and bool, before wrapping.
-    #[cfg(feature = "catalogue")]
-    pub int: fn(i64, i64) -> i64,
-    /// First inputs to test with.
-    #[cfg(feature = "catalogue")]
-    pub samples: Samples,
-    /// The error allowed on floats.
-    #[cfg(feature = "catalogue")]
-    pub tolerance: Tolerance,
-    pub(crate) code: CodeFacts,
-    pub(crate) functions: &'static [&'static str],
-    pub(crate) snippets: Snippets,
-}
+pub type BinarySpec = NumberSpec<fn(f64, f64) -> f64, fn(i64, i64) -> i64>;
+/// A row of the comparison table.
+pub type CompareSpec = TruthSpec<fn(f64, f64) -> bool>;
+/// A row of the predicate table.
+pub type PredicateSpec = TruthSpec<fn(f64) -> bool>;
 
-/// A row of the comparison table; the output is bool.
-#[derive(Clone, Copy, Debug)]
-pub struct CompareSpec {
-    /// The name of op, snippet, method and documentation row.
-    pub name: &'static str,
-    /// The dtypes it exists for.
-    pub dtypes: &'static [DType],
-    /// The reference, which is exact for every dtype.
-    #[cfg(feature = "catalogue")]
-    pub reference: fn(f64, f64) -> bool,
-    pub(crate) snippets: Snippets,
+/// One row: what every build has of it, then what only tests need; and the executor's method for it.
+macro_rules! row {
+    (count ($($operand:ident),+)) => {
+        [$(stringify!($operand)),+].len()
+    };
+    ($(#[$doc:meta])* method $name:ident($($operand:ident),+) runs $run:ident($op:expr)) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        #[doc = concat!("See [`Executor::", stringify!($run), "`].")]
+        pub fn $name(&self, $($operand: &View,)+ out: &View) -> Result<Completion, KernelError> {
+            self.$run($op, $($operand,)+ out)
+        }
+    };
+    ($folder:literal, $name:ident, ($dtypes:expr, $functions:expr, $code:expr), ($float:expr, $int:expr, $samples:expr, $tolerance:expr)) => {
+        $crate::ops::elementwise::row::NumberSpec {
+            name: stringify!($name),
+            dtypes: $dtypes,
+            #[cfg(feature = "catalogue")]
+            float: $float,
+            #[cfg(feature = "catalogue")]
+            int: $int,
+            #[cfg(feature = "catalogue")]
+            samples: $samples,
+            #[cfg(feature = "catalogue")]
+            tolerance: $tolerance,
+            code: $code,
+            functions: $functions,
+            snippets: $crate::ops::elementwise::row::snippets!($folder, $name),
+            #[cfg(not(feature = "catalogue"))]
+            references: std::marker::PhantomData,
+        }
+    };
+    ($folder:literal, $name:ident, ($dtypes:expr), ($reference:expr)) => {
+        $crate::ops::elementwise::row::TruthSpec {
+            name: stringify!($name),
+            dtypes: $dtypes,
+            #[cfg(feature = "catalogue")]
+            reference: $reference,
+            functions: &[],
+            snippets: $crate::ops::elementwise::row::snippets!($folder, $name),
+            #[cfg(not(feature = "catalogue"))]
+            references: std::marker::PhantomData,
+        }
+    };
 }
+pub(crate) use row;
 
-/// A row of the predicate table: one input, the output is bool.
-#[derive(Clone, Copy, Debug)]
-pub struct PredicateSpec {
-    /// The name of op, snippet, method and documentation row.
-    pub name: &'static str,
-    /// The dtypes it exists for.
-    pub dtypes: &'static [DType],
-    /// The reference, which is exact for every dtype.
-    #[cfg(feature = "catalogue")]
-    pub reference: fn(f64) -> bool,
-    pub(crate) snippets: Snippets,
+/// A table of elementwise ops: its enum, the rows, the executor's method for each, the kernels. The line behind the enum's
+/// name says the type of a row, the folder of the snippets, the executor's method for any row, and the dtype of a result
+/// for that of the operands.
+macro_rules! elementwise_table {
+    (
+        $(#[$about:meta])*
+        $Table:ident: $Spec:ident, $folder:literal, $run:ident $operands:tt -> $to:expr;
+        $($(#[$doc:meta])* $variant:ident $name:ident $facts:tt $tested:tt;)*
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $Table { $($(#[$doc])* $variant,)* }
+
+        impl $Table {
+            /// Every row of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The row: name, dtypes, references, samples, tolerance.
+            #[must_use]
+            pub const fn spec(self) -> &'static $Spec {
+                match self {
+                    $(Self::$variant => const {
+                        &$crate::ops::elementwise::row::row!($folder, $name, $facts, $tested)
+                    },)*
+                }
+            }
+
+            /// The recipe for a dtype.
+            pub(crate) fn recipe(self, dtype: DType) -> Recipe {
+                let (spec, to) = (self.spec(), $to);
+                let operands = $crate::ops::elementwise::row::row!(count $operands);
+                let snippet = spec.snippets.of(dtype);
+                recipe(spec.name, operands, dtype, to(dtype), spec.functions, snippet)
+            }
+
+            /// Catalogue entries.
+            pub(crate) fn variants() -> Vec<Candidate> {
+                let operands = $crate::ops::elementwise::row::row!(count $operands);
+                let of = |op: &Self| {
+                    let op = *op;
+                    let dtypes = op.spec().dtypes.iter();
+                    dtypes.flat_map(move |&dtype| Candidate::of_recipe(&op.recipe(dtype), operands))
+                };
+                Self::ALL.iter().flat_map(of).collect()
+            }
+        }
+
+        impl Executor {
+            $($crate::ops::elementwise::row::row! {
+                $(#[$doc])* method $name $operands runs $run($Table::$variant)
+            })*
+        }
+    };
 }
+pub(crate) use elementwise_table;
 
 /// Where an op's snippet may lie: one for its kind of dtype goes before the general one.
 #[derive(Clone, Copy, Debug)]
@@ -180,16 +262,16 @@ impl Snippets {
 
 /// The snippet paths of the op `$name` in the table `$table`.
 macro_rules! snippets {
-    ($table:literal, $name:literal) => {
+    ($table:literal, $name:ident) => {
         $crate::ops::elementwise::row::Snippets {
-            general: concat!("elementwise/", $table, "/", $name, ".wgsl"),
+            general: concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
             int: $crate::source::shaders::first_of(
-                concat!("elementwise/", $table, "/int/", $name, ".wgsl"),
-                concat!("elementwise/", $table, "/", $name, ".wgsl"),
+                concat!("elementwise/", $table, "/int/", stringify!($name), ".wgsl"),
+                concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
             ),
             bool: $crate::source::shaders::first_of(
-                concat!("elementwise/", $table, "/bool/", $name, ".wgsl"),
-                concat!("elementwise/", $table, "/", $name, ".wgsl"),
+                concat!("elementwise/", $table, "/bool/", stringify!($name), ".wgsl"),
+                concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
             ),
         }
     };
@@ -228,11 +310,11 @@ mod tests {
 
     #[test]
     fn special_snippets_go_before_general_ones() {
-        let neg = snippets!("unary", "neg");
+        let neg = snippets!("unary", neg);
         assert_eq!(neg.of(DType::U8), "elementwise/unary/int/neg.wgsl");
         assert_eq!(neg.of(DType::F16), "elementwise/unary/neg.wgsl");
         assert_eq!(
-            snippets!("unary", "abs").of(DType::I8),
+            snippets!("unary", abs).of(DType::I8),
             "elementwise/unary/abs.wgsl"
         );
     }

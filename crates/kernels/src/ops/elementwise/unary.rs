@@ -1,9 +1,11 @@
 //! The unary table: one input, the output has its dtype.
 
+use std::convert::identity;
+
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::row::{
-    BOOL, CodeFacts, FLOAT, INT, NUMERIC, UnarySpec, recipe, snippets,
+    BOOL, CodeFacts, FLOAT, INT, NUMERIC, UnarySpec, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
@@ -46,173 +48,101 @@ fn none(x: i64) -> i64 {
     x
 }
 
-macro_rules! unary_ops {
-    ($($(#[$doc:meta])* $variant:ident $method:ident $name:literal, $dtypes:expr, $functions:expr, $float:expr, $int:expr, $samples:expr, $tolerance:expr, $code:expr;)*) => {
-        /// An elementwise op of one input.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Unary { $($(#[$doc])* $variant,)* }
-
-        impl Unary {
-            /// Every unary op.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The op's row: name, dtypes, references, samples, tolerance, facts for code generation.
-            #[must_use]
-            pub const fn spec(self) -> &'static UnarySpec {
-                match self {
-                    $(Self::$variant => const { &UnarySpec {
-                        name: $name,
-                        dtypes: $dtypes,
-                        #[cfg(feature = "catalogue")]
-                        float: $float,
-                        #[cfg(feature = "catalogue")]
-                        int: $int,
-                        #[cfg(feature = "catalogue")]
-                        samples: $samples,
-                        #[cfg(feature = "catalogue")]
-                        tolerance: $tolerance,
-                        code: $code,
-                        functions: $functions,
-                        snippets: snippets!("unary", $name),
-                    } },)*
-                }
-            }
-        }
-
-        impl Executor {
-            $($(#[$doc])*
-            ///
-            /// # Errors
-            /// See [`Executor::unary`].
-            pub fn $method(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
-                self.unary(Unary::$variant, a, out)
-            })*
-        }
-    };
-}
-
-unary_ops! {
+elementwise_table! {
+    /// An elementwise op of one input.
+    Unary: UnarySpec, "unary", unary(a) -> identity;
     /// `|x|`; the lowest signed integer stays what it is.
-    Abs abs "abs", NUMERIC, &[], f64::abs, i64::abs, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SIGN;
+    Abs abs (NUMERIC, &[], CodeFacts::SIGN) (f64::abs, i64::abs, Samples::signed(1e3), Tolerance::EXACT);
     /// `-x`; integers wrap.
-    Neg neg "neg", NUMERIC, &[], |x| -x, |x| -x, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::SIGN;
+    Neg neg (NUMERIC, &[], CodeFacts::SIGN) (|x| -x, |x| -x, Samples::signed(1e3), Tolerance::EXACT);
     /// -1, 0 or 1; NaN stays NaN.
-    Sign sign "sign", NUMERIC, &[], special::sign, i64::signum, Samples::signed(2.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Sign sign (NUMERIC, &[], CodeFacts::EXACT) (special::sign, i64::signum, Samples::signed(2.0), Tolerance::EXACT);
     /// `eˣ`.
-    Exp exp "exp", FLOAT, EXP, f64::exp, none, Samples::signed(20.0), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Exp exp (FLOAT, EXP, CodeFacts::FUNCTION) (f64::exp, none, Samples::signed(20.0), Tolerance::ulps(3.0));
     /// `2ˣ`.
-    Exp2 exp2 "exp2", FLOAT, EXP, f64::exp2, none, Samples::signed(20.0), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Exp2 exp2 (FLOAT, EXP, CodeFacts::FUNCTION) (f64::exp2, none, Samples::signed(20.0), Tolerance::ulps(3.0));
     /// The natural logarithm.
-    Log log "log", FLOAT, LOG, f64::ln, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Log log (FLOAT, LOG, CodeFacts::FUNCTION) (f64::ln, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0));
     /// The binary logarithm.
-    Log2 log2 "log2", FLOAT, LOG, f64::log2, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Log2 log2 (FLOAT, LOG, CodeFacts::FUNCTION) (f64::log2, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0));
     /// The square root; NaN for negative numbers.
-    Sqrt sqrt "sqrt", FLOAT, SQRT, f64::sqrt, none, Samples::range(0.0, 1e3), Tolerance::EXACT, CodeFacts::FUNCTION;
+    Sqrt sqrt (FLOAT, SQRT, CodeFacts::FUNCTION) (f64::sqrt, none, Samples::range(0.0, 1e3), Tolerance::EXACT);
     /// `1 / √x`.
-    Rsqrt rsqrt "rsqrt", FLOAT, &[], |x| 1.0 / x.sqrt(), none, Samples::range(1e-3, 1e3), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Rsqrt rsqrt (FLOAT, &[], CodeFacts::FUNCTION) (|x| 1.0 / x.sqrt(), none, Samples::range(1e-3, 1e3), Tolerance::ulps(5.0));
     /// `x²`; integers wrap.
-    Square square "square", NUMERIC, &[], |x| x * x, |x| x.wrapping_mul(x), Samples::signed(1e2), Tolerance::EXACT, CodeFacts::ROUNDED;
+    Square square (NUMERIC, &[], CodeFacts::ROUNDED) (|x| x * x, |x| x.wrapping_mul(x), Samples::signed(1e2), Tolerance::EXACT);
     /// `1 / x`.
-    Reciprocal reciprocal "reciprocal", FLOAT, DIVIDE, |x| 1.0 / x, none, Samples::signed(1e2), Tolerance::EXACT, CodeFacts::FUNCTION;
+    Reciprocal reciprocal (FLOAT, DIVIDE, CodeFacts::FUNCTION) (|x| 1.0 / x, none, Samples::signed(1e2), Tolerance::EXACT);
     /// The sine, its argument in radians; accurate for every finite argument.
-    Sin sin "sin", FLOAT, TRIG, f64::sin, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7), CodeFacts::FUNCTION;
+    Sin sin (FLOAT, TRIG, CodeFacts::FUNCTION) (f64::sin, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7));
     /// The cosine, its argument in radians; accurate for every finite argument.
-    Cos cos "cos", FLOAT, TRIG, f64::cos, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7), CodeFacts::FUNCTION;
+    Cos cos (FLOAT, TRIG, CodeFacts::FUNCTION) (f64::cos, none, Samples::signed(1e5), Tolerance::ulps(3.0).plus(2e-7));
     /// The largest integer not above `x`.
-    Floor floor "floor", FLOAT, &[], f64::floor, none, Samples::signed(10.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Floor floor (FLOAT, &[], CodeFacts::EXACT) (f64::floor, none, Samples::signed(10.0), Tolerance::EXACT);
     /// The smallest integer not below `x`.
-    Ceil ceil "ceil", FLOAT, &[], f64::ceil, none, Samples::signed(10.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Ceil ceil (FLOAT, &[], CodeFacts::EXACT) (f64::ceil, none, Samples::signed(10.0), Tolerance::EXACT);
     /// The nearest integer, halves to even.
-    Round round "round", FLOAT, &[], f64::round_ties_even, none, Samples::signed(10.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Round round (FLOAT, &[], CodeFacts::EXACT) (f64::round_ties_even, none, Samples::signed(10.0), Tolerance::EXACT);
     /// `x` without its fraction.
-    Trunc trunc "trunc", FLOAT, &[], f64::trunc, none, Samples::signed(10.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Trunc trunc (FLOAT, &[], CodeFacts::EXACT) (f64::trunc, none, Samples::signed(10.0), Tolerance::EXACT);
     /// `max(x, 0)`; NaN and -0.0 stay what they are.
-    Relu relu "relu", NUMERIC, &[], special::relu, |x| x.max(0), Samples::signed(8.0), Tolerance::EXACT, CodeFacts::SELECTION;
+    Relu relu (NUMERIC, &[], CodeFacts::SELECTION) (special::relu, |x| x.max(0), Samples::signed(8.0), Tolerance::EXACT);
     /// `x · Φ(x)` with the normal distribution function Φ.
-    Gelu gelu "gelu", FLOAT, ERFC, special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0), CodeFacts::FUNCTION;
+    Gelu gelu (FLOAT, ERFC, CodeFacts::FUNCTION) (special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0));
     /// The approximation of [`Unary::Gelu`] by tanh.
-    GeluTanh gelu_tanh "gelu_tanh", FLOAT, SIGMOID, special::gelu_tanh, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0), CodeFacts::FUNCTION;
+    GeluTanh gelu_tanh (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::gelu_tanh, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0));
     /// `1 / (1 + e⁻ˣ)`.
-    Sigmoid sigmoid "sigmoid", FLOAT, SIGMOID, special::sigmoid, none, Samples::signed(20.0), Tolerance::ulps(6.0), CodeFacts::FUNCTION;
+    Sigmoid sigmoid (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::sigmoid, none, Samples::signed(20.0), Tolerance::ulps(6.0));
     /// The hyperbolic tangent.
-    Tanh tanh "tanh", FLOAT, EXP, f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Tanh tanh (FLOAT, EXP, CodeFacts::FUNCTION) (f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0));
     /// `x · sigmoid(x)`.
-    Silu silu "silu", FLOAT, SIGMOID, special::silu, none, Samples::signed(20.0), Tolerance::ulps(7.0), CodeFacts::FUNCTION;
+    Silu silu (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::silu, none, Samples::signed(20.0), Tolerance::ulps(7.0));
     /// `eˣ - 1`, with all digits near 0.
-    Expm1 expm1 "expm1", FLOAT, EXPM1, f64::exp_m1, none, Samples::signed(20.0), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Expm1 expm1 (FLOAT, EXPM1, CodeFacts::FUNCTION) (f64::exp_m1, none, Samples::signed(20.0), Tolerance::ulps(3.0));
     /// The decimal logarithm.
-    Log10 log10 "log10", FLOAT, LOG, f64::log10, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0), CodeFacts::FUNCTION;
+    Log10 log10 (FLOAT, LOG, CodeFacts::FUNCTION) (f64::log10, none, Samples::range(1e-3, 1e3), Tolerance::ulps(3.0));
     /// `ln(1 + x)`, with all digits near 0.
-    Log1p log1p "log1p", FLOAT, LOG1P, f64::ln_1p, none, Samples::range(-0.99, 1e3), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Log1p log1p (FLOAT, LOG1P, CodeFacts::FUNCTION) (f64::ln_1p, none, Samples::range(-0.99, 1e3), Tolerance::ulps(5.0));
     /// The tangent, its argument in radians; accurate for every finite argument.
-    Tan tan "tan", FLOAT, TRIG, f64::tan, none, Samples::signed(1e5), Tolerance::ulps(8.0).plus(2e-7), CodeFacts::FUNCTION;
+    Tan tan (FLOAT, TRIG, CodeFacts::FUNCTION) (f64::tan, none, Samples::signed(1e5), Tolerance::ulps(8.0).plus(2e-7));
     /// The arc sine; NaN beyond 1 and -1.
-    Asin asin "asin", FLOAT, ASIN, f64::asin, none, Samples::signed(1.0), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Asin asin (FLOAT, ASIN, CodeFacts::FUNCTION) (f64::asin, none, Samples::signed(1.0), Tolerance::ulps(4.0));
     /// The arc cosine; NaN beyond 1 and -1.
-    Acos acos "acos", FLOAT, ASIN, f64::acos, none, Samples::signed(1.0), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Acos acos (FLOAT, ASIN, CodeFacts::FUNCTION) (f64::acos, none, Samples::signed(1.0), Tolerance::ulps(4.0));
     /// The arc tangent.
-    Atan atan "atan", FLOAT, ATAN, f64::atan, none, Samples::signed(1e3), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Atan atan (FLOAT, ATAN, CodeFacts::FUNCTION) (f64::atan, none, Samples::signed(1e3), Tolerance::ulps(4.0));
     /// The hyperbolic sine.
-    Sinh sinh "sinh", FLOAT, HYPERBOLIC, f64::sinh, none, Samples::signed(20.0), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Sinh sinh (FLOAT, HYPERBOLIC, CodeFacts::FUNCTION) (f64::sinh, none, Samples::signed(20.0), Tolerance::ulps(5.0));
     /// The hyperbolic cosine.
-    Cosh cosh "cosh", FLOAT, HYPERBOLIC, f64::cosh, none, Samples::signed(20.0), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Cosh cosh (FLOAT, HYPERBOLIC, CodeFacts::FUNCTION) (f64::cosh, none, Samples::signed(20.0), Tolerance::ulps(5.0));
     /// The inverse hyperbolic sine.
-    Asinh asinh "asinh", FLOAT, LOG, f64::asinh, none, Samples::signed(1e4), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Asinh asinh (FLOAT, LOG, CodeFacts::FUNCTION) (f64::asinh, none, Samples::signed(1e4), Tolerance::ulps(5.0));
     /// The inverse hyperbolic cosine; NaN below 1.
-    Acosh acosh "acosh", FLOAT, LOG, f64::acosh, none, Samples::range(1.0, 40.0), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Acosh acosh (FLOAT, LOG, CodeFacts::FUNCTION) (f64::acosh, none, Samples::range(1.0, 40.0), Tolerance::ulps(5.0));
     /// The inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
-    Atanh atanh "atanh", FLOAT, LOG1P, f64::atanh, none, Samples::signed(0.999), Tolerance::ulps(5.0), CodeFacts::FUNCTION;
+    Atanh atanh (FLOAT, LOG1P, CodeFacts::FUNCTION) (f64::atanh, none, Samples::signed(0.999), Tolerance::ulps(5.0));
     /// The error function.
-    Erf erf "erf", FLOAT, ERF, special::erf, none, Samples::signed(5.0), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Erf erf (FLOAT, ERF, CodeFacts::FUNCTION) (special::erf, none, Samples::signed(5.0), Tolerance::ulps(4.0));
     /// `1 - erf(x)`, with all its digits where it is small.
-    Erfc erfc "erfc", FLOAT, ERF, special::erfc, none, Samples::range(-5.0, 9.0), Tolerance::ulps(8.0), CodeFacts::FUNCTION;
+    Erfc erfc (FLOAT, ERF, CodeFacts::FUNCTION) (special::erfc, none, Samples::range(-5.0, 9.0), Tolerance::ulps(8.0));
     /// `x - trunc(x)`, with the sign of `x`.
-    Frac frac "frac", FLOAT, &[], |x| x - x.trunc(), none, Samples::signed(10.0), Tolerance::EXACT, CodeFacts::EXACT;
+    Frac frac (FLOAT, &[], CodeFacts::EXACT) (|x| x - x.trunc(), none, Samples::signed(10.0), Tolerance::EXACT);
     /// `ln(1 + eˣ)`.
-    Softplus softplus "softplus", FLOAT, SOFTPLUS, special::softplus, none, Samples::signed(20.0), Tolerance::ulps(7.0), CodeFacts::FUNCTION;
+    Softplus softplus (FLOAT, SOFTPLUS, CodeFacts::FUNCTION) (special::softplus, none, Samples::signed(20.0), Tolerance::ulps(7.0));
     /// `ln(1 / (1 + e⁻ˣ))`.
-    LogSigmoid log_sigmoid "log_sigmoid", FLOAT, SOFTPLUS, |x| -special::softplus(-x), none, Samples::signed(20.0), Tolerance::ulps(7.0), CodeFacts::FUNCTION;
+    LogSigmoid log_sigmoid (FLOAT, SOFTPLUS, CodeFacts::FUNCTION) (|x| -special::softplus(-x), none, Samples::signed(20.0), Tolerance::ulps(7.0));
     /// `x / (1 + |x|)`; ±1 for infinity.
-    Softsign softsign "softsign", FLOAT, &[], special::softsign, none, Samples::signed(1e3), Tolerance::ulps(4.0), CodeFacts::FUNCTION;
+    Softsign softsign (FLOAT, &[], CodeFacts::FUNCTION) (special::softsign, none, Samples::signed(1e3), Tolerance::ulps(4.0));
     /// `x · tanh(softplus(x))`.
-    Mish mish "mish", FLOAT, EXP, special::mish, none, Samples::signed(20.0), Tolerance::ulps(8.0), CodeFacts::FUNCTION;
+    Mish mish (FLOAT, EXP, CodeFacts::FUNCTION) (special::mish, none, Samples::signed(20.0), Tolerance::ulps(8.0));
     /// `x · sigmoid(1.702 x)`, the coarser approximation of [`Unary::Gelu`].
-    GeluQuick gelu_quick "gelu_quick", FLOAT, SIGMOID, special::gelu_quick, none, Samples::signed(12.0), Tolerance::ulps(7.0).per_input(2.0), CodeFacts::FUNCTION;
+    GeluQuick gelu_quick (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::gelu_quick, none, Samples::signed(12.0), Tolerance::ulps(7.0).per_input(2.0));
     /// `x · min(max(x + 3, 0), 6) / 6`.
-    HardSwish hard_swish "hard_swish", FLOAT, &[], special::hard_swish, none, Samples::signed(6.0), Tolerance::ulps(4.0).plus(1e-7), CodeFacts::FUNCTION;
+    HardSwish hard_swish (FLOAT, &[], CodeFacts::FUNCTION) (special::hard_swish, none, Samples::signed(6.0), Tolerance::ulps(4.0).plus(1e-7));
     /// Not `x`.
-    LogicalNot logical_not "logical_not", BOOL, &[], |x| x, |x| i64::from(x == 0), Samples::range(0.0, 1.0), Tolerance::EXACT, CodeFacts::EXACT;
+    LogicalNot logical_not (BOOL, &[], CodeFacts::EXACT) (|x| x, |x| i64::from(x == 0), Samples::range(0.0, 1.0), Tolerance::EXACT);
     /// Every bit inverted.
-    BitwiseNot bitwise_not "bitwise_not", INT, &[], |x| x, |x| !x, Samples::signed(1e3), Tolerance::EXACT, CodeFacts::EXACT;
-}
-
-impl Unary {
-    /// The recipe for a dtype.
-    pub(crate) fn recipe(self, dtype: DType) -> Recipe {
-        let spec = self.spec();
-        recipe(
-            spec.name,
-            1,
-            dtype,
-            dtype,
-            spec.functions,
-            spec.snippets.of(dtype),
-        )
-    }
-}
-
-/// Catalogue entries.
-pub(crate) fn variants() -> Vec<Candidate> {
-    Unary::ALL
-        .iter()
-        .flat_map(|op| {
-            op.spec()
-                .dtypes
-                .iter()
-                .flat_map(|&dtype| Candidate::of_recipe(&op.recipe(dtype), 1))
-        })
-        .collect()
+    BitwiseNot bitwise_not (INT, &[], CodeFacts::EXACT) (|x| x, |x| !x, Samples::signed(1e3), Tolerance::EXACT);
 }
 
 impl Executor {

@@ -200,6 +200,7 @@ impl<'a> Any<'a> {
 
     pub(crate) fn conv(&mut self) -> ConvOptions<2> {
         ConvOptions {
+            same: self.rng.below(8) == 0,
             stride: self.several(&[1, 1, 2, 0, usize::MAX]),
             padding_begin: self.several(&[0, 0, 1, 2, usize::MAX]),
             padding_end: self.several(&[0, 0, 1, 2]),

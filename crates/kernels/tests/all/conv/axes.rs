@@ -26,6 +26,7 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
     let span = |axis: usize| (kernel[axis] - 1) * dilation[axis] + 1;
 
     let options = ConvOptions {
+        same: false,
         stride,
         padding_begin,
         padding_end,
@@ -95,6 +96,7 @@ fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
         for (dtype, arrangement) in FLOATS.into_iter().zip(Arrangement::ALL) {
             // Cut along the channels, two groups of three filters.
             let options = ConvOptions {
+                same: false,
                 stride: [2, 1],
                 padding_begin: [1, 0],
                 padding_end: [0, 2],
@@ -107,6 +109,7 @@ fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
             run_forward(&exec, (&x, &w, Some(&bias)), &options, [2, 1], 3);
             // Cut along the kernel: its longest axis, which is not the last, and its last.
             let options = ConvOptions {
+                same: false,
                 stride: [3, 1],
                 padding_begin: [2, 1],
                 padding_end: [7, 0],
@@ -419,6 +422,7 @@ fn folding_adds_windows_where_they_overlap() {
             |rng: &mut Random, low: usize, n: usize| [low + rng.below(n), low + rng.below(n)];
         let kernel = pair(&mut rng, 1, 3);
         let options = Conv2dOptions {
+            same: false,
             stride: pair(&mut rng, 1, 3),
             padding_begin: pair(&mut rng, 0, 2),
             padding_end: pair(&mut rng, 0, 2),

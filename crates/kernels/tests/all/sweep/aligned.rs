@@ -112,7 +112,7 @@ fn pooled(exec: &Executor, o: &mut Operands, op: Pool, [kernel, stride]: [usize;
     let x = o.dense(exec, &[2, 20, side, side]);
     let out = o.out(exec, &POOLED);
     let _done = exec
-        .pool2d(op, &x, &windows(kernel, stride), &out.view)
+        .pool(op, &x, &windows(kernel, stride), &out.view)
         .unwrap();
     out
 }

@@ -14,6 +14,7 @@ fn conv_options<const N: usize>(
     kernel: [usize; N],
 ) -> (ConvOptions<N>, [usize; N]) {
     let options = ConvOptions {
+        same: false,
         stride: any.several(&[1, 1, 2, 3]),
         padding_begin: any.several(&[0, 0, 1, 2]),
         padding_end: any.several(&[0, 0, 1, 3]),
