@@ -383,6 +383,7 @@ mod tests {
             padding_end: [2, 0],
             dilation: [2, 1],
             groups: 1,
+            same: false,
         };
         assert_eq!(
             output(&[1, 3, 7, 8], &[4, 3, 3, 3], &options).unwrap(),

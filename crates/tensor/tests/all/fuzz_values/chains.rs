@@ -421,18 +421,11 @@ fn windows_amid_other_steps_agree_with_the_chain() {
             padding_end: pads,
             ..Conv2dOptions::default()
         };
-        let reference = ziggurat_kernels::ConvOptions {
-            stride,
-            padding_begin: pads,
-            padding_end: pads,
-            dilation: [1; 2],
-            groups: 1,
-        };
         let terms = ziggurat_kernels::reference::conv::conv(
             (&x.values, &dims),
             (&w.values, w.dims()),
             Some(&bias.values),
-            &reference,
+            &options,
             out,
         );
         let wanted = expect::sums(&terms, channels * kernel[0] * kernel[1] + 1, dtype);

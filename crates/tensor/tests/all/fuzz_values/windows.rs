@@ -107,12 +107,13 @@ where
     });
     let what = format!("conv {dtype} {:?} by {filters:?} {options:?}", x.dims());
     let result = Axes::conv(&x.tensor, &w.tensor, b.map(|b| &b.tensor), &options);
-    let reference = ziggurat_kernels::ConvOptions {
+    let reference = ConvOptions {
         stride,
         padding_begin: begin,
         padding_end: end,
         dilation,
         groups,
+        same: false,
     };
     let sides = ((&x.values[..], x.dims()), (&w.values[..], w.dims()));
     let terms = conv::conv(sides.0, sides.1, b.map(|b| &b.values[..]), &reference, out);
