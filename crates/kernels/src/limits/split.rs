@@ -26,7 +26,7 @@ fn dense_bytes(view: &View) -> u64 {
 }
 
 /// The stride along an axis whose halves lie apart.
-fn stride(view: &View, axis: Option<usize>) -> Option<usize> {
+pub(crate) fn stride(view: &View, axis: Option<usize>) -> Option<usize> {
     let axis = axis?;
     let (dim, stride) = (view.dims().get(axis)?, view.layout.strides().get(axis)?);
     (*dim > 1 && *stride != 0).then_some(stride.unsigned_abs())
@@ -92,7 +92,7 @@ impl Executor {
         let Some((inputs, outputs)) = views.split_at_checked(N.saturating_sub(written)) else {
             return Ok(false);
         };
-        if self.too_large(&views, written).is_none() {
+        if self.too_large(&views, written).next().is_none() {
             return Ok(false);
         }
         let mut targets = views.map(View::clone);
@@ -117,15 +117,15 @@ impl Executor {
         Ok(done)
     }
 
-    /// The first operand that cannot be bound. An output that is not dense is written by way of one that is.
-    pub(crate) fn too_large<V: std::borrow::Borrow<View>>(
+    /// The operands that cannot be bound. An output that is not dense is written by way of one that is.
+    pub(crate) fn too_large<'v, V: std::borrow::Borrow<View>>(
         &self,
-        views: &[V],
+        views: &'v [V],
         written: usize,
-    ) -> Option<usize> {
+    ) -> impl Iterator<Item = (usize, &'v View)> {
         let outputs = views.len().saturating_sub(written);
-        views.iter().enumerate().position(|(at, view)| {
-            let view = view.borrow();
+        let views = views.iter().map(std::borrow::Borrow::borrow).enumerate();
+        views.filter(move |&(at, view)| {
             self.exceeds_binding(&[view])
                 && (at < outputs || view.is_quads() || self.exceeds_dense(view))
         })
@@ -144,31 +144,29 @@ impl Executor {
         joints: &[Joint<N>],
         f: &mut dyn FnMut(&[View; N]) -> Result<(), KernelError>,
     ) -> Result<bool, KernelError> {
-        let Some(at) = self.too_large(views, written) else {
+        let mut large = self.too_large(views, written).peekable();
+        let Some(&(at, first)) = large.peek() else {
             f(views)?;
             return Ok(true);
         };
-        let Some(large) = views.get(at) else {
-            return Ok(false);
-        };
-        if at + written < N && !self.exceeds_dense(large) {
+        if at + written < N && !self.exceeds_dense(first) {
             let mut views = views.clone();
             if let Some(slot) = views.get_mut(at) {
-                *slot = self.to_dense(op, large)?;
+                *slot = self.to_dense(op, first)?;
             }
             return self.cut(op, &views, written, joints, f);
         }
         // The axis with the longest steps: halves of that lie side by side.
-        let along = |joint: &Joint<N>| joint.get(at).copied().flatten();
-        let best = joints
-            .iter()
-            .filter_map(|joint| Some((stride(large, along(joint))?, joint)))
-            .max_by_key(|(stride, _)| *stride);
-        let Some((_, joint)) = best else {
+        let best = large.find_map(|(at, view)| {
+            let along = |joint: &Joint<N>| joint.get(at).copied().flatten();
+            let steps = |joint| Some((stride(view, along(joint))?, joint));
+            let (_, joint) = (joints.iter().filter_map(steps)).max_by_key(|(stride, _)| *stride)?;
+            Some((joint, *view.dims().get(along(joint)?)?))
+        });
+        let Some((joint, dim)) = best else {
             return Ok(false);
         };
-        let dim = along(joint).and_then(|axis| large.dims().get(axis));
-        let middle = middle(dim.copied().unwrap_or(0));
+        let middle = middle(dim);
         let (mut first, mut second) = (views.clone(), views.clone());
         for ((view, axis), (first, second)) in
             (views.iter().zip(joint)).zip(first.iter_mut().zip(&mut second))

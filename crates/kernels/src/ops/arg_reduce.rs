@@ -8,11 +8,10 @@ use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
-use crate::limits::ability::Ability;
 use crate::num::saturated;
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
-use crate::ops::reduce::{check_len, only_memory, with_constants};
+use crate::ops::reduce::{Pass, check_len, only_memory, sample, with_constants};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -23,7 +22,6 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
-use crate::source::prelude;
 
 /// Which extreme element's position is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,17 +46,6 @@ impl ArgReduce {
     }
 }
 
-/// What a pass reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    /// Elements to positions.
-    Whole,
-    /// Elements to (key, position) pairs.
-    First,
-    /// Pairs to positions.
-    Second,
-}
-
 /// One search over elements of one dtype.
 #[derive(Clone, Copy, Debug)]
 struct Job {
@@ -80,14 +67,13 @@ impl Job {
         } else {
             "reduce/arg/output_index.wgsl"
         };
-        let (name, read, write) = match pass {
-            Pass::Whole => ("whole", "reduce/arg/input_elem.wgsl", finished),
+        let (read, write) = match pass {
+            Pass::Whole => ("reduce/arg/input_elem.wgsl", finished),
             Pass::First => (
-                "first",
                 "reduce/arg/input_elem.wgsl",
                 "reduce/arg/output_partial.wgsl",
             ),
-            Pass::Second => ("second", "reduce/arg/input_partial.wgsl", finished),
+            Pass::Second => ("reduce/arg/input_partial.wgsl", finished),
         };
         let key = match self.input.compute() {
             DType::F32 => "reduce/key/float.wgsl",
@@ -96,7 +82,7 @@ impl Job {
         };
         let mut choice = KernelChoice::new(self.op.name())
             .name(self.input.name())
-            .name(name)
+            .name(pass.name())
             .name(match (self.select_last, self.with_values) {
                 (false, false) => "first_of_equals",
                 (true, false) => "last",
@@ -106,15 +92,7 @@ impl Job {
             .constant("LEAST", u32::from(self.op == ArgReduce::Min))
             .constant("LAST", u32::from(self.select_last))
             .without_zeroed_memory();
-        choice = match pass {
-            Pass::Whole | Pass::First => {
-                choice.reads(self.reads, self.input, "reduce/params.wgsl", self.quads)
-            }
-            Pass::Second => choice
-                .part(prelude::FLOAT)
-                .load(self.input)
-                .params("reduce/params.wgsl"),
-        };
+        choice = pass.reading(choice, (self.reads, self.input), self.quads);
         if self.with_values && pass != Pass::First {
             choice = choice.store(self.input).cell(self.input);
         }
@@ -129,38 +107,21 @@ impl Job {
 
 /// Both ops on every dtype, in one pass and in two, with and without values.
 pub(crate) fn variants() -> Vec<Candidate> {
+    let (walk, lanes) = sample();
     let mut all = Vec::new();
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
     for op in ArgReduce::ALL {
         for input in DType::ALL {
-            for pass in [Pass::Whole, Pass::First, Pass::Second] {
+            for (pass, both) in Pass::ALL.map(|pass| [(pass, false), (pass, true)]).concat() {
                 let job = Job {
                     op,
                     reads: Reads::Memory,
                     input,
-                    select_last: pass == Pass::First,
-                    quads: false,
-                    with_values: false,
+                    select_last: pass == Pass::First && !both,
+                    quads: both,
+                    with_values: both,
                 };
-                all.push(Candidate::new(
-                    job.choice(pass, &walk, &lanes),
-                    WalkParams::FIELDS,
-                ));
-            }
-            for pass in [Pass::Whole, Pass::First, Pass::Second] {
-                let job = Job {
-                    op,
-                    reads: Reads::Memory,
-                    input,
-                    select_last: false,
-                    quads: true,
-                    with_values: true,
-                };
-                all.push(Candidate::new(
-                    job.choice(pass, &walk, &lanes),
-                    WalkParams::FIELDS,
-                ));
+                let choice = job.choice(pass, &walk, &lanes);
+                all.push(Candidate::new(choice, WalkParams::FIELDS));
             }
         }
     }
@@ -169,8 +130,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Searches in a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let (walk, lanes) = sample();
     let mut all = Vec::new();
     for input in DType::ALL {
         for (pass, with_values) in [
@@ -264,9 +224,8 @@ impl Job {
 }
 
 /// The outputs, for the split along kept axes.
-fn outputs<'a>(ends: &Ends<'a>) -> Vec<(&'a View, usize)> {
-    let all = [Some(ends.out), ends.also].into_iter().flatten();
-    all.map(|out| (out, 1)).collect()
+fn outputs<'a>(ends: &Ends<'a>) -> Vec<&'a View> {
+    [Some(ends.out), ends.also].into_iter().flatten().collect()
 }
 
 /// Plans [`Call::Search`].
@@ -397,18 +356,17 @@ pub(crate) fn run_parts(
     if exec.splits_kept(view, axes, &outputs(ends)) {
         return match ends.also {
             None => {
-                let each = &mut |a: &View, [out]: &[View; 1]| {
+                let each = &mut |[a, out]: &[View; 2]| {
                     exec.arg_reduce(op, a, axes, select_last, out).map(drop)
                 };
-                exec.reduction_apart(name, axes, view, [(ends.out, 1)], each)
+                exec.reduction_apart(name, axes, ([view, ends.out], 1), each)
             }
             Some(positions) => {
-                let each = &mut |a: &View, [values, positions]: &[View; 2]| {
+                let each = &mut |[a, values, positions]: &[View; 3]| {
                     exec.extreme_with_position(op, a, axes, select_last, values, positions)
                         .map(drop)
                 };
-                let outs = [(ends.out, 1), (positions, 1)];
-                exec.reduction_apart(name, axes, view, outs, each)
+                exec.reduction_apart(name, axes, ([view, ends.out, positions], 1), each)
             }
         };
     }

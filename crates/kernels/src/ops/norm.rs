@@ -7,15 +7,12 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, Operand};
-use crate::limits::ability::Ability;
+use crate::fused::Operand;
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
-use crate::ops::reduce::lanes::{self, Held, Lanes};
 use crate::ops::reduce::walk::{Order, Walk};
-use crate::ops::reduce::{Reduce, accumulators, only_memory, with_constants};
-use crate::ops::softmax::put;
+use crate::ops::reduce::{Reduce, only_memory, rows};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -23,11 +20,12 @@ use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::plan::{Planned, Planner};
 use crate::run::view::View;
-use crate::source::candidate::Candidate;
-use crate::source::choice::{KernelChoice, Reads};
-use crate::source::params::{Params, params};
 
+mod kernel;
 mod long;
+
+use kernel::{Factors, Job};
+pub(crate) use kernel::{NormParams, reading_fused, variants, writing_fused};
 
 /// What a row is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,237 +107,6 @@ impl Affine<'_> {
     }
 }
 
-params! {
-    /// Parameters of the kernels that normalise rows.
-    pub(crate) struct NormParams {
-        outputs: u32,
-        len: u32,
-        offset: u32,
-        out_offset: u32,
-        eps: f32,
-        period: u32,
-        step: u32,
-        span: u32,
-        weight_offset: u32,
-        bias_offset: u32,
-        chunks: u32,
-        chunk_len: u32,
-        dims: [[u32; 4]; 2],
-        strides: [[u32; 4]; 2],
-    }
-}
-
-/// What weights and biases there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Factors {
-    Plain,
-    Weight,
-    WeightBias,
-}
-
-impl Factors {
-    const ALL: [Self; 3] = [Self::Plain, Self::Weight, Self::WeightBias];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Weight => "weight",
-            Self::WeightBias => "weight_bias",
-        }
-    }
-
-    /// The affine parts; with quads four weights are read at once.
-    const fn parts(self, quads: bool) -> &'static [&'static str] {
-        match (self, quads) {
-            (Self::Plain, _) => &["norm/plain.wgsl"],
-            (Self::Weight, false) => &["norm/channels.wgsl", "norm/weight.wgsl"],
-            (Self::Weight, true) => &["norm/weight_quads.wgsl"],
-            (Self::WeightBias, false) => &["norm/channels.wgsl", "norm/weight_bias.wgsl"],
-            (Self::WeightBias, true) => &["norm/weight_bias_quads.wgsl"],
-        }
-    }
-
-    /// The part with the accumulators of chunks, behind the bindings of these.
-    const fn rows(self) -> &'static str {
-        match self {
-            Self::Plain => "norm/rows_3.wgsl",
-            Self::Weight => "norm/rows_4.wgsl",
-            Self::WeightBias => "norm/rows_5.wgsl",
-        }
-    }
-
-    const fn bindings(self) -> usize {
-        match self {
-            Self::Plain => 2,
-            Self::Weight => 3,
-            Self::WeightBias => 4,
-        }
-    }
-}
-
-/// A kernel for one dtype: how it reads and writes.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    op: Norm,
-    reads: Reads,
-    dtype: DType,
-    factors: Factors,
-    /// Whether elements are read four at a time, results written so, and weights and biases read so.
-    quads: [bool; 3],
-}
-
-impl Job {
-    fn start(&self, name: &'static str) -> KernelChoice {
-        let [read, write, affine] = self.quads;
-        let mut choice = KernelChoice::new(self.op.name())
-            .name(self.dtype.name())
-            .name(self.factors.name())
-            .name(name)
-            .reads(self.reads, self.dtype, "norm/params.wgsl", read);
-        if self.reads == Reads::Fused && self.factors != Factors::Plain {
-            // Weights are read from memory all the same.
-            choice = choice.load(self.dtype);
-        }
-        choice = choice
-            .store(self.dtype)
-            .writes(self.dtype, write)
-            .part("reduce/index.wgsl")
-            .access(read)
-            .part(put(write))
-            .part(match self.op {
-                Norm::Layer | Norm::Rms => "norm/variance.wgsl",
-                Norm::Length => "norm/length.wgsl",
-            })
-            .parts(self.factors.parts(affine))
-            .without_zeroed_memory();
-        match (write, affine) {
-            (false, false) => choice,
-            (true, false) => choice.name("to_quads"),
-            (false, true) => choice.name("by_quads"),
-            (true, true) => choice.name("to_and_by_quads"),
-        }
-    }
-
-    /// The kernel for rows that lanes keep in registers.
-    fn held(&self, walk: &Walk, held: &Held) -> KernelChoice {
-        let choice = self
-            .start("held")
-            .parts(&[
-                "functions/divide.wgsl",
-                "reduce/op/sum.wgsl",
-                "reduce/lanes_one.wgsl",
-                "reduce/tree.wgsl",
-                "reduce/held.wgsl",
-                "norm/body.wgsl",
-            ])
-            .constant("CENTER", u32::from(self.op == Norm::Layer))
-            .constant("HELD", held.vectors);
-        with_constants(choice, walk, &held.lanes)
-    }
-
-    /// The kernel for chunks of rows whose moments are known by chunks.
-    fn long(&self, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-        let choice = self.start("long").parts(&[
-            self.factors.rows(),
-            match self.op {
-                Norm::Layer => "reduce/op/var.wgsl",
-                Norm::Rms | Norm::Length => "reduce/op/sum_squares.wgsl",
-            },
-            match self.op {
-                Norm::Layer => "norm/moments_centered.wgsl",
-                Norm::Rms | Norm::Length => "norm/moments_plain.wgsl",
-            },
-            "norm/long.wgsl",
-        ]);
-        with_constants(choice, walk, lanes)
-    }
-
-    /// Both kernels and their bindings, for rows of a sample.
-    fn both(&self) -> impl Iterator<Item = (DType, KernelChoice, usize)> {
-        let walk = Walk::rows(64, 4096);
-        let ability = Ability::WEBGPU;
-        let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
-        let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-        let bindings = self.factors.bindings();
-        let held = held.map(|held| (self.dtype, self.held(&walk, &held), bindings));
-        let long = (self.dtype, self.long(&walk, &lanes), bindings + 1);
-        held.into_iter().chain([long])
-    }
-}
-
-/// Every op with every float dtype and every affine part.
-pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all = Vec::new();
-    let accesses = [
-        [false; 3],
-        [true; 3],
-        [false, true, true],
-        [true, true, false],
-    ];
-    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for factors in Factors::ALL {
-            for op in Norm::ALL {
-                for quads in accesses {
-                    let [.., affine] = quads;
-                    if affine && factors == Factors::Plain {
-                        continue;
-                    }
-                    let job = Job {
-                        op,
-                        reads: Reads::Memory,
-                        dtype,
-                        factors,
-                        quads,
-                    };
-                    let kernels = job.both();
-                    all.extend(kernels.map(|(_, choice, _)| choice));
-                }
-            }
-        }
-    }
-    all.into_iter()
-        .map(|choice| Candidate::new(choice, NormParams::FIELDS))
-        .collect()
-}
-
-/// Norms of a fused expression's value of a dtype, for the corpus of those, and their bindings.
-pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    some(Reads::Fused)
-}
-
-/// Norms with an epilogue for the corpus, their bindings, and whether they read a value too.
-pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
-    let with = |reads: Reads| {
-        (some(reads).into_iter())
-            .map(move |(dtype, choice, own)| (dtype, choice, own, reads == Reads::Fused))
-    };
-    with(Reads::Memory).chain(with(Reads::Fused)).collect()
-}
-
-fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
-    let mut all = Vec::new();
-    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (op, factors) in [
-            (Norm::Layer, Factors::WeightBias),
-            (Norm::Rms, Factors::Weight),
-            (Norm::Length, Factors::Plain),
-        ] {
-            for quads in [false, true] {
-                let job = Job {
-                    op,
-                    reads,
-                    dtype,
-                    factors,
-                    quads: [quads, quads, quads && factors != Factors::Plain],
-                };
-                // What the corpus adds is as much as fits beside four.
-                all.extend(job.both().filter(|(.., own)| *own <= 4));
-            }
-        }
-    }
-    all
-}
-
 impl Executor {
     /// Normalises the rows of `a`: a row is everything that differs in the last `axes` axes only. `out` has the shape of
     /// `a`.
@@ -412,13 +179,10 @@ pub(crate) fn plan(
         return Ok(Planned::Nothing);
     }
     if let Some(view) = ends.divisible(p.exec)?
-        && p.exec.too_large(&[view, ends.out], 1).is_some()
+        && p.exec.too_large(&[view, ends.out], 1).next().is_some()
     {
         return Ok(Planned::Parts);
     }
-    let ability = p.exec.ability();
-    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
-    let held = p.exec.held_rows(&walk, bindings)?;
     let whole = walk.len.is_multiple_of(4);
     let job = Job {
         op,
@@ -427,16 +191,9 @@ pub(crate) fn plan(
         factors,
         quads: [ends.a.has_quads(&walk), whole, whole && affine.has_quads()],
     };
-    let (lanes, moments) = match held {
-        Some(held) => (held.lanes, None),
-        None => {
-            // Too long for registers: chunks leave their moments, and then the results are computed.
-            let turns = 1 + ends.a.turns(walk.reduced.len());
-            let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-            let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
-            (lanes, Some(accumulators(p, op.moments(), &walk, &lanes)?))
-        }
-    };
+    // Too long for registers: chunks leave their moments, and then the results are computed.
+    let rows = rows(p, op.moments(), &walk)?;
+    let lanes = &rows.lanes;
     let (read, write) = (p.first()?, p.out()?);
     let (weight, bias) = (p.other(0)?, p.other(1)?);
     let axes = || walk.kept.iter().chain(&walk.reduced);
@@ -457,11 +214,11 @@ pub(crate) fn plan(
         strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
     };
     let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-    let choice = match held {
-        Some(held) => job.held(&walk, &held),
-        None => job.long(&walk, &lanes),
+    let choice = match &rows.held {
+        Some(held) => job.held(&walk, held),
+        None => job.long(&walk, lanes),
     };
-    let bindings = [Some(read), Some(write), weight, bias, moments];
+    let bindings = [Some(read), Some(write), weight, bias, rows.accumulated];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
     Ok(Planned::Steps)
 }

@@ -8,8 +8,7 @@
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use crate::fused::Operand;
-use crate::limits::ability::Ability;
+use crate::fused::{Epilogue, Operand};
 use crate::run::call::{Call, Operands, ReduceOp, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -17,302 +16,19 @@ use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
-use crate::source::candidate::Candidate;
-use crate::source::choice::{KernelChoice, Reads};
-use crate::source::params::Params;
-use crate::source::prelude;
 
 pub(crate) mod axes;
+mod kernel;
 pub(crate) mod lanes;
 mod op;
 mod parts;
 pub(crate) mod walk;
 
-use lanes::Lanes;
+use kernel::Job;
+pub(crate) use kernel::{Pass, reading_fused, sample, variants, with_constants, writing_fused};
+use lanes::{Held, Lanes};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
-use walk::{MAX_COUNT, Order, Walk, WalkParams};
-
-/// What a pass reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    /// Elements to results.
-    Whole,
-    /// Elements to accumulators.
-    First,
-    /// Accumulators to results.
-    Second,
-}
-
-/// How many elements a load of a kernel has, and of which outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loads {
-    /// One.
-    Singles,
-    /// Four neighbours of one output.
-    Rows,
-    /// Those of four neighbouring outputs at one place.
-    Columns,
-}
-
-/// One reduction of elements of one dtype.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    op: Reduce,
-    argument: f32,
-    reads: Reads,
-    input: DType,
-    output: DType,
-    loads: Loads,
-    /// Variances followed by means, in one output of twice the length.
-    with_mean: bool,
-}
-
-impl Job {
-    fn new(op: Reduce, input: DType, output: DType) -> Self {
-        Self {
-            op,
-            argument: op.default_argument(),
-            reads: Reads::Memory,
-            input,
-            output,
-            loads: Loads::Singles,
-            with_mean: false,
-        }
-    }
-
-    /// The reduction of a call.
-    fn of(op: ReduceOp, ends: &Ends<'_>, output: DType) -> Self {
-        Self {
-            argument: op.argument.get(),
-            reads: ends.a.reads(),
-            ..Self::new(op.op, ends.a.dtype(), output)
-        }
-    }
-
-    /// Variance and mean of a call.
-    fn of_both(correction: f32, ends: &Ends<'_>) -> Self {
-        Self {
-            with_mean: true,
-            ..Self::of(Reduce::Var.with(correction), ends, ends.out.dtype)
-        }
-    }
-
-    /// The same as it reads an operand: in vectors of four, where rows or columns lie in memory like that.
-    fn reading(&self, a: &Operand<'_>, walk: &Walk, ability: &Ability) -> Self {
-        let loads = if a.has_quads(walk) {
-            Loads::Rows
-        } else if a.has_quad_columns(walk) && self.columns_fit(ability) {
-            Loads::Columns
-        } else {
-            Loads::Singles
-        };
-        Self { loads, ..*self }
-    }
-
-    /// Whether accumulators of four outputs for each invocation, twice, fit into the workgroup memory that every device has.
-    fn columns_fit(&self, ability: &Ability) -> bool {
-        let words = 4 * self.op.spec().accumulator_words;
-        let bytes = ability.workgroup_bytes.min(Ability::WEBGPU.workgroup_bytes);
-        2 * 4 * words * ability.workgroup_size <= bytes
-    }
-
-    /// The workgroups of a pass over elements.
-    fn grid(&self, walk: &Walk, lanes: &Lanes) -> Grid {
-        let rows = match self.loads {
-            Loads::Singles | Loads::Rows => walk.outputs,
-            Loads::Columns => walk.outputs / 4,
-        };
-        Grid::elements(lanes.invocations(rows), 1)
-    }
-
-    fn identity(&self) -> u32 {
-        self.op.identity(self.input, self.argument)
-    }
-
-    fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-        let (op, input, output) = (self.op, self.input, self.output);
-        let finished = if self.with_mean {
-            "reduce/output_pair.wgsl"
-        } else {
-            "reduce/output_elem.wgsl"
-        };
-        let (name, write) = match pass {
-            Pass::Whole => ("whole", finished),
-            Pass::First => ("first", "reduce/output_acc.wgsl"),
-            Pass::Second => ("second", finished),
-        };
-        let mut choice = KernelChoice::new(if self.with_mean {
-            "var_mean"
-        } else {
-            op.name()
-        })
-        .name(input.name())
-        .name(output.name())
-        .name(name)
-        .without_zeroed_memory();
-        let quads = self.loads != Loads::Singles;
-        choice = match pass {
-            Pass::Whole | Pass::First => {
-                choice.reads(self.reads, input, "reduce/params.wgsl", quads)
-            }
-            Pass::Second => choice
-                .part(prelude::FLOAT)
-                .load(input)
-                .params("reduce/params.wgsl"),
-        };
-        choice = choice.store(output);
-        if pass != Pass::First {
-            choice = choice.cell(output);
-        }
-        choice = choice
-            .part("reduce/index.wgsl")
-            .parts(op.operator(input))
-            .part(write);
-        choice = if pass == Pass::Second {
-            choice.parts(&[
-                "reduce/lanes_one.wgsl",
-                "reduce/tree.wgsl",
-                "reduce/second.wgsl",
-            ])
-        } else {
-            let (lanes, body) = match self.loads {
-                Loads::Singles | Loads::Rows => ("reduce/lanes_one.wgsl", "reduce/body.wgsl"),
-                Loads::Columns => ("reduce/lanes_four.wgsl", "reduce/columns.wgsl"),
-            };
-            if self.loads == Loads::Columns {
-                choice = choice.name("columns");
-            }
-            choice
-                .access(quads)
-                .parts(op.block())
-                .parts(&[lanes, "reduce/tree.wgsl", body])
-        };
-        if let Some((name, value)) = op.spec().constant {
-            choice = choice.constant(name, value);
-        }
-        with_constants(choice, walk, lanes)
-    }
-}
-
-/// Adds the walk's override constants.
-pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-    walk.constants(lanes)
-        .into_iter()
-        .fold(choice, |choice, (name, value)| choice.constant(name, value))
-}
-
-/// Every reduction of every dtype, in one pass and in two.
-pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all = Vec::new();
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
-    let candidate =
-        |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
-    let of = |job: Job, (pass, loads): (Pass, Loads)| candidate(Job { loads, ..job }, pass);
-    for input in DType::ALL {
-        for output in DType::ALL {
-            for op in Reduce::ALL {
-                if op.accepts(input, output) {
-                    let job = Job::new(op, input, output);
-                    let passes = [
-                        (Pass::Whole, Loads::Singles),
-                        (Pass::Whole, Loads::Rows),
-                        (Pass::First, Loads::Singles),
-                        (Pass::First, Loads::Rows),
-                        (Pass::Second, Loads::Singles),
-                    ];
-                    all.extend(passes.map(|pass| of(job, pass)));
-                    if job.columns_fit(&Ability::WEBGPU) {
-                        all.push(of(job, (Pass::Whole, Loads::Columns)));
-                        all.push(of(job, (Pass::First, Loads::Columns)));
-                    }
-                }
-            }
-            if Reduce::Var.accepts(input, output) {
-                let job = Job {
-                    with_mean: true,
-                    ..Job::new(Reduce::Var, input, output)
-                };
-                let passes = [
-                    (Pass::Whole, Loads::Singles),
-                    (Pass::Whole, Loads::Rows),
-                    (Pass::Second, Loads::Singles),
-                ];
-                all.extend(passes.map(|pass| of(job, pass)));
-            }
-        }
-    }
-    all
-}
-
-/// Reductions that read a fused expression's value of a dtype, for the corpus of those.
-pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
-    let fused = |op, input: DType, output, pass| {
-        let job = Job {
-            reads: Reads::Fused,
-            loads: if pass == Pass::First || input.bytes() < 4 {
-                Loads::Rows
-            } else {
-                Loads::Singles
-            },
-            ..Job::new(op, input, output)
-        };
-        (input, job.choice(pass, &walk, &lanes))
-    };
-    let mut all = vec![
-        fused(Reduce::Mean, DType::F32, DType::F32, Pass::Whole),
-        fused(Reduce::Mean, DType::BF16, DType::F32, Pass::First),
-        fused(Reduce::Sum, DType::Bool, DType::I32, Pass::Whole),
-        fused(Reduce::Norm, DType::F32, DType::F32, Pass::Whole),
-        fused(Reduce::Norm2, DType::F16, DType::F16, Pass::Whole),
-        fused(Reduce::LogSumExp, DType::F32, DType::F32, Pass::First),
-        fused(Reduce::Var, DType::F16, DType::F32, Pass::Whole),
-    ];
-    let pair = Job {
-        reads: Reads::Fused,
-        with_mean: true,
-        ..Job::new(Reduce::Var, DType::F32, DType::F32)
-    };
-    all.push((DType::F32, pair.choice(Pass::Whole, &walk, &lanes)));
-    for dtype in DType::ALL {
-        all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
-        if Reduce::Sum.accepts(dtype, dtype) {
-            all.push(fused(Reduce::Sum, dtype, dtype, Pass::Whole));
-        }
-    }
-    all
-}
-
-/// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
-pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
-    let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
-    let jobs = Reduce::ALL.into_iter().flat_map(|op| {
-        DType::ALL.into_iter().filter_map(move |input| {
-            let output = DType::ALL.into_iter().find(|to| op.accepts(input, *to))?;
-            Some(Job::new(op, input, output))
-        })
-    });
-    jobs.zip(both)
-        .map(|(job, reads)| {
-            let loads = match (job.input.is_float(), job.columns_fit(&Ability::WEBGPU)) {
-                (true, true) => Loads::Columns,
-                (true, false) => Loads::Rows,
-                (false, _) => Loads::Singles,
-            };
-            let job = Job {
-                reads,
-                loads,
-                ..job
-            };
-            let choice = job.choice(Pass::Whole, &walk, &lanes);
-            (job.input, job.output, choice, reads == Reads::Fused)
-        })
-        .collect()
-}
+use walk::{MAX_COUNT, Order, Walk};
 
 impl Executor {
     /// Memory for `words` per output.
@@ -412,9 +128,8 @@ fn plan_job(
     if walk.outputs == 0 {
         return Ok(Planned::Nothing);
     }
-    let results = if job.with_mean { 2 } else { 1 };
     if let Some(view) = p.ends.divisible(p.exec)?
-        && (p.exec.splits_kept(view, axes, &[(p.ends.out, results)])
+        && (p.exec.splits_kept(view, axes, &[p.ends.out])
             || (p.exec.exceeds_binding(&[view]) && !axes.is_empty()))
     {
         return Ok(Planned::Parts);
@@ -474,7 +189,7 @@ fn first_pass_into(
 }
 
 /// Adds the step that leaves what `op` accumulates of each chunk of each output, for kernels that combine that themselves.
-pub(crate) fn accumulators(
+fn accumulators(
     p: &mut Planner<'_>,
     op: Reduce,
     walk: &Walk,
@@ -483,6 +198,38 @@ pub(crate) fn accumulators(
     let job = Job::of(op.into(), p.ends, p.ends.a.dtype());
     let job = job.reading(&p.ends.a, walk, &p.exec.ability());
     first_pass(p, &job, walk, lanes)
+}
+
+/// How rows that a kernel goes over twice lie over invocations.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// Those whose registers hold them, if any do.
+    pub(crate) held: Option<Held>,
+    pub(crate) lanes: Lanes,
+    /// Else what a step before has accumulated of their chunks.
+    pub(crate) accumulated: Option<Bound>,
+}
+
+/// Rows in registers, or in chunks: then a step is added that leaves what `op` accumulates of each.
+pub(crate) fn rows(p: &mut Planner<'_>, op: Reduce, walk: &Walk) -> Result<Rows, KernelError> {
+    let bindings = p.ends.bindings() + 1 + p.ends.epilogue.map_or(0, Epilogue::bindings);
+    let held = p.exec.held_rows(walk, bindings)?;
+    if let Some(Held { lanes, .. }) = held {
+        return Ok(Rows {
+            held,
+            lanes,
+            accumulated: None,
+        });
+    }
+    let turns = 1 + p.ends.a.turns(walk.reduced.len());
+    let ability = p.exec.ability();
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
+    let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
+    Ok(Rows {
+        held,
+        lanes,
+        accumulated: Some(accumulators(p, op, walk, &lanes)?),
+    })
 }
 
 /// Adds the last step: results of `chunks` accumulators for each of `outputs`, of `count` elements together.
@@ -524,7 +271,7 @@ pub(crate) fn run_parts(
     axes: &[usize],
 ) -> Result<(), KernelError> {
     let job = Job::of(op, ends, ends.out.dtype);
-    let each = &mut |a: &View, [out]: &[View; 1]| exec.reduce(op, a, axes, out).map(drop);
+    let each = &mut |[a, out]: &[View; 2]| exec.reduce(op, a, axes, out).map(drop);
     run_job_parts(exec, (op.op.name(), ends), &job, axes, each)
 }
 
@@ -536,7 +283,7 @@ pub(crate) fn run_var_mean_parts(
     axes: &[usize],
 ) -> Result<(), KernelError> {
     let job = Job::of_both(correction, ends);
-    let each = &mut |a: &View, [out]: &[View; 1]| exec.var_mean(correction, a, axes, out).map(drop);
+    let each = &mut |[a, out]: &[View; 2]| exec.var_mean(correction, a, axes, out).map(drop);
     run_job_parts(exec, ("var_mean", ends), &job, axes, each)
 }
 
@@ -545,14 +292,14 @@ fn run_job_parts(
     (op, ends): (&'static str, &Ends<'_>),
     job: &Job,
     axes: &[usize],
-    each: &mut parts::ReducePart<'_, [View; 1]>,
+    each: &mut dyn FnMut(&[View; 2]) -> Result<(), KernelError>,
 ) -> Result<(), KernelError> {
     let (Operand::Memory(view), out) = (ends.a, ends.out) else {
         return Err(only_memory(op));
     };
     let results = if job.with_mean { 2 } else { 1 };
-    if exec.splits_kept(view, axes, &[(out, results)]) {
-        return exec.reduction_apart(op, axes, view, [(out, results)], each);
+    if exec.splits_kept(view, axes, &[out]) {
+        return exec.reduction_apart(op, axes, ([view, out], results), each);
     }
     exec.with_dense_out(op, out, &[view], |out| {
         exec.reduce_pieces(op, job, view, axes, out)

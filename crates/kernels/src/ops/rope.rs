@@ -270,7 +270,7 @@ pub(crate) fn plan(
     if let Some(view) = ends.divisible(p.exec)? {
         // A table stands for positions that are not there.
         let views = [view, ids.unwrap_or(cos), ends.out];
-        if p.exec.too_large(&views, 1).is_some() {
+        if p.exec.too_large(&views, 1).next().is_some() {
             return Ok(Planned::Parts);
         }
     }

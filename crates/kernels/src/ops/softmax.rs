@@ -7,12 +7,12 @@
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
-use crate::fused::{Epilogue, Operand};
+use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::ops::reduce::lanes::{self, Held, Lanes, Side};
 use crate::ops::reduce::walk::{Order, Walk, WalkParams};
-use crate::ops::reduce::{Reduce, accumulators, only_memory, with_constants};
+use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -142,10 +142,8 @@ pub(crate) const fn put(quads: bool) -> &'static str {
 
 /// Kernels of every float dtype, and their bindings: with rows in registers, and for chunks of long rows.
 fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, usize)> {
-    let walk = Walk::rows(64, 4096);
-    let ability = Ability::WEBGPU;
-    let held = lanes::held(walk.outputs, walk.len, walk.side(), &ability);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
+    let (walk, lanes) = sample();
+    let held = lanes::held(walk.outputs, walk.len, walk.side(), &Ability::WEBGPU);
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for kind in SoftmaxKind::ALL {
@@ -266,12 +264,11 @@ pub(crate) fn plan(
         return Ok(Planned::Nothing);
     }
     if let Some(view) = ends.divisible(p.exec)?
-        && p.exec.too_large(&[view, ends.out], 1).is_some()
+        && p.exec.too_large(&[view, ends.out], 1).next().is_some()
     {
         return Ok(Planned::Parts);
     }
     let inner: usize = layout.dims().iter().skip(axis + 1).product();
-    let ability = p.exec.ability();
     let lowest = prelude::lowest_key(dtype, false);
     let job = Job {
         kind,
@@ -282,24 +279,18 @@ pub(crate) fn plan(
             inner == 1 && walk.len.is_multiple_of(4),
         ],
     };
-    let grid = |lanes: &Lanes| Grid::elements(lanes.invocations(walk.outputs), 1);
-    let bindings = ends.bindings() + 1 + ends.epilogue.map_or(0, Epilogue::bindings);
-    if let Some(held) = p.exec.held_rows(&walk, bindings)? {
-        let (read, write) = (p.first()?, p.out()?);
-        let lanes = &held.lanes;
-        let params = walk.params(lanes, read.offset, write.offset, lowest, inner as u64);
-        p.last(job.held(&walk, &held), [read, write], &params, grid(lanes));
-        return Ok(Planned::Steps);
-    }
     // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let turns = 1 + ends.a.turns(walk.reduced.len());
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-    let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
-    let pairs = accumulators(p, Reduce::LogSumExp, &walk, &lanes)?;
+    let rows = rows(p, Reduce::LogSumExp, &walk)?;
     let (read, write) = (p.first()?, p.out()?);
-    let params = walk.params(&lanes, read.offset, write.offset, lowest, inner as u64);
-    let choice = job.long(&walk, &lanes);
-    p.last(choice, [read, write, pairs], &params, grid(&lanes));
+    let lanes = &rows.lanes;
+    let params = walk.params(lanes, read.offset, write.offset, lowest, inner as u64);
+    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let choice = match &rows.held {
+        Some(held) => job.held(&walk, held),
+        None => job.long(&walk, lanes),
+    };
+    let bindings = [Some(read), Some(write), rows.accumulated];
+    p.last(choice, bindings.into_iter().flatten(), &params, grid);
     Ok(Planned::Steps)
 }
 

@@ -24,7 +24,8 @@ pub(super) const FAMILIES: &[(&str, &str)] = &[
     ("ops/scan.rs", "Scans"),
     ("ops/sort.rs", "Sorting"),
     ("ops/select.rs", "Selection by value"),
-    ("ops/index.rs", "Indexing and scatter"),
+    ("ops/index.rs", "Indexing"),
+    ("ops/index/put.rs", "Scatter and assignment"),
     ("ops/matmul.rs", "Matrix products"),
     (
         "ops/gemm.rs",

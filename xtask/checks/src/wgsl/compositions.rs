@@ -93,7 +93,7 @@ pub(crate) const ALL: &[Assembled] = &[
         &DType::ALL,
         "exact",
         "Where a mask is true, the elements of a source in order.",
-        "ops/index.rs",
+        "ops/index/put.rs",
     ),
     row(
         "tril",

@@ -6,14 +6,12 @@ use ziggurat_core::{DType, Layout, Shape};
 use super::walk::{Order, Walk};
 use super::{Job, choose_lanes, first_pass_into, kept_shape, second_pass};
 use crate::fused::Operand;
-use crate::limits::split::{halves, middle};
+use crate::limits::split::{halves, middle, stride};
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
+use crate::run::launch::check_output;
 use crate::run::view::View;
-
-/// A reduction of a part into parts of its outputs.
-pub(super) type ReducePart<'a, Outs> = dyn FnMut(&View, &Outs) -> Result<(), KernelError> + 'a;
 
 /// The axes that are not reduced.
 fn kept_axes(layout: &Layout, axes: &[usize]) -> Vec<usize> {
@@ -22,96 +20,61 @@ fn kept_axes(layout: &Layout, axes: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// The stride along an axis of more than one element.
-fn steps(view: &View, axis: usize) -> Option<usize> {
-    let (dim, stride) = (view.dims().get(axis)?, view.layout.strides().get(axis)?);
-    (*dim > 1).then_some(stride.unsigned_abs())
-}
-
 impl Executor {
     /// Whether a reduction of `a`, which or whose outputs one binding cannot hold, is split along kept axes. What lies
     /// side by side is read once: it is split along a reduced axis if that has the largest stride.
-    pub(crate) fn splits_kept(&self, a: &View, axes: &[usize], outs: &[(&View, usize)]) -> bool {
-        let few = outs.iter().all(|(out, _)| !self.exceeds_dense(out));
-        if few && !self.exceeds_binding(&[a]) {
-            return false;
+    pub(crate) fn splits_kept(&self, a: &View, axes: &[usize], outs: &[&View]) -> bool {
+        if self.too_large(outs, outs.len()).next().is_some() {
+            return true;
         }
-        let kept = kept_axes(&a.layout, axes);
-        let longest = |axes: &[usize]| axes.iter().filter_map(|&axis| steps(a, axis)).max();
-        longest(&kept).is_some() && !(few && longest(axes) > longest(&kept))
+        let longest = |axes: &[usize]| {
+            (axes.iter())
+                .filter_map(|&axis| stride(a, Some(axis)))
+                .max()
+        };
+        let kept = longest(&kept_axes(&a.layout, axes));
+        self.exceeds_binding(&[a]) && kept.is_some() && longest(axes) <= kept
     }
 
-    /// Runs a reduction on parts along kept axes, by calling `f` with the parts of `a` and `outs`, where
-    /// [`Self::splits_kept`]. Each of `outs` has the kept axes' elements, behind one axis more if it holds several results.
+    /// Runs a reduction on parts along kept axes, by calling `f` with the parts of the operand and its outputs, where
+    /// [`Self::splits_kept`]. Each output has the kept axes' elements, `results` times.
     pub(crate) fn reduction_apart<const N: usize>(
         &self,
         op: &'static str,
         axes: &[usize],
-        a: &View,
-        outs: [(&View, usize); N],
-        f: &mut ReducePart<'_, [View; N]>,
+        (views, results): ([&View; N], usize),
+        f: &mut dyn FnMut(&[View; N]) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
-        let kept = kept_axes(&a.layout, axes);
-        // Outputs in the shape of the kept axes, which they have only if they are dense.
-        let shape = kept_shape(op, &a.layout, axes)?;
-        let mut targets = Vec::with_capacity(N);
-        let mut copies = Vec::new();
-        for (out, results) in outs {
-            crate::run::launch::check_output(op, out)?;
-            let own = if out.layout.is_contiguous() && !out.buffer.same_memory(&a.buffer) {
-                out.clone()
-            } else {
-                let scratch = self.alloc(out.shape(), out.dtype)?;
-                copies.push((scratch.clone(), out));
-                scratch
-            };
-            let dims = [&[results], shape.dims()].concat();
-            let dims = Shape::new(&dims).map_err(KernelError::shape(op))?;
-            let seen = own.layout.reshape(dims).map_err(KernelError::shape(op))?;
-            targets.push(own.with_layout(seen.unwrap_or(own.layout))?);
-        }
-        let each = &mut |a: &View, outs: &[View]| match <&[View; N]>::try_from(outs) {
-            Ok(outs) => f(a, outs),
-            Err(_) => Err(KernelError::Internal {
-                op,
-                what: "a part with another number of outputs",
-            }),
+        let Some((a, outs)) = views.split_first() else {
+            return Ok(());
         };
-        self.halve_kept(op, &kept, a, &targets, each)?;
+        let shape = kept_shape(op, &a.layout, axes)?;
+        let dims = [&[results], shape.dims()].concat();
+        let dims = Shape::new(&dims).map_err(KernelError::shape(op))?;
+        // Outputs in the shape of the kept axes, which they have only if they are dense.
+        let mut targets = views.map(View::clone);
+        let mut copies = Vec::new();
+        for (slot, out) in targets.iter_mut().skip(1).zip(outs) {
+            check_output(op, out)?;
+            if !out.layout.is_contiguous() || out.buffer.same_memory(&a.buffer) {
+                *slot = self.alloc(out.shape(), out.dtype)?;
+                copies.push((slot.clone(), *out));
+            }
+            let seen = slot.layout.reshape(dims).map_err(KernelError::shape(op))?;
+            *slot = slot.with_layout(seen.unwrap_or(slot.layout))?;
+        }
+        let joints = || {
+            let joint = |(place, axis): (usize, usize)| {
+                std::array::from_fn(|view| Some(if view == 0 { axis } else { place + 1 }))
+            };
+            let kept = kept_axes(&a.layout, axes);
+            kept.into_iter().enumerate().map(joint).collect()
+        };
+        if !self.apart(op, targets.each_ref(), outs.len(), joints, f)? {
+            f(&targets)?;
+        }
         for (scratch, out) in &copies {
             self.copy_into(op, scratch, out)?;
-        }
-        Ok(())
-    }
-
-    fn halve_kept(
-        &self,
-        op: &'static str,
-        kept: &[usize],
-        a: &View,
-        outs: &[View],
-        f: &mut ReducePart<'_, [View]>,
-    ) -> Result<(), KernelError> {
-        let large = self.exceeds_binding(&[a]) || outs.iter().any(|out| self.exceeds_dense(out));
-        let longest = kept.iter().enumerate().filter_map(|(place, &axis)| {
-            Some((steps(a, axis)?, place, axis, *a.dims().get(axis)?))
-        });
-        let (true, Some((_, place, axis, dim))) = (large, longest.max()) else {
-            return f(a, outs);
-        };
-        let at = middle(dim);
-        let a = halves(op, a, axis, at)?;
-        let outs: Vec<[View; 2]> = outs
-            .iter()
-            .map(|out| halves(op, out, place + 1, at))
-            .collect::<Result<_, _>>()?;
-        for (half, a) in a.iter().enumerate() {
-            let outs: Vec<View> = outs
-                .iter()
-                .filter_map(|pair| pair.get(half))
-                .cloned()
-                .collect();
-            self.halve_kept(op, kept, a, &outs, f)?;
         }
         Ok(())
     }
@@ -151,7 +114,7 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let mut outermost = axes.to_vec();
-        outermost.sort_by_key(|&axis| std::cmp::Reverse(steps(a, axis)));
+        outermost.sort_by_key(|&axis| std::cmp::Reverse(stride(a, Some(axis))));
         let mut all = Vec::new();
         for piece in self.pieces(op, a, &outermost)? {
             let walk = Walk::new(op, &piece.layout, axes, Order::Free)?;

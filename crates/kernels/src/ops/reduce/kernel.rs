@@ -1,0 +1,323 @@
+//! The kernels of reductions: which files and constants each has, for one pass or two.
+
+use ziggurat_core::DType;
+use ziggurat_pipeline::Grid;
+
+use super::lanes::{self, Lanes};
+use super::op::Reduce;
+use super::walk::{Walk, WalkParams};
+use crate::fused::Operand;
+use crate::limits::ability::Ability;
+use crate::run::call::ReduceOp;
+use crate::run::ends::Ends;
+use crate::source::candidate::Candidate;
+use crate::source::choice::{KernelChoice, Reads};
+use crate::source::params::Params;
+use crate::source::prelude;
+
+/// What a pass reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Elements to results.
+    Whole,
+    /// Elements to accumulators.
+    First,
+    /// Accumulators to results.
+    Second,
+}
+
+impl Pass {
+    pub(crate) const ALL: [Self; 3] = [Self::Whole, Self::First, Self::Second];
+
+    /// The name in labels.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::First => "first",
+            Self::Second => "second",
+        }
+    }
+
+    /// Adds what a kernel reads: the elements, as `reads` says and four at a time or not, or their accumulators.
+    pub(crate) fn reading(
+        self,
+        choice: KernelChoice,
+        (reads, input): (Reads, DType),
+        quads: bool,
+    ) -> KernelChoice {
+        match self {
+            Self::Whole | Self::First => choice.reads(reads, input, "reduce/params.wgsl", quads),
+            Self::Second => choice
+                .part(prelude::FLOAT)
+                .load(input)
+                .params("reduce/params.wgsl"),
+        }
+    }
+}
+
+/// How many elements a load of a kernel has, and of which outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loads {
+    /// One.
+    Singles,
+    /// Four neighbours of one output.
+    Rows,
+    /// Those of four neighbouring outputs at one place.
+    Columns,
+}
+
+/// One reduction of elements of one dtype.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) op: Reduce,
+    pub(super) argument: f32,
+    pub(super) reads: Reads,
+    pub(super) input: DType,
+    pub(super) output: DType,
+    pub(super) loads: Loads,
+    /// Variances followed by means, in one output of twice the length.
+    pub(super) with_mean: bool,
+}
+
+impl Job {
+    pub(super) fn new(op: Reduce, input: DType, output: DType) -> Self {
+        Self {
+            op,
+            argument: op.default_argument(),
+            reads: Reads::Memory,
+            input,
+            output,
+            loads: Loads::Singles,
+            with_mean: false,
+        }
+    }
+
+    /// The reduction of a call.
+    pub(super) fn of(op: ReduceOp, ends: &Ends<'_>, output: DType) -> Self {
+        Self {
+            argument: op.argument.get(),
+            reads: ends.a.reads(),
+            ..Self::new(op.op, ends.a.dtype(), output)
+        }
+    }
+
+    /// Variance and mean of a call.
+    pub(super) fn of_both(correction: f32, ends: &Ends<'_>) -> Self {
+        Self {
+            with_mean: true,
+            ..Self::of(Reduce::Var.with(correction), ends, ends.out.dtype)
+        }
+    }
+
+    /// The same as it reads an operand: in vectors of four, where rows or columns lie in memory like that.
+    pub(super) fn reading(&self, a: &Operand<'_>, walk: &Walk, ability: &Ability) -> Self {
+        let loads = if a.has_quads(walk) {
+            Loads::Rows
+        } else if a.has_quad_columns(walk) && self.columns_fit(ability) {
+            Loads::Columns
+        } else {
+            Loads::Singles
+        };
+        Self { loads, ..*self }
+    }
+
+    /// Whether accumulators of four outputs for each invocation, twice, fit into the workgroup memory that every device has.
+    pub(super) fn columns_fit(&self, ability: &Ability) -> bool {
+        let words = 4 * self.op.spec().accumulator_words;
+        let bytes = ability.workgroup_bytes.min(Ability::WEBGPU.workgroup_bytes);
+        2 * 4 * words * ability.workgroup_size <= bytes
+    }
+
+    /// The workgroups of a pass over elements.
+    pub(super) fn grid(&self, walk: &Walk, lanes: &Lanes) -> Grid {
+        let rows = match self.loads {
+            Loads::Singles | Loads::Rows => walk.outputs,
+            Loads::Columns => walk.outputs / 4,
+        };
+        Grid::elements(lanes.invocations(rows), 1)
+    }
+
+    pub(super) fn identity(&self) -> u32 {
+        self.op.identity(self.input, self.argument)
+    }
+
+    pub(super) fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+        let (op, input, output) = (self.op, self.input, self.output);
+        let finished = if self.with_mean {
+            "reduce/output_pair.wgsl"
+        } else {
+            "reduce/output_elem.wgsl"
+        };
+        let write = match pass {
+            Pass::Whole | Pass::Second => finished,
+            Pass::First => "reduce/output_acc.wgsl",
+        };
+        let mut choice = KernelChoice::new(if self.with_mean {
+            "var_mean"
+        } else {
+            op.name()
+        })
+        .name(input.name())
+        .name(output.name())
+        .name(pass.name())
+        .without_zeroed_memory();
+        let quads = self.loads != Loads::Singles;
+        choice = pass
+            .reading(choice, (self.reads, input), quads)
+            .store(output);
+        if pass != Pass::First {
+            choice = choice.cell(output);
+        }
+        choice = choice
+            .part("reduce/index.wgsl")
+            .parts(op.operator(input))
+            .part(write);
+        choice = if pass == Pass::Second {
+            choice.parts(&[
+                "reduce/lanes_one.wgsl",
+                "reduce/tree.wgsl",
+                "reduce/second.wgsl",
+            ])
+        } else {
+            let (lanes, body) = match self.loads {
+                Loads::Singles | Loads::Rows => ("reduce/lanes_one.wgsl", "reduce/body.wgsl"),
+                Loads::Columns => ("reduce/lanes_four.wgsl", "reduce/columns.wgsl"),
+            };
+            if self.loads == Loads::Columns {
+                choice = choice.name("columns");
+            }
+            choice
+                .access(quads)
+                .parts(op.block())
+                .parts(&[lanes, "reduce/tree.wgsl", body])
+        };
+        if let Some((name, value)) = op.spec().constant {
+            choice = choice.constant(name, value);
+        }
+        with_constants(choice, walk, lanes)
+    }
+}
+
+/// Rows for the catalogue, and how they lie over workgroups.
+pub(crate) fn sample() -> (Walk, Lanes) {
+    let walk = Walk::rows(64, 4096);
+    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    (walk, lanes)
+}
+
+/// Adds the walk's override constants.
+pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    walk.constants(lanes)
+        .into_iter()
+        .fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// Every reduction of every dtype, in one pass and in two.
+pub(crate) fn variants() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let (walk, lanes) = sample();
+    let candidate =
+        |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
+    let of = |job: Job, (pass, loads): (Pass, Loads)| candidate(Job { loads, ..job }, pass);
+    for input in DType::ALL {
+        for output in DType::ALL {
+            for op in Reduce::ALL {
+                if op.accepts(input, output) {
+                    let job = Job::new(op, input, output);
+                    let passes = [
+                        (Pass::Whole, Loads::Singles),
+                        (Pass::Whole, Loads::Rows),
+                        (Pass::First, Loads::Singles),
+                        (Pass::First, Loads::Rows),
+                        (Pass::Second, Loads::Singles),
+                    ];
+                    all.extend(passes.map(|pass| of(job, pass)));
+                    if job.columns_fit(&Ability::WEBGPU) {
+                        all.push(of(job, (Pass::Whole, Loads::Columns)));
+                        all.push(of(job, (Pass::First, Loads::Columns)));
+                    }
+                }
+            }
+            if Reduce::Var.accepts(input, output) {
+                let job = Job {
+                    with_mean: true,
+                    ..Job::new(Reduce::Var, input, output)
+                };
+                let passes = [
+                    (Pass::Whole, Loads::Singles),
+                    (Pass::Whole, Loads::Rows),
+                    (Pass::Second, Loads::Singles),
+                ];
+                all.extend(passes.map(|pass| of(job, pass)));
+            }
+        }
+    }
+    all
+}
+
+/// Reductions that read a fused expression's value of a dtype, for the corpus of those.
+pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
+    let (walk, lanes) = sample();
+    let fused = |op, input: DType, output, pass| {
+        let job = Job {
+            reads: Reads::Fused,
+            loads: if pass == Pass::First || input.bytes() < 4 {
+                Loads::Rows
+            } else {
+                Loads::Singles
+            },
+            ..Job::new(op, input, output)
+        };
+        (input, job.choice(pass, &walk, &lanes))
+    };
+    let mut all = vec![
+        fused(Reduce::Mean, DType::F32, DType::F32, Pass::Whole),
+        fused(Reduce::Mean, DType::BF16, DType::F32, Pass::First),
+        fused(Reduce::Sum, DType::Bool, DType::I32, Pass::Whole),
+        fused(Reduce::Norm, DType::F32, DType::F32, Pass::Whole),
+        fused(Reduce::Norm2, DType::F16, DType::F16, Pass::Whole),
+        fused(Reduce::LogSumExp, DType::F32, DType::F32, Pass::First),
+        fused(Reduce::Var, DType::F16, DType::F32, Pass::Whole),
+    ];
+    let pair = Job {
+        reads: Reads::Fused,
+        with_mean: true,
+        ..Job::new(Reduce::Var, DType::F32, DType::F32)
+    };
+    all.push((DType::F32, pair.choice(Pass::Whole, &walk, &lanes)));
+    for dtype in DType::ALL {
+        all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
+        if Reduce::Sum.accepts(dtype, dtype) {
+            all.push(fused(Reduce::Sum, dtype, dtype, Pass::Whole));
+        }
+    }
+    all
+}
+
+/// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
+pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
+    let (walk, lanes) = sample();
+    let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
+    let jobs = Reduce::ALL.into_iter().flat_map(|op| {
+        DType::ALL.into_iter().filter_map(move |input| {
+            let output = DType::ALL.into_iter().find(|to| op.accepts(input, *to))?;
+            Some(Job::new(op, input, output))
+        })
+    });
+    jobs.zip(both)
+        .map(|(job, reads)| {
+            let loads = match (job.input.is_float(), job.columns_fit(&Ability::WEBGPU)) {
+                (true, true) => Loads::Columns,
+                (true, false) => Loads::Rows,
+                (false, _) => Loads::Singles,
+            };
+            let job = Job {
+                reads,
+                loads,
+                ..job
+            };
+            let choice = job.choice(Pass::Whole, &walk, &lanes);
+            (job.input, job.output, choice, reads == Reads::Fused)
+        })
+        .collect()
+}
