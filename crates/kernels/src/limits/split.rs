@@ -6,6 +6,7 @@
 
 use ziggurat_core::Layout;
 
+use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
@@ -78,6 +79,23 @@ pub(crate) fn halves(
 }
 
 impl Executor {
+    /// Runs an op into a dense output by `whole`; or, where one of its operands cannot be bound, on parts of them by `each`,
+    /// which is the op itself. The last of the views is the output.
+    pub(crate) fn whole_or_apart<const N: usize>(
+        &self,
+        op: &'static str,
+        views: [&View; N],
+        joints: impl FnOnce() -> Vec<Joint<N>>,
+        mut each: impl FnMut(&[View; N]) -> Result<Completion, KernelError>,
+        whole: impl FnOnce(&View) -> Result<(), KernelError>,
+    ) -> Result<Completion, KernelError> {
+        let in_parts = self.apart(op, views, 1, joints, &mut |parts| each(parts).map(drop))?;
+        if let (false, Some((out, inputs))) = (in_parts, views.split_last()) {
+            self.with_dense_out(op, out, inputs, whole)?;
+        }
+        Ok(self.completion())
+    }
+
     /// Runs an op on parts of its operands if one of them is too large to be bound, by calling `f` with each; whether it
     /// did. Then `f` is called with operands that can be bound, or that no joint makes smaller. The last `written` are
     /// outputs.

@@ -233,17 +233,10 @@ impl Executor {
             return Ok(self.completion());
         }
         let joints = || vec![[Some(0); 3], [Some(1), None, Some(1)]];
-        let each = &mut |[x, grid, out]: &[View; 3]| {
-            let part = self.grid_sample(x, grid, options, out);
-            part.map(drop)
-        };
-        if self.apart(OP, [x, grid, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[x, grid], |out| {
+        let each = |[x, grid, out]: &[View; 3]| self.grid_sample(x, grid, options, out);
+        self.whole_or_apart(OP, [x, grid, out], joints, each, |out| {
             self.sample_grid(x, grid, options, out)
-        })?;
-        Ok(self.completion())
+        })
     }
 
     fn sample_grid(

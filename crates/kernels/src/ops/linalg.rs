@@ -8,7 +8,7 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::{Arg, Grid};
 
 use crate::limits::budget::pieces;
-use crate::limits::split::alike;
+use crate::limits::split::{Joint, alike};
 use crate::num::saturated;
 use crate::ops::reduce::walk::MAX_COUNT;
 use crate::run::completion::Completion;
@@ -174,6 +174,11 @@ fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), Ke
     })
 }
 
+/// Every axis of the batch.
+fn batches<const N: usize>(a: &View) -> Vec<Joint<N>> {
+    alike(a.rank().saturating_sub(2), |_| false)
+}
+
 impl Executor {
     /// X with A X = B, for `a` `[.., n, n]` and `b` `[.., n, columns]` of the same batch, by LU with partial pivoting, into
     /// `out` of b's shape. A singular matrix gives infinities and NaN. n is at most 1,024.
@@ -188,19 +193,20 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
-        let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let each = &mut |[a, b, out]: &[View; 3]| self.solve(a, b, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[a, b], |out| {
-            let (factors, pivots) = self.factors(OP, a, s)?;
-            let _recorded = self.copy(b, out)?;
-            self.exchange(OP, &pivots, s, out)?;
-            self.substitute(OP, &factors, s, [false, true], out)?;
-            self.substitute(OP, &factors, s, [true, false], out)
-        })?;
-        Ok(self.completion())
+        let each = |[a, b, out]: &[View; 3]| self.solve(a, b, out);
+        self.whole_or_apart(
+            OP,
+            [a, b, out],
+            || batches(a),
+            each,
+            |out| {
+                let (factors, pivots) = self.factors(OP, a, s)?;
+                let _recorded = self.copy(b, out)?;
+                self.exchange(OP, &pivots, s, out)?;
+                self.substitute(OP, &factors, s, [false, true], out)?;
+                self.substitute(OP, &factors, s, [true, false], out)
+            },
+        )
     }
 
     /// X with T X = B for the upper or lower triangle T of `a` `[.., n, n]`, with ones on its diagonal if `unit`; the rest of
@@ -222,22 +228,22 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
-        let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let each =
-            &mut |[a, b, out]: &[View; 3]| self.solve_triangular(a, b, upper, unit, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[a, b], |out| {
-            let matrices = if a.layout.is_contiguous() {
-                a.clone()
-            } else {
-                self.to_dense(OP, a)?
-            };
-            let _recorded = self.copy(b, out)?;
-            self.substitute(OP, &matrices, s, [upper, unit], out)
-        })?;
-        Ok(self.completion())
+        let each = |[a, b, out]: &[View; 3]| self.solve_triangular(a, b, upper, unit, out);
+        self.whole_or_apart(
+            OP,
+            [a, b, out],
+            || batches(a),
+            each,
+            |out| {
+                let matrices = if a.layout.is_contiguous() {
+                    a.clone()
+                } else {
+                    self.to_dense(OP, a)?
+                };
+                let _recorded = self.copy(b, out)?;
+                self.substitute(OP, &matrices, s, [upper, unit], out)
+            },
+        )
     }
 
     /// The determinants of `a` `[.., n, n]` into `out` `[..]`; of a matrix without rows it is 1.
@@ -256,29 +262,30 @@ impl Executor {
         if s.n == 0 {
             return self.fill(out, 1.0);
         }
-        let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let each = &mut |[a, out]: &[View; 2]| self.determinant(a, out).map(drop);
-        if self.apart(OP, [a, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[a], |out| {
-            let (factors, pivots) = self.factors(OP, a, s)?;
-            let (read, swaps, write) = (
-                self.bind_read(OP, &factors)?,
-                self.bind_read(OP, &pivots)?,
-                self.bind_write(OP, out)?,
-            );
-            let params = LinalgParams {
-                a_offset: read.offset,
-                b_offset: swaps.offset,
-                c_offset: write.offset,
-                ..numbers(s)
-            };
-            let args = [read.arg, swaps.arg, write.arg];
-            let grid = Grid::elements(s.batch as u64, 1);
-            self.launch(&Kernel::Determinant.choice(), &args, &params, grid)
-        })?;
-        Ok(self.completion())
+        let each = |[a, out]: &[View; 2]| self.determinant(a, out);
+        self.whole_or_apart(
+            OP,
+            [a, out],
+            || batches(a),
+            each,
+            |out| {
+                let (factors, pivots) = self.factors(OP, a, s)?;
+                let (read, swaps, write) = (
+                    self.bind_read(OP, &factors)?,
+                    self.bind_read(OP, &pivots)?,
+                    self.bind_write(OP, out)?,
+                );
+                let params = LinalgParams {
+                    a_offset: read.offset,
+                    b_offset: swaps.offset,
+                    c_offset: write.offset,
+                    ..numbers(s)
+                };
+                let args = [read.arg, swaps.arg, write.arg];
+                let grid = Grid::elements(s.batch as u64, 1);
+                self.launch(&Kernel::Determinant.choice(), &args, &params, grid)
+            },
+        )
     }
 
     /// L with A = L Lᵀ for symmetric positive definite `a` `[.., n, n]`, of which the lower triangle is read; `out` has zeros
@@ -293,21 +300,22 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
-        let joints = || alike(a.rank().saturating_sub(2), |_| false);
-        let each = &mut |[a, out]: &[View; 2]| self.cholesky(a, out).map(drop);
-        if self.apart(OP, [a, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[a], |out| {
-            let _recorded = self.copy(a, out)?;
-            let write = self.bind_write(OP, out)?;
-            let params = LinalgParams {
-                a_offset: write.offset,
-                ..numbers(s)
-            };
-            self.per_matrix(Kernel::Cholesky, s, &[write.arg], &params)
-        })?;
-        Ok(self.completion())
+        let each = |[a, out]: &[View; 2]| self.cholesky(a, out);
+        self.whole_or_apart(
+            OP,
+            [a, out],
+            || batches(a),
+            each,
+            |out| {
+                let _recorded = self.copy(a, out)?;
+                let write = self.bind_write(OP, out)?;
+                let params = LinalgParams {
+                    a_offset: write.offset,
+                    ..numbers(s)
+                };
+                self.per_matrix(Kernel::Cholesky, s, &[write.arg], &params)
+            },
+        )
     }
 
     /// The LU factors of `a` in one dense view, and the exchanges of rows.

@@ -270,11 +270,8 @@ impl Executor {
         };
         // Planes are pooled each by itself.
         let joints = || alike(2, |_| false);
-        let each = &mut |[x, out]: &[View; 2]| self.launch_pool(call, x, out).map(drop);
-        if self.apart(op, [x, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(op, out, &[x], |out| {
+        let each = |[x, out]: &[View; 2]| self.launch_pool(call, x, out);
+        self.whole_or_apart(op, [x, out], joints, each, |out| {
             if self.pool_bands(call, x, out)? {
                 return Ok(());
             }
@@ -336,8 +333,7 @@ impl Executor {
                 }
             }
             Ok(())
-        })?;
-        Ok(self.completion())
+        })
     }
 }
 

@@ -206,14 +206,10 @@ impl Executor {
             });
         }
         let joints = || alike(x.rank(), |at| changed.iter().any(|(other, _)| *other == at));
-        let each = &mut |[x, out]: &[View; 2]| self.resize(x, axes, options, out).map(drop);
-        if self.apart(OP, [x, out], 1, joints, each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[x], |out| {
+        let each = |[x, out]: &[View; 2]| self.resize(x, axes, options, out);
+        self.whole_or_apart(OP, [x, out], joints, each, |out| {
             self.resample(x, &changed, options, nearest, out)
-        })?;
-        Ok(self.completion())
+        })
     }
 
     fn resample(

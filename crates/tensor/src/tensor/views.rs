@@ -298,17 +298,17 @@ impl Tensor {
             }
         }
         if let Some(wrong) = tensors.iter().find(|tensor| tensor.rank() > 1) {
-            let rule = "the operands must be vectors";
-            return Err(Error::shape(
-                OP,
-                format!("{rule}: one is {}", wrong.shape()),
-            ));
+            let detail = format!(
+                "an operand must be a vector, but its shape is {}",
+                wrong.shape()
+            );
+            return Err(Error::shape(OP, detail));
         }
         let mut axes: Vec<usize> = (0..tensors.len()).collect();
-        if let ([first, second, ..], false) = (&mut axes[..], ij) {
-            std::mem::swap(first, second);
+        if !ij && axes.len() > 1 {
+            axes.swap(0, 1);
         }
-        // Exchanging twice is to leave as it was: the axis of a vector is also the vector of an axis.
+        // An exchange undoes itself: the axis of each vector is also the vector of each axis.
         let extent = |&at: &usize| tensors.get(at).map_or(1, |tensor| tensor.len());
         let shape = new_shape(OP, &axes.iter().map(extent).collect::<Vec<_>>())?;
         let grid = |(tensor, &axis): (&&Self, &usize)| {

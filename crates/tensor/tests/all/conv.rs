@@ -48,7 +48,7 @@ fn same_padding_puts_the_odd_element_at_the_end() {
     let error = x.conv2d(&w, None, &strided).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "conv2d: padding that keeps the extents needs a stride of 1: it is [2, 1]"
+        "conv2d: stride must be 1 where the padding keeps the extents, but it is 2"
     );
     assert!(error.is_argument());
     let both = Conv2dOptions::default().same().padding([1, 1]);

@@ -394,7 +394,7 @@ fn misuse_is_an_error_that_says_what_was_given() {
         (
             Tensor::linspace(&device, f32::NAN, 1.0, 3),
             Error::is_argument,
-            "linspace: the bounds must be finite",
+            "linspace: start must be finite",
         ),
         (
             first(Tensor::meshgrid(&[&a], true)),

@@ -80,14 +80,9 @@ impl Executor {
         if out.is_empty() {
             return Ok(self.completion());
         }
-        let each = &mut |[columns, out]: &[View; 2]| {
-            let part = self.fold(columns, kernel, options, out);
-            part.map(drop)
-        };
-        if self.apart(OP, [columns, out], 1, || vec![[Some(0); 2]], each)? {
-            return Ok(self.completion());
-        }
-        self.with_dense_out(OP, out, &[columns], |out| {
+        let joints = || vec![[Some(0); 2]];
+        let each = |[columns, out]: &[View; 2]| self.fold(columns, kernel, options, out);
+        self.whole_or_apart(OP, [columns, out], joints, each, |out| {
             let taps = g.kernel.map(|taps| taps as u64);
             let extents = [1, taps[0], taps[1], taps[2]];
             let parts = parts(extents, self.most_turns(), |len| {
@@ -144,8 +139,7 @@ impl Executor {
                 add_sums(p, columns.dtype, (read, 1), totals, write);
                 Ok(())
             })
-        })?;
-        Ok(self.completion())
+        })
     }
 }
 
