@@ -156,12 +156,10 @@ impl<const N: usize> ConvOptions<N> {
             let rule = "must be 0 where it is to keep the extents";
             refused("padding", rule, padding, 0)?;
         }
-        for axis in 0..N {
-            let reach = kernel[axis]
-                .saturating_sub(1)
-                .saturating_mul(self.dilation[axis]);
-            self.padding_begin[axis] = reach / 2;
-            self.padding_end[axis] = reach - reach / 2;
+        let pads = (self.padding_begin.iter_mut()).zip(&mut self.padding_end);
+        for ((begin, end), (extent, dilation)) in pads.zip(kernel.into_iter().zip(self.dilation)) {
+            let reach = extent.saturating_sub(1).saturating_mul(dilation);
+            (*begin, *end) = (reach / 2, reach - reach / 2);
         }
         self.same = false;
         Ok(self)
