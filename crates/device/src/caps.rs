@@ -4,7 +4,7 @@
 //! is, the usable one is here: one storage buffer less (wgpu may add a hidden one on Metal), and
 //! binding sizes that are whole words.
 
-use crate::{AdapterSummary, DeviceOptions};
+use crate::{AdapterSummary, DeviceError, DeviceOptions, ShaderFeature};
 
 /// One matrix product the adapter's matrix units can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,7 +200,37 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
     .into_iter()
     .filter(|&(wish, _)| wish)
     .fold(wgpu::Features::empty(), |all, (_, feature)| all | feature)
+    .union(further_features(options))
         & adapter.features()
+}
+
+/// The features that the options name, less those that they switch off.
+fn further_features(options: &DeviceOptions) -> wgpu::Features {
+    let is_on = |feature: &&ShaderFeature| match feature {
+        ShaderFeature::F16 => options.f16,
+        ShaderFeature::Subgroups | ShaderFeature::SubgroupBarrier => options.subgroups,
+        ShaderFeature::Immediates => options.immediates,
+        ShaderFeature::CooperativeMatrix => false,
+        _ => true,
+    };
+    let named = options.features.iter().filter(is_on);
+    named.fold(wgpu::Features::empty(), |all, feature| all | feature.wgpu())
+}
+
+/// An error if a device with `features` lacks what the options name.
+pub(crate) fn check_features(
+    features: wgpu::Features,
+    options: &DeviceOptions,
+) -> Result<(), DeviceError> {
+    let missing = options.features.iter();
+    let missing = missing
+        .copied()
+        .find(|feature| !features.contains(feature.wgpu()));
+    missing.map_or(Ok(()), |feature| {
+        Err(DeviceError::FeatureNotMet {
+            feature: feature.name(),
+        })
+    })
 }
 
 /// Half of what Mesa's software drivers allow: they end an invocation after 65,535 turns of its loops, count lanes that run

@@ -69,6 +69,9 @@ impl Encoding<'_> {
             let keep = dispatch.dynamic_offsets.is_empty();
             batch.bind_group = dispatch.bind_group.filter(|_| keep).cloned();
         }
+        for more in dispatch.more_groups {
+            pass.set_bind_group(more.index, &more.group, &more.dynamic_offsets);
+        }
         if !dispatch.immediates.is_empty() && !batch.immediates.is_repeated(dispatch.immediates) {
             pass.set_immediates(0, dispatch.immediates);
         }

@@ -100,6 +100,14 @@ pub enum DeviceError {
         /// The value the adapter has.
         got: u64,
     },
+    /// A feature that the caller asks for is not there, or switched off by another option.
+    #[error(
+        "feature not met: {feature} is wanted, the adapter does not have it (or it is switched off)"
+    )]
+    FeatureNotMet {
+        /// What is missing.
+        feature: &'static str,
+    },
     /// The device is gone; so is everything on it.
     #[error("device lost ({reason}): {message}")]
     Lost {

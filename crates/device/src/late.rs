@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::DeviceError;
 use crate::encode::Encoding;
 use crate::queue::Batch;
-use crate::recorder::Dispatch;
+use crate::recorder::{BoundGroup, Dispatch};
 
 /// A compute pipeline that may still be being made. Clones stand for the same pipeline.
 #[derive(Clone, Debug, Default)]
@@ -142,6 +142,7 @@ pub(crate) struct Launch {
     pipeline: LatePipeline,
     bind_group: Option<wgpu::BindGroup>,
     dynamic_offsets: Vec<u32>,
+    more_groups: Vec<BoundGroup>,
     immediates: Vec<u8>,
     workgroups: [u32; 3],
     bytes: [u64; 2],
@@ -155,6 +156,7 @@ impl Launch {
             pipeline,
             bind_group: dispatch.bind_group.cloned(),
             dynamic_offsets: dispatch.dynamic_offsets.to_vec(),
+            more_groups: dispatch.more_groups.to_vec(),
             immediates: dispatch.immediates.to_vec(),
             workgroups: dispatch.workgroups,
             bytes: dispatch.bytes,
@@ -202,6 +204,7 @@ pub(crate) fn encode(
                     pipeline: launch.pipeline.settled()?,
                     bind_group: launch.bind_group.as_ref(),
                     dynamic_offsets: &launch.dynamic_offsets,
+                    more_groups: &launch.more_groups,
                     immediates: &launch.immediates,
                     workgroups: launch.workgroups,
                     bytes: launch.bytes,

@@ -212,6 +212,7 @@ async fn request(
 ) -> Result<Device, DeviceError> {
     options.check()?;
     let features = caps::wanted_features(adapter, &options);
+    caps::check_features(features, &options)?;
     let mut limits = limit::wanted(&adapter.limits(), &options);
     if !features.contains(wgpu::Features::IMMEDIATES) {
         limits.max_immediate_size = 0;

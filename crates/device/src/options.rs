@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::shorten;
-use crate::{AdapterKind, DeviceError, LimitName};
+use crate::{AdapterKind, DeviceError, LimitName, ShaderFeature};
 
 /// Which of several adapters to prefer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -206,6 +206,10 @@ pub struct DeviceOptions {
     pub sleep: Sleep,
     /// Whether the driver's device is kept for the next user.
     pub reuse: Reuse,
+    /// What shaders may use although it is off by default: 64-bit integers and floats, 16-bit integers, subgroup barriers
+    /// and further atomics. Without any of them opening fails with
+    /// [`DeviceError::FeatureNotMet`](crate::DeviceError::FeatureNotMet).
+    pub features: Vec<ShaderFeature>,
     /// Limits without which opening fails with
     /// [`DeviceError::LimitNotMet`](crate::DeviceError::LimitNotMet).
     pub required: Vec<(LimitName, u64)>,
@@ -239,6 +243,7 @@ impl Default for DeviceOptions {
             spin: Duration::from_micros(100),
             sleep: Sleep::Auto,
             reuse: Reuse::Auto,
+            features: Vec::new(),
             required: Vec::new(),
         }
     }

@@ -12,6 +12,17 @@ use crate::late::{Command, LatePipeline, Launch};
 use crate::queue::Locked;
 use crate::timestamps::Profiler;
 
+/// A bind group other than group 0.
+#[derive(Clone, Debug)]
+pub struct BoundGroup {
+    /// The group's number.
+    pub index: u32,
+    /// What it binds.
+    pub group: wgpu::BindGroup,
+    /// Offsets of its dynamic bindings.
+    pub dynamic_offsets: Vec<u32>,
+}
+
 /// One kernel launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
@@ -23,6 +34,8 @@ pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
     pub bind_group: Option<&'a wgpu::BindGroup>,
     /// Offsets of the group's dynamic bindings.
     pub dynamic_offsets: &'a [u32],
+    /// What is bound as other groups than 0.
+    pub more_groups: &'a [BoundGroup],
     /// Immediates, from offset 0; a multiple of four bytes.
     pub immediates: &'a [u8],
     /// Workgroups along x, y and z.
@@ -134,6 +147,7 @@ impl<'a> Recorder<'a> {
                 pipeline,
                 bind_group: dispatch.bind_group,
                 dynamic_offsets: dispatch.dynamic_offsets,
+                more_groups: dispatch.more_groups,
                 immediates: dispatch.immediates,
                 workgroups: dispatch.workgroups,
                 bytes: dispatch.bytes,

@@ -73,11 +73,8 @@ impl Uniforms {
         bytes: &[u8],
     ) -> Result<UniformSlice, MemoryError> {
         let caps = self.pool.device().caps();
-        let limit = caps
-            .limits
-            .max_uniform_buffer_binding_size
-            .min(caps.max_buffer_bytes)
-            .min(u64::from(u32::MAX));
+        // Several uniforms may lie in one slice; how large each may be is checked by who binds it.
+        let limit = caps.max_buffer_bytes.min(u64::from(u32::MAX));
         let requested = bytes.len() as u64;
         let alignment = u64::from(caps.uniform_alignment).max(16);
         let room = requested.max(1).next_multiple_of(16);

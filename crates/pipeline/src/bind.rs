@@ -16,9 +16,11 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use ziggurat_device::BoundGroup;
 
+use crate::param_bytes::ParamBytes;
 use crate::quick_hash::QuickMap;
-use crate::reflect::{Access, ParamSpace, Reflection};
+use crate::reflect::{Access, Reflection};
 
 /// Bind groups kept at most.
 pub(crate) const MAX_GROUPS: usize = 1024;
@@ -26,6 +28,7 @@ pub(crate) const MAX_GROUPS: usize = 1024;
 /// One entry of a layout, as a cache key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Slot {
+    group: u32,
     binding: u32,
     kind: Kind,
     min_bytes: u64,
@@ -35,7 +38,7 @@ struct Slot {
 enum Kind {
     Read,
     ReadWrite,
-    Uniform,
+    Uniform { is_dynamic: bool },
 }
 
 /// A bind group layout with the number that stands for it in keys.
@@ -43,11 +46,47 @@ enum Kind {
 pub(crate) struct Layout {
     id: u64,
     pub(crate) wgpu: wgpu::BindGroupLayout,
+    /// How many dynamic offsets its bind groups take.
+    dynamic: usize,
+}
+
+/// The bind group layouts of a kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layouts {
+    /// Of group 0.
+    first: Option<Layout>,
+    /// Of other groups, with their numbers, in order.
+    more: Vec<(u32, Layout)>,
+}
+
+impl Layouts {
+    /// By group number, with `None` for groups that the kernel does not use.
+    pub(crate) fn in_order(&self) -> Vec<Option<&wgpu::BindGroupLayout>> {
+        let first = self.first.as_ref().map(|layout| (0, layout));
+        let more = self.more.iter().map(|(group, layout)| (*group, layout));
+        let mut all = Vec::new();
+        for (group, layout) in first.into_iter().chain(more) {
+            all.resize(group as usize, None);
+            all.push(Some(&layout.wgpu));
+        }
+        all
+    }
+}
+
+/// What a dispatch binds.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Group 0.
+    pub(crate) first: Option<wgpu::BindGroup>,
+    /// How many dynamic offsets it takes.
+    pub(crate) dynamic: usize,
+    pub(crate) more: Vec<BoundGroup>,
 }
 
 /// One buffer of a bind group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
+    pub(crate) group: u32,
     pub(crate) binding: u32,
     pub(crate) buffer: &'a wgpu::Buffer,
     /// The number that stands for the buffer in keys.
@@ -200,30 +239,85 @@ pub(crate) struct BindCache {
 }
 
 impl BindCache {
-    /// The layout of a kernel, `None` if it binds nothing.
-    pub(crate) fn layout(&self, device: &wgpu::Device, reflection: &Reflection) -> Option<Layout> {
-        let slots = slots(reflection);
-        if slots.is_empty() {
-            return None;
+    /// The layouts of a kernel.
+    pub(crate) fn layouts(
+        &self,
+        device: &wgpu::Device,
+        reflection: &Reflection,
+        params: &ParamBytes,
+    ) -> Layouts {
+        let slots = slots(reflection, params);
+        let mut made = Layouts::default();
+        for of_group in slots.chunk_by(|a, b| a.group == b.group) {
+            match of_group.first() {
+                None => {}
+                Some(slot) if slot.group == 0 => made.first = Some(self.layout(device, of_group)),
+                Some(slot) => made.more.push((slot.group, self.layout(device, of_group))),
+            }
         }
+        made
+    }
+
+    /// The layout of one group; the number of the group is not looked at.
+    fn layout(&self, device: &wgpu::Device, slots: &[Slot]) -> Layout {
+        let slots: Vec<_> = slots
+            .iter()
+            .map(|&slot| Slot { group: 0, ..slot })
+            .collect();
         let mut state = self.state.lock();
         if let Some(layout) = state.layouts.get(&slots) {
-            return Some(layout.clone());
+            return layout.clone();
         }
         let entries: Vec<_> = slots.iter().map(entry).collect();
+        let dynamic = |slot: &&Slot| matches!(slot.kind, Kind::Uniform { is_dynamic: true });
         let layout = Layout {
             id: state.layouts.len() as u64,
             wgpu: device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: None,
                 entries: &entries,
             }),
+            dynamic: slots.iter().filter(dynamic).count(),
         };
         state.layouts.insert(slots, layout.clone());
-        Some(layout)
+        layout
+    }
+
+    /// The bind groups of a kernel's layouts with these buffers; `offset` is that of all dynamic bindings.
+    pub(crate) fn groups(
+        &self,
+        device: &wgpu::Device,
+        layouts: &Layouts,
+        entries: &Entries<'_>,
+        offset: u32,
+    ) -> Groups {
+        let one = |group: u32, layout: &Layout| {
+            let mut own = Entries::default();
+            let of_group = entries.iter().filter(|entry| entry.group == group);
+            of_group.for_each(|entry| own.push(*entry));
+            self.group(device, layout, &own)
+        };
+        let first = layouts.first.as_ref();
+        if layouts.more.is_empty() {
+            return Groups {
+                first: first.map(|layout| self.group(device, layout, entries)),
+                dynamic: first.map_or(0, |layout| layout.dynamic),
+                more: Vec::new(),
+            };
+        }
+        let more = layouts.more.iter().map(|(index, layout)| BoundGroup {
+            index: *index,
+            group: one(*index, layout),
+            dynamic_offsets: vec![offset; layout.dynamic],
+        });
+        Groups {
+            first: first.map(|layout| one(0, layout)),
+            dynamic: first.map_or(0, |layout| layout.dynamic),
+            more: more.collect(),
+        }
     }
 
     /// The bind group of a layout with these buffers; allocates only when it is new.
-    pub(crate) fn group(
+    fn group(
         &self,
         device: &wgpu::Device,
         layout: &Layout,
@@ -264,8 +358,10 @@ impl BindCache {
     }
 }
 
-fn slots(reflection: &Reflection) -> Vec<Slot> {
+/// What a kernel binds, by group and binding.
+fn slots(reflection: &Reflection, params: &ParamBytes) -> Vec<Slot> {
     let storage = reflection.bindings.iter().map(|binding| Slot {
+        group: binding.group,
         binding: binding.binding,
         kind: match binding.access {
             Access::Read => Kind::Read,
@@ -273,18 +369,15 @@ fn slots(reflection: &Reflection) -> Vec<Slot> {
         },
         min_bytes: binding.min_bytes,
     });
-    let uniform = reflection
-        .params
-        .as_ref()
-        .and_then(|params| match params.space {
-            ParamSpace::Uniform { binding } => Some(Slot {
-                binding,
-                kind: Kind::Uniform,
-                min_bytes: u64::from(params.bytes),
-            }),
-            ParamSpace::Immediate => None,
-        });
-    let mut slots: Vec<_> = storage.chain(uniform).collect();
+    let uniforms = params.uniforms().iter().map(|uniform| Slot {
+        group: uniform.group,
+        binding: uniform.binding,
+        kind: Kind::Uniform {
+            is_dynamic: uniform.is_dynamic,
+        },
+        min_bytes: uniform.bytes,
+    });
+    let mut slots: Vec<_> = storage.chain(uniforms).collect();
     slots.sort_unstable();
     slots
 }
@@ -297,9 +390,9 @@ fn entry(slot: &Slot) -> wgpu::BindGroupLayoutEntry {
             ty: match slot.kind {
                 Kind::Read => wgpu::BufferBindingType::Storage { read_only: true },
                 Kind::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                Kind::Uniform => wgpu::BufferBindingType::Uniform,
+                Kind::Uniform { .. } => wgpu::BufferBindingType::Uniform,
             },
-            has_dynamic_offset: slot.kind == Kind::Uniform,
+            has_dynamic_offset: slot.kind == Kind::Uniform { is_dynamic: true },
             min_binding_size: NonZeroU64::new(slot.min_bytes),
         },
         count: None,

@@ -15,19 +15,19 @@ use std::borrow::Cow;
 use ziggurat_core::debug_print;
 use ziggurat_device::Device;
 
-use crate::bind::Layout;
+use crate::bind::Layouts;
 use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Reflection, Text};
 
-/// Creates the bind group layout by `create`, and catches what wgpu says against it.
+/// Creates the bind group layouts by `create`, and catches what wgpu says against it.
 pub(crate) fn lay_out(
     owner: &Device,
     reflection: &Reflection,
-    create: impl FnOnce() -> Option<Layout>,
-) -> Result<Option<Layout>, PipelineError> {
-    let (layout, error) = captured(owner.wgpu(), create);
-    error.map_or(Ok(layout), |message| Err(refused(reflection, message)))
+    create: impl FnOnce() -> Layouts,
+) -> Result<Layouts, PipelineError> {
+    let (layouts, error) = captured(owner.wgpu(), create);
+    error.map_or(Ok(layouts), |message| Err(refused(reflection, message)))
 }
 
 /// Creates the pipeline.
@@ -36,7 +36,7 @@ pub(crate) fn compile(
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
     read: &Text,
-    bind_layout: Option<&Layout>,
+    layouts: &Layouts,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<wgpu::ComputePipeline, PipelineError> {
     let name = descriptor.source.name();
@@ -48,13 +48,9 @@ pub(crate) fn compile(
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
             _ => 0,
         };
-        let groups: Vec<_> = bind_layout
-            .iter()
-            .map(|layout| Some(&layout.wgpu))
-            .collect();
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(name),
-            bind_group_layouts: &groups,
+            bind_group_layouts: &layouts.in_order(),
             immediate_size,
         });
         let constants: Vec<(&str, f64)> = descriptor

@@ -8,8 +8,8 @@
 
 use ziggurat_memory::Buffer;
 
+use crate::arguments::Arg;
 use crate::descriptor::{KernelDescriptor, KernelKey};
-use crate::dispatch::Arg;
 use crate::error::PipelineError;
 use crate::grid::Grid;
 use crate::params::{own_part, params_part};

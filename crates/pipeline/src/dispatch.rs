@@ -1,104 +1,18 @@
-//! Arguments of a dispatch, and all checks before it is recorded.
+//! All checks of a dispatch before it is recorded, once its arguments are [arranged](crate::arguments).
 //!
 //! wgpu would find most of these mistakes too, but late, on another thread's error handler, and without the name of
 //! the binding. Here each is an error value that names kernel, binding and WGSL line, raised before anything is
 //! recorded, and the device stays usable.
 
-use ziggurat_core::{DType, Layout};
 use ziggurat_device::Caps;
 use ziggurat_memory::{Buffer, Memory};
 
+use crate::arguments::{Arg, BufferArg};
 use crate::bind::{Entries, Entry};
 use crate::error::PipelineError;
 use crate::grid::Grid;
-use crate::reflect::{Access, Binding, Reflection};
-
-/// A buffer for one storage binding. Arguments go to bindings in the order of the binding index.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg<'a> {
-    buffer: &'a Buffer,
-    access: Access,
-    range: Option<(u64, u64)>,
-    element: Option<DType>,
-    elements: Option<(&'a Layout, DType)>,
-}
-
-impl<'a> Arg<'a> {
-    /// For a binding that the shader only reads.
-    pub fn read(buffer: &'a Buffer) -> Self {
-        Self::new(buffer, Access::Read)
-    }
-
-    /// For a `read_write` binding.
-    pub fn write(buffer: &'a Buffer) -> Self {
-        Self::new(buffer, Access::ReadWrite)
-    }
-
-    fn new(buffer: &'a Buffer, access: Access) -> Self {
-        Self {
-            buffer,
-            access,
-            range: None,
-            element: None,
-            elements: None,
-        }
-    }
-
-    /// Binds only these bytes. The range may extend past the buffer's length into its capacity, as kernels do that
-    /// read whole words; without a range all of the buffer is bound, rounded up to 4 bytes.
-    #[must_use]
-    pub fn range(mut self, offset_bytes: u64, bytes: u64) -> Self {
-        self.range = Some((offset_bytes, bytes));
-        self
-    }
-
-    /// Says what the buffer holds; the shader's declaration must agree.
-    #[must_use]
-    pub fn element(mut self, dtype: DType) -> Self {
-        self.element = Some(dtype);
-        self
-    }
-
-    /// Says which elements of the buffer are meant, so that profiles count their bytes instead of the range's.
-    #[must_use]
-    pub fn elements(mut self, layout: &'a Layout, dtype: DType) -> Self {
-        self.elements = Some((layout, dtype));
-        self
-    }
-
-    /// Bytes that a kernel reads or writes of it, each once.
-    fn touched(&self) -> u64 {
-        let (_, bound) = self.span();
-        // What is bound may be padding beyond the buffer's own end.
-        let bound = bound.min(self.buffer.bytes());
-        let Some((layout, dtype)) = self.elements else {
-            return bound;
-        };
-        let axes = layout.dims().iter().zip(layout.strides());
-        let distinct = axes.map(|(&dim, &stride)| if stride == 0 { dim.min(1) } else { dim });
-        let elements = distinct.fold(1, |all: u64, dim| all.saturating_mul(dim as u64));
-        elements.saturating_mul(dtype.bytes() as u64).min(bound)
-    }
-
-    /// The buffer.
-    pub fn buffer(&self) -> &'a Buffer {
-        self.buffer
-    }
-
-    /// Whether the kernel writes it.
-    pub(crate) fn writes(&self) -> bool {
-        self.access == Access::ReadWrite
-    }
-
-    /// The bytes that will be bound: offset and length.
-    fn span(&self) -> (u64, u64) {
-        self.range.unwrap_or_else(|| {
-            let bytes = self.buffer.bytes();
-            let padded = bytes.checked_next_multiple_of(4).unwrap_or(bytes);
-            (0, padded.min(self.buffer.capacity()))
-        })
-    }
-}
+use crate::kernel::Kernel;
+use crate::reflect::{Access, Binding, Params, Reflection};
 
 /// Marks of the memory that a kernel reads are marks of what it writes: of each buffer whether it is written.
 pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> + Clone) {
@@ -116,7 +30,7 @@ pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> 
 
 /// Bytes that a dispatch reads, and that it writes; what is changed in place counts as written.
 pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
-    args.iter().fold([0, 0], |[read, written], arg| {
+    buffers(args).fold([0, 0], |[read, written], arg| {
         let bytes = arg.touched();
         match arg.access {
             Access::Read => [read + bytes, written],
@@ -125,24 +39,26 @@ pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
     })
 }
 
+/// The buffers among arguments.
+pub(crate) fn buffers<'a, 'b>(
+    args: &'b [Arg<'a>],
+) -> impl Iterator<Item = &'b BufferArg<'a>> + Clone {
+    args.iter().filter_map(Arg::as_buffer)
+}
+
 /// What can be said without looking at sizes: checked even if there is no work.
 pub(crate) fn check_kinds(
-    reflection: &Reflection,
+    kernel: &Kernel,
     memory: &Memory,
     args: &[Arg<'_>],
     params: &[u8],
 ) -> Result<(), PipelineError> {
+    let reflection = kernel.reflection();
     let bindings = &reflection.bindings;
     if bindings.len() != args.len() {
-        let declared = |b: &Binding| format!("`{}` ({}:{})", b.name, b.file, b.line);
-        return Err(PipelineError::BindingCount {
-            kernel: reflection.kernel.clone(),
-            expected: bindings.len(),
-            got: args.len(),
-            declared: bindings.iter().map(declared).collect(),
-        });
+        return Err(binding_count(reflection, args.len()));
     }
-    for (binding, arg) in bindings.iter().zip(args) {
+    for (binding, arg) in bindings.iter().zip(buffers(args)) {
         if !memory.owns(arg.buffer) {
             return Err(PipelineError::ForeignBuffer {
                 kernel: reflection.kernel.clone(),
@@ -177,19 +93,41 @@ pub(crate) fn check_kinds(
             });
         }
     }
-    let expected = reflection.params_bytes();
-    if usize::try_from(expected) != Ok(params.len()) {
-        let declared = reflection.params.as_ref();
-        return Err(PipelineError::ParamsSize {
-            kernel: reflection.kernel.clone(),
-            file: declared.map_or_else(|| reflection.file.clone(), |p| p.file.clone()),
-            line: declared.map_or(reflection.line, |p| p.line),
-            name: declared.map_or_else(|| "(none declared)".to_owned(), |p| p.name.clone()),
-            expected,
-            got: params.len(),
-        });
+    if kernel.param_bytes().len() != params.len() {
+        return Err(params_size(
+            reflection,
+            reflection.params.as_ref(),
+            params.len(),
+        ));
     }
     Ok(())
+}
+
+/// The error of so many buffers.
+pub(crate) fn binding_count(reflection: &Reflection, got: usize) -> PipelineError {
+    let declared = |b: &Binding| format!("`{}` ({}:{})", b.name, b.file, b.line);
+    PipelineError::BindingCount {
+        kernel: reflection.kernel.clone(),
+        expected: reflection.bindings.len(),
+        got,
+        declared: reflection.bindings.iter().map(declared).collect(),
+    }
+}
+
+/// The error of so many bytes for what is declared, or for nothing.
+pub(crate) fn params_size(
+    reflection: &Reflection,
+    declared: Option<&Params>,
+    got: usize,
+) -> PipelineError {
+    PipelineError::ParamsSize {
+        kernel: reflection.kernel.clone(),
+        file: declared.map_or_else(|| reflection.file.clone(), |p| p.file.clone()),
+        line: declared.map_or(reflection.line, |p| p.line),
+        name: declared.map_or_else(|| "(none declared)".to_owned(), |p| p.name.clone()),
+        expected: declared.map_or(0, |p| p.bytes),
+        got,
+    }
 }
 
 /// A grid that was planned from a number of elements may have several rows only if the entry point can tell them apart.
@@ -219,10 +157,11 @@ pub(crate) fn check_ranges<'a>(
     caps: &Caps,
     entries: &mut Entries<'a>,
 ) -> Result<(), PipelineError> {
-    for (binding, arg) in reflection.bindings.iter().zip(args) {
+    for (binding, arg) in reflection.bindings.iter().zip(buffers(args)) {
         let (offset, bytes) = arg.span();
         check_range(&reflection.kernel, binding, arg.buffer, offset, bytes, caps)?;
         entries.push(Entry {
+            group: binding.group,
             binding: binding.binding,
             buffer: arg.buffer.wgpu(),
             id: arg.buffer.id(),
@@ -312,7 +251,7 @@ fn check_range(
 /// One buffer may be bound several times for reading. As soon as one binding writes, every other binding of the
 /// buffer is in conflict if it reads (usage is tracked for whole buffers) or if the two ranges overlap.
 fn check_aliases(reflection: &Reflection, args: &[Arg<'_>]) -> Result<(), PipelineError> {
-    let all = || reflection.bindings.iter().zip(args);
+    let all = || reflection.bindings.iter().zip(buffers(args));
     for (index, (first, a)) in all().enumerate() {
         for (second, b) in all().skip(index + 1) {
             let writes = [first, second].map(|x| x.access == Access::ReadWrite);

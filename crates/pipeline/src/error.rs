@@ -189,8 +189,8 @@ pub enum PipelineError {
         /// What it is.
         what: &'static str,
     },
-    /// A binding outside group 0.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is in group {group}; all bindings must be in group 0"))]
+    /// A binding in a group that the device does not have.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is in group {group}; the device has groups 0 to {}", limit.saturating_sub(1)))]
     BindingGroup {
         /// The kernel's name.
         kernel: String,
@@ -202,20 +202,24 @@ pub enum PipelineError {
         name: String,
         /// Its group.
         group: u32,
+        /// How many groups there are.
+        limit: u32,
     },
-    /// More than one uniform or immediate variable.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` declares parameters a second time, after `{first}`; use one `var<uniform>` or one `var<immediate>`"))]
-    SecondParams {
+    /// More uniform buffers than the device binds at once.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is uniform buffer number {count}; the device binds at most {limit}"))]
+    TooManyUniforms {
         /// The kernel's name.
         kernel: String,
-        /// The file of the second declaration.
+        /// The file of the last uniform.
         file: String,
         /// Its line.
         line: u32,
-        /// The second variable's name.
+        /// The last uniform's name.
         name: String,
-        /// The first variable's name.
-        first: String,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: u32,
     },
     /// More storage buffers than the device binds at once.
     #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is storage buffer number {count}; the device binds at most {limit}"))]
@@ -342,6 +346,49 @@ pub enum PipelineError {
         got: usize,
         /// The bindings, each with file and line.
         declared: Vec<String>,
+    },
+    /// The uniform arguments are not as many as the shader's uniforms.
+    #[error("{}", short!("{kernel}: expected {expected} uniforms for {}, got {got}; give the bytes of each as `Arg::uniform`",
+        list(declared)))]
+    UniformCount {
+        /// The kernel's name.
+        kernel: String,
+        /// Uniforms of the shader.
+        expected: usize,
+        /// Uniforms given.
+        got: usize,
+        /// The uniforms, each with file and line.
+        declared: Vec<String>,
+    },
+    /// An argument was given for a place where the shader has nothing of its kind.
+    #[error("{}", short!("{kernel}: the shader has no {kind} at group {group}, binding {binding}; it has {}", list(declared)))]
+    NoSuchBinding {
+        /// The kernel's name.
+        kernel: String,
+        /// What was given.
+        kind: &'static str,
+        /// The group asked for.
+        group: u32,
+        /// The binding index asked for.
+        binding: u32,
+        /// What the shader has, each with its place.
+        declared: Vec<String>,
+    },
+    /// Two arguments were given for one binding.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (group {group}, binding {binding}) was given twice"))]
+    BoundTwice {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// Its group.
+        group: u32,
+        /// Its binding index.
+        binding: u32,
     },
     /// A buffer's elements are not what the binding reads.
     #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"))]

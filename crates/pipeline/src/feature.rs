@@ -1,137 +1,25 @@
-//! What a shader may need beyond plain WGSL, and what a device has of it.
-//!
-//! naga knows these as capabilities, wgpu as features; this table is the only place where the two meet.
+//! Sets of what shaders may need beyond plain WGSL, as naga's capabilities.
 
 use naga::valid::Capabilities;
+use ziggurat_device::ShaderFeature;
 
-/// One optional ability of the shading language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum ShaderFeature {
-    /// `enable f16;`
-    F16,
-    /// 16-bit integers.
-    Int16,
-    /// 64-bit floats.
-    F64,
-    /// 64-bit integers.
-    Int64,
-    /// Atomics on `f32`.
-    FloatAtomics,
-    /// Minimum and maximum on 64-bit atomics.
-    Int64AtomicMinMax,
-    /// All operations on 64-bit atomics.
-    Int64Atomics,
-    /// Subgroup operations.
-    Subgroups,
-    /// Subgroup barriers.
-    SubgroupBarrier,
-    /// `var<immediate>`
-    Immediates,
-    /// Cooperative matrices.
-    CooperativeMatrix,
-    /// `@coherent` storage.
-    Coherent,
-    /// `@volatile` storage.
-    Volatile,
-}
-
-struct Row(ShaderFeature, &'static str, wgpu::Features, Capabilities);
-
-const TABLE: [Row; 13] = [
-    Row(
-        ShaderFeature::F16,
-        "f16",
-        wgpu::Features::SHADER_F16,
-        Capabilities::SHADER_FLOAT16,
-    ),
-    Row(
-        ShaderFeature::Int16,
-        "16-bit integers",
-        wgpu::Features::SHADER_I16,
-        Capabilities::SHADER_INT16,
-    ),
-    Row(
-        ShaderFeature::F64,
-        "f64",
-        wgpu::Features::SHADER_F64,
-        Capabilities::FLOAT64,
-    ),
-    Row(
-        ShaderFeature::Int64,
-        "64-bit integers",
-        wgpu::Features::SHADER_INT64,
-        Capabilities::SHADER_INT64,
-    ),
-    Row(
-        ShaderFeature::FloatAtomics,
-        "f32 atomics",
-        wgpu::Features::SHADER_FLOAT32_ATOMIC,
-        Capabilities::SHADER_FLOAT32_ATOMIC,
-    ),
-    Row(
-        ShaderFeature::Int64AtomicMinMax,
-        "64-bit atomic min and max",
-        wgpu::Features::SHADER_INT64_ATOMIC_MIN_MAX,
-        Capabilities::SHADER_INT64_ATOMIC_MIN_MAX,
-    ),
-    Row(
-        ShaderFeature::Int64Atomics,
-        "64-bit atomics",
-        wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS,
-        Capabilities::SHADER_INT64_ATOMIC_ALL_OPS,
-    ),
-    Row(
-        ShaderFeature::Subgroups,
-        "subgroup operations",
-        wgpu::Features::SUBGROUP,
-        Capabilities::SUBGROUP,
-    ),
-    Row(
-        ShaderFeature::SubgroupBarrier,
-        "subgroup barriers",
-        wgpu::Features::SUBGROUP_BARRIER,
-        Capabilities::SUBGROUP_BARRIER,
-    ),
-    Row(
-        ShaderFeature::Immediates,
-        "immediates",
-        wgpu::Features::IMMEDIATES,
-        Capabilities::IMMEDIATES,
-    ),
-    Row(
-        ShaderFeature::CooperativeMatrix,
-        "cooperative matrices",
-        wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX,
-        Capabilities::COOPERATIVE_MATRIX,
-    ),
-    Row(
-        ShaderFeature::Coherent,
-        "coherent storage",
-        wgpu::Features::MEMORY_DECORATION_COHERENT,
-        Capabilities::MEMORY_DECORATION_COHERENT,
-    ),
-    Row(
-        ShaderFeature::Volatile,
-        "volatile storage",
-        wgpu::Features::MEMORY_DECORATION_VOLATILE,
-        Capabilities::MEMORY_DECORATION_VOLATILE,
-    ),
-];
-
-impl ShaderFeature {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|row| row.0)
-    }
-
-    /// The name used in messages.
-    pub fn name(self) -> &'static str {
-        self.row().map_or("an unknown feature", |row| row.1)
-    }
-
-    fn row(self) -> Option<&'static Row> {
-        TABLE.iter().find(|row| row.0 == self)
+fn capability(feature: ShaderFeature) -> Capabilities {
+    match feature {
+        ShaderFeature::F16 => Capabilities::SHADER_FLOAT16,
+        ShaderFeature::Int16 => Capabilities::SHADER_INT16,
+        ShaderFeature::F64 => Capabilities::FLOAT64,
+        ShaderFeature::Int64 => Capabilities::SHADER_INT64,
+        ShaderFeature::FloatAtomics => Capabilities::SHADER_FLOAT32_ATOMIC,
+        ShaderFeature::Int64AtomicMinMax => Capabilities::SHADER_INT64_ATOMIC_MIN_MAX,
+        ShaderFeature::Int64Atomics => Capabilities::SHADER_INT64_ATOMIC_ALL_OPS,
+        ShaderFeature::Subgroups => Capabilities::SUBGROUP,
+        ShaderFeature::SubgroupBarrier => Capabilities::SUBGROUP_BARRIER,
+        ShaderFeature::Immediates => Capabilities::IMMEDIATES,
+        ShaderFeature::CooperativeMatrix => Capabilities::COOPERATIVE_MATRIX,
+        ShaderFeature::Coherent => Capabilities::MEMORY_DECORATION_COHERENT,
+        ShaderFeature::Volatile => Capabilities::MEMORY_DECORATION_VOLATILE,
+        // What a newer device crate knows, and this one does not yet.
+        _ => Capabilities::empty(),
     }
 }
 
@@ -150,29 +38,26 @@ impl ShaderFeatures {
 
     /// What a wgpu device has.
     pub fn from_wgpu(features: wgpu::Features) -> Self {
-        TABLE
-            .iter()
-            .filter(|row| features.contains(row.2))
-            .fold(Self::NONE, |set, row| set.with(row.0))
+        ShaderFeature::all()
+            .filter(|feature| features.contains(feature.wgpu()))
+            .fold(Self::NONE, Self::with)
     }
 
     /// This set and one more.
     #[must_use]
     pub fn with(self, feature: ShaderFeature) -> Self {
-        let one = feature.row().map_or(Capabilities::empty(), |row| row.3);
-        Self(self.0.union(one))
+        Self(self.0.union(capability(feature)))
     }
 
     /// This set without one.
     #[must_use]
     pub fn without(self, feature: ShaderFeature) -> Self {
-        let one = feature.row().map_or(Capabilities::empty(), |row| row.3);
-        Self(self.0.difference(one))
+        Self(self.0.difference(capability(feature)))
     }
 
     /// Whether the set has a feature.
     pub fn contains(self, feature: ShaderFeature) -> bool {
-        feature.row().is_some_and(|row| self.0.contains(row.3))
+        self.0.contains(capability(feature))
     }
 
     /// The features of the set.
@@ -197,10 +82,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_feature_has_one_row() {
+    fn every_feature_has_a_capability() {
         for feature in ShaderFeature::all() {
-            let rows = TABLE.iter().filter(|row| row.0 == feature).count();
-            assert_eq!(rows, 1, "{feature:?}");
+            assert!(!capability(feature).is_empty(), "{feature:?}");
             assert!(ShaderFeatures::all().contains(feature));
             assert!(!ShaderFeatures::all().without(feature).contains(feature));
         }

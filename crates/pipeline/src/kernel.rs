@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ziggurat_device::{DeviceError, LatePipeline};
 
-use crate::bind::Layout;
+use crate::bind::Layouts;
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
+use crate::param_bytes::ParamBytes;
 use crate::reflect::Reflection;
 
 /// A kernel ready for dispatch. Cheap to clone.
@@ -24,7 +25,8 @@ struct Inner {
     descriptor: KernelDescriptor,
     reflection: Reflection,
     pipeline: LatePipeline,
-    layout: Option<Layout>,
+    layouts: Layouts,
+    params: ParamBytes,
     /// When it was last dispatched or looked up, by the count of its pipelines.
     used: AtomicU64,
 }
@@ -35,7 +37,7 @@ impl Kernel {
         descriptor: KernelDescriptor,
         reflection: Reflection,
         pipeline: LatePipeline,
-        layout: Option<Layout>,
+        (layouts, params): (Layouts, ParamBytes),
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -43,7 +45,8 @@ impl Kernel {
                 descriptor,
                 reflection,
                 pipeline,
-                layout,
+                layouts,
+                params,
                 used: AtomicU64::new(0),
             }),
         }
@@ -131,7 +134,12 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn layout(&self) -> Option<&Layout> {
-        self.inner.layout.as_ref()
+    pub(crate) fn layouts(&self) -> &Layouts {
+        &self.inner.layouts
+    }
+
+    /// Where its parameters are in memory.
+    pub(crate) fn param_bytes(&self) -> &ParamBytes {
+        &self.inner.params
     }
 }

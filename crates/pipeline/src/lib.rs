@@ -14,6 +14,7 @@
 //! Invariants: this is the only crate that creates shader modules, pipelines and bind groups. It knows no op and no
 //! tensor. Every mistake in a dispatch is an error before anything is recorded.
 
+mod arguments;
 #[cfg(not(target_arch = "wasm32"))]
 mod autosave;
 mod bind;
@@ -29,7 +30,9 @@ mod error;
 mod feature;
 mod grid;
 mod kernel;
+mod launch;
 mod once_map;
+mod param_bytes;
 mod params;
 mod pipelines;
 mod place;
@@ -49,13 +52,14 @@ mod workers;
 
 pub use ziggurat_core::DType;
 pub use ziggurat_device as device;
+pub use ziggurat_device::ShaderFeature;
 pub use ziggurat_memory as memory;
 
+pub use arguments::Arg;
 pub use copy::{COPY_PARAMS, copy_kernels};
 pub use descriptor::{Checks, KernelDescriptor, KernelKey};
-pub use dispatch::Arg;
 pub use error::PipelineError;
-pub use feature::{ShaderFeature, ShaderFeatures};
+pub use feature::ShaderFeatures;
 pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};

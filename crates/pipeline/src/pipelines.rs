@@ -4,24 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use ziggurat_device::{Caps, Device, DeviceError, Dispatch, Recorder, Stage, once};
+use ziggurat_device::{Caps, Device, DeviceError, Recorder, Stage, once};
 use ziggurat_memory::Memory;
 
-use crate::bind::{BindCache, Entries, Entry};
+use crate::arguments::{Arg, arrange};
+use crate::bind::{BindCache, Entries, Groups};
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
-use crate::dispatch::{self, Arg, check_kinds, check_ranges};
+use crate::dispatch::{self, check_kinds, check_ranges};
 use crate::error::PipelineError;
-use crate::feature::{ShaderFeature, ShaderFeatures};
+use crate::feature::ShaderFeatures;
 use crate::grid::Grid;
 use crate::kernel::Kernel;
+use crate::launch::Launch;
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
 use crate::reflect::Texts;
 use crate::shader_limits::ShaderLimits;
 use crate::stats::PipelineStats;
 use crate::tape::Taping;
+use ziggurat_device::ShaderFeature;
 
 mod creation;
 mod prewarm;
@@ -215,9 +218,9 @@ impl Pipelines {
 
     /// Records a dispatch in order with all other work of the device.
     ///
-    /// `args` are the buffers for the kernel's storage bindings, by binding index. `params` are the bytes of its
-    /// uniform or immediate variable, or empty. Without work (a zero in the grid) nothing is recorded, and buffers
-    /// may be too small.
+    /// `args` are the buffers for the kernel's storage bindings and the bytes of its uniforms, each kind by group and
+    /// binding index unless [`Arg::at`] says otherwise. `params` are the bytes of its immediate variable, or of its only
+    /// uniform; or empty. Without work (a zero in the grid) nothing is recorded, and buffers may be too small.
     ///
     /// # Errors
     ///
@@ -231,6 +234,8 @@ impl Pipelines {
     ) -> Result<(), PipelineError> {
         let inner = &*self.inner;
         let span = inner.device.span(Stage::Plan);
+        let arranged = arrange(kernel, args, params)?;
+        let (args, params) = arranged.parts(args, params);
         let mut entries = Entries::default();
         let Some(workgroups) = self.check(kernel, args, params, grid, &mut entries)? else {
             return Ok(());
@@ -238,7 +243,7 @@ impl Pipelines {
         if kernel.pipeline().get().is_none() {
             inner.refuse_failed(kernel)?;
         }
-        dispatch::carry_marks(args.iter().map(|arg| (arg.buffer(), arg.writes())));
+        dispatch::carry_marks(dispatch::buffers(args).map(|arg| (arg.buffer, arg.writes())));
         if let Some(tape) = self.taping_now() {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
@@ -251,7 +256,8 @@ impl Pipelines {
         self.record_checked(kernel, &mut entries, params, (workgroups, bytes))
     }
 
-    /// All checks of a dispatch: the workgroups, `None` if there is no work, and what is bound.
+    /// All checks of a dispatch whose arguments are arranged: the workgroups, `None` if there is no work, and what is
+    /// bound.
     pub(crate) fn check<'a>(
         &self,
         kernel: &Kernel,
@@ -268,7 +274,7 @@ impl Pipelines {
             });
         }
         self.touch(kernel);
-        check_kinds(reflection, &inner.memory, args, params)?;
+        check_kinds(kernel, &inner.memory, args, params)?;
         let caps = inner.device.caps();
         let planned = grid
             .plan(reflection.workgroup_size, caps.max_workgroups)
@@ -332,8 +338,9 @@ impl Pipelines {
         }
     }
 
-    pub(crate) fn group(&self, kernel: &Kernel, entries: &Entries<'_>) -> Option<wgpu::BindGroup> {
-        self.inner.group(kernel, entries)
+    /// The bind groups with these entries; `offset` is that of all dynamic bindings.
+    pub(crate) fn groups(&self, kernel: &Kernel, entries: &Entries<'_>, offset: u32) -> Groups {
+        self.inner.groups(kernel, entries, offset)
     }
 
     pub(crate) fn count_dispatches(&self, dispatches: usize) {
@@ -443,60 +450,41 @@ impl Inner {
         params: &[u8],
         (workgroups, bytes): ([u32; 3], [u64; 2]),
     ) -> Result<(), PipelineError> {
-        let dispatch = |recorder: &mut Recorder<'_>,
-                        group: Option<&wgpu::BindGroup>,
-                        dynamic_offsets: &[u32],
-                        immediates: &[u8]| {
-            let label = kernel.name();
-            match pipeline {
-                Some(pipeline) => recorder.dispatch(Dispatch {
-                    label,
-                    pipeline,
-                    bind_group: group,
-                    dynamic_offsets,
-                    immediates,
-                    workgroups,
-                    bytes,
-                }),
-                None => recorder.dispatch_late(Dispatch {
-                    label,
-                    pipeline: kernel.pipeline(),
-                    bind_group: group,
-                    dynamic_offsets,
-                    immediates,
-                    workgroups,
-                    bytes,
-                }),
+        let launch = |groups: &Groups, offset, immediates: &[u8], recorder: &mut Recorder<'_>| {
+            Launch {
+                kernel,
+                pipeline,
+                groups,
+                offset,
+                immediates,
+                workgroups,
+                bytes,
             }
+            .record(recorder);
         };
-        if let Some(binding) = kernel.uniform() {
-            // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
+        let joined = kernel.param_bytes();
+        let (immediates, uniforms) = joined.split(params);
+        if joined.uniforms().is_empty() {
+            let groups = self.groups(kernel, entries, 0);
             self.device
-                .record(|recorder| -> Result<(), PipelineError> {
-                    let slice = self.memory.write_uniform(recorder, params)?;
-                    let mut entries = entries.clone();
-                    entries.push(Entry {
-                        binding,
-                        buffer: &slice.buffer,
-                        id: slice.id,
-                        offset: 0,
-                        bytes: params.len() as u64,
-                    });
-                    let group = self.group(kernel, &entries);
-                    dispatch(recorder, group.as_ref(), &[slice.offset], &[]);
-                    Ok(())
-                })?
-        } else {
-            let group = self.group(kernel, entries);
-            self.device
-                .record(|recorder| dispatch(recorder, group.as_ref(), &[], params))?;
-            Ok(())
+                .record(|recorder| launch(&groups, 0, immediates, recorder))?;
+            return Ok(());
         }
+        // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
+        self.device
+            .record(|recorder| -> Result<(), PipelineError> {
+                let slice = self.memory.write_uniform(recorder, uniforms)?;
+                let mut entries = entries.clone();
+                joined.entries(&slice).for_each(|entry| entries.push(entry));
+                let groups = self.groups(kernel, &entries, slice.offset);
+                launch(&groups, slice.offset, immediates, recorder);
+                Ok(())
+            })?
     }
 
-    fn group(&self, kernel: &Kernel, entries: &Entries<'_>) -> Option<wgpu::BindGroup> {
-        let layout = kernel.layout()?;
-        Some(self.binds.group(self.device.wgpu(), layout, entries))
+    fn groups(&self, kernel: &Kernel, entries: &Entries<'_>, offset: u32) -> Groups {
+        let device = self.device.wgpu();
+        self.binds.groups(device, kernel.layouts(), entries, offset)
     }
 }
 

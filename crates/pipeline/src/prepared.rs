@@ -6,8 +6,9 @@
 
 use ziggurat_memory::Buffer;
 
+use crate::arguments::{Arg, arrange};
 use crate::bind::{Entries, Entry};
-use crate::dispatch::{self, Arg};
+use crate::dispatch;
 use crate::error::PipelineError;
 use crate::grid::Grid;
 use crate::kernel::Kernel;
@@ -27,6 +28,7 @@ pub struct PreparedDispatch {
 /// A binding without its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
+    group: u32,
     binding: u32,
     writes: bool,
     offset: u64,
@@ -58,15 +60,19 @@ impl Pipelines {
         params: &[u8],
         grid: Grid,
     ) -> Result<Option<PreparedDispatch>, PipelineError> {
+        let arranged = arrange(kernel, args, params)?;
+        let (args, params) = arranged.parts(args, params);
         let mut entries = Entries::default();
         let Some(workgroups) = self.check(kernel, args, params, grid, &mut entries)? else {
             return Ok(None);
         };
-        let slots = entries.iter().zip(args).map(|(entry, arg)| Slot {
+        let bound = entries.iter().zip(dispatch::buffers(args));
+        let slots = bound.map(|(entry, arg)| Slot {
+            group: entry.group,
             binding: entry.binding,
             writes: arg.writes(),
             offset: entry.offset,
-            bytes: (entry.offset > 0 || entry.bytes != arg.buffer().capacity())
+            bytes: (entry.offset > 0 || entry.bytes != arg.buffer.capacity())
                 .then_some(entry.bytes),
         });
         Ok(Some(PreparedDispatch {
@@ -78,8 +84,8 @@ impl Pipelines {
         }))
     }
 
-    /// Records a prepared dispatch with these buffers, one for each argument, and parameters, as many as it was prepared
-    /// with.
+    /// Records a prepared dispatch with these buffers, one for each storage binding in the order of group and binding, and
+    /// parameters, as many as it was prepared with (several uniforms joined as they were then).
     ///
     /// # Errors
     ///
@@ -108,6 +114,7 @@ impl Pipelines {
             }
             marked |= buffer.is_marked();
             entries.push(Entry {
+                group: slot.group,
                 binding: slot.binding,
                 buffer: buffer.wgpu(),
                 id: buffer.id(),

@@ -105,7 +105,9 @@ impl fmt::Display for Scalar {
 /// A storage buffer of a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The binding index in group 0.
+    /// The bind group.
+    pub group: u32,
+    /// The binding index in the group.
     pub binding: u32,
     /// The variable's name.
     pub name: String,
@@ -130,7 +132,9 @@ pub enum ParamSpace {
     Immediate,
     /// `var<uniform>` at this binding.
     Uniform {
-        /// The binding index in group 0.
+        /// The bind group.
+        group: u32,
+        /// The binding index in the group.
         binding: u32,
     },
 }
@@ -204,10 +208,12 @@ pub struct Reflection {
     pub line: u32,
     /// The workgroup size after overrides.
     pub workgroup_size: [u32; 3],
-    /// Storage buffers, by binding index.
+    /// Storage buffers, by group and binding index.
     pub bindings: Vec<Binding>,
-    /// The uniform or immediate variable.
+    /// The immediate variable; where there is none, the uniform if it is the only one.
     pub params: Option<Params>,
+    /// The uniforms, by group and binding index.
+    pub uniforms: Vec<Params>,
     /// Workgroup memory that the entry point uses.
     pub workgroup_memory: Vec<WorkgroupVariable>,
     /// What the entry point looks at of its place in the grid.

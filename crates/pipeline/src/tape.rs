@@ -18,25 +18,24 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ziggurat_device::{Dispatch, Recorder};
+use ziggurat_device::Recorder;
 use ziggurat_memory::{Arena, ArenaUsage, Buffer, Memory};
 
-use crate::bind::{Entries, Entry};
+use crate::arguments::Arg;
+use crate::bind::{Entries, Entry, Groups};
 use crate::descriptor::KernelDescriptor;
-use crate::dispatch::{self, Arg};
+use crate::dispatch;
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
+use crate::launch::Launch;
 use crate::pipelines::Pipelines;
-use crate::reflect::ParamSpace;
 
 /// One dispatch on a tape.
 #[derive(Debug)]
 struct Step {
     kernel: Kernel,
-    /// Complete, unless parameters go through uniform memory, which differs from batch to batch.
-    group: Option<wgpu::BindGroup>,
-    /// The binding of the parameters in uniform memory.
-    uniform: Option<u32>,
+    /// Complete; nothing if parameters go through uniform memory, which differs from batch to batch.
+    groups: Option<Groups>,
     params: Range<usize>,
     workgroups: [u32; 3],
     /// Bytes that are read, and that are written.
@@ -47,6 +46,7 @@ struct Step {
 /// A binding that keeps its memory.
 #[derive(Debug)]
 struct Bound {
+    group: u32,
     binding: u32,
     buffer: wgpu::Buffer,
     id: u64,
@@ -95,11 +95,8 @@ impl Taping {
         params: &[u8],
         workgroups: [u32; 3],
     ) -> Result<(), PipelineError> {
-        let uniform = kernel.uniform();
-        let group = match uniform {
-            None => pipelines.group(kernel, entries),
-            Some(_) => None,
-        };
+        let is_complete = kernel.param_bytes().uniforms().is_empty();
+        let groups = is_complete.then(|| pipelines.groups(kernel, entries, 0));
         let mut taken = self.steps.lock();
         let Some(all) = taken.as_mut() else {
             return Err(PipelineError::TapeEnded {
@@ -108,18 +105,19 @@ impl Taping {
         };
         let start = all.params.len();
         all.params.extend_from_slice(params);
-        let bound = entries.iter().zip(args).map(|(entry, arg)| Bound {
+        let args_bound = entries.iter().zip(dispatch::buffers(args));
+        let bound = args_bound.map(|(entry, arg)| Bound {
+            group: entry.group,
             binding: entry.binding,
             buffer: entry.buffer.clone(),
             id: entry.id,
             offset: entry.offset,
             bytes: entry.bytes,
-            _held: (!self.arena.has(arg.buffer())).then(|| arg.buffer().clone()),
+            _held: (!self.arena.has(arg.buffer)).then(|| arg.buffer.clone()),
         });
         all.steps.push(Step {
             kernel: kernel.clone(),
-            group,
-            uniform,
+            groups,
             params: start..all.params.len(),
             workgroups,
             bytes: dispatch::bytes(args),
@@ -191,40 +189,30 @@ impl Tape {
             kernel: step.kernel.name().to_owned(),
             what: "the parameters of a taped dispatch lie on the tape",
         })?;
-        let dispatch = |group: Option<&wgpu::BindGroup>,
-                        dynamic_offsets: &[u32],
-                        immediates: &[u8],
-                        recorder: &mut Recorder<'_>| {
-            let label = step.kernel.name();
-            match step.kernel.pipeline().get() {
-                Some(pipeline) => recorder.dispatch(Dispatch {
-                    label,
-                    pipeline,
-                    bind_group: group,
-                    dynamic_offsets,
-                    immediates,
-                    workgroups: step.workgroups,
-                    bytes: step.bytes,
-                }),
-                None => recorder.dispatch_late(Dispatch {
-                    label,
-                    pipeline: step.kernel.pipeline(),
-                    bind_group: group,
-                    dynamic_offsets,
-                    immediates,
-                    workgroups: step.workgroups,
-                    bytes: step.bytes,
-                }),
+        let kernel = &step.kernel;
+        let launch = |groups: &Groups, offset, immediates: &[u8], recorder: &mut Recorder<'_>| {
+            Launch {
+                kernel,
+                pipeline: kernel.pipeline().get(),
+                groups,
+                offset,
+                immediates,
+                workgroups: step.workgroups,
+                bytes: step.bytes,
             }
+            .record(recorder);
         };
-        let Some(binding) = step.uniform else {
-            dispatch(step.group.as_ref(), &[], params, recorder);
+        let joined = kernel.param_bytes();
+        let (immediates, uniforms) = joined.split(params);
+        if let Some(groups) = &step.groups {
+            launch(groups, 0, immediates, recorder);
             return Ok(());
-        };
-        let slice = self.pipelines.memory().write_uniform(recorder, params)?;
+        }
+        let slice = self.pipelines.memory().write_uniform(recorder, uniforms)?;
         let mut entries = Entries::default();
         for bound in &step.bound {
             entries.push(Entry {
+                group: bound.group,
                 binding: bound.binding,
                 buffer: &bound.buffer,
                 id: bound.id,
@@ -232,26 +220,10 @@ impl Tape {
                 bytes: bound.bytes,
             });
         }
-        entries.push(Entry {
-            binding,
-            buffer: &slice.buffer,
-            id: slice.id,
-            offset: 0,
-            bytes: params.len() as u64,
-        });
-        let group = self.pipelines.group(&step.kernel, &entries);
-        dispatch(group.as_ref(), &[slice.offset], &[], recorder);
+        joined.entries(&slice).for_each(|entry| entries.push(entry));
+        let groups = self.pipelines.groups(kernel, &entries, slice.offset);
+        launch(&groups, slice.offset, immediates, recorder);
         Ok(())
-    }
-}
-
-impl Kernel {
-    /// The binding of its parameters, if they go through uniform memory.
-    pub(crate) fn uniform(&self) -> Option<u32> {
-        match self.reflection().params.as_ref()?.space {
-            ParamSpace::Uniform { binding } => Some(binding),
-            ParamSpace::Immediate => None,
-        }
     }
 }
 

@@ -4,9 +4,9 @@
 //! tensors against the signature and the shader against reality (bindings, access, limits) before anything is recorded;
 //! the result is a tensor like any other, in the same queue, pool and profile.
 //!
-//! What the shader sees: bindings in the order of their numbers are the inputs in the order given, then the output; every
+//! What the shader sees: bindings in the order of their groups and numbers are the inputs in the order given, then the output; every
 //! buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
-//! have two and u8, i8, bool four elements to a word). Parameters come as one `var<uniform>` or `var<immediate>`.
+//! have two and u8, i8, bool four elements to a word). Parameters come as `var<uniform>`, any number of them, and one `var<immediate>`.
 //! Elements that the shader does not write are 0.
 //!
 //! Invariant: a grid of several rows goes only to an entry point that can tell them apart (the layer below checks it), or
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
-use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
+use ziggurat_pipeline::{Arg, Grid, Kernel, KernelDescriptor, ShaderSource};
 
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
@@ -119,7 +119,7 @@ impl CustomKernel {
             device: inputs.first().map(|tensor| tensor.device()),
             inputs: inputs.to_vec(),
             shape: None,
-            params: &[],
+            uniforms: Vec::new(),
             grid: None,
             per_invocation: 1,
             stride: false,
@@ -143,7 +143,7 @@ pub struct CustomCall<'a> {
     device: Option<&'a Device>,
     inputs: Vec<&'a Tensor>,
     shape: Option<Vec<usize>>,
-    params: &'a [u8],
+    uniforms: Vec<Arg<'a>>,
     grid: Option<[u32; 3]>,
     per_invocation: u32,
     stride: bool,
@@ -156,9 +156,16 @@ impl<'a> CustomCall<'a> {
         self
     }
 
-    /// The bytes of the shader's `var<uniform>` or `var<immediate>`.
+    /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
+    /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
     pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.params = bytes;
+        self.uniforms.push(Arg::uniform(bytes));
+        self
+    }
+
+    /// The bytes of the `var<uniform>` at this group and binding.
+    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
+        self.uniforms.push(Arg::uniform(bytes).at(group, binding));
         self
     }
 
@@ -241,16 +248,34 @@ impl<'a> CustomCall<'a> {
             .map(|view| words(view, Arg::read(&view.buffer)))
             .collect();
         args.push(words(&out, Arg::write(&out.buffer)));
+        let mut uniforms = self.uniforms.into_iter();
+        let params = uniforms
+            .next()
+            .map_or(&[][..], |first| match first.bytes() {
+                Some(bytes) if takes_first(&pipeline, &first) => bytes,
+                _ => {
+                    args.push(first);
+                    &[]
+                }
+            });
+        args.extend(uniforms);
         let grid = match self.grid {
             Some(workgroups) => Grid::Workgroups(workgroups),
             None if self.stride => Grid::stride(shape.len() as u64, self.per_invocation),
             None => Grid::elements(shape.len() as u64, self.per_invocation),
         };
         pipelines
-            .dispatch(&pipeline, &args, self.params, grid)
+            .dispatch(&pipeline, &args, params, grid)
             .map_err(fail)?;
         Ok(Tensor::from_view(device, out))
     }
+}
+
+/// Whether the first bytes of a call are the parameters of the dispatch: for an immediate variable, or where there are not
+/// several uniforms to choose from.
+fn takes_first(kernel: &Kernel, first: &Arg<'_>) -> bool {
+    let reflection = kernel.reflection();
+    !first.is_placed() && (reflection.params.is_some() || reflection.uniforms.is_empty())
 }
 
 /// The whole 32-bit words that hold the elements of a dense view; at least one, since a binding cannot be empty.

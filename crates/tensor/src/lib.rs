@@ -84,7 +84,7 @@ pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 pub use ziggurat_device::ziggurat_software as software;
 pub use ziggurat_device::{
     AdapterKind, AdapterSummary, AdapterWish, Caps, DeviceOptions, KernelTime, MemoryBytes,
-    PowerPreference, Reuse, SoftwareWish, adapters,
+    PowerPreference, Reuse, ShaderFeature, SoftwareWish, adapters,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use ziggurat_device::{adapters_blocking, block_on};

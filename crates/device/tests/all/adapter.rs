@@ -92,6 +92,7 @@ impl Kernel {
                 pipeline: &self.pipeline,
                 bind_group: Some(&self.group),
                 dynamic_offsets: &[],
+                more_groups: &[],
                 immediates: &[],
                 workgroups: [groups, 1, 1],
                 bytes: [0, self.data.size()],

@@ -153,6 +153,7 @@ fn a_profile_future_counts_dispatches_by_label() {
                 pipeline: &pipeline,
                 bind_group: None,
                 dynamic_offsets: &[],
+                more_groups: &[],
                 immediates: &[],
                 workgroups: [1, 1, 1],
                 bytes: [0, 0],

@@ -32,6 +32,7 @@ fn launch<P>(pipeline: &P) -> Dispatch<'_, P> {
         pipeline,
         bind_group: None,
         dynamic_offsets: &[],
+        more_groups: &[],
         immediates: &[],
         workgroups: [1, 1, 1],
         bytes: [0, 0],

@@ -1,7 +1,8 @@
 //! Opening on the noop backend: limits, features, errors, and a host's own device.
 
 use crate::common::{buffer, noop, read};
-use ziggurat_device::{Device, DeviceError, DeviceOptions, LimitName, block_on};
+use ziggurat_device::ziggurat_software::Profile;
+use ziggurat_device::{Device, DeviceError, DeviceOptions, LimitName, ShaderFeature, block_on};
 
 fn tiny() -> wgpu::Limits {
     wgpu::Limits {
@@ -65,6 +66,44 @@ fn an_unmet_limit_is_an_error_with_both_values() {
             got: 64
         }
     );
+}
+
+#[test]
+fn a_feature_is_there_when_it_is_asked_for_or_opening_fails() {
+    let ask = |features: &[ShaderFeature], options: DeviceOptions| DeviceOptions {
+        features: features.to_vec(),
+        ..options
+    };
+    let error = Device::noop(ask(&[ShaderFeature::F64], Default::default()), None).unwrap_err();
+    assert_eq!(error, DeviceError::FeatureNotMet { feature: "f64" });
+    assert!(
+        error.to_string().starts_with("feature not met: f64"),
+        "{error}"
+    );
+    let open = |options| Device::software(Profile::nvidia(), options);
+    let more = [
+        ShaderFeature::F64,
+        ShaderFeature::Int64,
+        ShaderFeature::SubgroupBarrier,
+    ];
+    let device = open(ask(&more, Default::default())).unwrap();
+    let plain = open(DeviceOptions::default()).unwrap();
+    for feature in more {
+        assert!(
+            device.wgpu().features().contains(feature.wgpu()),
+            "{feature:?}"
+        );
+        assert!(
+            !plain.wgpu().features().contains(feature.wgpu()),
+            "{feature:?}"
+        );
+    }
+    let off = DeviceOptions {
+        subgroups: false,
+        ..Default::default()
+    };
+    let error = open(ask(&more, off)).unwrap_err();
+    assert!(error.to_string().contains("subgroup barriers"), "{error}");
 }
 
 #[test]

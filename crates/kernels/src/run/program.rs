@@ -328,7 +328,8 @@ impl Executor {
             return Ok(());
         };
         with_notes(|notes| {
-            let places = args.iter().map(|arg| notes.place(arg.buffer())).collect();
+            let places = args.iter().filter_map(Arg::buffer);
+            let places = places.map(|buffer| notes.place(buffer)).collect();
             let mut known = Vec::new();
             let mut params: Box<[u32]> = params.into();
             for at in numbers {

@@ -25,6 +25,7 @@ use crate::disk_cache::DiskCache;
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
 use crate::once_map::Origin;
+use crate::param_bytes::ParamBytes;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::reflect::too_slow;
 use crate::reflect::{Read, Text, check_limits, guarded};
@@ -110,13 +111,13 @@ impl Compiling {
         let cache = self.disk.as_ref().map(|disk| &disk.wgpu);
         #[cfg(target_arch = "wasm32")]
         let cache = None;
-        let layout = kernel.layout();
+        let layouts = kernel.layouts();
         compile(
             &self.device,
             descriptor,
             reflection,
             &self.text,
-            layout,
+            layouts,
             cache,
         )
     }
@@ -224,14 +225,19 @@ impl Inner {
         #[cfg(target_arch = "wasm32")]
         let _ = is_large;
         check_limits(&reflection, &self.device.caps().limits)?;
-        let layout = || self.binds.layout(self.device.wgpu(), &reflection);
-        let layout = lay_out(&self.device, &reflection, layout)?;
+        let params = ParamBytes::new(&reflection, self.device.caps());
+        let layouts = || {
+            let device = self.device.wgpu();
+            self.binds.layouts(device, &reflection, &params)
+        };
+        let layouts = lay_out(&self.device, &reflection, layouts)?;
+        let binds = (layouts, params);
         #[cfg(not(target_arch = "wasm32"))]
         self.compile_time_ns
             .fetch_add(nanoseconds(start), Ordering::Relaxed);
         let pipeline = LatePipeline::new();
         Ok(Arc::new(Compiling {
-            kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, layout),
+            kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, binds),
             text,
             device: self.device.clone(),
             #[cfg(not(target_arch = "wasm32"))]

@@ -16,6 +16,7 @@ use crate::place::{Assembled, Place};
 pub(super) struct Globals {
     pub(super) bindings: Vec<Binding>,
     pub(super) params: Option<Params>,
+    pub(super) uniforms: Vec<Params>,
     pub(super) workgroup_memory: Vec<WorkgroupVariable>,
 }
 
@@ -46,7 +47,15 @@ pub(super) fn collect(
         };
         one.add(&mut found, used)?;
     }
-    found.bindings.sort_by_key(|binding| binding.binding);
+    found
+        .bindings
+        .sort_by_key(|binding| (binding.group, binding.binding));
+    found
+        .uniforms
+        .sort_by_key(|uniform| place_of(uniform.space));
+    if let ([only], None) = (found.uniforms.as_slice(), &found.params) {
+        found.params = Some(only.clone());
+    }
     Ok(found)
 }
 
@@ -72,20 +81,34 @@ impl One<'_> {
                 });
                 Ok(())
             }
-            AddressSpace::Immediate => self.params(found, ParamSpace::Immediate, bytes),
-            AddressSpace::Uniform => {
-                let binding = self.binding()?;
-                self.params(found, ParamSpace::Uniform { binding }, bytes)
+            AddressSpace::Immediate => {
+                // An entry point uses at most one.
+                if used || found.params.is_none() {
+                    found.params = Some(self.params(ParamSpace::Immediate, bytes));
+                }
+                Ok(())
             }
-            AddressSpace::Storage { access } => {
-                let binding = self.binding()?;
-                let clash = found.bindings.iter().any(|other| other.binding == binding);
+            AddressSpace::Uniform => {
+                let (group, binding) = self.binding()?;
+                let space = ParamSpace::Uniform { group, binding };
+                let clash = found.uniforms.iter().any(|other| other.space == space);
                 if clash && !used {
                     return Ok(());
                 }
+                found.uniforms.retain(|other| other.space != space);
+                found.uniforms.push(self.params(space, bytes));
+                Ok(())
+            }
+            AddressSpace::Storage { access } => {
+                let (group, binding) = self.binding()?;
+                let clashes = |other: &Binding| (other.group, other.binding) == (group, binding);
+                if !used && found.bindings.iter().any(clashes) {
+                    return Ok(());
+                }
                 // Of two variables at one index at most one is used; the used one counts.
-                found.bindings.retain(|other| other.binding != binding);
+                found.bindings.retain(|other| !clashes(other));
                 found.bindings.push(Binding {
+                    group,
                     binding,
                     scalar: scalar(self.module, self.variable.ty),
                     stride: runtime_stride(self.module, self.variable.ty),
@@ -116,18 +139,8 @@ impl One<'_> {
         }
     }
 
-    /// The binding index; refuses groups other than 0 and arrays of buffers.
-    fn binding(&self) -> Result<u32, PipelineError> {
-        let group = self.variable.binding.map_or(0, |binding| binding.group);
-        if group != 0 {
-            return Err(PipelineError::BindingGroup {
-                kernel: self.text.name(),
-                file: self.place.file.clone(),
-                line: self.place.line,
-                name: self.name.clone(),
-                group,
-            });
-        }
+    /// Group and binding index; refuses arrays of buffers.
+    fn binding(&self) -> Result<(u32, u32), PipelineError> {
         let inner = &self.module.types[self.variable.ty].inner;
         if matches!(inner, TypeInner::BindingArray { .. }) {
             return Err(PipelineError::UnsupportedBinding {
@@ -138,24 +151,11 @@ impl One<'_> {
                 what: what(inner),
             });
         }
-        Ok(self.variable.binding.map_or(0, |binding| binding.binding))
+        let place = self.variable.binding.as_ref();
+        Ok(place.map_or((0, 0), |place| (place.group, place.binding)))
     }
 
-    fn params(
-        self,
-        found: &mut Globals,
-        space: ParamSpace,
-        bytes: u32,
-    ) -> Result<(), PipelineError> {
-        if let Some(first) = &found.params {
-            return Err(PipelineError::SecondParams {
-                kernel: self.text.name(),
-                file: self.place.file,
-                line: self.place.line,
-                name: self.name,
-                first: first.name.clone(),
-            });
-        }
+    fn params(self, space: ParamSpace, bytes: u32) -> Params {
         let members = match &self.module.types[self.variable.ty].inner {
             TypeInner::Struct { members, .. } => members
                 .iter()
@@ -168,15 +168,22 @@ impl One<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        found.params = Some(Params {
+        Params {
             space,
             name: self.name,
             file: self.place.file,
             line: self.place.line,
             bytes,
             members,
-        });
-        Ok(())
+        }
+    }
+}
+
+/// By group and binding.
+fn place_of(space: ParamSpace) -> (u32, u32) {
+    match space {
+        ParamSpace::Immediate => (0, 0),
+        ParamSpace::Uniform { group, binding } => (group, binding),
     }
 }
 

@@ -78,7 +78,24 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
         });
     }
 
-    if let Some(params) = &reflection.params {
+    check_groups(reflection, limits.max_bind_groups)?;
+
+    let limit = limits.max_uniform_buffers_per_shader_stage;
+    let count = reflection.uniforms.len();
+    if let Some(last) = reflection.uniforms.last()
+        && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
+    {
+        return Err(PipelineError::TooManyUniforms {
+            kernel: reflection.kernel.clone(),
+            file: last.file.clone(),
+            line: last.line,
+            name: last.name.clone(),
+            count,
+            limit,
+        });
+    }
+
+    for params in reflection.params.iter().chain(&reflection.uniforms) {
         let limit = match params.space {
             ParamSpace::Immediate => u64::from(limits.max_immediate_size),
             ParamSpace::Uniform { .. } => limits.max_uniform_buffer_binding_size,
@@ -95,4 +112,28 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The first variable in a group that the device does not have is an error.
+fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError> {
+    let buffers = reflection.bindings.iter();
+    let buffers = buffers.map(|b| (b.group, &b.file, b.line, &b.name));
+    let uniforms = reflection.uniforms.iter().map(|u| {
+        let group = match u.space {
+            ParamSpace::Uniform { group, .. } => group,
+            ParamSpace::Immediate => 0,
+        };
+        (group, &u.file, u.line, &u.name)
+    });
+    match buffers.chain(uniforms).find(|(group, ..)| *group >= limit) {
+        None => Ok(()),
+        Some((group, file, line, name)) => Err(PipelineError::BindingGroup {
+            kernel: reflection.kernel.clone(),
+            file: file.clone(),
+            line,
+            name: name.clone(),
+            group,
+            limit,
+        }),
+    }
 }

@@ -8,9 +8,10 @@ use ziggurat_core::text::shortened;
 use super::{GridInputs, Override, Reflection, globals};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
-use crate::feature::{ShaderFeature, ShaderFeatures};
+use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
+use ziggurat_device::ShaderFeature;
 
 /// Bytes of a compiler's words in an error.
 const MESSAGE: usize = 400;
@@ -97,6 +98,7 @@ pub(super) fn specialise(
         line: at.line,
         bindings: found.bindings,
         params: found.params,
+        uniforms: found.uniforms,
         workgroup_memory: found.workgroup_memory,
         grid_inputs: GridInputs::of(&resolved, point, uses),
         overrides,

@@ -7,8 +7,8 @@ use std::path::Path;
 use ziggurat_pipeline::device::{Device, DeviceOptions, ziggurat_software::Profile};
 use ziggurat_pipeline::memory::{Buffer, Memory, MemoryOptions};
 use ziggurat_pipeline::{
-    Arg, DType, Grid, Kernel, KernelDescriptor, PipelineError, Pipelines, ShaderSource, Trace,
-    TraceError,
+    Arg, DType, Grid, Kernel, KernelDescriptor, ParamSpace, PipelineError, Pipelines, ShaderSource,
+    Trace, TraceError,
 };
 
 use super::campaign::Campaign;
@@ -112,6 +112,14 @@ fn text(random: &mut Random) -> String {
         text.push_str(&format!("@group({group}) @binding(0) {declared}\n"));
     }
     let mut body = String::new();
+    for uniform in 0..random.below(8) / 4 * random.below(12) {
+        let (group, kind) = (random.below(4), random.pick(&types[1..4]));
+        text.push_str(&format!(
+            "@group({group}) @binding({}) var<uniform> u{uniform}: {kind};\n",
+            200 + uniform
+        ));
+        body.push_str(&format!("_ = &u{uniform};\n"));
+    }
     for binding in 0..random.below(5) {
         let number = match random.below(12) {
             0 => random.below(3),
@@ -266,6 +274,25 @@ fn anything(pipelines: &Pipelines, foreign: &Buffer, random: &mut Random) -> boo
             arg = arg.element(*random.pick(&DType::ALL));
         }
         args.push(arg);
+    }
+    let zeros = [0; 64];
+    let is_several = reflection.uniforms.len() > 1;
+    for uniform in &reflection.uniforms {
+        let given = match random.below(40) {
+            0 => random.below(64),
+            _ => uniform.bytes as usize,
+        };
+        if is_several && random.below(40) > 0 {
+            let arg = Arg::uniform(&zeros[..given]);
+            args.push(match (uniform.space, random.below(2)) {
+                (ParamSpace::Uniform { group, binding }, 0) => arg.at(group, binding),
+                _ => arg,
+            });
+        }
+    }
+    if random.below(24) == 0 {
+        let last = args.pop().into_iter();
+        args.extend(last.map(|arg| arg.at(random.below(3) as u32, random.below(3) as u32)));
     }
     let bytes = match random.below(8) {
         0 => random.below(64),

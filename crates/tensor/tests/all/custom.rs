@@ -112,6 +112,47 @@ fn misuse_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn several_uniforms_and_groups_take_what_is_meant_for_them() {
+    let device = common::device();
+    let text = "
+        @group(1) @binding(0) var<uniform> gain: f32;
+        @group(0) @binding(0) var<uniform> add: vec2<f32>;
+        @group(0) @binding(1) var<storage, read> x: array<f32>;
+        @group(2) @binding(0) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&y) { y[id.x] = x[id.x] * gain + add.y; }
+        }";
+    let kernel = CustomKernel::wgsl("gain", text)
+        .input(DType::F32)
+        .output(DType::F32);
+    let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3]).unwrap();
+    let add: Vec<u8> = [0.0f32, 5.0]
+        .into_iter()
+        .flat_map(f32::to_le_bytes)
+        .collect();
+    let (add, gain) = (&add[..], &10.0f32.to_le_bytes()[..]);
+    let calls = [
+        kernel.call(&[&x]).uniform(add).uniform(gain),
+        kernel.call(&[&x]).uniform_at(1, 0, gain).uniform(add),
+        kernel
+            .call(&[&x])
+            .uniform_at(1, 0, gain)
+            .uniform_at(0, 0, add),
+    ];
+    for call in calls {
+        let y = call.run().unwrap().to_vec_blocking::<f32>().unwrap();
+        assert_eq!(y, [15.0, 25.0, 35.0]);
+    }
+    let error = kernel.call(&[&x]).uniform(add).run().unwrap_err();
+    assert!(error.to_string().contains("expected 2 uniforms"), "{error}");
+    let error = kernel.call(&[&x]).uniform_at(0, 1, add).run().unwrap_err();
+    assert!(
+        error.to_string().contains("no uniform at group 0"),
+        "{error}"
+    );
+}
+
+#[test]
 fn kernels_without_inputs_name_their_device() {
     let device = common::device();
     let index = CustomKernel::parts(
