@@ -99,6 +99,30 @@ pub fn measure(text: &str) -> Extent {
     }
 }
 
+/// The words of a text outside of comments, in order: names, keywords and numbers.
+///
+/// ```
+/// let words: Vec<_> = ziggurat_core::wgsl::words("fn f(x: u32) { /* no */ y(x + 1u); } // z").collect();
+/// assert_eq!(words, ["fn", "f", "x", "u32", "y", "x", "1u"]);
+/// ```
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = skip_blank(bytes, at);
+            if !is_word(*bytes.get(start)?) {
+                at = start + 1;
+                continue;
+            }
+            let length = bytes.iter().skip(start).take_while(|byte| is_word(**byte));
+            at = start + length.count();
+            // Bytes of names in other scripts stay together, so both ends are between letters.
+            return Some(text.get(start..at).unwrap_or_default());
+        }
+    })
+}
+
 /// The token before the current one, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {

@@ -15,7 +15,7 @@ pub(crate) mod generate;
 pub(crate) mod graph;
 pub(crate) mod op;
 pub(crate) mod params;
-mod parts;
+pub(crate) mod parts;
 pub(crate) mod prologue;
 mod run;
 

@@ -27,6 +27,7 @@ pub mod fused;
 mod limits;
 mod num;
 mod ops;
+mod own;
 #[cfg(feature = "catalogue")]
 pub mod reference;
 mod run;
@@ -76,6 +77,7 @@ pub use ops::rope::{RopeOptions, RopePositions, RopeRows};
 pub use ops::scan::{Scan, ScanOptions};
 pub use ops::select::Unique;
 pub use ops::softmax::SoftmaxKind;
+pub use own::{ElementKernel, ParamType as ElementParam, SHADER_NAMES};
 pub use run::call::{Axes, Call, F32Bits, Operands, ReduceOp, Sink, Source};
 pub use run::capture::Captured;
 pub use run::completion::{Completion, Counted, Download, DownloadMany};

@@ -13,7 +13,7 @@
 //! | read and write files | [`io`] |
 //! | see what runs, and how long | [`Tensor::explain`], [`Device::set_profiling`], [`Device::usage`] |
 //! | repeat a computation without planning | [`Device::capture`] |
-//! | run own WGSL | [`CustomKernel`] |
+//! | run own WGSL | [`TensorKernel`], of which one writes only the body; [`CustomKernel`], a whole shader |
 //! | share a device with other wgpu code | [`interop`] |
 //!
 //! Operations return at once, and their effects are in order. Only reading waits: as a future or, on native targets, in
@@ -49,6 +49,7 @@ mod range;
 mod sanitize;
 mod scalar;
 mod tensor;
+mod tensor_kernel;
 
 pub use capture::{Captured, CapturedKernel, MemoryPlan};
 pub use custom::{CustomCall, CustomKernel};
@@ -70,6 +71,7 @@ pub use scalar::{Scalar, scalar};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};
+pub use tensor_kernel::{Any, InputType, KernelParam, OutputType, TensorCall, TensorKernel, like};
 pub use ziggurat_kernels::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use ziggurat_kernels::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,

@@ -235,7 +235,7 @@ fn validate(
     for feature in ShaderFeature::all() {
         if let Err(error) = check(module, all.without(feature)) {
             if !available.contains(feature) {
-                let place = text.place(first_span(&error));
+                let place = text.place(best_span(&error));
                 let place = if place.line == 0 {
                     entry.clone()
                 } else {
@@ -259,12 +259,15 @@ fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Place) -> Pipeli
     }
 }
 
-fn first_span(error: &WithSpan<ValidationError>) -> Option<Span> {
-    error.spans().map(|(span, _)| *span).find(Span::is_defined)
+/// The place that says most: of the places within each other the shortest.
+fn best_span(error: &WithSpan<ValidationError>) -> Option<Span> {
+    let spans = error.spans().map(|(span, _)| *span);
+    let defined = spans.filter(Span::is_defined);
+    defined.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()))
 }
 
 fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> PipelineError {
-    let place = match (first_span(error), error.as_inner()) {
+    let place = match (best_span(error), error.as_inner()) {
         // naga keeps no span for what is wrong with an entry point's attributes.
         (None, ValidationError::EntryPoint { name, .. }) => text.function(name),
         (span, _) => text.place(span),

@@ -112,7 +112,7 @@ fn text(random: &mut Random) -> String {
         text.push_str(&format!("@group({group}) @binding(0) {declared}\n"));
     }
     let mut body = String::new();
-    for uniform in 0..random.below(8) / 4 * random.below(12) {
+    for uniform in 0..random.below(8) / 6 * random.below(12) {
         let (group, kind) = (random.below(4), random.pick(&types[1..4]));
         text.push_str(&format!(
             "@group({group}) @binding({}) var<uniform> u{uniform}: {kind};\n",
@@ -290,7 +290,7 @@ fn anything(pipelines: &Pipelines, foreign: &Buffer, random: &mut Random) -> boo
             });
         }
     }
-    if random.below(24) == 0 {
+    if random.below(60) == 0 {
         let last = args.pop().into_iter();
         args.extend(last.map(|arg| arg.at(random.below(3) as u32, random.below(3) as u32)));
     }

@@ -70,5 +70,6 @@ mod sanitize;
 mod saved_files;
 mod sort;
 mod storage;
+mod tensor_kernel;
 mod views;
 mod walking;
