@@ -374,7 +374,7 @@ fn uniforms_and_buffers_of_all_groups_are_found_in_order() {
     };
     assert_eq!(
         check_limits(&found, &few).unwrap_err().to_string(),
-        "k: k:3: `y` is in group 2; the device has groups 0 to 1"
+        "probe: body.wgsl:3: `y` is in group 2; the device has groups 0 to 1"
     );
     let few = wgpu::Limits {
         max_uniform_buffers_per_shader_stage: 2,
@@ -382,7 +382,7 @@ fn uniforms_and_buffers_of_all_groups_are_found_in_order() {
     };
     assert_eq!(
         check_limits(&found, &few).unwrap_err().to_string(),
-        "k: k:1: `c` is uniform buffer number 3; the device binds at most 2"
+        "probe: body.wgsl:1: `c` is uniform buffer number 3; the device binds at most 2"
     );
 }
 

@@ -188,7 +188,7 @@ fn errors_stay_short_whatever_they_name() {
         format!("{HEAD}fn {name}() {{}} fn {name}() {{}}"),
         format!("{HEAD}override {name}: u32;\n{MAIN} {{ a[0] = {name}; }}"),
         format!(
-            "@group(1) @binding(0) var<storage> {name}: array<u32>;\n{MAIN} {{ _ = {name}[0]; }}"
+            "@group(1000) @binding(0) var<storage> {name}: array<u32>;\n{MAIN} {{ _ = {name}[0]; }}"
         ),
         format!("@group(0) @binding(0) var {name}: sampler;\n{MAIN} {{ _ = {name}; }}"),
         format!(
