@@ -1,0 +1,136 @@
+//! A tokenizer from a GGUF file's metadata.
+
+use super::normalise::{Bert, Normaliser};
+use super::special::Special;
+use super::split::{Pattern, Splitter};
+use super::{Bpe, Kind, MOST_TOKENS, Recipe, Tokenizer, WordPiece, bytes, wrong};
+use crate::Error;
+use crate::gguf::{Array, Gguf, Value};
+
+/// What stands in front of a word's first piece in such files.
+const WORD: char = '\u{2581}';
+/// Types of tokens that are found by their names in a text.
+const CONTROL: i32 = 3;
+const USER_DEFINED: i32 = 4;
+
+impl Tokenizer {
+    /// The tokenizer that a GGUF file describes (`tokenizer.ggml.*`).
+    ///
+    /// # Errors
+    /// If the metadata is not there, contradicts itself, or asks for a kind of tokenizer that is not known.
+    pub fn from_gguf(head: &Gguf) -> Result<Self, Error> {
+        let get = |key: &str| head.get(&format!("tokenizer.ggml.{key}"));
+        let text = |key: &str| get(key).and_then(Value::as_str);
+        let names = get("tokens").and_then(Value::as_strings);
+        let names = names.ok_or_else(|| wrong("the file has no `tokenizer.ggml.tokens`"))?;
+        if names.len() > MOST_TOKENS {
+            return Err(wrong(format!(
+                "{} tokens are beyond any vocabulary",
+                names.len()
+            )));
+        }
+        let types = match get("token_type") {
+            Some(Value::Array(Array::I32(types))) if types.len() == names.len() => types.clone(),
+            None => vec![1; names.len()],
+            Some(_) => {
+                return Err(wrong(
+                    "`tokenizer.ggml.token_type` must be one i32 per token",
+                ));
+            }
+        };
+        let number = |key: &str| {
+            get(key)
+                .and_then(Value::as_u64)
+                .and_then(|n| u32::try_from(n).ok())
+        };
+        let all = || (0u32..).zip(names).zip(&types);
+        let specials = all().filter(|(_, kind)| matches!(**kind, CONTROL | USER_DEFINED));
+        let specials = specials.map(|((token, text), &kind)| Special {
+            text: text.clone(),
+            token,
+            hidden: kind == CONTROL,
+        });
+        let mut recipe = Recipe {
+            specials: specials.collect(),
+            ..Recipe::default()
+        };
+        match text("model") {
+            Some("gpt2") => {
+                // The first of two tokens with the same name is the one that text becomes.
+                for ((token, name), _) in all() {
+                    recipe.vocabulary.entry(name.clone()).or_insert(token);
+                }
+                let pre = text("pre").unwrap_or("default");
+                recipe.splitters = splitters(pre).ok_or_else(|| {
+                    wrong(format!(
+                        "`tokenizer.ggml.pre` is `{pre}`, which is not known"
+                    ))
+                })?;
+                if pre == "qwen2" {
+                    recipe.normaliser = vec![Normaliser::Nfc];
+                }
+                let merges = get("merges")
+                    .and_then(Value::as_strings)
+                    .unwrap_or_default();
+                let merges: Option<Vec<_>> =
+                    merges.iter().map(|merge| merge.split_once(' ')).collect();
+                let merges = merges
+                    .ok_or_else(|| wrong("a merge must be two tokens with a space between"))?;
+                let unknown = number("unknown_token_id");
+                let whole = pre == "llama-bpe";
+                let bpe = Bpe::new(&recipe.vocabulary, merges.into_iter(), unknown, whole)?;
+                let begin = get("add_bos_token")
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false);
+                recipe.around = [
+                    if begin { number("bos_token_id") } else { None }
+                        .into_iter()
+                        .collect(),
+                    vec![],
+                ];
+                let characters = bytes::characters();
+                recipe.build(Kind::Bpe(bpe), |name| bytes::of_name(name, &characters))
+            }
+            Some("bert") => {
+                // Pieces within a word bear no mark in these files, those that begin one do.
+                for ((token, name), &kind) in all() {
+                    let name = match name.strip_prefix(WORD) {
+                        Some(word) => word.to_owned(),
+                        None if kind == 1 => format!("##{name}"),
+                        None => name.clone(),
+                    };
+                    recipe.vocabulary.entry(name).or_insert(token);
+                }
+                recipe.normaliser = vec![Normaliser::Bert(Bert::UNCASED)];
+                recipe.splitters = vec![Splitter::Bert];
+                let unknown = number("unknown_token_id").and_then(|at| names.get(at as usize));
+                let unknown = unknown.map_or("[UNK]", String::as_str);
+                let words = WordPiece::new(&recipe.vocabulary, "##", unknown, 100)?;
+                let first = number("cls_token_id").or_else(|| number("bos_token_id"));
+                let last = number("seperator_token_id").or_else(|| number("eos_token_id"));
+                recipe.around = [first, last].map(|token| token.into_iter().collect());
+                recipe.build(Kind::WordPiece(words), |name| name.as_bytes().to_vec())
+            }
+            other => {
+                let other = other.unwrap_or("missing");
+                Err(wrong(format!(
+                    "`tokenizer.ggml.model` must be `gpt2` or `bert`: it is `{other}`"
+                )))
+            }
+        }
+    }
+}
+
+/// How texts are cut for the vocabularies with this name.
+fn splitters(pre: &str) -> Option<Vec<Splitter>> {
+    let pattern = |pattern| vec![Splitter::Pattern(pattern)];
+    Some(match pre {
+        "default" | "gpt-2" | "gpt2" | "phi-2" | "jina-en" => pattern(Pattern::GPT2),
+        "smollm" | "starcoder" | "refact" | "command-r" | "codeshell" => {
+            vec![Splitter::Digits, Splitter::Pattern(Pattern::GPT2)]
+        }
+        "llama-bpe" | "llama3" | "llama-v3" => pattern(Pattern::LLAMA3),
+        "qwen2" | "deepseek-r1-qwen" => pattern(Pattern::QWEN2),
+        _ => return None,
+    })
+}
