@@ -1,0 +1,262 @@
+//! The blocks that transformers are built from, in plain operations of [`Tensor`].
+//!
+//! Each is a struct of weights with one method, so that the next architecture is a list of them. Activations are
+//! `[batch, length, width]`.
+
+use ziggurat_tensor::{
+    Attention, Device, Error as TensorError, KvCache, QueryPosition, RopeForm, RopeTable, Tensor,
+};
+
+/// A dense layer: a matrix `[out, in]` and perhaps a bias `[out]`.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    /// `[out, in]`.
+    pub weight: Tensor,
+    /// `[out]`.
+    pub bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// `x · weightᵀ + bias`: `[.., in]` gives `[.., out]`.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        x.linear(&self.weight, self.bias.as_ref())
+    }
+}
+
+/// `x / √(mean(x²) + eps) · weight` over the last axis.
+#[derive(Clone, Debug)]
+pub struct RmsNorm {
+    /// `[width]`.
+    pub weight: Tensor,
+    /// Added to the mean of squares.
+    pub eps: f32,
+}
+
+impl RmsNorm {
+    /// The norm of every row.
+    ///
+    /// # Errors
+    /// If the last extent is not the weight's.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        x.rms_norm(self.weight.dims(), Some(&self.weight), self.eps)
+    }
+}
+
+/// The second half of a layer, with a gate: `down(silu(gate(x)) · up(x))`.
+#[derive(Clone, Debug)]
+pub struct GatedMlp {
+    /// `[hidden, width]`.
+    pub gate: Linear,
+    /// `[hidden, width]`.
+    pub up: Linear,
+    /// `[width, hidden]`.
+    pub down: Linear,
+}
+
+impl GatedMlp {
+    /// `[.., width]` to `[.., width]`.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        let gate = self.gate.forward(x)?.silu()?;
+        self.down.forward(&gate.mul(&self.up.forward(x)?)?)
+    }
+}
+
+/// Where the tokens of a pass stand in their sequence.
+#[derive(Debug)]
+pub enum Place<'a> {
+    /// The first one at this position: the host knows it.
+    From(usize),
+    /// One token per sequence, at the position that the device knows, integers `[batch, 1]`: within a capture.
+    At(&'a Tensor),
+}
+
+/// Attention of tokens to themselves and to those before them, with rotary positions and a cache. Several heads may share a
+/// head of keys and values.
+#[derive(Clone, Debug)]
+pub struct CausalAttention {
+    /// `[heads · dim, width]`.
+    pub q: Linear,
+    /// `[key heads · dim, width]`.
+    pub k: Linear,
+    /// `[key heads · dim, width]`.
+    pub v: Linear,
+    /// `[width, heads · dim]`.
+    pub out: Linear,
+    /// Norms of each head of queries and keys, where a family has them.
+    pub norms: Option<[RmsNorm; 2]>,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values.
+    pub key_heads: usize,
+    /// Whether rotated pairs are neighbours, or halves of a head.
+    pub interleaved: bool,
+    /// How many positions before its own a token sees; all without.
+    pub window: Option<u32>,
+}
+
+impl CausalAttention {
+    /// `[batch, length, width]` to the same; keys and values of these tokens are appended to `cache`.
+    ///
+    /// # Errors
+    /// If the extents do not fit, or the cache or the table of positions has no room.
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        place: &Place<'_>,
+        rope: &RopeTable,
+        cache: &mut KvCache,
+    ) -> Result<Tensor, TensorError> {
+        let &[batch, length, _] = x.dims() else {
+            // The reshape says what is wrong with the rank.
+            return x.reshape_to([1, x.len(), 1]);
+        };
+        let split = |x: Tensor, heads: usize| {
+            x.reshape_to([
+                batch,
+                length,
+                heads,
+                x.len() / (batch * length * heads).max(1),
+            ])
+        };
+        let mut q = split(self.q.forward(x)?, self.heads)?;
+        let mut k = split(self.k.forward(x)?, self.key_heads)?;
+        let v = split(self.v.forward(x)?, self.key_heads)?.transpose(1, 2)?;
+        if let Some([of_q, of_k]) = &self.norms {
+            (q, k) = (of_q.forward(&q)?, of_k.forward(&k)?);
+        }
+        let form = RopeForm {
+            interleaved: self.interleaved,
+            positions_before_heads: true,
+            ..RopeForm::default()
+        };
+        let form = match place {
+            Place::From(start) => RopeForm {
+                start: *start,
+                ..form
+            },
+            Place::At(positions) => RopeForm {
+                positions: Some(*positions),
+                ..form
+            },
+        };
+        let q = q.rope(rope, form)?.transpose(1, 2)?;
+        let k = k.rope(rope, form)?.transpose(1, 2)?;
+        cache.append(&k, &v)?;
+        let options = Attention {
+            causal: true,
+            left_window: self.window,
+            ..Attention::default()
+        };
+        let seen = match place {
+            Place::From(start) => {
+                let position = QueryPosition::At(i32::try_from(*start).unwrap_or(i32::MAX));
+                let options = Attention {
+                    position,
+                    ..options
+                };
+                q.scaled_dot_product_attention(&cache.keys()?, &cache.values()?, &options)?
+            }
+            Place::At(_) => {
+                let lengths = cache.lengths()?;
+                let options = Attention {
+                    key_lengths: Some(&lengths),
+                    ..options
+                };
+                q.scaled_dot_product_attention(
+                    &cache.padded_keys(),
+                    &cache.padded_values(),
+                    &options,
+                )?
+            }
+        };
+        let width = self.out.weight.dims().last().copied().unwrap_or(0);
+        self.out
+            .forward(&seen.transpose(1, 2)?.reshape_to([batch, length, width])?)
+    }
+}
+
+/// A layer of a decoder: attention and the gated half, each behind a norm and added to what came in.
+#[derive(Clone, Debug)]
+pub struct DecoderLayer {
+    /// In front of attention.
+    pub attention_norm: RmsNorm,
+    /// Attention.
+    pub attention: CausalAttention,
+    /// In front of the second half.
+    pub mlp_norm: RmsNorm,
+    /// The second half.
+    pub mlp: GatedMlp,
+}
+
+impl DecoderLayer {
+    /// `[batch, length, width]` to the same.
+    ///
+    /// # Errors
+    /// As [`CausalAttention::forward`].
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        place: &Place<'_>,
+        rope: &RopeTable,
+        cache: &mut KvCache,
+    ) -> Result<Tensor, TensorError> {
+        let normed = self.attention_norm.forward(x)?;
+        let x = x.add(&self.attention.forward(&normed, place, rope, cache)?)?;
+        let normed = self.mlp_norm.forward(&x)?;
+        x.add(&self.mlp.forward(&normed)?)
+    }
+}
+
+/// A table of rotary positions whose frequencies are divided by factors of their own, as Llama 3.1 stretches its context.
+/// `factors` has one number per pair, or is `None`; `scale` divides positions (linear scaling).
+///
+/// # Errors
+/// If `rotary` is odd or 0, the factors are not one per pair, or the device has no memory.
+pub fn rope_table(
+    device: &Device,
+    positions: usize,
+    rotary: usize,
+    base: f64,
+    scale: f64,
+    factors: Option<&[f32]>,
+) -> Result<RopeTable, crate::Error> {
+    let half = rotary / 2;
+    let wrong = |text: String| crate::Error::Unsupported(text);
+    if rotary == 0 || rotary % 2 != 0 || positions == 0 {
+        return Err(wrong(format!(
+            "a rotary width of {rotary} with {positions} positions"
+        )));
+    }
+    if !(base > 0.0 && base.is_finite() && scale > 0.0 && scale.is_finite()) {
+        return Err(wrong(format!(
+            "a rotary base of {base} with a scale of {scale}"
+        )));
+    }
+    if factors.is_some_and(|factors| factors.len() != half) {
+        let text = "factors of rotary frequencies that are not one per pair";
+        return Err(wrong(text.into()));
+    }
+    let frequency = |pair: usize| {
+        let factor = factors
+            .and_then(|factors| factors.get(pair))
+            .map_or(1.0, |&f| f64::from(f));
+        base.powf(-2.0 * pair as f64 / rotary as f64) / (factor * scale)
+    };
+    let frequencies: Vec<f64> = (0..half).map(frequency).collect();
+    let table = |f: fn(f64) -> f64| {
+        let rows =
+            (0..positions).flat_map(|at| frequencies.iter().map(move |w| f(at as f64 * w) as f32));
+        let values: Vec<f32> = rows.collect();
+        Tensor::from_slice(device, &values, [positions, half])
+    };
+    Ok(RopeTable {
+        cos: table(f64::cos)?,
+        sin: table(f64::sin)?,
+    })
+}

@@ -1,0 +1,83 @@
+//! Decoders of the llama family: one program, and for each family a row of differences.
+//!
+//! Weights are dequantised when a model is loaded, and stay on the device as f32 or f16; kernels that read quantised blocks
+//! do not exist yet.
+
+mod config;
+mod state;
+mod weights;
+
+pub use config::{DecoderConfig, Family};
+pub use state::DecoderState;
+
+use ziggurat_tensor::{DType, Device, Error as TensorError, KvCache, RopeTable, Tensor};
+
+use crate::Error;
+use crate::blocks::{DecoderLayer, Linear, Place, RmsNorm};
+use crate::gguf::GgufFile;
+
+/// A decoder on a device: tokens in, scores of the next token out.
+#[derive(Debug)]
+pub struct Decoder {
+    device: Device,
+    config: DecoderConfig,
+    dtype: DType,
+    embedding: Tensor,
+    layers: Vec<DecoderLayer>,
+    norm: RmsNorm,
+    output: Linear,
+    rope: RopeTable,
+}
+
+impl Decoder {
+    /// Loads the weights of a file onto a device. Activations are of `dtype`, f32 or f16, as weights are; there is room for
+    /// sequences of up to `context` tokens (the model's own context, if that is less).
+    ///
+    /// # Errors
+    /// If the file's architecture is not known, metadata or a tensor is missing or has other extents than the metadata says,
+    /// or the device has no memory.
+    pub fn load(
+        device: &Device,
+        file: &GgufFile,
+        dtype: DType,
+        context: usize,
+    ) -> Result<Self, Error> {
+        weights::load(device, file, dtype, context)
+    }
+
+    /// What the file says about the model, with the context that there is room for.
+    pub const fn config(&self) -> &DecoderConfig {
+        &self.config
+    }
+
+    /// The device.
+    pub const fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The dtype of weights, activations and caches.
+    pub const fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Scores `[1, length, vocabulary]` of what follows each of the tokens, i32 `[1, length]`, or only the last of them; they
+    /// come behind those whose keys and values are in the caches.
+    fn pass(
+        &self,
+        tokens: &Tensor,
+        place: &Place<'_>,
+        caches: &mut [KvCache],
+        last: bool,
+    ) -> Result<Tensor, TensorError> {
+        let mut x = self.embedding.embedding(tokens)?;
+        for (layer, cache) in self.layers.iter().zip(caches) {
+            x = layer.forward(&x, place, &self.rope, cache)?;
+        }
+        if last {
+            let length = x.dims().get(1).copied().unwrap_or(1);
+            x = x.narrow(1, length.saturating_sub(1), 1)?;
+        }
+        let scores = self.output.forward(&self.norm.forward(&x)?)?;
+        scores.to_dtype(DType::F32)
+    }
+}
