@@ -32,6 +32,64 @@ pub enum Error {
         /// The name that was looked for.
         name: String,
     },
+    /// A tensor has other extents than the metadata says.
+    #[error("the tensor `{name}` must be {expected:?}: it is {found:?}")]
+    WrongTensor {
+        /// The tensor.
+        name: String,
+        /// The extents that follow from the metadata.
+        expected: Vec<usize>,
+        /// Those in the file.
+        found: Vec<usize>,
+    },
+    /// A key that a model needs is not in the metadata.
+    #[error("the metadata has no `{0}`")]
+    MissingMetadata(String),
+    /// A key has a value that no model has.
+    #[error("`{key}` of the metadata must be {expected}")]
+    WrongMetadata {
+        /// The key.
+        key: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// An architecture that this crate has no decoder for.
+    #[error("the architecture `{0}` is not known: `llama`, `qwen2` and `qwen3` are")]
+    UnknownArchitecture(String),
+    /// Something that a file asks for and that is not supported.
+    #[error("{0}: this is not supported")]
+    Unsupported(String),
+    /// A tokenizer that cannot be read, or a text that it cannot encode.
+    #[error("tokenizer: {0}")]
+    Tokenizer(String),
+    /// More tokens than there is room for.
+    #[error("the context must have room for {needed} tokens: it has room for {limit}")]
+    ContextFull {
+        /// Tokens that there would be.
+        needed: usize,
+        /// Tokens that there is room for.
+        limit: usize,
+    },
+    /// A token that is not of the model's vocabulary: its tokenizer is another model's.
+    #[error("tokens must be below {vocabulary}, the vocabulary of the model: one is {token}")]
+    UnknownToken {
+        /// The token.
+        token: u32,
+        /// Tokens of the model's vocabulary.
+        vocabulary: usize,
+    },
+    /// An option of a generation is out of its range.
+    #[error("{0}")]
+    Options(String),
+    /// Scores that no token can be drawn from.
+    #[error("a token must be drawn from scores that are numbers: of {0}, one is NaN")]
+    Scores(usize),
+    /// A chat template that is not valid, or refuses the messages.
+    #[error("chat template: {0}")]
+    Template(String),
+    /// A pass through a model without a token.
+    #[error("there must be a token at least")]
+    NoTokens,
     /// An operation on tensors, or the device.
     #[error(transparent)]
     Tensor(#[from] ziggurat_tensor::Error),

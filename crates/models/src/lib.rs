@@ -4,7 +4,23 @@
 //! Invariants: whatever is in a file, reading it ends in a value or in an [`Error`] that says what is wrong and where;
 //! nothing panics, and nothing wgpu knows is in a signature. No layer depends on this crate.
 
+pub mod blocks;
+#[cfg(feature = "chat")]
+mod chat;
+mod decoder;
 mod error;
+mod generation;
 pub mod gguf;
+mod model;
+mod sample;
+mod stop;
+mod tokenizer;
 
+#[cfg(feature = "chat")]
+pub use chat::{ChatTemplate, Message};
+pub use decoder::{Decoder, DecoderConfig, DecoderState, Family};
 pub use error::Error;
+pub use generation::{GenerateOptions, Generation, Piece};
+pub use model::{LoadOptions, Model};
+pub use sample::{Sampler, Sampling};
+pub use tokenizer::{TokenDecoder, Tokenizer};

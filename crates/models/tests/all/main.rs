@@ -12,8 +12,11 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod decoders;
+mod generation;
 mod gguf_errors;
 mod gguf_files;
+mod tokenizers;
 
 use std::path::PathBuf;
 

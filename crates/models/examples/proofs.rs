@@ -1,0 +1,211 @@
+//! Proofs on model files that others made: `cargo xtask models` downloads them and runs this.
+//!
+//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`. Prints a table; ends with an error if a proof fails.
+
+#![allow(clippy::print_stdout, reason = "a command line program")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use ziggurat_models::gguf::{Array, GgufFile, Value};
+use ziggurat_models::{Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model};
+use ziggurat_tensor::{Device, DeviceOptions};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The largest error of a score that is accepted; scores are from -32 to 41.
+const ACCEPTED: f32 = 2e-3;
+/// Tokens that go through the model one by one in the proof of the cache.
+const STEPS: usize = 24;
+
+fn main() -> Outcome<()> {
+    let folder = std::env::args()
+        .nth(1)
+        .ok_or("which folder has the files?")?;
+    let path = Path::new(&folder).join("SmolLM2-135M-Instruct.Q4_1.gguf");
+    let start = Instant::now();
+    let device = Device::open_blocking(DeviceOptions::default())?;
+    let file = GgufFile::open(&path)
+        .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
+    let model = Model::load(&device, &file, LoadOptions::default())?;
+    let loaded = start.elapsed().as_secs_f64();
+    let mut table = Table { failed: false };
+    println!("{}", device.adapter());
+    println!("| model | task | answer | error | accepted |\n| --- | --- | --- | --- | --- |");
+    let weights = device.usage().live >> 20;
+    table.row(
+        "load",
+        &format!("{loaded:.1} s, {weights} MiB"),
+        "",
+        "",
+        true,
+    );
+    tokens(&model, &mut table)?;
+    scores(&model, &mut table)?;
+    answer(&model, &mut table)?;
+    let peak = device.usage().peak >> 20;
+    table.row("peak memory", &format!("{peak} MiB"), "", "", true);
+    if table.failed {
+        Err("a proof failed".into())
+    } else {
+        Ok(())
+    }
+}
+
+struct Table {
+    failed: bool,
+}
+
+impl Table {
+    fn row(&mut self, task: &str, answer: &str, error: &str, accepted: &str, right: bool) {
+        let mark = if right { "" } else { " WRONG" };
+        println!("| SmolLM2-135M Q4_1 | {task} | {answer}{mark} | {error} | {accepted} |");
+        self.failed |= !right;
+    }
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// Texts of many scripts have the tokens that the Python package `tokenizers` gives them.
+fn tokens(model: &Model, table: &mut Table) -> Outcome<()> {
+    let texts = std::fs::read(data("tokenizers/texts.json"))?;
+    let texts: Vec<String> = serde_json::from_slice(&texts)?;
+    let ids: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(data("tokenizers/smollm2.ids.json"))?)?;
+    let ids: Vec<Vec<u32>> = serde_json::from_value(ids["encoded"].clone())?;
+    let mut wrong = 0;
+    for (text, ids) in texts.iter().zip(&ids) {
+        wrong += usize::from(model.tokenizer().encode(text)? != *ids);
+    }
+    let right = wrong == 0 && ids.len() == texts.len() && texts.len() > 250;
+    let answer = format!("{} texts", texts.len());
+    table.row("tokens", &answer, &wrong.to_string(), "0", right);
+    Ok(())
+}
+
+fn worst(got: &[f32], expected: &[f32]) -> f32 {
+    let errors = got.iter().zip(expected).map(|(a, b)| (a - b).abs());
+    // NaN is the worst.
+    errors.fold(
+        0.0,
+        |worst, error| if error <= worst { worst } else { error },
+    )
+}
+
+fn numbers(file: &GgufFile, key: &str) -> Outcome<Vec<u32>> {
+    match file.head().get(key) {
+        Some(Value::Array(Array::I32(values))) => {
+            Ok(values.iter().map(|&v| v.cast_unsigned()).collect())
+        }
+        _ => Err(format!("the reference has no {key}").into()),
+    }
+}
+
+/// Scores of 200 tokens against a forward pass in f64, all at once and one by one.
+fn scores(model: &Model, table: &mut Table) -> Outcome<()> {
+    let reference = GgufFile::open(data("smollm2.reference.gguf"))?;
+    let (tokens, sample) = (
+        numbers(&reference, "test.tokens")?,
+        numbers(&reference, "test.sample")?,
+    );
+    let expected = reference.dequantise("test.scores")?;
+    let (highest, logarithm) = (
+        reference.dequantise("test.highest")?,
+        reference.dequantise("test.logarithm")?,
+    );
+    let decoder: &Arc<Decoder> = model.decoder();
+    let vocabulary = decoder.config().vocabulary;
+    let mut state = DecoderState::new(decoder, 256)?;
+    let start = Instant::now();
+    let all = state.scores(&tokens)?.to_vec_blocking::<f32>()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (mut sampled, mut sums) = (Vec::new(), Vec::new());
+    for row in all.chunks_exact(vocabulary) {
+        sampled.extend(sample.iter().filter_map(|&token| row.get(token as usize)));
+        let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = row.iter().map(|&score| f64::from(score - top).exp()).sum();
+        sums.extend([top, sum.ln() as f32 + top]);
+    }
+    let whole: Vec<f32> = highest
+        .iter()
+        .zip(&logarithm)
+        .flat_map(|(&a, &b)| [a, b])
+        .collect();
+    let error = worst(&sampled, &expected).max(worst(&sums, &whole));
+    let complete =
+        tokens.len() == 200 && sampled.len() == expected.len() && sums.len() == whole.len();
+    let task = "scores of 200 tokens, teacher forcing";
+    let answer = format!("{seconds:.2} s");
+    table.row(
+        task,
+        &answer,
+        &format!("{error:.1e}"),
+        &format!("{ACCEPTED:.0e}"),
+        complete && error <= ACCEPTED,
+    );
+    // The same with a cache: most at once, the others one by one by replays.
+    let mut state = DecoderState::new(decoder, 256)?;
+    let (first, rest) = tokens.split_at(tokens.len() - STEPS);
+    let _ = state.extend(first)?;
+    let mut error = 0.0f32;
+    let start = Instant::now();
+    for (token, row) in rest
+        .iter()
+        .zip(all.chunks_exact(vocabulary).skip(first.len()))
+    {
+        let got = state.extend(&[*token])?.to_vec_blocking::<f32>()?;
+        error = error.max(worst(&got, row));
+    }
+    let answer = format!(
+        "{:.1} tokens/s",
+        STEPS as f64 / start.elapsed().as_secs_f64()
+    );
+    let task = "scores by cache and replay against all at once";
+    table.row(
+        task,
+        &answer,
+        &format!("{error:.1e}"),
+        &format!("{ACCEPTED:.0e}"),
+        error <= ACCEPTED,
+    );
+    Ok(())
+}
+
+/// The model knows a capital.
+fn answer(model: &Model, table: &mut Table) -> Outcome<()> {
+    let question = "What is the capital of France, and what is it known for?";
+    let messages = [
+        Message::new(
+            "system",
+            "You are a helpful AI assistant named SmolLM, trained by Hugging Face",
+        ),
+        Message::new("user", question),
+    ];
+    let options = GenerateOptions {
+        max_tokens: Some(40),
+        ..GenerateOptions::default()
+    };
+    let start = Instant::now();
+    let (mut text, mut count) = (String::new(), 0);
+    for piece in model.chat(&messages, &options)? {
+        let piece = piece?;
+        text.push_str(&piece.text);
+        count += 1;
+    }
+    let rate = f64::from(count) / start.elapsed().as_secs_f64();
+    let right = text.starts_with("The capital of France is Paris");
+    table.row(
+        "chat",
+        &text.replace('\n', " "),
+        &format!("{rate:.1} tokens/s with the prompt"),
+        "",
+        right,
+    );
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! `ziggurat`: talks to a model in a file, lets it write, and says what is in the file.
+
+#![allow(clippy::print_stdout, reason = "a command line program")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ziggurat_models::gguf::{GgufFile, Value};
+use ziggurat_models::{GenerateOptions, Generation, LoadOptions, Message, Model, Sampling};
+use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
+
+/// Runs language models from GGUF files on any GPU, or on the CPU where there is none.
+#[derive(Parser)]
+#[command(name = "ziggurat", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Talks: one line is one message; an empty line or the end of the input ends it
+    Chat {
+        #[command(flatten)]
+        run: Run,
+        /// What the model is told first
+        #[arg(long)]
+        system: Option<String>,
+    },
+    /// Goes on with a text
+    Generate {
+        #[command(flatten)]
+        run: Run,
+        /// The text
+        prompt: String,
+    },
+    /// Says what is in a file
+    Info {
+        /// A GGUF file
+        file: PathBuf,
+        /// Lists all tensors, too
+        #[arg(long)]
+        tensors: bool,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// A GGUF file
+    file: PathBuf,
+    /// An adapter by index or a part of its name, or `software[:profile]`
+    #[arg(long)]
+    device: Option<String>,
+    /// Weights and activations
+    #[arg(long, value_enum, default_value = "f32")]
+    dtype: Width,
+    /// Tokens that there is room for
+    #[arg(long, default_value_t = 4096)]
+    context: usize,
+    /// The most tokens of an answer
+    #[arg(long, default_value_t = 512)]
+    max_tokens: usize,
+    /// 0 takes the best token always
+    #[arg(long, default_value_t = 0.0)]
+    temperature: f32,
+    /// Only so many of the best tokens; 0 for all
+    #[arg(long, default_value_t = 40)]
+    top_k: usize,
+    /// Only the best tokens that have this probability together
+    #[arg(long, default_value_t = 0.95)]
+    top_p: f32,
+    /// Only tokens with this fraction of the best one's probability
+    #[arg(long, default_value_t = 0.05)]
+    min_p: f32,
+    /// Scores of tokens that were there are divided by this
+    #[arg(long, default_value_t = 1.0)]
+    repetition_penalty: f32,
+    /// Where random numbers begin
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// A text that ends the answer
+    #[arg(long)]
+    stop: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Width {
+    F32,
+    F16,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match Cli::parse().command {
+        Command::Chat { run, system } => chat(&run, system),
+        Command::Generate { run, prompt } => {
+            let model = run.model()?;
+            show(model.generate(&prompt, &run.options())?).map(|_| ())
+        }
+        Command::Info { file, tensors } => info(&GgufFile::open(file)?, tensors),
+    }
+}
+
+impl Run {
+    fn options(&self) -> GenerateOptions {
+        GenerateOptions {
+            sampling: Sampling {
+                temperature: self.temperature,
+                top_k: self.top_k,
+                top_p: self.top_p,
+                min_p: self.min_p,
+                repetition_penalty: self.repetition_penalty,
+                seed: self.seed,
+                ..Sampling::default()
+            },
+            max_tokens: Some(self.max_tokens),
+            stop: self.stop.clone(),
+            ignore_end: false,
+        }
+    }
+
+    fn model(&self) -> Result<Model, Box<dyn Error>> {
+        let start = Instant::now();
+        let device = Device::open_blocking(DeviceOptions {
+            adapter: self.device.as_deref().map(wish).unwrap_or_default(),
+            ..DeviceOptions::default()
+        })?;
+        let file = GgufFile::open(&self.file)?;
+        let dtype = match self.dtype {
+            Width::F32 => DType::F32,
+            Width::F16 => DType::F16,
+        };
+        let options = LoadOptions {
+            dtype,
+            context: self.context,
+        };
+        let model = Model::load(&device, &file, options)?;
+        let mib = device.usage().live >> 20;
+        let seconds = start.elapsed().as_secs_f64();
+        eprintln!(
+            "{}: {mib} MiB of weights, loaded in {seconds:.1} s",
+            device.adapter()
+        );
+        Ok(model)
+    }
+}
+
+/// The adapter that is meant: an index, the software device with a profile, or a part of a name.
+fn wish(text: &str) -> AdapterWish {
+    let mut wish = AdapterWish::default();
+    match (text.parse(), text.split_once(':')) {
+        (Ok(index), _) => wish.index = Some(index),
+        (_, Some(("software", profile))) => {
+            wish.software = Some(SoftwareWish::Named(profile.into()))
+        }
+        _ if text == "software" => wish.software = Some(SoftwareWish::default()),
+        _ => wish.name = Some(text.to_owned()),
+    }
+    wish
+}
+
+/// Shows a text as it comes, then how fast it came; the whole text.
+fn show(generation: Generation) -> Result<String, Box<dyn Error>> {
+    let (mut text, mut tokens) = (String::new(), 0u32);
+    let start = Instant::now();
+    let mut first = None;
+    for piece in generation {
+        let piece = piece?;
+        print!("{}", piece.text);
+        io::stdout().flush()?;
+        text.push_str(&piece.text);
+        tokens += u32::from(piece.token.is_some());
+        first.get_or_insert_with(|| start.elapsed().as_secs_f64());
+    }
+    println!();
+    let first = first.unwrap_or_default();
+    let rate =
+        f64::from(tokens.saturating_sub(1)) / (start.elapsed().as_secs_f64() - first).max(1e-9);
+    eprintln!("{tokens} tokens, the first after {first:.2} s, then {rate:.1} tokens/s");
+    Ok(text)
+}
+
+fn chat(run: &Run, system: Option<String>) -> Result<(), Box<dyn Error>> {
+    let model = run.model()?;
+    let mut messages: Vec<Message> = system
+        .map(|text| Message::new("system", text))
+        .into_iter()
+        .collect();
+    loop {
+        eprint!("> ");
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line)?;
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        messages.push(Message::new("user", line.trim()));
+        let answer = show(model.chat(&messages, &run.options())?)?;
+        messages.push(Message::new("assistant", answer));
+    }
+}
+
+fn info(file: &GgufFile, tensors: bool) -> Result<(), Box<dyn Error>> {
+    let head = file.head();
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "GGUF version {}, alignment {}",
+        head.version(),
+        head.alignment()
+    )?;
+    for (key, value) in head.metadata() {
+        let text = match value {
+            Value::Array(values) => format!("{} values", values.len()),
+            Value::String(text) => format!("{text:?}"),
+            other => format!("{other:?}"),
+        };
+        let text: String = text.chars().take(120).collect();
+        writeln!(out, "{key} = {text}")?;
+    }
+    let mut formats: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    for tensor in head.tensors() {
+        let (count, bytes) = formats.entry(tensor.block().name()).or_default();
+        *count += 1;
+        *bytes += tensor.bytes();
+        if tensors {
+            let (name, dims, block) = (tensor.name(), tensor.dims(), tensor.block());
+            writeln!(out, "{name} {dims:?} {block}")?;
+        }
+    }
+    for (format, (count, bytes)) in formats {
+        writeln!(
+            out,
+            "{count} tensors of {format}, {:.1} MiB",
+            bytes as f64 / f64::from(1 << 20)
+        )?;
+    }
+    Ok(())
+}

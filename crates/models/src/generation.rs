@@ -1,0 +1,150 @@
+//! Text that a model writes, token by token.
+
+use std::sync::Arc;
+
+use crate::decoder::DecoderState;
+use crate::sample::{Sampler, Sampling};
+use crate::stop::StopTexts;
+use crate::tokenizer::{TokenDecoder, Tokenizer};
+use crate::{Decoder, Error};
+
+/// How a text is generated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GenerateOptions {
+    /// How tokens are drawn.
+    pub sampling: Sampling,
+    /// The most tokens; without, up to the model's end or the context's, which is an error.
+    pub max_tokens: Option<usize>,
+    /// Texts at which it ends, which are not given out.
+    pub stop: Vec<String>,
+    /// Go on behind tokens that end a message.
+    pub ignore_end: bool,
+}
+
+/// A token that was drawn, and the text that is complete with it: empty while a character or a stop text is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The token; `None` for text that waited until the end.
+    pub token: Option<u32>,
+    /// Whole characters.
+    pub text: String,
+}
+
+/// A text under way: an iterator, or [`Generation::advance`] for asynchronous programs.
+#[derive(Debug)]
+pub struct Generation {
+    tokenizer: Arc<Tokenizer>,
+    state: DecoderState,
+    sampler: Sampler,
+    decoder: TokenDecoder,
+    stops: StopTexts,
+    ends: Vec<u32>,
+    /// The prompt and what was drawn.
+    tokens: Vec<u32>,
+    /// Tokens that the model has not seen yet.
+    unseen: usize,
+    left: usize,
+    over: bool,
+}
+
+impl Generation {
+    pub(crate) fn new(
+        decoder: &Arc<Decoder>,
+        tokenizer: &Arc<Tokenizer>,
+        ends: &[u32],
+        prompt: Vec<u32>,
+        options: &GenerateOptions,
+    ) -> Result<Self, Error> {
+        if prompt.is_empty() {
+            return Err(Error::NoTokens);
+        }
+        let (context, left) = (
+            decoder.config().context,
+            options.max_tokens.unwrap_or(usize::MAX),
+        );
+        let wanted = prompt.len().saturating_add(left).min(context);
+        let capacity = wanted.max(prompt.len());
+        Ok(Self {
+            tokenizer: Arc::clone(tokenizer),
+            state: DecoderState::new(decoder, capacity)?,
+            sampler: Sampler::new(options.sampling.clone())?,
+            decoder: TokenDecoder::new(),
+            stops: StopTexts::new(&options.stop),
+            ends: if options.ignore_end {
+                Vec::new()
+            } else {
+                ends.to_vec()
+            },
+            unseen: prompt.len(),
+            tokens: prompt,
+            left,
+            over: false,
+        })
+    }
+
+    /// The tokens of the prompt, and those that were drawn.
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// The next token; `None` when the text is complete. Behind an error there is nothing either.
+    pub async fn advance(&mut self) -> Option<Result<Piece, Error>> {
+        if self.over {
+            return None;
+        }
+        if self.left == 0 {
+            return self.end(String::new()).map(Ok);
+        }
+        match self.draw().await {
+            Ok(piece) => piece.map(Ok),
+            Err(error) => {
+                self.over = true;
+                Some(Err(error))
+            }
+        }
+    }
+
+    async fn draw(&mut self) -> Result<Option<Piece>, Error> {
+        let start = self.tokens.len() - self.unseen;
+        let unseen = self.tokens.get(start..).unwrap_or_default();
+        let mut scores = self.state.extend(unseen)?.to_vec::<f32>().await?;
+        self.unseen = 0;
+        let token = self.sampler.draw(&mut scores, &self.tokens)?;
+        self.left -= 1;
+        if self.ends.contains(&token) {
+            return Ok(self.end(String::new()));
+        }
+        self.tokens.push(token);
+        self.unseen = 1;
+        let text = if self.tokenizer.is_special(token) {
+            String::new()
+        } else {
+            self.decoder.push(&self.tokenizer, token)
+        };
+        let (text, found) = self.stops.push(&text);
+        self.over = found;
+        let token = Some(token);
+        Ok(Some(Piece { token, text }))
+    }
+
+    /// What waited, if anything did.
+    fn end(&mut self, mut text: String) -> Option<Piece> {
+        self.over = true;
+        let (rest, found) = self.stops.push(&self.decoder.finish());
+        text.push_str(&rest);
+        if !found {
+            text.push_str(&self.stops.finish());
+        }
+        let token = None;
+        (!text.is_empty()).then_some(Piece { token, text })
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Iterator for Generation {
+    type Item = Result<Piece, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        ziggurat_tensor::block_on(self.advance())
+    }
+}

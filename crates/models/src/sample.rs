@@ -1,0 +1,175 @@
+//! Which token follows, from the scores of all.
+
+use std::collections::HashSet;
+
+use crate::Error;
+
+/// How the next token is drawn.
+///
+/// Scores are penalised, divided by the temperature, and cut by `top_k`, `top_p` and `min_p` in this order; what is left is
+/// drawn from by its probability. The same seed gives the same tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// How even the probabilities become; 0 takes the token with the highest score, always.
+    pub temperature: f32,
+    /// Only so many of the best tokens; 0 for all.
+    pub top_k: usize,
+    /// Only the best tokens whose probabilities together reach this; 1 for all.
+    pub top_p: f32,
+    /// Only tokens whose probability is at least this fraction of the best one's; 0 for all.
+    pub min_p: f32,
+    /// What scores of tokens that were there are divided by, or multiplied if negative; 1 leaves them.
+    pub repetition_penalty: f32,
+    /// How many of the last tokens count for the penalty.
+    pub repetition_window: usize,
+    /// Where the random numbers begin.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    /// The token with the highest score.
+    fn default() -> Self {
+        Self {
+            temperature: 0.0,
+            top_k: 40,
+            top_p: 0.95,
+            min_p: 0.05,
+            repetition_penalty: 1.0,
+            repetition_window: 64,
+            seed: 0,
+        }
+    }
+}
+
+/// Draws tokens one after the other.
+///
+/// ```
+/// use ziggurat_models::{Sampler, Sampling};
+///
+/// let mut greedy = Sampler::new(Sampling::default())?;
+/// assert_eq!(greedy.draw(&mut [0.5, 2.0, -1.0], &[])?, 1);
+/// let penalty = Sampling { repetition_penalty: 8.0, ..Sampling::default() };
+/// assert_eq!(Sampler::new(penalty)?.draw(&mut [0.5, 2.0, -1.0], &[1])?, 0);
+/// # Ok::<(), ziggurat_models::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    options: Sampling,
+    state: u64,
+}
+
+impl Sampler {
+    /// One that begins at the seed.
+    ///
+    /// # Errors
+    /// If an option is out of its range.
+    pub fn new(options: Sampling) -> Result<Self, Error> {
+        let fraction = |value: f32| (0.0..=1.0).contains(&value);
+        let wrong = |text: &str, value: f32| Err(Error::Options(format!("{text}: it is {value}")));
+        if !(options.temperature >= 0.0 && options.temperature.is_finite()) {
+            return wrong("the temperature must be 0 or more", options.temperature);
+        }
+        if !(fraction(options.top_p) && options.top_p > 0.0) {
+            return wrong("top_p must be above 0 and up to 1", options.top_p);
+        }
+        if !fraction(options.min_p) {
+            return wrong("min_p must be from 0 to 1", options.min_p);
+        }
+        if !(options.repetition_penalty > 0.0 && options.repetition_penalty.is_finite()) {
+            return wrong(
+                "the repetition penalty must be above 0",
+                options.repetition_penalty,
+            );
+        }
+        Ok(Self {
+            state: options.seed,
+            options,
+        })
+    }
+
+    /// The token that follows `before`, of the scores of all, which are changed.
+    ///
+    /// # Errors
+    /// If there are no scores, or one is NaN.
+    pub fn draw(&mut self, scores: &mut [f32], before: &[u32]) -> Result<u32, Error> {
+        if scores.is_empty() || scores.iter().any(|score| score.is_nan()) {
+            return Err(Error::Scores(scores.len()));
+        }
+        self.penalise(scores, before);
+        let mut order: Vec<(f32, u32)> = scores.iter().copied().zip(0..).collect();
+        let best = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if self.options.temperature == 0.0 {
+            let first = order.into_iter().min_by(best);
+            return first.map_or(Err(Error::Scores(0)), |(_, token)| Ok(token));
+        }
+        let keep = match self.options.top_k {
+            0 => order.len(),
+            most => most.min(order.len()),
+        };
+        if keep < order.len() {
+            order.select_nth_unstable_by(keep, best);
+            order.truncate(keep);
+        }
+        order.sort_unstable_by(best);
+        let highest = order.first().map_or(0.0, |(score, _)| f64::from(*score));
+        let temperature = f64::from(self.options.temperature);
+        let weight = |score: f32| match f64::from(score) - highest {
+            // Infinite less infinite.
+            difference if difference.is_nan() => 1.0,
+            difference => (difference / temperature).exp(),
+        };
+        let mut weights: Vec<f64> = order.iter().map(|&(score, _)| weight(score)).collect();
+        let total: f64 = weights.iter().sum();
+        let mut reached = 0.0;
+        let nucleus = weights.iter().take_while(|&&weight| {
+            let more = reached < f64::from(self.options.top_p) * total;
+            reached += weight;
+            more
+        });
+        let least = weights.first().copied().unwrap_or(0.0) * f64::from(self.options.min_p);
+        // The best one is always left.
+        let left = nucleus
+            .take_while(|&&weight| weight >= least)
+            .count()
+            .max(1);
+        weights.truncate(left);
+        let total: f64 = weights.iter().sum();
+        let mut rest = self.random() * total;
+        let found = weights.iter().position(|weight| {
+            rest -= weight;
+            rest < 0.0
+        });
+        let at = found.unwrap_or(left - 1);
+        order
+            .get(at)
+            .map_or(Err(Error::Scores(0)), |(_, token)| Ok(*token))
+    }
+
+    fn penalise(&self, scores: &mut [f32], before: &[u32]) {
+        let penalty = self.options.repetition_penalty;
+        if penalty == 1.0 {
+            return;
+        }
+        let start = before.len().saturating_sub(self.options.repetition_window);
+        let recent: HashSet<u32> = before.iter().skip(start).copied().collect();
+        for token in recent {
+            let at = usize::try_from(token).unwrap_or(usize::MAX);
+            if let Some(score) = scores.get_mut(at) {
+                *score = if *score > 0.0 {
+                    *score / penalty
+                } else {
+                    *score * penalty
+                };
+            }
+        }
+    }
+
+    /// A number from 0 to 1: SplitMix64, by Steele, Lea and Flood.
+    fn random(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.state;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}

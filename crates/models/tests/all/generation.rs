@@ -1,0 +1,255 @@
+//! Texts that a small model with random weights writes: what counts is that they are the same, and end where they should.
+
+use ziggurat_models::{Error, GenerateOptions, LoadOptions, Message, Model, Sampler, Sampling};
+
+use crate::decoders::{device, file};
+
+fn model() -> Model {
+    Model::load(&device(), &file("llama"), LoadOptions::default()).unwrap()
+}
+
+/// Tokens and text of a generation.
+fn run(model: &Model, prompt: &str, options: &GenerateOptions) -> (Vec<u32>, String) {
+    let pieces: Vec<_> = model
+        .generate(prompt, options)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    (
+        pieces.iter().filter_map(|piece| piece.token).collect(),
+        text,
+    )
+}
+
+fn drawn(seed: u64) -> GenerateOptions {
+    GenerateOptions {
+        sampling: Sampling {
+            temperature: 1.5,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            seed,
+            ..Sampling::default()
+        },
+        max_tokens: Some(30),
+        ignore_end: true,
+        ..GenerateOptions::default()
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_text() {
+    let model = model();
+    let first = run(&model, "The fox", &drawn(1));
+    assert_eq!(first.0.len(), 30);
+    assert_eq!(run(&model, "The fox", &drawn(1)), first);
+    assert_ne!(run(&model, "The fox", &drawn(2)), first);
+    let greedy = GenerateOptions {
+        max_tokens: Some(30),
+        ignore_end: true,
+        ..GenerateOptions::default()
+    };
+    assert_eq!(
+        run(&model, "The fox", &greedy),
+        run(&model, "The fox", &greedy)
+    );
+}
+
+#[test]
+fn the_text_is_that_of_the_tokens() {
+    let model = model();
+    for seed in 3..6 {
+        let (tokens, text) = run(&model, "x", &drawn(seed));
+        assert_eq!(text, model.tokenizer().decode(&tokens));
+    }
+}
+
+#[test]
+fn a_stop_text_ends_and_is_left_out() {
+    let model = model();
+    let (_, whole) = run(&model, "x", &drawn(7));
+    let middle: String = whole
+        .chars()
+        .skip(whole.chars().count() / 2)
+        .take(2)
+        .collect();
+    let options = GenerateOptions {
+        stop: vec![middle.clone()],
+        ..drawn(7)
+    };
+    let (tokens, text) = run(&model, "x", &options);
+    assert!(tokens.len() < 30);
+    assert_eq!(text, whole.split(&middle).next().unwrap());
+}
+
+#[test]
+fn a_context_that_is_full_is_an_error_behind_the_text() {
+    let model = model();
+    let options = GenerateOptions {
+        max_tokens: None,
+        ..drawn(1)
+    };
+    let mut generation = model.generate("The fox", &options).unwrap();
+    let prompt = generation.tokens().len();
+    let mut pieces = 0;
+    let error = loop {
+        match generation.next().unwrap() {
+            Ok(_) => pieces += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(
+            error,
+            Error::ContextFull {
+                needed: 97,
+                limit: 96
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(prompt + pieces, 97);
+    assert!(generation.next().is_none());
+    let long = "word ".repeat(200);
+    let error = model.generate(&long, &options).unwrap_err();
+    assert!(
+        matches!(error, Error::ContextFull { limit: 96, .. }),
+        "{error}"
+    );
+    assert!(matches!(model.generate("", &options), Err(Error::NoTokens)));
+}
+
+#[test]
+fn messages_go_through_the_template() {
+    let model = model();
+    let options = GenerateOptions {
+        max_tokens: Some(1),
+        ..GenerateOptions::default()
+    };
+    let generation = model.chat(&[Message::new("user", "hi")], &options).unwrap();
+    let wanted = "<|im_start|>system\nYou are small<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n";
+    assert_eq!(
+        generation.tokens(),
+        model.tokenizer().encode(wanted).unwrap()
+    );
+    let begins = model.tokenizer().token("<|im_start|>").unwrap();
+    assert_eq!(
+        generation.tokens().iter().filter(|&&t| t == begins).count(),
+        3
+    );
+}
+
+#[test]
+fn eight_generations_at_once_give_what_they_give_alone() {
+    let model = model();
+    let alone: Vec<_> = (0..8)
+        .map(|seed| run(&model, "The", &drawn(seed)))
+        .collect();
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|seed| {
+                scope.spawn({
+                    let model = &model;
+                    move || run(model, "The", &drawn(seed))
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(together, alone);
+}
+
+#[test]
+fn samplers_draw_by_probability_from_what_is_left() {
+    let draws = |options: Sampling| {
+        let mut sampler = Sampler::new(options).unwrap();
+        let mut counts = [0usize; 4];
+        for _ in 0..4000 {
+            let mut scores = [0.0, f32::ln(2.0), f32::ln(4.0), f32::ln(1.0)];
+            counts[sampler.draw(&mut scores, &[]).unwrap() as usize] += 1;
+        }
+        counts
+    };
+    let all = Sampling {
+        temperature: 1.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+        ..Sampling::default()
+    };
+    // 1 : 2 : 4 : 1 of 4000, within five standard deviations.
+    for (count, wanted) in draws(all.clone()).into_iter().zip([500, 1000, 2000, 500]) {
+        assert!(count.abs_diff(wanted) < 160, "{count} instead of {wanted}");
+    }
+    let of = |counts: [usize; 4]| counts.map(|count| count > 0);
+    let two = [false, true, true, false];
+    assert_eq!(
+        of(draws(Sampling {
+            top_k: 2,
+            ..all.clone()
+        })),
+        two
+    );
+    assert_eq!(
+        of(draws(Sampling {
+            top_p: 0.7,
+            ..all.clone()
+        })),
+        two
+    );
+    assert_eq!(
+        of(draws(Sampling {
+            min_p: 0.4,
+            ..all.clone()
+        })),
+        two
+    );
+    assert_eq!(
+        of(draws(Sampling {
+            top_p: 1e-6,
+            ..all.clone()
+        })),
+        [false, false, true, false]
+    );
+    assert_eq!(
+        of(draws(Sampling {
+            temperature: 0.01,
+            ..all.clone()
+        })),
+        [false, false, true, false]
+    );
+    for wrong in [
+        Sampling {
+            temperature: -1.0,
+            ..all.clone()
+        },
+        Sampling {
+            temperature: f32::NAN,
+            ..all.clone()
+        },
+        Sampling {
+            top_p: 0.0,
+            ..all.clone()
+        },
+        Sampling {
+            min_p: 1.5,
+            ..all.clone()
+        },
+        Sampling {
+            repetition_penalty: 0.0,
+            ..all.clone()
+        },
+    ] {
+        assert!(matches!(Sampler::new(wrong), Err(Error::Options(_))));
+    }
+    let mut sampler = Sampler::new(all).unwrap();
+    assert!(matches!(
+        sampler.draw(&mut [0.0, f32::NAN], &[]),
+        Err(Error::Scores(2))
+    ));
+    assert!(matches!(sampler.draw(&mut [], &[]), Err(Error::Scores(0))));
+}
