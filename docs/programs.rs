@@ -5,6 +5,11 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// docs/models.md.
+#[cfg(doctest)]
+#[doc = include_str!("models.md")]
+struct Models;
+
 /// docs/tutorial.md.
 #[cfg(doctest)]
 #[doc = include_str!("tutorial.md")]

@@ -8,6 +8,7 @@
 mod checks;
 mod demo;
 mod fuzz;
+mod models;
 mod package;
 mod suite;
 mod threads;
@@ -44,6 +45,7 @@ fn run(words: &[String]) -> Outcome<String> {
         "package" if rest.is_empty() => package::run(),
         "fuzz" if rest.iter().any(asks) => Ok(fuzz::USAGE.to_owned()),
         "fuzz" => fuzz::run(&fuzz::Choice::parse(rest)?),
+        "models" if rest.is_empty() => models::run(),
         "threads" if rest.is_empty() => threads::run(),
         "wasm" => match rest {
             [] => wasm::run(false),
@@ -73,6 +75,10 @@ fn usage() -> String {
         (
             "package",
             "Pack the crates, and build and run a program outside of the workspace from the packages",
+        ),
+        (
+            "models",
+            "Download model files with Python's client, check their hashes, and run the proofs on them",
         ),
         (
             "threads",

@@ -228,7 +228,7 @@ pub fn rope_table(
 ) -> Result<RopeTable, crate::Error> {
     let half = rotary / 2;
     let wrong = |text: String| crate::Error::Unsupported(text);
-    if rotary == 0 || rotary % 2 != 0 || positions == 0 {
+    if rotary == 0 || !rotary.is_multiple_of(2) || positions == 0 {
         return Err(wrong(format!(
             "a rotary width of {rotary} with {positions} positions"
         )));

@@ -1,6 +1,6 @@
 //! Text to the numbers of tokens, and back.
 //!
-//! Two kinds: byte-level BPE ([`bpe`](self#byte-level-bpe)) and WordPiece. Both are read from a GGUF file's metadata or from
+//! Two kinds: byte-level BPE and WordPiece. Both are read from a GGUF file's metadata or from
 //! a `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
 //!
 //! # Byte-level BPE

