@@ -2,4 +2,3 @@
 
 pub(crate) mod assemble;
 pub(crate) mod composite;
-pub(crate) mod loss;

@@ -46,7 +46,6 @@ pub use catalogue::catalogue;
 pub use compose::composite::Composite;
 #[doc(hidden)]
 pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec};
-pub use compose::loss::{ClassLossOptions, CrossEntropyOptions, Reduction};
 pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};

@@ -15,15 +15,6 @@ pub(crate) fn vector(op: &'static str, len: usize) -> Result<Shape, KernelError>
     Shape::new([len]).map_err(KernelError::shape(op))
 }
 
-/// The shape without one axis.
-pub(crate) fn without(op: &'static str, shape: &Shape, axis: usize) -> Result<Shape, KernelError> {
-    let mut dims = shape.dims().to_vec();
-    if axis < dims.len() {
-        dims.remove(axis);
-    }
-    Shape::new(&dims).map_err(KernelError::shape(op))
-}
-
 /// An axis, counted from 0.
 pub(crate) fn signed(axis: usize) -> isize {
     isize::try_from(axis).unwrap_or(isize::MAX)

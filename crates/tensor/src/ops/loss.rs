@@ -1,16 +1,28 @@
 //! Losses: rows of the kernels' composed table, which fuse, and sums.
 //!
+//! A class index is looked up, not compared with every class, so what is read of log-probabilities beside their softmax is
+//! one number per target.
+//!
 //! All are computed in f32 and rounded once. Input and target must have one shape: broadcasting a loss is nearly always a
 //! mistake.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{
-    self as kernels, Completion, Composite, Executor, KernelError, Reduction, View,
-};
+use ziggurat_kernels::Composite;
 
 use crate::operand::Side;
-use crate::tensor::new_shape;
 use crate::{Error, Tensor};
+
+/// What becomes of the losses of the elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// They stay.
+    None,
+    /// Their mean, over what is not ignored; NaN of nothing.
+    #[default]
+    Mean,
+    /// Their sum.
+    Sum,
+}
 
 /// Options of [`Tensor::cross_entropy`] and [`Tensor::nll_loss`].
 ///
@@ -20,7 +32,28 @@ use crate::{Error, Tensor};
 /// let options = CrossEntropyOptions { label_smoothing: 0.1, ..CrossEntropyOptions::default() };
 /// assert!(options.weight.is_none());
 /// ```
-pub type CrossEntropyOptions<'a> = kernels::ClassLossOptions<'a, Tensor>;
+#[derive(Clone, Copy, Debug)]
+pub struct CrossEntropyOptions<'a> {
+    /// A factor per class, a float vector. Of class indices the mean is then over the factors of the targets, as in PyTorch.
+    pub weight: Option<&'a Tensor>,
+    /// What becomes of the losses of the elements; by default their mean.
+    pub reduction: Reduction,
+    /// A class index whose elements do not count; by default -100. Of no meaning for probabilities.
+    pub ignore_index: i32,
+    /// How much of the target is spread over all classes, from 0 to 1; by default 0. Not for `nll_loss`.
+    pub label_smoothing: f64,
+}
+
+impl Default for CrossEntropyOptions<'_> {
+    fn default() -> Self {
+        Self {
+            weight: None,
+            reduction: Reduction::Mean,
+            ignore_index: -100,
+            label_smoothing: 0.0,
+        }
+    }
+}
 
 /// What is left of the losses, in the input's dtype.
 fn reduced(
@@ -225,12 +258,9 @@ impl Tensor {
                 return Err(Error::shape(OP, format!("{rule}: {given}")));
             }
         }
-        self.classified(
-            OP,
-            target,
-            options,
-            |executor, [x, target], options, out| executor.cross_entropy(x, target, options, out),
-        )
+        self.classified(OP, target, options, |x, axis| {
+            x.converted(OP, DType::F32)?.log_softmax(axis)
+        })
     }
 
     /// The negative log-likelihood: minus the log-probability, along axis 1 (axis 0 for rank 1), that the class index of
@@ -252,40 +282,30 @@ impl Tensor {
         if target.dtype().is_float() {
             return Err(not_indices(OP, target));
         }
-        self.classified(
-            OP,
-            target,
-            options,
-            |executor, [x, target], options, out| executor.nll_loss(x, target, options, out),
-        )
+        self.classified(OP, target, options, |x, _| Ok(x))
     }
 
-    /// A loss of classes along axis 1 (axis 0 for rank 1).
+    /// A loss of classes along axis 1 (axis 0 for rank 1), of log-probabilities that `logs` makes of the input.
     fn classified(
         &self,
         op: &'static str,
         target: &Self,
         options: &CrossEntropyOptions<'_>,
-        record: impl FnOnce(
-            &Executor,
-            [&View; 2],
-            &kernels::CrossEntropyOptions<'_>,
-            &View,
-        ) -> Result<Completion, KernelError>,
+        logs: impl FnOnce(Self, isize) -> Result<Self, Error>,
     ) -> Result<Self, Error> {
         self.same_device(op, target)?;
         let (axis, classes) = self.axis_and_extent(op, isize::from(self.rank() != 1))?;
-        if classes == 0 {
-            let rule = "there must be classes";
-            let given = format!("along axis {axis} of {} are none", self.shape());
+        let Some(count) = i32::try_from(classes).ok().filter(|&count| count > 0) else {
+            let rule = "there must be classes, fewer than 2^31";
+            let given = format!("along axis {axis} of {} are {classes}", self.shape());
             return Err(Error::shape(op, format!("{rule}: {given}")));
-        }
-        let mut each = self.dims().to_vec();
-        each.remove(axis);
+        };
         if !target.dtype().is_float() {
             if !target.dtype().is_int() {
                 return Err(not_indices(op, target));
             }
+            let mut each = self.dims().to_vec();
+            each.remove(axis);
             if target.dims() != each {
                 let rule = "class indices must have the input's shape without its class axis";
                 let given = format!(
@@ -300,16 +320,100 @@ impl Tensor {
             self.check_weights(op, weight, classes)?;
         }
         let x = self.as_float(op)?;
-        let weight = options.weight.map(Self::stored).transpose()?;
-        let options = options.with_weight(weight);
-        let shape = match options.reduction {
-            Reduction::None => new_shape(op, &each)?,
-            Reduction::Mean | Reduction::Sum => new_shape(op, &[])?,
+        let dtype = x.dtype();
+        let logs = logs(x, axis as isize)?;
+        let loss = if target.dtype().is_float() {
+            logs.expected(op, target, (axis, count), options)?
+        } else {
+            logs.looked_up(op, target, (axis, count), options)?
         };
-        let operands = [x.stored()?, target.stored()?];
-        Self::produce(self.device(), op, shape, x.dtype(), |executor, out| {
-            record(executor, operands, &options, out)
-        })
+        loss.converted(op, dtype)
+    }
+
+    /// The loss of log-probabilities and probabilities, in f32.
+    fn expected(
+        &self,
+        op: &'static str,
+        target: &Self,
+        (axis, count): (usize, i32),
+        options: &CrossEntropyOptions<'_>,
+    ) -> Result<Self, Error> {
+        let smoothing = options.label_smoothing;
+        let mut share = target.converted(op, DType::F32)?;
+        if smoothing != 0.0 {
+            share = share
+                .mul(1.0 - smoothing)?
+                .add(smoothing / f64::from(count))?;
+        }
+        // A class without probability does not count, however unlikely the logits make it.
+        let none = share.eq(0.0)?;
+        let mut each = none.where_(0.0, share.mul(self)?.neg()?)?;
+        if let Some(weight) = options.weight {
+            each = each.mul(self.per_channel(op, "weight", weight, axis)?)?;
+        }
+        reduced(
+            op,
+            &each.sum([axis as isize], false)?,
+            options.reduction,
+            DType::F32,
+        )
+    }
+
+    /// The loss of log-probabilities and class indices, in f32.
+    fn looked_up(
+        &self,
+        op: &'static str,
+        target: &Self,
+        (axis, count): (usize, i32),
+        options: &CrossEntropyOptions<'_>,
+    ) -> Result<Self, Error> {
+        let (device, along, smoothing) = (self.device(), axis as isize, options.label_smoothing);
+        let index = target.as_i32(op)?;
+        let named = index.unsqueeze(along)?;
+        // Not checked: an index beyond the classes is taken for the nearest one here, and gives NaN below.
+        let (logs, at) = (self.stored()?, named.stored()?);
+        let found = Self::produce(device, op, *named.shape(), self.dtype(), |executor, out| {
+            executor.gather(logs, axis, at, out)
+        })?;
+        let log = found.squeeze_axis(along)?.converted(op, DType::F32)?;
+        let mut loss = log.neg()?;
+        let mut share = None;
+        if let Some(weight) = options.weight {
+            let (factors, at) = (weight.stored()?, index.stored()?);
+            let own = Self::produce(
+                device,
+                op,
+                *index.shape(),
+                weight.dtype(),
+                |executor, out| executor.index_select(factors, 0, at, out),
+            )?;
+            let own = own.converted(op, DType::F32)?;
+            loss = loss.mul(&own)?;
+            share = Some(own);
+        }
+        if smoothing != 0.0 {
+            let mut logs = self.converted(op, DType::F32)?;
+            if let Some(weight) = options.weight {
+                logs = logs.mul(self.per_channel(op, "weight", weight, axis)?)?;
+            }
+            let spread = logs.sum([along], false)?;
+            let spread = spread.mul(smoothing / f64::from(count))?;
+            loss = loss.mul(1.0 - smoothing)?.sub(spread)?;
+        }
+        let unknown = index.lt(0)?.bitwise_or(index.ge(count)?)?;
+        let ignored = index.eq(options.ignore_index)?;
+        let loss = ignored.where_(0.0, unknown.where_(f32::NAN, loss)?)?;
+        match options.reduction {
+            Reduction::None => Ok(loss),
+            Reduction::Sum => loss.sum_all(),
+            Reduction::Mean => {
+                let share = match &share {
+                    Some(share) => ignored.where_(0.0, share)?,
+                    None => ignored.where_(0.0, 1.0)?,
+                };
+                loss.sum_all()?.div(share.sum_all()?)
+            }
+        }
     }
 
     /// Factors of classes must be a float vector.

@@ -320,7 +320,7 @@ impl Tensor {
     }
 
     /// A parameter `[C]` in f32, to be broadcast along the channels.
-    fn per_channel(
+    pub(super) fn per_channel(
         &self,
         op: &'static str,
         name: &str,

@@ -14,106 +14,104 @@ const NUMBERS: &[DType] = &[
     DType::I8,
 ];
 
-const fn row(
-    name: &'static str,
-    dtypes: &'static [DType],
-    tolerance: &'static str,
-    rule: &'static str,
-    file: &'static str,
-) -> Assembled {
-    Assembled {
-        name,
-        dtypes,
-        tolerance,
-        rule,
-        file,
-    }
-}
-
 /// Every such op, with the file below `crates/tensor/src`.
 pub(crate) const ALL: &[Assembled] = &[
-    row(
+    Assembled::row(
         "gemm",
         NUMBERS,
         "that of matmul, rounded once",
         "alpha · a b + beta · c, either matrix transposed first; with beta 0 nothing of c enters.",
         "ops/gemm.rs",
     ),
-    row(
+    Assembled::row(
         "linear",
         NUMBERS,
         "that of matmul, rounded once",
         "x wᵀ + bias.",
         "ops/matmul.rs",
     ),
-    row(
+    Assembled::row(
         "einsum",
         NUMBERS,
         "that of matmul per product; f16 and bf16 rounded once",
         "The sum of products over letters: repeated ones take diagonals, those missing on the right are summed, `...` and extents of 1 broadcast.",
         "ops/einsum.rs",
     ),
-    row(
+    Assembled::row(
         "tensordot",
         NUMBERS,
         "that of matmul",
         "The sum of products over pairs of axes.",
         "ops/einsum.rs",
     ),
-    row(
+    Assembled::row(
         "meshgrid",
         &DType::ALL,
         "exact",
         "Vectors as grids over all of them, each along its own axis.",
         "tensor/views.rs",
     ),
-    row(
+    Assembled::row(
         "batch_norm",
         FLOATS,
         "16 ε of the largest term, then one rounding to the dtype",
         "(x - mean) / √(var + eps) · weight + bias with given statistics per channel.",
         "ops/norm.rs",
     ),
-    row(
+    Assembled::row(
         "batch_norm_train",
         FLOATS,
         "that of var_mean, then that of batch_norm",
         "batch_norm with the batch's mean and uncorrected variance, which are written too.",
         "ops/norm.rs",
     ),
-    row(
+    Assembled::row(
         "global_lp_pool",
         FLOATS,
         "that of norm",
         "The p-norm of each channel.",
         "ops/pool.rs",
     ),
-    row(
+    Assembled::row(
         "masked_scatter",
         &DType::ALL,
         "exact",
         "Where a mask is true, the elements of a source in order.",
         "ops/index/put.rs",
     ),
-    row(
+    Assembled::row(
         "tril",
         &DType::ALL,
         "exact",
         "The elements on and below the k-th diagonal; zeros above.",
         "ops/pattern.rs",
     ),
-    row(
+    Assembled::row(
         "triu",
         &DType::ALL,
         "exact",
         "The elements on and above the k-th diagonal; zeros below.",
         "ops/pattern.rs",
     ),
-    row(
+    Assembled::row(
         "one_hot",
         INTS,
         "exact",
         "One number at each index, another elsewhere; negative indices count from the end.",
         "ops/pattern.rs",
+    ),
+    Assembled::row(
+        "cross_entropy",
+        FLOATS,
+        "16 ε (1 + the largest term) per target, then one rounding to the dtype",
+        "Minus the log-probability of the target's class, or of its probabilities; with class weights, ignored index and label smoothing. An index that is neither a class nor ignored gives NaN.",
+        "ops/loss.rs",
+    ),
+    Assembled::row(
+        "nll_loss",
+        FLOATS,
+        "16 ε (1 + the largest term) per target, then one rounding to the dtype",
+        "Minus the given log-probability of the target's class.",
+        "ops/loss.rs",
     ),
 ];

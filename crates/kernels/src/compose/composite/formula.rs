@@ -67,10 +67,6 @@ impl<C: Composer> Formula<'_, C> {
         self.0.number(dtype, number)
     }
 
-    pub(crate) fn cast(&mut self, x: &C::Value, dtype: DType) -> Made<C> {
-        self.0.apply(FusedOp::Cast(dtype), &[x])
-    }
-
     pub(crate) fn distance(&mut self, a: &C::Value, b: &C::Value) -> Made<C> {
         let difference = self.two(Binary::Sub, a, b)?;
         self.one(Unary::Abs, &difference)

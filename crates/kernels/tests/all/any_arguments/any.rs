@@ -1,7 +1,7 @@
 //! What random calls of the executor are made of: operands of any sort, or such as an op accepts.
 
 use ziggurat_kernels::core::decode;
-use ziggurat_kernels::{ConvOptions, DType, Executor, PoolOptions, RandomState, Reduction, View};
+use ziggurat_kernels::{ConvOptions, DType, Executor, PoolOptions, RandomState, View};
 
 use crate::operands::{Arrangement, Output, Random, given, operand, output_in, random};
 
@@ -220,17 +220,6 @@ impl<'a> Any<'a> {
             divisor_override: self.rng.pick(&[None, None, Some(3), Some(0)]),
             ..PoolOptions::new(self.several(&[1, 1, 2, 3, 0, usize::MAX]))
         }
-    }
-
-    pub(crate) fn losses(&mut self) -> (Reduction, f64, i32) {
-        let reduction = self
-            .rng
-            .pick(&[Reduction::None, Reduction::Mean, Reduction::Sum]);
-        (
-            reduction,
-            self.rng.pick(&[0.0, 0.0, 0.25, 2.0, f64::NAN]),
-            self.rng.pick(&[-100, 0, i32::MIN]),
-        )
     }
 }
 

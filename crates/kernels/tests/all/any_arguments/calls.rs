@@ -2,9 +2,9 @@
 
 use ziggurat_kernels::{
     Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, Channels, Compare, Composite,
-    ConvTransposeOptions, Coordinates, CrossEntropyOptions, DType, Executor, GridSampleOptions,
-    NearestMode, Norm, Pad, Pool, Predicate, Random as Kind, Reduce, Reduction, ResizeAxis,
-    ResizeMode, ResizeOptions, RopeOptions, RopePositions, Scan, ScanOptions, Scatter, Unary, View,
+    ConvTransposeOptions, Coordinates, DType, Executor, GridSampleOptions, NearestMode, Norm, Pad,
+    Pool, Predicate, Random as Kind, Reduce, ResizeAxis, ResizeMode, ResizeOptions, RopeOptions,
+    RopePositions, Scan, ScanOptions, Scatter, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -158,18 +158,5 @@ pub(crate) const CALLS: &[Call] = calls! {
         let (len, one) = (any.extent(), any.rng.below(9) as f64 - 1.0);
         let times = given(exec, DType::I32, &[len], &vec![one; len]).view;
         exec.repeat_interleave_by(&any.view(), &times, any.axis())?.wait()
-    };
-    "cross_entropy": |exec, any| {
-        let (x, target, weight, (reduction, label_smoothing, ignore_index)) = (any.view(), any.index(), any.vector(), any.losses());
-        let options = CrossEntropyOptions { weight: any.flag().then_some(&weight), reduction, label_smoothing, ignore_index };
-        let out = if reduction == Reduction::None { any.view() } else { any.sized(DType::F32, &[]) };
-        exec.cross_entropy(&x, &target, &options, &out)
-    };
-    "nll_loss": |exec, any| {
-        let (reduction, label_smoothing, ignore_index) = any.losses();
-        let options = CrossEntropyOptions { weight: None, reduction, label_smoothing, ignore_index };
-        let dims: Vec<usize> = any.dims.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, &dim)| dim).collect();
-        let target = any.sized(DType::I32, &dims);
-        exec.nll_loss(&any.view(), &target, &options, &any.sized(DType::F32, &[]))
     };
 };

@@ -1,9 +1,8 @@
 //! A call of every op with operands that it accepts, and whether what it gives is finite.
 
 use ziggurat_kernels::{
-    Affine, ArgReduce, Binary, Channels, Compare, Composite, CompositeKind, CrossEntropyOptions,
-    DType, Executor, Norm, Pad, Pool, Predicate, Random as Kind, Reduce, Scan, ScanOptions,
-    Scatter, Shape, Unary, View,
+    Affine, ArgReduce, Binary, Channels, Compare, Composite, CompositeKind, DType, Executor, Norm,
+    Pad, Pool, Predicate, Random as Kind, Reduce, Scan, ScanOptions, Scatter, Shape, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -26,7 +25,7 @@ pub(crate) type Call = (&'static str, Gives, fn(&Executor, &mut Any<'_>) -> Outc
 mod joined;
 mod windows;
 
-use joined::{attention, attention_with_past, classes, rope};
+use joined::{attention, attention_with_past, rope};
 use windows::{conv, conv_transpose, fold, grid_sample, lp_pooled, pool_indices, pooled, resize};
 
 /// A method's name, what it gives, and a call of it with what it accepts.
@@ -48,12 +47,6 @@ macro_rules! dimensions {
             _ => $name::<3>($exec, $any),
         }
     };
-}
-
-fn without(dims: &[usize], axis: usize) -> Vec<usize> {
-    let mut kept = dims.to_vec();
-    kept.remove(axis);
-    kept
 }
 
 fn with(dims: &[usize], axis: usize, extent: usize) -> Vec<usize> {
@@ -454,15 +447,5 @@ pub(crate) const CALLS: &[Call] = calls! {
         let times = any.below(index, &[len], 4);
         let found = exec.repeat_interleave_by(&any.sized(dtype, &dims), &times, axis)?.wait();
         found.map(|found| any.gives([found]))
-    };
-    "cross_entropy" finite: |exec, any| {
-        let (x, target, weight, reduction, label_smoothing, out) = classes(any, true);
-        let options = CrossEntropyOptions { weight: weight.as_ref(), reduction, label_smoothing, ignore_index: -100 };
-        exec.cross_entropy(&x, &target, &options, &out)
-    };
-    "nll_loss" finite: |exec, any| {
-        let (x, target, weight, reduction, label_smoothing, out) = classes(any, false);
-        let options = CrossEntropyOptions { weight: weight.as_ref(), reduction, label_smoothing, ignore_index: -100 };
-        exec.nll_loss(&x, &target, &options, &out)
     };
 };

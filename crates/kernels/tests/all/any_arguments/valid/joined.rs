@@ -1,11 +1,10 @@
 //! Operands of several axes that fit each other: attention, losses of classes, sums of products.
 
 use ziggurat_kernels::{
-    AttentionOperands, AttentionOptions, Completion, DType, Executor, KernelError, Reduction,
-    RopeOptions, RopePositions, View,
+    AttentionOperands, AttentionOptions, Completion, DType, Executor, KernelError, RopeOptions,
+    RopePositions,
 };
 
-use super::without;
 use crate::any_arguments::any::Any;
 use crate::operands::given;
 
@@ -130,37 +129,4 @@ pub(crate) fn rope(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, Ker
     );
     let a = any.sized(dtype, &dims);
     exec.rope(&a, &cos, &sin, positions, options, &any.out(dtype, &dims))
-}
-
-/// Logits or log-probabilities, classes, options and an output.
-pub(crate) fn classes(
-    any: &mut Any<'_>,
-    smooth: bool,
-) -> (View, View, Option<View>, Reduction, f64, View) {
-    let (dtype, dims) = (any.float(), any.full(1..=4));
-    let axis = usize::from(dims.len() > 1);
-    let (count, each) = (dims[axis], without(&dims, axis));
-    let reduction = any
-        .rng
-        .pick(&[Reduction::None, Reduction::Mean, Reduction::Sum]);
-    let x = any.sized(dtype, &dims);
-    let probabilities = smooth && any.flag();
-    let target = match probabilities {
-        true => any.positive(dtype, &dims),
-        false => {
-            let index = any.integer();
-            any.below(index, &each, count)
-        }
-    };
-    let weight = any.flag().then(|| any.positive(dtype, &[count]));
-    let smoothing = if smooth {
-        any.rng.pick(&[0.0, 0.25])
-    } else {
-        0.0
-    };
-    let out = match reduction {
-        Reduction::None => any.out(dtype, &each),
-        _ => any.out(dtype, &[]),
-    };
-    (x, target, weight, reduction, smoothing, out)
 }
