@@ -127,7 +127,7 @@ impl<const N: usize> ConvOptions<N> {
         Self { groups, ..self }
     }
 
-    /// These options with the padding that [`ConvOptions::same`] stands for, if it is set, for a kernel of these extents.
+    /// These options with the padding that `same` stands for, where it is set, for a kernel of these extents.
     ///
     /// # Errors
     /// [`KernelError::Option`] for `same` with a stride that is not 1 or with padding.

@@ -35,7 +35,7 @@ pub struct PoolOptions<const N: usize = 2> {
 
 /// Options of pooling along one axis.
 pub type Pool1dOptions = PoolOptions<1>;
-/// Options of [`Executor::pool2d`](crate::Executor::pool2d), all `[height, width]`.
+/// Options of pooling over two axes, all `[height, width]`.
 pub type Pool2dOptions = PoolOptions<2>;
 /// Options of pooling along three axes, all `[depth, height, width]`.
 pub type Pool3dOptions = PoolOptions<3>;
