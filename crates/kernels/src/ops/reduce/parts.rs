@@ -24,6 +24,11 @@ impl Executor {
     /// Whether a reduction of `a`, which or whose outputs one binding cannot hold, is split along kept axes. What lies
     /// side by side is read once: it is split along a reduced axis if that has the largest stride.
     pub(crate) fn splits_kept(&self, a: &View, axes: &[usize], outs: &[&View]) -> bool {
+        let kept = kept_axes(&a.layout, axes);
+        let mut dims = kept.iter().filter_map(|&axis| a.dims().get(axis));
+        if !dims.any(|&dim| dim > 1) {
+            return false;
+        }
         if self.too_large(outs, outs.len()).next().is_some() {
             return true;
         }
@@ -32,7 +37,7 @@ impl Executor {
                 .filter_map(|&axis| stride(a, Some(axis)))
                 .max()
         };
-        let kept = longest(&kept_axes(&a.layout, axes));
+        let kept = longest(&kept);
         self.exceeds_binding(&[a]) && kept.is_some() && longest(axes) <= kept
     }
 
