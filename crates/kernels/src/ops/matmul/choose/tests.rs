@@ -62,6 +62,14 @@ fn transposed_operands_load_along_their_contiguous_side() {
 }
 
 #[test]
+fn small_products_take_small_tiles_or_rows_of_lanes() {
+    let small = chosen(&layout(&[64, 32, 32]), &layout(&[64, 32, 32]));
+    assert!(matches!(small, Choice::Tile(t) if t.tile == Tile::DEFAULT));
+    let fewer = chosen(&layout(&[8, 32]), &layout(&[32, 32]));
+    assert!(matches!(fewer, Choice::Dot(_)));
+}
+
+#[test]
 fn few_rows_take_the_narrow_kernel() {
     let narrow = |a: &Layout, b: &Layout| match chosen(a, b) {
         Choice::Narrow(narrow) => narrow,
