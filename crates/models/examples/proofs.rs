@@ -1,6 +1,6 @@
 //! Proofs on model files that others made: `cargo xtask models` downloads them and runs this.
 //!
-//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`. Prints a table; ends with an error if a proof fails.
+//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf` and `all-MiniLM-L6-v2`. Prints a table; ends with an error if a proof fails.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -10,13 +10,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ziggurat_models::gguf::{Array, GgufFile, Value};
-use ziggurat_models::{Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model};
+use ziggurat_models::{
+    Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model, SentenceEncoder,
+};
+use ziggurat_tensor::io::SafetensorsFile;
 use ziggurat_tensor::{Device, DeviceOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The largest error of a score that is accepted; scores are from -32 to 41.
 const ACCEPTED: f32 = 2e-3;
+const DECODER: &str = "SmolLM2-135M Q4_1";
+/// The largest error of an element of a sentence's vector, whose length is 1.
+const ACCEPTED_OF_VECTORS: f32 = 1e-4;
 /// Tokens that go through the model one by one in the proof of the cache.
 const STEPS: usize = 24;
 
@@ -36,6 +42,7 @@ fn main() -> Outcome<()> {
     println!("| model | task | answer | error | accepted |\n| --- | --- | --- | --- | --- |");
     let weights = device.usage().live >> 20;
     table.row(
+        DECODER,
         "load",
         &format!("{loaded:.1} s, {weights} MiB"),
         "",
@@ -45,8 +52,9 @@ fn main() -> Outcome<()> {
     tokens(&model, &mut table)?;
     scores(&model, &mut table)?;
     answer(&model, &mut table)?;
+    sentences(&device, Path::new(&folder), &mut table)?;
     let peak = device.usage().peak >> 20;
-    table.row("peak memory", &format!("{peak} MiB"), "", "", true);
+    table.row(DECODER, "peak memory", &format!("{peak} MiB"), "", "", true);
     if table.failed {
         Err("a proof failed".into())
     } else {
@@ -59,9 +67,17 @@ struct Table {
 }
 
 impl Table {
-    fn row(&mut self, task: &str, answer: &str, error: &str, accepted: &str, right: bool) {
+    fn row(
+        &mut self,
+        model: &str,
+        task: &str,
+        answer: &str,
+        error: &str,
+        accepted: &str,
+        right: bool,
+    ) {
         let mark = if right { "" } else { " WRONG" };
-        println!("| SmolLM2-135M Q4_1 | {task} | {answer}{mark} | {error} | {accepted} |");
+        println!("| {model} | {task} | {answer}{mark} | {error} | {accepted} |");
         self.failed |= !right;
     }
 }
@@ -85,7 +101,7 @@ fn tokens(model: &Model, table: &mut Table) -> Outcome<()> {
     }
     let right = wrong == 0 && ids.len() == texts.len() && texts.len() > 250;
     let answer = format!("{} texts", texts.len());
-    table.row("tokens", &answer, &wrong.to_string(), "0", right);
+    table.row(DECODER, "tokens", &answer, &wrong.to_string(), "0", right);
     Ok(())
 }
 
@@ -143,6 +159,7 @@ fn scores(model: &Model, table: &mut Table) -> Outcome<()> {
     let task = "scores of 200 tokens, teacher forcing";
     let answer = format!("{seconds:.2} s");
     table.row(
+        DECODER,
         task,
         &answer,
         &format!("{error:.1e}"),
@@ -168,6 +185,7 @@ fn scores(model: &Model, table: &mut Table) -> Outcome<()> {
     );
     let task = "scores by cache and replay against all at once";
     table.row(
+        DECODER,
         task,
         &answer,
         &format!("{error:.1e}"),
@@ -201,10 +219,40 @@ fn answer(model: &Model, table: &mut Table) -> Outcome<()> {
     let rate = f64::from(count) / start.elapsed().as_secs_f64();
     let right = text.starts_with("The capital of France is Paris");
     table.row(
+        DECODER,
         "chat",
         &text.replace('\n', " "),
         &format!("{rate:.1} tokens/s with the prompt"),
         "",
+        right,
+    );
+    Ok(())
+}
+
+/// Vectors of 20 sentences against a forward pass in f64.
+fn sentences(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let encoder = SentenceEncoder::open(device, folder.join("all-MiniLM-L6-v2"))?;
+    let texts = std::fs::read(data("encoder/sentences.json"))?;
+    let texts: Vec<String> = serde_json::from_slice(&texts)?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let start = Instant::now();
+    let got = encoder.embed(&texts)?.to_vec_blocking::<f32>()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let reference = SafetensorsFile::open(data("encoder/minilm.reference.safetensors"))?;
+    let expected = reference
+        .load(device, "embeddings")?
+        .to_vec_blocking::<f32>()?;
+    let error = worst(&got, &expected);
+    let right =
+        got.len() == expected.len() && expected.len() == 20 * 384 && error <= ACCEPTED_OF_VECTORS;
+    let answer = format!("{seconds:.2} s");
+    let (error, accepted) = (format!("{error:.1e}"), format!("{ACCEPTED_OF_VECTORS:.0e}"));
+    table.row(
+        "MiniLM-L6 f32",
+        "vectors of 20 sentences",
+        &answer,
+        &error,
+        &accepted,
         right,
     );
     Ok(())

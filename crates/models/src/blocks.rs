@@ -116,17 +116,9 @@ impl CausalAttention {
             // The reshape says what is wrong with the rank.
             return x.reshape_to([1, x.len(), 1]);
         };
-        let split = |x: Tensor, heads: usize| {
-            x.reshape_to([
-                batch,
-                length,
-                heads,
-                x.len() / (batch * length * heads).max(1),
-            ])
-        };
-        let mut q = split(self.q.forward(x)?, self.heads)?;
-        let mut k = split(self.k.forward(x)?, self.key_heads)?;
-        let v = split(self.v.forward(x)?, self.key_heads)?.transpose(1, 2)?;
+        let mut q = heads_of(&self.q.forward(x)?, self.heads)?;
+        let mut k = heads_of(&self.k.forward(x)?, self.key_heads)?;
+        let v = heads_of(&self.v.forward(x)?, self.key_heads)?.transpose(1, 2)?;
         if let Some([of_q, of_k]) = &self.norms {
             (q, k) = (of_q.forward(&q)?, of_k.forward(&k)?);
         }
@@ -211,6 +203,116 @@ impl DecoderLayer {
         let normed = self.mlp_norm.forward(&x)?;
         x.add(&self.mlp.forward(&normed)?)
     }
+}
+
+/// `(x - mean) / √(variance + eps) · weight + bias` over the last axis.
+#[derive(Clone, Debug)]
+pub struct LayerNorm {
+    /// `[width]`.
+    pub weight: Tensor,
+    /// `[width]`.
+    pub bias: Tensor,
+    /// Added to variances.
+    pub eps: f32,
+}
+
+impl LayerNorm {
+    /// The norm of every row.
+    ///
+    /// # Errors
+    /// If the last extent is not the weight's.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        x.layer_norm(
+            self.weight.dims(),
+            Some(&self.weight),
+            Some(&self.bias),
+            self.eps,
+        )
+    }
+}
+
+/// The second half of a layer, without a gate: `down(gelu(up(x)))`.
+#[derive(Clone, Debug)]
+pub struct Mlp {
+    /// `[hidden, width]`.
+    pub up: Linear,
+    /// `[width, hidden]`.
+    pub down: Linear,
+}
+
+impl Mlp {
+    /// `[.., width]` to `[.., width]`.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        self.down.forward(&self.up.forward(x)?.gelu()?)
+    }
+}
+
+/// Attention of every token to all tokens of its sentence.
+#[derive(Clone, Debug)]
+pub struct SelfAttention {
+    /// `[width, width]`.
+    pub q: Linear,
+    /// `[width, width]`.
+    pub k: Linear,
+    /// `[width, width]`.
+    pub v: Linear,
+    /// `[width, width]`.
+    pub out: Linear,
+    /// Heads.
+    pub heads: usize,
+}
+
+impl SelfAttention {
+    /// `[batch, length, width]` to the same; of each sentence so many tokens are seen, integers `[batch]`.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward(&self, x: &Tensor, lengths: &Tensor) -> Result<Tensor, TensorError> {
+        let [q, k, v] = [&self.q, &self.k, &self.v]
+            .map(|linear| heads_of(&linear.forward(x)?, self.heads)?.transpose(1, 2));
+        let options = Attention {
+            key_lengths: Some(lengths),
+            ..Attention::default()
+        };
+        let seen = q?.scaled_dot_product_attention(&k?, &v?, &options)?;
+        self.out
+            .forward(&seen.transpose(1, 2)?.reshape_to(x.dims())?)
+    }
+}
+
+/// A layer of an encoder: attention and the second half, each added to what came in, and a norm behind.
+#[derive(Clone, Debug)]
+pub struct EncoderLayer {
+    /// Attention.
+    pub attention: SelfAttention,
+    /// Behind attention.
+    pub attention_norm: LayerNorm,
+    /// The second half.
+    pub mlp: Mlp,
+    /// Behind the second half.
+    pub mlp_norm: LayerNorm,
+}
+
+impl EncoderLayer {
+    /// `[batch, length, width]` to the same.
+    ///
+    /// # Errors
+    /// As [`SelfAttention::forward`].
+    pub fn forward(&self, x: &Tensor, lengths: &Tensor) -> Result<Tensor, TensorError> {
+        let x = self
+            .attention_norm
+            .forward(&self.attention.forward(x, lengths)?.add(x)?)?;
+        self.mlp_norm.forward(&self.mlp.forward(&x)?.add(&x)?)
+    }
+}
+
+/// `[batch, length, heads · dim]` as `[batch, length, heads, dim]`.
+fn heads_of(x: &Tensor, heads: usize) -> Result<Tensor, TensorError> {
+    // -1 is what is left for each head.
+    x.unflatten(-1, [isize::try_from(heads).unwrap_or(isize::MAX), -1])
 }
 
 /// A table of rotary positions whose frequencies are divided by factors of their own, as Llama 3.1 stretches its context.

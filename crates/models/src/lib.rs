@@ -8,6 +8,8 @@ pub mod blocks;
 #[cfg(feature = "chat")]
 mod chat;
 mod decoder;
+#[cfg(not(target_arch = "wasm32"))]
+mod encoder;
 mod error;
 mod generation;
 pub mod gguf;
@@ -19,6 +21,8 @@ mod tokenizer;
 #[cfg(feature = "chat")]
 pub use chat::{ChatTemplate, Message};
 pub use decoder::{Decoder, DecoderConfig, DecoderState, Family};
+#[cfg(not(target_arch = "wasm32"))]
+pub use encoder::{EncoderConfig, SentenceEncoder};
 pub use error::Error;
 pub use generation::{GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};

@@ -13,6 +13,7 @@
 mod writer;
 
 mod decoders;
+mod encoders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
