@@ -15,7 +15,7 @@ pub(crate) mod generate;
 pub(crate) mod graph;
 pub(crate) mod op;
 pub(crate) mod params;
-pub(crate) mod parts;
+mod parts;
 pub(crate) mod prologue;
 mod run;
 

@@ -46,14 +46,15 @@ pub enum ParamType {
 ///
 /// The text defines `fn kernel(i: u32)`, which is called once for each element of the call. By the names of the inputs and
 /// outputs it finds, for an input `a`: `a_at(i)`, `a_load(index)`, `a_len()`, `a_rank()`, `a_shape(axis)` and the type
-/// `a_t`; for an output `y`: `y_store(i, value)`, `y_store_at(index, value)` and the same about its shape. Parameters are
-/// variables of their names.
+/// `a_t`; for an output `y`: `y_store(i, value)`, `y_store_at(index, value)` and the same about its shape; for what is
+/// changed in place all of these. Parameters are variables of their names.
 #[derive(Clone, Debug)]
 pub struct ElementKernel {
     name: Cow<'static, str>,
     text: Cow<'static, str>,
     inputs: Vec<String>,
     outputs: Vec<String>,
+    updates: Vec<String>,
     params: Vec<(String, ParamType)>,
     made: Arc<Mutex<HashMap<Class, KernelDescriptor>>>,
 }
@@ -64,13 +65,21 @@ pub(crate) struct Class {
     /// Of each input the dtype, and whether its elements lie one behind the other.
     inputs: Vec<(DType, bool)>,
     outputs: Vec<DType>,
+    /// What is changed in place.
+    updates: Vec<DType>,
     workgroup: u32,
 }
 
 impl Class {
-    /// Elements that one invocation computes: those of a word of the narrowest output, so that words are written whole.
+    pub(crate) fn operands(&self) -> usize {
+        self.inputs.len() + self.outputs.len() + self.updates.len()
+    }
+
+    /// Elements that one invocation computes: those of a word of the narrowest dtype that is written, so that words are
+    /// written whole.
     pub(crate) fn per_invocation(&self) -> u32 {
-        let lanes = self.outputs.iter().map(|dtype| dtype.lanes());
+        let written = self.outputs.iter().chain(&self.updates);
+        let lanes = written.map(|dtype| dtype.lanes());
         lanes.max().unwrap_or(1) as u32
     }
 }
@@ -81,7 +90,7 @@ impl ElementKernel {
     pub fn new(
         name: Cow<'static, str>,
         text: Cow<'static, str>,
-        [inputs, outputs]: [Vec<String>; 2],
+        [inputs, outputs, updates]: [Vec<String>; 3],
         params: Vec<(String, ParamType)>,
     ) -> Self {
         Self {
@@ -89,26 +98,10 @@ impl ElementKernel {
             text,
             inputs,
             outputs,
+            updates,
             params,
             made: Arc::default(),
         }
-    }
-
-    /// The whole shader of a call, as the compiler gets it: what errors' lines are about.
-    ///
-    /// # Errors
-    /// If a shader file is missing, which cannot be.
-    pub fn listing(
-        &self,
-        inputs: &[(DType, bool)],
-        outputs: &[DType],
-    ) -> Result<String, KernelError> {
-        let class = Class {
-            inputs: inputs.to_vec(),
-            outputs: outputs.to_vec(),
-            workgroup: 64,
-        };
-        Ok(self.describe(&class)?.source.listing())
     }
 
     fn describe(&self, class: &Class) -> Result<KernelDescriptor, KernelError> {
@@ -133,8 +126,8 @@ impl ElementKernel {
 }
 
 impl Executor {
-    /// Calls `kernel` for each of `elements` elements. `outputs` are dense from the beginning of buffers of their own, and
-    /// hold what the kernel is to leave where it writes nothing. `params` are four words for each parameter.
+    /// Calls `kernel` for each of `elements` elements. `outputs`, and `updates`, which are changed in place, are dense from
+    /// the beginning of buffers of their own; outputs hold what the kernel is to leave where it writes nothing. `params` are four words for each parameter.
     ///
     /// # Errors
     /// [`KernelError::Pipeline`] if the text is refused, with its line; if an operand, or the number of elements, is too
@@ -142,12 +135,13 @@ impl Executor {
     pub fn run_elements(
         &self,
         kernel: &ElementKernel,
-        [inputs, outputs]: [&[View]; 2],
+        [inputs, outputs, updates]: [&[View]; 3],
         params: &[[u32; 4]],
         elements: u64,
     ) -> Result<(), KernelError> {
         let is_whole = inputs.len() == kernel.inputs.len()
             && outputs.len() == kernel.outputs.len()
+            && updates.len() == kernel.updates.len()
             && params.len() == kernel.params.len();
         if !is_whole {
             return Err(KernelError::Internal {
@@ -168,6 +162,7 @@ impl Executor {
                 .map(|view| (view.dtype, view.layout.is_contiguous()))
                 .collect(),
             outputs: outputs.iter().map(|view| view.dtype).collect(),
+            updates: updates.iter().map(|view| view.dtype).collect(),
             workgroup: self.device().caps().workgroup_size,
         };
         let per = class.per_invocation();
@@ -179,13 +174,11 @@ impl Executor {
         let compiled = self.pipelines().kernel(&descriptor)?;
 
         let mut words = vec![[u32::try_from(elements).unwrap_or(u32::MAX), 0, 0, 0]];
-        let mut args: Vec<Arg<'_>> = Vec::with_capacity(inputs.len() + outputs.len());
-        for (view, is_output) in inputs
-            .iter()
-            .map(|view| (view, false))
-            .chain(outputs.iter().map(|view| (view, true)))
-        {
-            let bound = if is_output {
+        let mut args: Vec<Arg<'_>> = Vec::new();
+        let read = inputs.iter().map(|view| (view, false));
+        let written = outputs.iter().chain(updates).map(|view| (view, true));
+        for (view, is_written) in read.chain(written) {
+            let bound = if is_written {
                 self.bind_write(OP, view)?
             } else {
                 self.bind_read(OP, view)?

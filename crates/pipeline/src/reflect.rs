@@ -12,6 +12,7 @@ mod grid_inputs;
 mod limits;
 mod module;
 mod texts;
+mod words;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

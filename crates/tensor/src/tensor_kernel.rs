@@ -67,6 +67,7 @@ pub struct TensorKernel {
     text: Cow<'static, str>,
     inputs: Vec<(String, InputType)>,
     outputs: Vec<(String, OutputType)>,
+    updates: Vec<(String, InputType)>,
     params: Vec<Param>,
     broadcast: bool,
     writes_all: bool,
@@ -89,6 +90,7 @@ impl TensorKernel {
             text: text.into(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            updates: Vec::new(),
             params: Vec::new(),
             broadcast: false,
             writes_all: false,
@@ -107,6 +109,31 @@ impl TensorKernel {
     #[must_use]
     pub fn output(mut self, name: impl Into<String>, ty: impl Into<OutputType>) -> Self {
         self.outputs.push((name.into(), ty.into()));
+        self.changed()
+    }
+
+    /// Adds a tensor that is changed in place: the text may call what there is for inputs and for outputs. Which
+    /// invocation's value another one reads is not said, so an element is best read by the one that writes it.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{Any, DType, Device, DeviceOptions, Tensor, TensorKernel};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let decay = TensorKernel::wgsl("decay", "fn kernel(i: u32) { w_store(i, w_at(i) - rate * g_at(i)); }")
+    ///     .input("g", Any::floats())
+    ///     .update("w", Any::floats())
+    ///     .param("rate", 0.5f32);
+    /// let g = Tensor::ones(&device, [3], DType::F16)?;
+    /// let mut w = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3])?;
+    /// let before = w.clone();
+    /// decay.call(&[&g]).run_in_place(&mut [&mut w])?;
+    /// assert_eq!(w.to_vec_blocking::<f32>()?, [0.5, 1.5, 2.5]);
+    /// assert_eq!(before.to_vec_blocking::<f32>()?, [1.0, 2.0, 3.0], "clones keep what they had");
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn update(mut self, name: impl Into<String>, ty: impl Into<InputType>) -> Self {
+        self.updates.push((name.into(), ty.into()));
         self.changed()
     }
 
@@ -172,6 +199,7 @@ impl TensorKernel {
                 [
                     names(self.inputs.iter().map(|(name, _)| name).collect()),
                     names(self.outputs.iter().map(|(name, _)| name).collect()),
+                    names(self.updates.iter().map(|(name, _)| name).collect()),
                 ],
                 self.params
                     .iter()
@@ -216,7 +244,8 @@ impl TensorCall<'_> {
         self
     }
 
-    /// How many elements `kernel` is called for, if not for each of the first output.
+    /// How many elements `kernel` is called for, if not for each of the first output (or else of the first tensor that is
+    /// changed in place).
     pub fn elements(mut self, elements: u64) -> Self {
         self.elements = Some(elements);
         self
@@ -228,11 +257,11 @@ impl TensorCall<'_> {
     /// Those of [`Self::run_all`]; and if the kernel has several outputs.
     pub fn run(self) -> Result<Tensor, Error> {
         let kernel = self.kernel;
-        let mut outputs = self.run_all()?;
-        match (outputs.pop(), outputs.is_empty()) {
-            (Some(only), true) => Ok(only),
-            _ => Err(kernel.error("it has several outputs: use run_all")),
+        if kernel.outputs.len() > 1 {
+            return Err(kernel.error("it has several outputs: use run_all"));
         }
+        let only = self.run_all()?.pop();
+        only.ok_or_else(|| Error::internal(OP, "a kernel without outputs ran"))
     }
 
     /// Records the call: the outputs, in the order of their declaration.
@@ -242,16 +271,34 @@ impl TensorCall<'_> {
     /// cannot be broadcast, an output's shape is missing, a parameter is unknown or of another type, the text does not use
     /// what is declared, or the shader is refused; the text then names the WGSL line.
     pub fn run_all(self) -> Result<Vec<Tensor>, Error> {
+        if !self.kernel.updates.is_empty() {
+            let detail = "it changes tensors in place: use run_in_place";
+            return Err(self.kernel.error(detail));
+        }
+        self.run_in_place(&mut [])
+    }
+
+    /// [`Self::run_all`] of a kernel that changes tensors in place: these, in the order of their declaration. What shares
+    /// their memory (clones, views, values that are not computed yet) keeps what it has: a tensor that is not alone gets a
+    /// copy first.
+    ///
+    /// # Errors
+    /// Those of [`Self::run_all`]; nothing is changed then.
+    pub fn run_in_place(self, updates: &mut [&mut Tensor]) -> Result<Vec<Tensor>, Error> {
         let kernel = self.kernel;
         let below = kernel.below()?;
+        let first = updates.first().map(|tensor| tensor.device().clone());
         let device = self
             .device
+            .or(first.as_ref())
             .ok_or_else(|| kernel.error("a call without inputs must name a device: use call_on"))?;
-        check::check_inputs(kernel, &self.inputs, device)?;
+        check::check_inputs(kernel, ("takes", &kernel.inputs), &self.inputs, device)?;
+        let changed: Vec<&Tensor> = updates.iter().map(|tensor| &**tensor).collect();
+        check::check_inputs(kernel, ("changes", &kernel.updates), &changed, device)?;
         check::check_shapes(kernel, &self.shapes)?;
         let params = check::values(kernel, &self.params)?;
 
-        let expanded = self.expanded()?;
+        let expanded = self.expanded(&changed)?;
         let inputs: Vec<&Tensor> = match &expanded {
             Some(expanded) => expanded.iter().collect(),
             None => self.inputs.clone(),
@@ -283,11 +330,15 @@ impl TensorCall<'_> {
             .iter()
             .map(|tensor| tensor.stored().cloned())
             .collect::<Result<Vec<View>, Error>>()?;
-        let first = outputs.first().map_or(0, View::len) as u64;
-        let elements = self.elements.unwrap_or(first);
+        let stored = updates
+            .iter_mut()
+            .map(|tensor| tensor.storage_mut().cloned())
+            .collect::<Result<Vec<View>, Error>>()?;
+        let first = outputs.iter().chain(&stored).next();
+        let elements = self.elements.unwrap_or(first.map_or(0, View::len) as u64);
         device
             .executor()
-            .run_elements(below, [&views, &outputs], &params, elements)
+            .run_elements(below, [&views, &outputs, &stored], &params, elements)
             .map_err(|error| Error::from_kernel(OP, error))?;
         let tensors = outputs.into_iter();
         Ok(tensors
@@ -295,13 +346,21 @@ impl TensorCall<'_> {
             .collect())
     }
 
-    /// The inputs in their common shape, where the kernel broadcasts.
-    fn expanded(&self) -> Result<Option<Vec<Tensor>>, Error> {
+    /// The inputs in the shape that they and what is changed have in common, where the kernel broadcasts.
+    fn expanded(&self, changed: &[&Tensor]) -> Result<Option<Vec<Tensor>>, Error> {
         if !self.kernel.broadcast {
             return Ok(None);
         }
-        let shapes: Vec<Shape> = self.inputs.iter().map(|input| *input.shape()).collect();
+        let all = self.inputs.iter().chain(changed);
+        let shapes: Vec<Shape> = all.map(|tensor| *tensor.shape()).collect();
         let common = broadcast_shapes(&shapes).map_err(|error| Error::from_shape(OP, error))?;
+        if let Some(other) = changed.iter().find(|tensor| *tensor.shape() != common) {
+            let (name, have) = (&self.kernel.name, other.dims());
+            let detail = format!(
+                "`{name}`: inputs of shape {common} do not fit what is changed in place, {have:?}"
+            );
+            return Err(Error::shape(OP, detail));
+        }
         let expand = |input: &&Tensor| input.with_layout(OP, |layout| layout.expand(common));
         self.inputs
             .iter()

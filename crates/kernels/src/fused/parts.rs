@@ -19,18 +19,6 @@ use crate::source::shaders;
 const KEEP: &str = "elementwise/keep.wgsl";
 const ROUNDED: &str = "prelude/rounded.wgsl";
 
-fn prelude_names(dtype: DType) -> Vec<(&'static str, String)> {
-    let names = prelude::NAMES.iter();
-    names
-        .map(|name| (*name, format!("{name}_{dtype}")))
-        .collect()
-}
-
-/// The text of a prelude under the names of its dtype.
-pub(crate) fn prelude_part(file: &'static str, dtype: DType) -> Result<String, KernelError> {
-    Ok(rename(shaders::text(file)?, &prelude_names(dtype)))
-}
-
 /// The WGSL type that values of a dtype have between ops.
 pub(crate) const fn compute(dtype: DType) -> &'static str {
     dtype.compute().name()
@@ -109,7 +97,12 @@ impl Parts {
     }
 
     fn prelude(&mut self, file: &'static str, dtype: DType) -> Result<(), KernelError> {
-        self.add(file, dtype.name(), || prelude_names(dtype))
+        self.add(file, dtype.name(), || {
+            let names = prelude::NAMES.iter();
+            names
+                .map(|name| (*name, format!("{name}_{dtype}")))
+                .collect()
+        })
     }
 
     fn rounding(&mut self, dtype: DType) -> Result<(), KernelError> {

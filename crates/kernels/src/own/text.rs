@@ -6,8 +6,8 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::ShaderSource;
 
 use super::{Class, ElementKernel, ParamType};
-use crate::fused::parts::prelude_part;
 use crate::run::error::KernelError;
+use crate::source::choice::renamed_for;
 use crate::source::prelude;
 use crate::source::shaders;
 
@@ -30,18 +30,19 @@ pub(super) fn before(
 ) -> Result<ShaderSource, KernelError> {
     let mut source = source.part(prelude::FLOAT, shaders::text(prelude::FLOAT)?);
     let (mut loaded, mut stored) = (Vec::new(), Vec::new());
-    for &(dtype, _) in &class.inputs {
+    let read = class.inputs.iter().map(|(dtype, _)| dtype);
+    for &dtype in read.chain(&class.updates) {
         if !loaded.contains(&dtype) {
             loaded.push(dtype);
             let file = prelude::load(dtype);
-            source = source.part(file, prelude_part(file, dtype)?);
+            source = source.part(file, renamed_for(dtype.name(), shaders::text(file)?));
         }
     }
-    for &dtype in &class.outputs {
+    for &dtype in class.outputs.iter().chain(&class.updates) {
         if !stored.contains(&dtype) {
             stored.push(dtype);
             let file = prelude::store(dtype);
-            source = source.part(file, prelude_part(file, dtype)?);
+            source = source.part(file, renamed_for(dtype.name(), shaders::text(file)?));
         }
     }
     Ok(source.part("operands of a custom kernel", operands(kernel, class)))
@@ -49,14 +50,14 @@ pub(super) fn before(
 
 /// What stands behind the body: the entry point, which calls it.
 pub(super) fn behind(kernel: &ElementKernel, class: &Class) -> String {
-    let first = 1 + OPERAND_WORDS * (class.inputs.len() + class.outputs.len());
+    let first = 1 + OPERAND_WORDS * class.operands();
     let mut read = String::new();
     for (index, (name, ty)) in kernel.params.iter().enumerate() {
         let word = format!("kit.words[{}]", first + index);
         let _ = writeln!(read, "    {name} = {};", ty.read(&word));
     }
     let mut flush = String::new();
-    for (name, dtype) in kernel.outputs.iter().zip(&class.outputs) {
+    for (name, dtype, _) in written(kernel, class) {
         if dtype.lanes() > 1 {
             let _ = writeln!(flush, "    kit_flush_{name}();");
         }
@@ -84,9 +85,19 @@ fn {ENTRY}(
     )
 }
 
+/// Names and dtypes of what is written, and whether it is read too.
+fn written<'a>(
+    kernel: &'a ElementKernel,
+    class: &'a Class,
+) -> impl Iterator<Item = (&'a str, DType, bool)> {
+    let outputs = kernel.outputs.iter().zip(&class.outputs);
+    let updates = kernel.updates.iter().zip(&class.updates);
+    let outputs = outputs.map(|(name, dtype)| (name.as_str(), *dtype, false));
+    outputs.chain(updates.map(|(name, dtype)| (name.as_str(), *dtype, true)))
+}
+
 fn operands(kernel: &ElementKernel, class: &Class) -> String {
-    let count = class.inputs.len() + class.outputs.len();
-    let words = 1 + OPERAND_WORDS * count + kernel.params.len();
+    let words = 1 + OPERAND_WORDS * class.operands() + kernel.params.len();
     let mut text = format!(
         "struct KitWords {{ words: array<vec4<u32>, {words}> }}
 @group(0) @binding(0) var<uniform> kit: KitWords;
@@ -126,11 +137,14 @@ fn kit_find(base: u32, index: vec4<u32>) -> vec2<u32> {{
         text.push_str(&described(name, *dtype, index));
         text.push_str(&input(name, *dtype, *dense, index));
     }
-    let outputs = kernel.outputs.iter().zip(&class.outputs);
-    for (index, (name, dtype)) in outputs.enumerate() {
+    for (index, (name, dtype, is_read)) in written(kernel, class).enumerate() {
         let index = class.inputs.len() + index;
-        text.push_str(&described(name, *dtype, index));
-        text.push_str(&output(name, *dtype, index));
+        text.push_str(&described(name, dtype, index));
+        text.push_str(&output(name, dtype, index));
+        if is_read {
+            text.push_str(&value_in_place(name, dtype));
+            text.push_str(&reads(name, index));
+        }
     }
     text
 }
@@ -182,7 +196,38 @@ fn kit_place_{name}(i: u32) -> u32 {{
 fn kit_value_{name}(at: u32) -> {name}_t {{
     return from_word_{dtype}(kit_{name}[word_index_{dtype}(at)], at);
 }}
+{reads}",
+        reads = reads(name, index)
+    )
+}
 
+/// Reading what is changed in place: what this invocation wrote and did not store yet counts.
+fn value_in_place(name: &str, dtype: DType) -> String {
+    let lanes = dtype.lanes();
+    let value = if lanes == 1 {
+        format!("    return kit_{name}[at];")
+    } else {
+        format!(
+            "    var word = atomicLoad(&kit_{name}[at / {lanes}u]);
+    let kept = kit_kept_{name};
+    if kept.x == at / {lanes}u + 1u {{ word = (word & ~kept.z) | kept.y; }}
+    return from_word_{dtype}(word, at);"
+        )
+    };
+    format!(
+        "fn kit_place_{name}(i: u32) -> u32 {{ return i; }}
+fn kit_value_{name}(at: u32) -> {name}_t {{
+{value}
+}}
+"
+    )
+}
+
+/// The functions that read an operand, over those that know where and how it lies.
+fn reads(name: &str, index: usize) -> String {
+    let base = base(index);
+    format!(
+        "
 // The element of that number in row-major order; 0 beyond the last.
 fn {name}_at(i: u32) -> {name}_t {{
     if i >= {name}_len() {{ return {name}_t(); }}

@@ -360,7 +360,7 @@ impl KernelChoice {
 }
 
 /// A prelude under names that end in an operand's.
-fn renamed_for(operand: &str, text: &str) -> String {
+pub(crate) fn renamed_for(operand: &str, text: &str) -> String {
     let names = prelude::NAMES.map(|name| (name, format!("{name}_{operand}")));
     rename(text, &names)
 }

@@ -5,7 +5,7 @@ use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 
-use super::{GridInputs, Override, Reflection, globals};
+use super::{GridInputs, Override, Reflection, globals, words};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -279,7 +279,7 @@ fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> 
         message.push_str(&next.to_string());
         cause = next.source();
     }
-    let message = shortened(&message, MESSAGE).into_owned();
+    let message = shortened(&words::in_wgsl(&message), MESSAGE).into_owned();
     PipelineError::Validation {
         kernel: text.name(),
         file: place.file,

@@ -6,7 +6,7 @@ use ziggurat_core::text::{list, shortened};
 use ziggurat_core::wgsl;
 use ziggurat_kernels::SHADER_NAMES;
 
-use super::{OP, Param, TensorKernel};
+use super::{InputType, OP, Param, TensorKernel};
 use crate::{Device, Error, Tensor};
 
 /// What of an input a text may use.
@@ -19,11 +19,12 @@ const INDEXED: usize = 4;
 /// Checks names, and that the text defines `kernel` and uses what is declared.
 pub(super) fn check(kernel: &TensorKernel) -> Result<(), Error> {
     let refuse = |detail: String| Err(kernel.error(&detail));
-    if kernel.outputs.is_empty() {
+    if kernel.outputs.is_empty() && kernel.updates.is_empty() {
         return refuse("it has no output: add .output(\"y\", dtype)".to_owned());
     }
     let inputs = kernel.inputs.iter().map(|(name, _)| name);
     let outputs = kernel.outputs.iter().map(|(name, _)| name);
+    let outputs = outputs.chain(kernel.updates.iter().map(|(name, _)| name));
     let params = kernel.params.iter().map(|param| &param.name);
     let mut seen = HashSet::new();
     for name in inputs.clone().chain(outputs.clone()).chain(params) {
@@ -83,23 +84,24 @@ fn is_identifier(name: &str) -> bool {
         && name.len() <= 64
 }
 
-/// Checks number, dtypes, ranks and devices of the inputs.
+/// Checks number, dtypes, ranks and devices of the inputs, or of what is changed in place.
 pub(super) fn check_inputs(
     kernel: &TensorKernel,
+    (what, declared): (&str, &[(String, InputType)]),
     inputs: &[&Tensor],
     device: &Device,
 ) -> Result<(), Error> {
-    if inputs.len() != kernel.inputs.len() {
-        let names: Vec<String> = kernel.inputs.iter().map(|(name, _)| name.clone()).collect();
+    if inputs.len() != declared.len() {
+        let names: Vec<String> = declared.iter().map(|(name, _)| name.clone()).collect();
         let (names, wanted) = (list(&names, 9), names.len());
         return Err(kernel.error(&format!(
-            "it takes {wanted} inputs ({names}), got {}",
+            "it {what} {wanted} tensors ({names}), got {}",
             inputs.len()
         )));
     }
     let words: HashSet<&str> = wgsl::words(&kernel.text).collect();
-    for ((name, ty), input) in kernel.inputs.iter().zip(inputs) {
-        let place = format!("`{}`: the input `{name}`", kernel.name);
+    for ((name, ty), input) in declared.iter().zip(inputs) {
+        let place = format!("`{}`: the tensor `{name}`", kernel.name);
         if !input.device().same(device) {
             let detail = format!("{place} is on another device than the call");
             return Err(Error::argument(OP, detail));

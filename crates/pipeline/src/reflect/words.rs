@@ -1,0 +1,137 @@
+//! A validator's words in WGSL's own: types by their names, and no numbers of a compiler's tables.
+
+/// The message with types as WGSL writes them. What is not recognised stays as it is.
+pub(super) fn in_wgsl(message: &str) -> String {
+    let scalars = replaced(message, "Scalar { kind: ", |rest| {
+        let (kind, rest) = rest.split_once(", width: ")?;
+        let (width, _) = rest.split_once(" }")?;
+        let name = scalar(kind, width)?;
+        let taken = kind.len() + ", width: ".len() + width.len() + " }".len();
+        Some((name, taken))
+    });
+    let scalars = unwrapped(&scalars, "Scalar(", |name| name.to_owned());
+    let vectors = replaced(&scalars, "Vector { size: ", |rest| {
+        let (fields, _) = rest.split_once(" }")?;
+        let (size, scalar) = fields.split_once(", scalar: ")?;
+        let name = format!("vec{}<{}>", extent(size)?, simple(scalar)?);
+        Some((name, fields.len() + " }".len()))
+    });
+    let matrices = replaced(&vectors, "Matrix { columns: ", |rest| {
+        let (fields, _) = rest.split_once(" }")?;
+        let (columns, fields_left) = fields.split_once(", rows: ")?;
+        let (rows, scalar) = fields_left.split_once(", scalar: ")?;
+        let (columns, rows) = (extent(columns)?, extent(rows)?);
+        let name = format!("mat{columns}x{rows}<{}>", simple(scalar)?);
+        Some((name, fields.len() + " }".len()))
+    });
+    let atomics = unwrapped(&matrices, "Atomic(", |name| format!("atomic<{name}>"));
+    // `[3] (of type f32)`: the number says nothing to whoever wrote the text.
+    let typed = replaced(&atomics, "[", |rest| {
+        let (number, rest) = rest.split_once("] (of type ")?;
+        number.parse::<u32>().ok()?;
+        let (name, _) = rest.split_once(')')?;
+        simple(name.trim_end_matches('>'))?;
+        let taken = number.len() + "] (of type ".len() + name.len() + 1;
+        Some((format!("`{name}`"), taken))
+    });
+    let unnumbered = replaced(&typed, "Expression [", |rest| {
+        let (number, _) = rest.split_once("] is invalid: ")?;
+        number.parse::<u32>().ok()?;
+        Some((String::new(), number.len() + "] is invalid: ".len()))
+    });
+    replaced(&unnumbered, "Function [", |rest| {
+        let (number, _) = rest.split_once("] ")?;
+        number.parse::<u32>().ok()?;
+        Some(("Function ".to_owned(), number.len() + "] ".len()))
+    })
+}
+
+/// The text with every `prefix` replaced, together with as many bytes behind it as `name` says; not where it knows none.
+fn replaced(text: &str, prefix: &str, name: impl Fn(&str) -> Option<(String, usize)>) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(prefix) {
+        done.push_str(before);
+        let known = name(behind).and_then(|(name, taken)| Some((name, behind.get(taken..)?)));
+        match known {
+            Some((name, left)) => {
+                done.push_str(&name);
+                rest = left;
+            }
+            None => {
+                done.push_str(prefix);
+                rest = behind;
+            }
+        }
+    }
+    done.push_str(rest);
+    done
+}
+
+/// The text with every `prefix`, a simple name and a bracket replaced.
+fn unwrapped(text: &str, prefix: &str, whole: impl Fn(&str) -> String) -> String {
+    replaced(text, prefix, |rest| {
+        let (name, _) = rest.split_once(')')?;
+        Some((whole(simple(name)?), name.len() + 1))
+    })
+}
+
+/// The text if it is the name of a type without brackets of its own, or of a vector.
+fn simple(name: &str) -> Option<&str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '<' || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+fn scalar(kind: &str, width: &str) -> Option<String> {
+    let bits = width.parse::<u32>().ok()?.checked_mul(8)?;
+    match kind {
+        "Float" => Some(format!("f{bits}")),
+        "Sint" => Some(format!("i{bits}")),
+        "Uint" => Some(format!("u{bits}")),
+        "Bool" => Some("bool".to_owned()),
+        "AbstractInt" => Some("an integer literal".to_owned()),
+        "AbstractFloat" => Some("a float literal".to_owned()),
+        _ => None,
+    }
+}
+
+fn extent(size: &str) -> Option<u32> {
+    match size {
+        "Bi" => Some(2),
+        "Tri" => Some(3),
+        "Quad" => Some(4),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_wgsl;
+
+    #[test]
+    fn types_are_named_and_numbers_are_left_out() {
+        let said = "Function [26] 'kernel' is invalid: Expression [3] is invalid: Operation Add can't work with [1] (of type Scalar(Scalar { kind: Float, width: 4 })) and [2] (of type Vector { size: Tri, scalar: Scalar { kind: Uint, width: 4 } })";
+        assert_eq!(
+            in_wgsl(said),
+            "Function 'kernel' is invalid: Operation Add can't work with `f32` and `vec3<u32>`"
+        );
+        let matrix = "got Matrix { columns: Bi, rows: Quad, scalar: Scalar { kind: Float, width: 2 } } and Atomic(Scalar { kind: Sint, width: 8 })";
+        assert_eq!(in_wgsl(matrix), "got mat2x4<f16> and atomic<i64>");
+    }
+
+    #[test]
+    fn what_is_not_known_stays() {
+        for text in [
+            "",
+            "Scalar { kind: ",
+            "Scalar { kind: New, width: 4 }",
+            "Vector { size: Penta, scalar: f32 }",
+            "Matrix { columns: Bi, rows: ",
+            "Expression [x] is invalid: [3] (of type ",
+            "index [7] of a[3]",
+            "Atomic(",
+        ] {
+            assert_eq!(in_wgsl(text), text);
+        }
+    }
+}
