@@ -38,7 +38,7 @@ fn entry_points(text: &str) -> Vec<String> {
 }
 
 fn check(file: &str, text: &str, entry: &str) -> Result<(), PipelineError> {
-    let source = ShaderSource::wgsl(file.to_owned(), text.to_owned());
+    let source = ShaderSource::new(entry.to_owned()).part(file.to_owned(), text.to_owned());
     let descriptor = KernelDescriptor::new(source).entry(entry.to_owned());
     let reflection = reflect(&descriptor, ShaderFeatures::all())?;
     check_limits(&reflection, &wgpu::Limits::default())
