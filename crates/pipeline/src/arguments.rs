@@ -22,9 +22,10 @@ use crate::reflect::{Access, ParamSpace, Params, Reflection};
 /// // @group(1) @binding(0) var<storage, read> x: array<f32>;
 /// // @group(1) @binding(1) var<storage, read_write> y: array<f32>;
 /// let size: Vec<u8> = [640u32, 480].into_iter().flat_map(u32::to_le_bytes).collect();
+/// let gain = 0.5f32.to_le_bytes();
 /// let args = [
 ///     Arg::uniform(&size),
-///     Arg::uniform(&0.5f32.to_le_bytes()).at(0, 1),
+///     Arg::uniform(&gain).at(0, 1),
 ///     Arg::read(x),
 ///     Arg::write(y).at(1, 1),
 /// ];
