@@ -1,5 +1,7 @@
 //! Matrix products by all their names, einsum against a plain evaluation of its definition.
 
+use std::time::{Duration, Instant};
+
 use crate::common;
 use crate::einsum_reference::{Factor, einsum};
 use ziggurat_tensor::{DType, Device, Error, GemmOptions, Tensor, f16};
@@ -79,6 +81,29 @@ fn floats_of_two_dtypes_are_multiplied_without_a_copy() {
         (y.dtype(), y.explain().unwrap().kernels().len()),
         (DType::F32, 1)
     );
+}
+
+/// Pairs of many operands are chosen without trying all of them again for each: 256 took two minutes once.
+#[test]
+fn einsum_of_many_operands_takes_no_time() {
+    const MANY: usize = 256;
+    let device = common::device();
+    let factors: Vec<Tensor> = (0..MANY)
+        .map(|i| {
+            let values = [1.0, if i % 2 == 0 { 2.0 } else { 0.5 }, -1.0_f32];
+            Tensor::from_slice(&device, &values, [3]).unwrap()
+        })
+        .collect();
+    let equation = vec!["i"; MANY].join(",") + "->i";
+    let all: Vec<&Tensor> = factors.iter().collect();
+    let start = Instant::now();
+    let product = Tensor::einsum(&equation, &all).unwrap();
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(f64s(&product), [1.0, 1.0, 1.0]);
 }
 
 #[test]
