@@ -263,6 +263,8 @@ fn build() -> Outcome<Vec<(String, PathBuf)>> {
         "fuzz",
         "--test",
         "adapter",
+        "--test",
+        "hostile",
         "--no-run",
     ]);
     command.args(["--message-format", "json-render-diagnostics"]);

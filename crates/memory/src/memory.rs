@@ -117,7 +117,8 @@ impl Memory {
     ///
     /// ```
     /// # use ziggurat_memory::{Memory, MemoryOptions, device::{Device, DeviceOptions}};
-    /// # let device = Device::noop(DeviceOptions::default(), None)?;
+    /// # use ziggurat_device::{Device, DeviceOptions};
+    /// # use ziggurat_memory::{Memory, MemoryOptions};
     /// let memory = Memory::new(&device, MemoryOptions::default());
     /// let arena = memory.arena();
     /// let first = memory.alloc_in(&arena, 1000)?;
@@ -286,11 +287,11 @@ impl Memory {
     /// Puts parameter bytes into uniform memory for the batch being recorded.
     ///
     /// The slice holds for dispatches recorded into this batch, within the same call of
-    /// [`Device::record`].
+    /// [`Device::record`]. The bytes of several bindings may lie in one slice.
     ///
     /// # Errors
     ///
-    /// [`MemoryError::TooLarge`] above the limit of a uniform binding; [`MemoryError::OutOfMemory`].
+    /// [`MemoryError::TooLarge`] for more than the device's largest buffer; [`MemoryError::OutOfMemory`].
     pub fn write_uniform(
         &self,
         recorder: &mut Recorder<'_>,
