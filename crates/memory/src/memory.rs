@@ -116,9 +116,9 @@ impl Memory {
     /// As [`alloc`](Self::alloc), from an arena: for a computation that is repeated as a whole.
     ///
     /// ```
-    /// # use ziggurat_memory::{Memory, MemoryOptions, device::{Device, DeviceOptions}};
     /// # use ziggurat_device::{Device, DeviceOptions};
     /// # use ziggurat_memory::{Memory, MemoryOptions};
+    /// # let device = Device::noop(DeviceOptions::default(), None)?;
     /// let memory = Memory::new(&device, MemoryOptions::default());
     /// let arena = memory.arena();
     /// let first = memory.alloc_in(&arena, 1000)?;
