@@ -254,6 +254,28 @@ fn small_workgroups_and_default_limits_give_the_same() {
     }
 }
 
+/// The last results share a word with memory that belongs to nobody.
+#[test]
+fn results_that_end_within_a_word_agree_with_the_definition() {
+    let exec = common::executor();
+    let values: Vec<f64> = (0..16).map(f64::from).collect();
+    for dtype in [DType::F16, DType::BF16] {
+        let bytes = encode(dtype, &values);
+        let x = exec
+            .upload_bytes(dtype, &bytes, &shape(&[1, 1, 4, 4]))
+            .unwrap();
+        let out = exec.alloc(&shape(&[1, 1, 3, 3]), dtype).unwrap();
+        let options = Pool2dOptions {
+            stride: [1, 1],
+            ..Pool2dOptions::new([2, 2])
+        };
+        let _done = exec.pool2d(Pool::Average, &x, &options, &out).unwrap();
+        let bytes = exec.download(&out).unwrap().wait().unwrap();
+        let means = [2.5, 3.5, 4.5, 6.5, 7.5, 8.5, 10.5, 11.5, 12.5];
+        assert_eq!(decode(dtype, &bytes), means, "{dtype}");
+    }
+}
+
 fn line(
     kernel: usize,
     stride: usize,

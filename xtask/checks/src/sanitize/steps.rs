@@ -58,6 +58,7 @@ const FORMS: &[&str] = &[
     "matmul::every_dtype_moves_by_words",
     "matmul::every_way_gives",
     "matmul::vectors_of_every_dtype",
+    "pool::results_that_end_within_a_word",
     "matmul::floats_may_be_written_wider",
     "reduce::every_reduction_of_every_dtype_takes_two_passes",
     "reduce_statistics::extremes_come_with_their_positions",
