@@ -68,6 +68,9 @@ const FORMS: &[&str] = &[
     "scan::every_scan_of_every_dtype_takes_one_pass_and_three",
 ];
 
+/// Unit tests that run what is chosen on larger devices, or for larger operands.
+const WAYS: &[&str] = &["matmul::tests::every_way_gives"];
+
 /// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
 /// several dispatches then, is cut at any size.
 const SHORT_LOOPS: &str = "turns:4";
@@ -107,6 +110,7 @@ pub(super) fn all() -> Vec<Step> {
         step("conformance", "webgpu-default", vectors),
         step("ops", "nvidia", What::Tests(WHOLE, TOO_LARGE)),
         step("forms", "nvidia", What::Tests(FORMS, &[])),
+        step("ways", "nvidia", What::Tests(WAYS, &[])),
         Step {
             limits: SHORT_LOOPS,
             ..step("cut", "nvidia", What::Tests(CUT, &[]))
@@ -159,6 +163,7 @@ fn tests(names: &[&str], without: &[&str]) -> Command {
         "-q",
         "--workspace",
         "--no-fail-fast",
+        "--lib",
         "--test",
         "all",
         "--",
