@@ -196,6 +196,13 @@ cases! {
         let _done = exec.where_(&cond, &a, &b, &out.view).unwrap();
         out
     };
+    "rows where rows are true, else rows", "elementwise/where_rows.wgsl", WIDTHS, BY_FOURS, |exec, o| {
+        let cond = o.rows_of(exec, DType::Bool);
+        let (a, b) = (o.rows(exec), o.rows(exec));
+        let out = o.out(exec, &RESULT);
+        let _done = exec.where_(&cond, &a, &b, &out.view).unwrap();
+        out
+    };
     "rows assigned", "elementwise/scatter_rows.wgsl", WIDTHS, BY_FOURS, |exec, o| {
         let (a, out) = (o.rows(exec), rows_output(exec, o.dtype));
         let _done = exec.copy(&a, &out.view).unwrap();
@@ -218,6 +225,14 @@ cases! {
     "rows by their index", "index/gather_rows.wgsl", WIDTHS, BY_FOURS, |exec, o| {
         let a = o.dense(exec, &[70, RESULT[1]]);
         let indices: Vec<i32> = (0..RESULT[0]).map(|i| (i * 37 % 70) as i32).collect();
+        let indices = exec.upload(&indices, &shape(&[RESULT[0]])).unwrap();
+        let out = o.out(exec, &RESULT);
+        let _done = exec.index_select(&a, 0, &indices, &out.view).unwrap();
+        out
+    };
+    "rows by an index that has no sign", "index/gather_rows.wgsl", WIDTHS, BY_FOURS, |exec, o| {
+        let a = o.dense(exec, &[70, RESULT[1]]);
+        let indices: Vec<u32> = (0..RESULT[0]).map(|i| (i * 37 % 70) as u32).collect();
         let indices = exec.upload(&indices, &shape(&[RESULT[0]])).unwrap();
         let out = o.out(exec, &RESULT);
         let _done = exec.index_select(&a, 0, &indices, &out.view).unwrap();
