@@ -1,5 +1,5 @@
 // Operand part: a convolution with kernels of one element and nothing skipped or padded: one matrix product per image and
-// group, columns are the positions. Fetches and stores are up to pointwise_word.wgsl and pointwise_quad.wgsl.
+// group, columns are the positions. Fetches and stores are up to pointwise_word.wgsl and pointwise_vec4.wgsl.
 
 struct Operands {
     w: u32,

@@ -22,9 +22,9 @@ fn lane(i: u32) -> out_elem {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        let i = quad * 4u;
-        emit(quad, vec4<out_elem>(lane(i), lane(i + 1u), lane(i + 2u), lane(i + 3u)));
+    let vectors = (params.len + 3u) / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        let i = vector * 4u;
+        emit(vector, vec4<out_elem>(lane(i), lane(i + 1u), lane(i + 2u), lane(i + 3u)));
     }
 }

@@ -14,18 +14,18 @@ override SCALAR_B: bool = false;
 @group(0) @binding(2) var<storage, read> b: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(quad: u32) -> vec4<elem> {
+fn vec4_a(vector: u32) -> vec4<elem> {
     if SCALAR_A {
         return vec4<elem>(unpack(a[params.offset_a / 4u])[params.offset_a % 4u]);
     }
-    return unpack(a[params.offset_a / 4u + quad]);
+    return unpack(a[params.offset_a / 4u + vector]);
 }
 
-fn quad_b(quad: u32) -> vec4<elem> {
+fn vec4_b(vector: u32) -> vec4<elem> {
     if SCALAR_B {
         return vec4<elem>(unpack(b[params.offset_b / 4u])[params.offset_b % 4u]);
     }
-    return unpack(b[params.offset_b / 4u + quad]);
+    return unpack(b[params.offset_b / 4u + vector]);
 }
 
 fn results(x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
@@ -34,22 +34,22 @@ fn results(x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
+    let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
-    for (var quad = id.x; quad < quads; quad += STEPS * step) {
-        let x = quad_a(quad);
-        let y = quad_b(quad);
-        let next = quad + step;
+    for (var vector = id.x; vector < vectors; vector += STEPS * step) {
+        let x = vec4_a(vector);
+        let y = vec4_b(vector);
+        let next = vector + step;
         if STEPS == 2u {
-            let at = min(next, quads - 1u);
-            let x_next = quad_a(at);
-            let y_next = quad_b(at);
-            emit(quad, results(x, y));
-            if next < quads {
+            let at = min(next, vectors - 1u);
+            let x_next = vec4_a(at);
+            let y_next = vec4_b(at);
+            emit(vector, results(x, y));
+            if next < vectors {
                 emit(next, results(x_next, y_next));
             }
         } else {
-            emit(quad, results(x, y));
+            emit(vector, results(x, y));
         }
     }
 }

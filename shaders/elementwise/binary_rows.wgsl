@@ -1,4 +1,4 @@
-// Computes: out[i] = apply(a[address of i], b[address of i]), out contiguous. Along the innermost axis, of whole quads, neighbours of
+// Computes: out[i] = apply(a[address of i], b[address of i]), out contiguous. Along the innermost axis, of whole vectors, neighbours of
 //           a and b are neighbours in memory, the first at a multiple of four elements; or they are one element (SPLAT_A, SPLAT_B).
 // Bindings: params, 1 a, 2 b, 3 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
@@ -13,14 +13,14 @@ override SPLAT_B: bool = false;
 @group(0) @binding(2) var<storage, read> b: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(at: u32) -> vec4<elem> {
+fn vec4_a(at: u32) -> vec4<elem> {
     if SPLAT_A {
         return vec4<elem>(unpack(a[at / 4u])[at % 4u]);
     }
     return unpack(a[at / 4u]);
 }
 
-fn quad_b(at: u32) -> vec4<elem> {
+fn vec4_b(at: u32) -> vec4<elem> {
     if SPLAT_B {
         return vec4<elem>(unpack(b[at / 4u])[at % 4u]);
     }
@@ -29,11 +29,11 @@ fn quad_b(at: u32) -> vec4<elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = params.len / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        let at = address(quad * 4u);
-        let x = quad_a(at.x);
-        let y = quad_b(at.y);
-        emit(quad, vec4<out_elem>(apply(x.x, y.x), apply(x.y, y.y), apply(x.z, y.z), apply(x.w, y.w)));
+    let vectors = params.len / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        let at = address(vector * 4u);
+        let x = vec4_a(at.x);
+        let y = vec4_b(at.y);
+        emit(vector, vec4<out_elem>(apply(x.x, y.x), apply(x.y, y.y), apply(x.z, y.z), apply(x.w, y.w)));
     }
 }

@@ -1,9 +1,9 @@
-// Writing four consecutive elements of a dense output; a partial last quad keeps what lies behind it.
+// Writing four consecutive elements of a dense output; a partial last vector keeps what lies behind it.
 // Requires: Params with len and offset_out; out as array<out_words>; out_elem, out_words, pack, merge.
 
-fn emit(quad: u32, v: vec4<out_elem>) {
-    let at = params.offset_out / 4u + quad;
-    let left = params.len - quad * 4u;
+fn emit(vector: u32, v: vec4<out_elem>) {
+    let at = params.offset_out / 4u + vector;
+    let left = params.len - vector * 4u;
     if left >= 4u {
         out[at] = pack(v);
     } else {

@@ -16,8 +16,8 @@ override WG: u32 = 256u;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        emit(quad, vec4<out_elem>(params.value));
+    let vectors = (params.len + 3u) / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        emit(vector, vec4<out_elem>(params.value));
     }
 }

@@ -12,11 +12,11 @@ override SCALAR_A: bool = false;
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(2) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(quad: u32) -> vec4<elem> {
+fn vec4_a(vector: u32) -> vec4<elem> {
     if SCALAR_A {
         return vec4<elem>(unpack(a[params.offset_a / 4u])[params.offset_a % 4u]);
     }
-    return unpack(a[params.offset_a / 4u + quad]);
+    return unpack(a[params.offset_a / 4u + vector]);
 }
 
 fn results(x: vec4<elem>) -> vec4<out_elem> {
@@ -25,20 +25,20 @@ fn results(x: vec4<elem>) -> vec4<out_elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
+    let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
-    for (var quad = id.x; quad < quads; quad += STEPS * step) {
-        let x = quad_a(quad);
-        let next = quad + step;
+    for (var vector = id.x; vector < vectors; vector += STEPS * step) {
+        let x = vec4_a(vector);
+        let next = vector + step;
         if STEPS == 2u {
-            let at = min(next, quads - 1u);
-            let x_next = quad_a(at);
-            emit(quad, results(x));
-            if next < quads {
+            let at = min(next, vectors - 1u);
+            let x_next = vec4_a(at);
+            emit(vector, results(x));
+            if next < vectors {
                 emit(next, results(x_next));
             }
         } else {
-            emit(quad, results(x));
+            emit(vector, results(x));
         }
     }
 }

@@ -1,4 +1,4 @@
-// Computes: out[i] = apply(a[address of i]), out contiguous. Along the innermost axis, of whole quads, neighbours of a are
+// Computes: out[i] = apply(a[address of i]), out contiguous. Along the innermost axis, of whole vectors, neighbours of a are
 //           neighbours in memory, the first at a multiple of four elements; or they are one element (SPLAT_A).
 // Bindings: params, 1 a, 2 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
@@ -11,7 +11,7 @@ override SPLAT_A: bool = false;
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(2) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(at: u32) -> vec4<elem> {
+fn vec4_a(at: u32) -> vec4<elem> {
     if SPLAT_A {
         return vec4<elem>(unpack(a[at / 4u])[at % 4u]);
     }
@@ -20,10 +20,10 @@ fn quad_a(at: u32) -> vec4<elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = params.len / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        let at = address(quad * 4u);
-        let x = quad_a(at.x);
-        emit(quad, vec4<out_elem>(apply(x.x), apply(x.y), apply(x.z), apply(x.w)));
+    let vectors = params.len / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        let at = address(vector * 4u);
+        let x = vec4_a(at.x);
+        emit(vector, vec4<out_elem>(apply(x.x), apply(x.y), apply(x.z), apply(x.w)));
     }
 }

@@ -16,25 +16,25 @@ override SCALAR_C: bool = false;
 @group(0) @binding(3) var<storage, read> c: array<words>;
 @group(0) @binding(4) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(quad: u32) -> vec4<bool> {
+fn vec4_a(vector: u32) -> vec4<bool> {
     if SCALAR_A {
         return vec4<bool>(unpack_cond(a[params.offset_a / 4u])[params.offset_a % 4u]);
     }
-    return unpack_cond(a[params.offset_a / 4u + quad]);
+    return unpack_cond(a[params.offset_a / 4u + vector]);
 }
 
-fn quad_b(quad: u32) -> vec4<elem> {
+fn vec4_b(vector: u32) -> vec4<elem> {
     if SCALAR_B {
         return vec4<elem>(unpack(b[params.offset_b / 4u])[params.offset_b % 4u]);
     }
-    return unpack(b[params.offset_b / 4u + quad]);
+    return unpack(b[params.offset_b / 4u + vector]);
 }
 
-fn quad_c(quad: u32) -> vec4<elem> {
+fn vec4_c(vector: u32) -> vec4<elem> {
     if SCALAR_C {
         return vec4<elem>(unpack(c[params.offset_c / 4u])[params.offset_c % 4u]);
     }
-    return unpack(c[params.offset_c / 4u + quad]);
+    return unpack(c[params.offset_c / 4u + vector]);
 }
 
 fn results(c: vec4<bool>, x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
@@ -43,24 +43,24 @@ fn results(c: vec4<bool>, x: vec4<elem>, y: vec4<elem>) -> vec4<out_elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
+    let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
-    for (var quad = id.x; quad < quads; quad += STEPS * step) {
-        let c = quad_a(quad);
-        let x = quad_b(quad);
-        let y = quad_c(quad);
-        let next = quad + step;
+    for (var vector = id.x; vector < vectors; vector += STEPS * step) {
+        let c = vec4_a(vector);
+        let x = vec4_b(vector);
+        let y = vec4_c(vector);
+        let next = vector + step;
         if STEPS == 2u {
-            let at = min(next, quads - 1u);
-            let c_next = quad_a(at);
-            let x_next = quad_b(at);
-            let y_next = quad_c(at);
-            emit(quad, results(c, x, y));
-            if next < quads {
+            let at = min(next, vectors - 1u);
+            let c_next = vec4_a(at);
+            let x_next = vec4_b(at);
+            let y_next = vec4_c(at);
+            emit(vector, results(c, x, y));
+            if next < vectors {
                 emit(next, results(c_next, x_next, y_next));
             }
         } else {
-            emit(quad, results(c, x, y));
+            emit(vector, results(c, x, y));
         }
     }
 }

@@ -1,5 +1,5 @@
 // Computes: out[i] = b[address of i] where a[address of i], else c[address of i], as bare bits; out contiguous. Along the innermost
-//           axis, of whole quads, neighbours of each are neighbours in memory, the first at a multiple of four elements; or they
+//           axis, of whole vectors, neighbours of each are neighbours in memory, the first at a multiple of four elements; or they
 //           are one element (SPLAT_A, SPLAT_B, SPLAT_C).
 // Bindings: params, 1 a (the condition), 2 b, 3 c, 4 out.
 // Grid: one row of workgroups, looping; four elements per invocation and step.
@@ -16,21 +16,21 @@ override SPLAT_C: bool = false;
 @group(0) @binding(3) var<storage, read> c: array<words>;
 @group(0) @binding(4) var<storage, read_write> out: array<out_words>;
 
-fn quad_a(at: u32) -> vec4<bool> {
+fn vec4_a(at: u32) -> vec4<bool> {
     if SPLAT_A {
         return vec4<bool>(unpack_cond(a[at / 4u])[at % 4u]);
     }
     return unpack_cond(a[at / 4u]);
 }
 
-fn quad_b(at: u32) -> vec4<elem> {
+fn vec4_b(at: u32) -> vec4<elem> {
     if SPLAT_B {
         return vec4<elem>(unpack(b[at / 4u])[at % 4u]);
     }
     return unpack(b[at / 4u]);
 }
 
-fn quad_c(at: u32) -> vec4<elem> {
+fn vec4_c(at: u32) -> vec4<elem> {
     if SPLAT_C {
         return vec4<elem>(unpack(c[at / 4u])[at % 4u]);
     }
@@ -39,9 +39,9 @@ fn quad_c(at: u32) -> vec4<elem> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = params.len / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        let at = address(quad * 4u);
-        emit(quad, select(quad_c(at.z), quad_b(at.y), quad_a(at.x)));
+    let vectors = params.len / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        let at = address(vector * 4u);
+        emit(vector, select(vec4_c(at.z), vec4_b(at.y), vec4_a(at.x)));
     }
 }

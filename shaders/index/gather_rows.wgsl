@@ -1,4 +1,4 @@
-// Computes: out[i] = a[the element that position i and its index name]. Bare bits. Along the innermost axis, of whole quads, an index
+// Computes: out[i] = a[the element that position i and its index name]. Bare bits. Along the innermost axis, of whole vectors, an index
 //           names neighbours in memory, the first at a multiple of four elements.
 // Bindings: params, 1 a, 2 b (the indices, any strides), 3 out (contiguous).
 // Grid: one row of workgroups, looping; four elements per invocation and step.
@@ -13,8 +13,8 @@ override WG: u32 = 256u;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = params.len / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        emit(quad, unpack(a[located(quad * 4u).x / 4u]));
+    let vectors = params.len / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        emit(vector, unpack(a[located(vector * 4u).x / 4u]));
     }
 }

@@ -8,14 +8,14 @@ override B_ACROSS: u32 = 1u;
 override WHOLE: u32 = 0u;
 
 const DEPTH: u32 = 32u;
-// Quads of a line, one more pair against bank conflicts.
+// Vec4 of a line, one more pair against bank conflicts.
 const ALONG: u32 = DEPTH / 4u;
 const PITCH_ALONG: u32 = ALONG + 2u;
 const ACROSS: u32 = SIDE / 4u;
 const PITCH_ACROSS: u32 = ACROSS + 2u;
 override LEN_A: u32 = A_ACROSS * DEPTH * PITCH_ACROSS + (1u - A_ACROSS) * SIDE * PITCH_ALONG;
 override LEN_B: u32 = B_ACROSS * DEPTH * PITCH_ACROSS + (1u - B_ACROSS) * SIDE * PITCH_ALONG;
-// Quads of a tile per invocation.
+// Vec4 of a tile per invocation.
 const LOADS: u32 = SIDE * DEPTH / 512u;
 
 var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
@@ -23,7 +23,7 @@ var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
 // A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
 var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
-// Line and quad in it of load `i` of the tile.
+// Line and vector in it of load `i` of the tile.
 fn place(i: u32, is_across: u32) -> vec2<u32> {
     if is_across == 1u {
         return vec2<u32>(i / ACROSS, i % ACROSS);

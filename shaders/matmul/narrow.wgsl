@@ -6,7 +6,7 @@
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 // Four columns each, and parts of k: their product is WG.
-override QUADS: u32 = 8u;
+override VEC4: u32 = 8u;
 override SLICES: u32 = 32u;
 // 1: neighbouring invocations take neighbours along k; 0: along the columns.
 override B_ALONG_DEPTH: u32 = 0u;
@@ -42,19 +42,19 @@ fn add_four(sum: Four, at: Operands, row: u32, k: u32, b: Block) -> Four {
     return next;
 }
 
-// Which sums an invocation has: those of a quad of columns in a slice of k.
+// Which sums an invocation has: those of a vector of columns in a slice of k.
 struct Place {
     batch: u32,
     row: u32,
     col: u32,
-    quad: u32,
+    vector: u32,
     slice: u32,
     live: bool,
 }
 
 // Adds the slices of four rows in a fixed tree and writes them; the rows begin `down` below those of the workgroup.
 fn finish_four(sum: Four, to: Place, down: u32) {
-    let here = to.slice * QUADS + to.quad;
+    let here = to.slice * VEC4 + to.vector;
     partial_sums[here] = sum.r0;
     partial_sums[WG + here] = sum.r1;
     partial_sums[2u * WG + here] = sum.r2;
@@ -62,7 +62,7 @@ fn finish_four(sum: Four, to: Place, down: u32) {
     workgroupBarrier();
     for (var s = SLICES / 2u; s > 0u; s /= 2u) {
         if to.slice < s {
-            let there = here + s * QUADS;
+            let there = here + s * VEC4;
             partial_sums[here] = partial_sums[here] + partial_sums[there];
             if LINES > 1u {
                 partial_sums[WG + here] = partial_sums[WG + here] + partial_sums[WG + there];
@@ -75,7 +75,7 @@ fn finish_four(sum: Four, to: Place, down: u32) {
         workgroupBarrier();
     }
     if to.live && to.slice < min(LINES, 4u) {
-        emit4(to.batch, to.row + down + to.slice, to.col, partial_sums[to.slice * WG + to.quad]);
+        emit4(to.batch, to.row + down + to.slice, to.col, partial_sums[to.slice * WG + to.vector]);
     }
     workgroupBarrier();
 }
@@ -91,14 +91,14 @@ fn main(
     let tile_n = (id / params.tiles_m) % params.tiles_n;
     let batch = id / params.tiles_m / params.tiles_n;
     let live = batch < batches();
-    var quad = lid % QUADS;
-    var slice = lid / QUADS;
+    var vector = lid % VEC4;
+    var slice = lid / VEC4;
     if B_ALONG_DEPTH == 1u {
-        quad = lid / SLICES;
+        vector = lid / SLICES;
         slice = lid % SLICES;
     }
     let row = tile_m * LINES;
-    let col = (tile_n * QUADS + quad) * 4u;
+    let col = (tile_n * VEC4 + vector) * 4u;
     let at = operands(select(0u, batch, live), row, col);
 
     var totals = Totals();
@@ -113,5 +113,5 @@ fn main(
             totals = add_block(totals, at, row, k, b);
         }
     }
-    finish(totals, Place(batch, row, col, quad, slice, live));
+    finish(totals, Place(batch, row, col, vector, slice, live));
 }

@@ -15,10 +15,10 @@ override COLS: u32 = 64u;
 override DEPTH: u32 = 16u;
 
 // In vectors of 4; rows are padded by one against bank conflicts.
-override QUADS_K: u32 = DEPTH / 4u;
-override QUADS_N: u32 = COLS / 4u;
-override PITCH_A: u32 = QUADS_K + 1u;
-override PITCH_B: u32 = QUADS_N + 1u;
+override VEC4_K: u32 = DEPTH / 4u;
+override VEC4_N: u32 = COLS / 4u;
+override PITCH_A: u32 = VEC4_K + 1u;
+override PITCH_B: u32 = VEC4_N + 1u;
 override LEN_A: u32 = ROWS * PITCH_A;
 override LEN_B: u32 = DEPTH * PITCH_B;
 
@@ -30,14 +30,14 @@ var<workgroup> tile_b: array<vec4<acc>, LEN_B>;
 fn place_a(i: u32) -> vec2<u32> {
     var place = vec2<u32>(i % ROWS, i / ROWS);
     if A_ALONG_DEPTH == 1u {
-        place = vec2<u32>(i / QUADS_K, i % QUADS_K);
+        place = vec2<u32>(i / VEC4_K, i % VEC4_K);
     }
     return place;
 }
 
 // The (k, col / 4) of b that load `i` of a workgroup fetches.
 fn place_b(i: u32) -> vec2<u32> {
-    var place = vec2<u32>(i / QUADS_N, i % QUADS_N);
+    var place = vec2<u32>(i / VEC4_N, i % VEC4_N);
     if B_ALONG_DEPTH == 1u {
         place = vec2<u32>(i % DEPTH, i / DEPTH);
     }
@@ -62,14 +62,14 @@ fn main(
     // others in loops, whose operands are found again; in a tile with fewer, some invocations load none.
     let from_a = place_a(lid);
     let from_b = place_b(lid);
-    let loads_a = ROWS * QUADS_K >= WG || lid < ROWS * QUADS_K;
-    let loads_b = DEPTH * QUADS_N >= WG || lid < DEPTH * QUADS_N;
+    let loads_a = ROWS * VEC4_K >= WG || lid < ROWS * VEC4_K;
+    let loads_b = DEPTH * VEC4_N >= WG || lid < DEPTH * VEC4_N;
     let safe = select(0u, batch, live);
     let at = operands(safe, row0 + from_a.x, col0 + from_b.y * 4u);
 
     // Which outputs it owns.
-    let ty = lid / QUADS_N;
-    let tx = lid % QUADS_N;
+    let ty = lid / VEC4_N;
+    let tx = lid % VEC4_N;
     var c0 = vec4<acc>();
     var c1 = vec4<acc>();
     var c2 = vec4<acc>();
@@ -82,22 +82,22 @@ fn main(
         if loads_b {
             tile_b[from_b.x * PITCH_B + from_b.y] = fetch_b4(at, k0 + from_b.x, col0 + from_b.y * 4u);
         }
-        if ROWS * QUADS_K > WG {
-            for (var i = lid + WG; i < ROWS * QUADS_K; i += WG) {
+        if ROWS * VEC4_K > WG {
+            for (var i = lid + WG; i < ROWS * VEC4_K; i += WG) {
                 let a = place_a(i);
                 let row = row0 + a.x;
                 tile_a[a.x * PITCH_A + a.y] = fetch_a4(operands(safe, row, col0), row, k0 + a.y * 4u);
             }
         }
-        if DEPTH * QUADS_N > WG {
-            for (var i = lid + WG; i < DEPTH * QUADS_N; i += WG) {
+        if DEPTH * VEC4_N > WG {
+            for (var i = lid + WG; i < DEPTH * VEC4_N; i += WG) {
                 let b = place_b(i);
                 let col = col0 + b.y * 4u;
                 tile_b[b.x * PITCH_B + b.y] = fetch_b4(operands(safe, row0, col), k0 + b.x, col);
             }
         }
         workgroupBarrier();
-        for (var q = 0u; q < QUADS_K; q++) {
+        for (var q = 0u; q < VEC4_K; q++) {
             let a0 = tile_a[(ty * 4u) * PITCH_A + q];
             let a1 = tile_a[(ty * 4u + 1u) * PITCH_A + q];
             let a2 = tile_a[(ty * 4u + 2u) * PITCH_A + q];

@@ -11,17 +11,17 @@ override B_ALONG_DEPTH: u32 = 0u;
 
 const SIDE: u32 = 128u;
 const DEPTH: u32 = 16u;
-const QUADS: u32 = SIDE / 4u;
-const HALF: u32 = QUADS / 2u;
+const VEC4: u32 = SIDE / 4u;
+const HALF: u32 = VEC4 / 2u;
 const BLOCKS_K: u32 = DEPTH / 4u;
 
 // [k][row / 4] and [k][col / 4].
-var<workgroup> tile_a: array<vec4<acc>, DEPTH * QUADS>;
-var<workgroup> tile_b: array<vec4<acc>, DEPTH * QUADS>;
+var<workgroup> tile_a: array<vec4<acc>, DEPTH * VEC4>;
+var<workgroup> tile_b: array<vec4<acc>, DEPTH * VEC4>;
 
 // The (row or column, k) at which block `i` of 128 begins.
 fn place(i: u32, along_depth: u32) -> vec2<u32> {
-    var at = vec2<u32>(i % QUADS, i / QUADS);
+    var at = vec2<u32>(i % VEC4, i / VEC4);
     if along_depth == 1u {
         at = vec2<u32>(i / BLOCKS_K, i % BLOCKS_K);
     }
@@ -55,7 +55,7 @@ fn main(
     let line = start.x + select(col0, row0, loads_a);
     let safe = select(0u, where_to.z, live);
     let at = operands(safe, select(row0, line, loads_a), select(line, col0, loads_a));
-    let slot = start.y * QUADS + start.x / 4u;
+    let slot = start.y * VEC4 + start.x / 4u;
 
     // Rows 4 ty to 4 ty + 3 and the same 64 further down; columns likewise.
     let ty = lid / 16u;
@@ -81,22 +81,22 @@ fn main(
     for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
         if loads_a {
             tile_a[slot] = next.k0;
-            tile_a[slot + QUADS] = next.k1;
-            tile_a[slot + 2u * QUADS] = next.k2;
-            tile_a[slot + 3u * QUADS] = next.k3;
+            tile_a[slot + VEC4] = next.k1;
+            tile_a[slot + 2u * VEC4] = next.k2;
+            tile_a[slot + 3u * VEC4] = next.k3;
         } else {
             tile_b[slot] = next.k0;
-            tile_b[slot + QUADS] = next.k1;
-            tile_b[slot + 2u * QUADS] = next.k2;
-            tile_b[slot + 3u * QUADS] = next.k3;
+            tile_b[slot + VEC4] = next.k1;
+            tile_b[slot + 2u * VEC4] = next.k2;
+            tile_b[slot + 3u * VEC4] = next.k3;
         }
         workgroupBarrier();
         next = block(loads_a, at, line, k0 + DEPTH + start.y);
         for (var k = 0u; k < DEPTH; k++) {
-            let a0 = tile_a[k * QUADS + ty];
-            let a1 = tile_a[k * QUADS + HALF + ty];
-            let b0 = tile_b[k * QUADS + tx];
-            let b1 = tile_b[k * QUADS + HALF + tx];
+            let a0 = tile_a[k * VEC4 + ty];
+            let a1 = tile_a[k * VEC4 + HALF + ty];
+            let b0 = tile_b[k * VEC4 + tx];
+            let b1 = tile_b[k * VEC4 + HALF + tx];
             c_0 = c_0 + a0[0] * b0;
             c_4 = c_4 + a0[0] * b1;
             c_8 = c_8 + a1[0] * b0;

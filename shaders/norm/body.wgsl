@@ -3,7 +3,7 @@
 // Bindings: params, a (any strides; declared by the value part), out (contiguous rows; declared by the store part), those of the
 //           affine part.
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the kept axes.
-// Requires: whole_row, sum_held; over_lanes of a sum; factor_of (factor part), divide_f32, affine4 (affine part), put4 (store part).
+// Requires: whole_row, sum_registers; over_lanes of a sum; factor_of (factor part), divide_f32, affine4 (affine part), put4 (store part).
 // Accuracy: (20 + 2 √n) ε (|out| + 4), with CENTER = 1 also 2 (4 + √n) ε (1 + |y|) max|row| / deviation, y being the normalized element:
 //           for rows of n elements with weights and biases up to 2, then one rounding to the dtype.
 
@@ -31,56 +31,56 @@ fn main(
     if CENTER == 1u {
         // Rounded as a quotient is: the mean of equal numbers is that number, and no compiler makes the quotient part of a
         // fused multiply-add.
-        shift = divide_f32(over_lanes(lid, lane, sum_held(x)), f32(params.len));
+        shift = divide_f32(over_lanes(lid, lane, sum_registers(x)), f32(params.len));
     }
-    var s: Held;
+    var s: Registers;
     s[0] = squares(x[0], shift, place(0u, lane));
-    if HELD > 1u {
+    if REGISTERS > 1u {
         s[1] = squares(x[1], shift, place(1u, lane));
     }
-    if HELD > 2u {
+    if REGISTERS > 2u {
         s[2] = squares(x[2], shift, place(2u, lane));
     }
-    if HELD > 3u {
+    if REGISTERS > 3u {
         s[3] = squares(x[3], shift, place(3u, lane));
     }
-    if HELD > 4u {
+    if REGISTERS > 4u {
         s[4] = squares(x[4], shift, place(4u, lane));
     }
-    if HELD > 5u {
+    if REGISTERS > 5u {
         s[5] = squares(x[5], shift, place(5u, lane));
     }
-    if HELD > 6u {
+    if REGISTERS > 6u {
         s[6] = squares(x[6], shift, place(6u, lane));
     }
-    if HELD > 7u {
+    if REGISTERS > 7u {
         s[7] = squares(x[7], shift, place(7u, lane));
     }
-    let factor = factor_of(over_lanes(lid, lane, sum_held(s)));
+    let factor = factor_of(over_lanes(lid, lane, sum_registers(s)));
 
     if output < params.outputs {
         let out_base = params.out_offset + output * params.len;
         let first = (output % params.period) * params.step;
         put4(out_base, place(0u, lane), 1u, affine4((x[0] - shift) * factor, first, place(0u, lane)));
-        if HELD > 1u {
+        if REGISTERS > 1u {
             put4(out_base, place(1u, lane), 1u, affine4((x[1] - shift) * factor, first, place(1u, lane)));
         }
-        if HELD > 2u {
+        if REGISTERS > 2u {
             put4(out_base, place(2u, lane), 1u, affine4((x[2] - shift) * factor, first, place(2u, lane)));
         }
-        if HELD > 3u {
+        if REGISTERS > 3u {
             put4(out_base, place(3u, lane), 1u, affine4((x[3] - shift) * factor, first, place(3u, lane)));
         }
-        if HELD > 4u {
+        if REGISTERS > 4u {
             put4(out_base, place(4u, lane), 1u, affine4((x[4] - shift) * factor, first, place(4u, lane)));
         }
-        if HELD > 5u {
+        if REGISTERS > 5u {
             put4(out_base, place(5u, lane), 1u, affine4((x[5] - shift) * factor, first, place(5u, lane)));
         }
-        if HELD > 6u {
+        if REGISTERS > 6u {
             put4(out_base, place(6u, lane), 1u, affine4((x[6] - shift) * factor, first, place(6u, lane)));
         }
-        if HELD > 7u {
+        if REGISTERS > 7u {
             put4(out_base, place(7u, lane), 1u, affine4((x[7] - shift) * factor, first, place(7u, lane)));
         }
     }

@@ -10,11 +10,11 @@ override WG: u32 = 256u;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let quads = (params.len + 3u) / 4u;
-    for (var quad = id.x; quad < quads; quad += groups.x * WG) {
-        let low_word = params.first_low + quad;
-        let high_word = params.first_high + u32(low_word < quad);
+    let vectors = (params.len + 3u) / 4u;
+    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {
+        let low_word = params.first_low + vector;
+        let high_word = params.first_high + u32(low_word < vector);
         let counter = vec4<u32>(low_word, high_word, params.stream_low, params.stream_high);
-        emit(quad, drawn(philox(counter, vec2<u32>(params.seed_low, params.seed_high))));
+        emit(vector, drawn(philox(counter, vec2<u32>(params.seed_low, params.seed_high))));
     }
 }

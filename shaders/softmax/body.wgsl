@@ -3,7 +3,7 @@
 // Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis;
 //           declared by the store part).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: whole_row, sum_held; over_lanes of a sum; weights, rest_of, results; to_key, from_key; put4. params.identity is the key of -inf.
+// Requires: whole_row, sum_registers; over_lanes of a sum; weights, rest_of, results; to_key, from_key; put4. params.identity is the key of -inf.
 // Accuracy: (8 + 2 √n) ε of the share for rows of n elements, then one rounding to the dtype; logarithms (12 + 2 √n + 4 max|x|) ε.
 
 var<workgroup> partial_key: array<key, WG>;
@@ -55,79 +55,79 @@ fn main(
     let x = whole_row(base, lane, -inf_f32());
 
     var top = most(x[0]);
-    if HELD > 1u {
+    if REGISTERS > 1u {
         top = max(top, most(x[1]));
     }
-    if HELD > 2u {
+    if REGISTERS > 2u {
         top = max(top, most(x[2]));
     }
-    if HELD > 3u {
+    if REGISTERS > 3u {
         top = max(top, most(x[3]));
     }
-    if HELD > 4u {
+    if REGISTERS > 4u {
         top = max(top, most(x[4]));
     }
-    if HELD > 5u {
+    if REGISTERS > 5u {
         top = max(top, most(x[5]));
     }
-    if HELD > 6u {
+    if REGISTERS > 6u {
         top = max(top, most(x[6]));
     }
-    if HELD > 7u {
+    if REGISTERS > 7u {
         top = max(top, most(x[7]));
     }
     let greatest = from_key(greatest_over_lanes(lid, lane, top));
     let finite = (bitcast<u32>(greatest) & 0x7f800000u) != 0x7f800000u;
 
-    var w: Held;
+    var w: Registers;
     w[0] = weights(x[0], greatest);
-    if HELD > 1u {
+    if REGISTERS > 1u {
         w[1] = weights(x[1], greatest);
     }
-    if HELD > 2u {
+    if REGISTERS > 2u {
         w[2] = weights(x[2], greatest);
     }
-    if HELD > 3u {
+    if REGISTERS > 3u {
         w[3] = weights(x[3], greatest);
     }
-    if HELD > 4u {
+    if REGISTERS > 4u {
         w[4] = weights(x[4], greatest);
     }
-    if HELD > 5u {
+    if REGISTERS > 5u {
         w[5] = weights(x[5], greatest);
     }
-    if HELD > 6u {
+    if REGISTERS > 6u {
         w[6] = weights(x[6], greatest);
     }
-    if HELD > 7u {
+    if REGISTERS > 7u {
         w[7] = weights(x[7], greatest);
     }
-    let sum = over_lanes(lid, lane, sum_held(w));
+    let sum = over_lanes(lid, lane, sum_registers(w));
 
     if output < params.outputs {
         let inner = params.count;
         let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
         let rest = rest_of(sum);
         put4(out_base, place(0u, lane), inner, results(x[0], w[0], greatest, rest, finite));
-        if HELD > 1u {
+        if REGISTERS > 1u {
             put4(out_base, place(1u, lane), inner, results(x[1], w[1], greatest, rest, finite));
         }
-        if HELD > 2u {
+        if REGISTERS > 2u {
             put4(out_base, place(2u, lane), inner, results(x[2], w[2], greatest, rest, finite));
         }
-        if HELD > 3u {
+        if REGISTERS > 3u {
             put4(out_base, place(3u, lane), inner, results(x[3], w[3], greatest, rest, finite));
         }
-        if HELD > 4u {
+        if REGISTERS > 4u {
             put4(out_base, place(4u, lane), inner, results(x[4], w[4], greatest, rest, finite));
         }
-        if HELD > 5u {
+        if REGISTERS > 5u {
             put4(out_base, place(5u, lane), inner, results(x[5], w[5], greatest, rest, finite));
         }
-        if HELD > 6u {
+        if REGISTERS > 6u {
             put4(out_base, place(6u, lane), inner, results(x[6], w[6], greatest, rest, finite));
         }
-        if HELD > 7u {
+        if REGISTERS > 7u {
             put4(out_base, place(7u, lane), inner, results(x[7], w[7], greatest, rest, finite));
         }
     }

@@ -112,7 +112,7 @@ impl AdapterSummary {
     }
 
     /// Whether it is one of Mesa's drivers that compute on the CPU (lavapipe, llvmpipe): they end an invocation of a shader
-    /// after 65,535 turns of its loops, without a word.
+    /// after 65,535 iterations of its loops, without a word.
     #[must_use]
     pub fn is_mesa_software(&self) -> bool {
         let names = |text: &str| {

@@ -59,8 +59,8 @@ pub struct Caps {
     pub workgroup_size: u32,
     /// Workgroups along one dimension of a dispatch.
     pub max_workgroups: u32,
-    /// Turns of its loops, all together, that an invocation should take in one dispatch: the option, or 32,768.
-    pub max_loop_turns: u32,
+    /// Iterations of its loops, all together, that an invocation should take in one dispatch: the option, or 32,768.
+    pub max_loop_iterations: u32,
     /// The driver itself keeps shaders within the buffers that are bound (Vulkan's `robustBufferAccess2`), so wgpu adds no
     /// checks of its own for them.
     pub robust_buffers: bool,
@@ -132,7 +132,10 @@ impl Caps {
             max_binding_bytes,
             workgroup_size: options.workgroup_size.unwrap_or(256).clamp(1, largest),
             max_workgroups: limits.max_compute_workgroups_per_dimension,
-            max_loop_turns: options.max_loop_turns.unwrap_or(LOOP_TURNS).max(1),
+            max_loop_iterations: options
+                .max_loop_iterations
+                .unwrap_or(LOOP_ITERATIONS)
+                .max(1),
             robust_buffers: false,
             storage_alignment: limits.min_storage_buffer_offset_alignment,
             uniform_alignment: limits.min_uniform_buffer_offset_alignment,
@@ -233,9 +236,9 @@ pub(crate) fn check_features(
     })
 }
 
-/// Half of what Mesa's software drivers allow: they end an invocation after 65,535 turns of its loops, count lanes that run
+/// Half of what Mesa's software drivers allow: they end an invocation after 65,535 iterations of its loops, count lanes that run
 /// together as one, and count the turn that finds a loop finished too.
-const LOOP_TURNS: u32 = 1 << 15;
+const LOOP_ITERATIONS: u32 = 1 << 15;
 
 /// A few lines for people: adapter, sizes and features.
 pub(crate) fn describe(

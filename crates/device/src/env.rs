@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `ZIGGURAT_ADAPTER` | index in the list of adapters, part of a name, a kind (`discrete`, `integrated`, `virtual`, `cpu`), or `software[:profile]` |
 //! | `ZIGGURAT_BACKEND` | `vulkan`, `metal`, `dx12`, `gl` or `webgpu` |
-//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; `turns:N`: loops of at most N turns; or several, with commas |
+//! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; `iterations:N`: loops of at most N iterations; or several, with commas |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
@@ -25,7 +25,7 @@ const SANITIZED: &str = "nvidia";
 
 const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 
-const LIMITS: &str = "default, binding:<bytes>, turns:<number>";
+const LIMITS: &str = "default, binding:<bytes>, iterations:<number>";
 
 /// Applies `ZIGGURAT_ADAPTER` and `ZIGGURAT_BACKEND` to what `wish` leaves open. An empty value counts as unset.
 ///
@@ -36,7 +36,7 @@ pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
 }
 
 /// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` says
-/// `default`; large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `turns:` and a number,
+/// `default`; large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `iterations:` and a number,
 /// unless the options have such a bound already.
 pub(crate) fn restrict(options: &mut DeviceOptions) -> Result<(), DeviceError> {
     let value = std::env::var_os("ZIGGURAT_LIMITS").unwrap_or_default();
@@ -48,11 +48,11 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceErr
     for word in words.filter(|word| !word.is_empty()) {
         let number = |prefix| word.strip_prefix(prefix);
         let bytes = number("binding:").map(str::parse);
-        let turns = number("turns:").map(str::parse);
+        let iterations = number("iterations:").map(str::parse);
         if let Some(Ok(bytes)) = bytes {
             options.max_binding_bytes.get_or_insert(bytes);
-        } else if let Some(Ok(turns)) = turns {
-            options.max_loop_turns.get_or_insert(turns);
+        } else if let Some(Ok(iterations)) = iterations {
+            options.max_loop_iterations.get_or_insert(iterations);
         } else if word.eq_ignore_ascii_case("default") {
             options.default_limits = true;
             options.f16 = false;
@@ -236,7 +236,10 @@ mod tests {
         };
         assert_eq!(bytes("binding:4096"), (false, Some(4096)));
         assert_eq!(bytes("default, binding:65536"), (true, Some(65536)));
-        assert_eq!(restricted("turns:8,binding:4096").max_loop_turns, Some(8));
+        assert_eq!(
+            restricted("iterations:8,binding:4096").max_loop_iterations,
+            Some(8)
+        );
         let mut own = DeviceOptions {
             max_binding_bytes: Some(1 << 20),
             ..DeviceOptions::default()
@@ -281,7 +284,7 @@ mod tests {
             "default",
             ",",
             "binding:",
-            "turns:",
+            "iterations:",
             "0",
             "255",
             "4096",
@@ -340,7 +343,7 @@ mod tests {
     #[test]
     fn unknown_limits_are_errors_that_list_the_known_ones() {
         let long = "y".repeat(100_000);
-        for value in ["none", "binding:many", "turns:-1", "binding", &long] {
+        for value in ["none", "binding:many", "iterations:-1", "binding", &long] {
             let mut options = DeviceOptions::default();
             let error = restrict_to(&mut options, value).unwrap_err().to_string();
             assert!(error.contains(LIMITS) && error.len() < 300, "{error}");

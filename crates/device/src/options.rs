@@ -164,9 +164,9 @@ pub struct DeviceOptions {
     /// Upper bound for the workgroups along one dimension of a dispatch, below what the adapter allows: with a small one
     /// small tensors take every dimension of the grid, which is how that is tested.
     pub max_workgroups: Option<u32>,
-    /// How many turns of its loops, all together, an invocation may take before work is cut into several dispatches; `None`
+    /// How many iterations of its loops, all together, an invocation may take before work is cut into several dispatches; `None`
     /// is 32,768. Fewer for a GPU whose watchdog bites, or to test what is cut.
-    pub max_loop_turns: Option<u32>,
+    pub max_loop_iterations: Option<u32>,
     /// Upper bound of the device memory that buffers take, live and idle, where
     /// [`MemoryOptions`](https://docs.rs/ziggurat-memory) give none; `None` leaves it to the driver.
     pub memory_limit: Option<u64>,
@@ -224,7 +224,7 @@ impl Default for DeviceOptions {
             max_buffer_bytes: None,
             max_binding_bytes: None,
             max_workgroups: None,
-            max_loop_turns: None,
+            max_loop_iterations: None,
             memory_limit: None,
             max_kernels: 4096,
             pipeline_cache: true,
@@ -265,7 +265,7 @@ impl DeviceOptions {
             bytes("max_binding_bytes", self.max_binding_bytes),
             bytes("memory_limit", self.memory_limit),
             count("max_workgroups", self.max_workgroups),
-            count("max_loop_turns", self.max_loop_turns),
+            count("max_loop_iterations", self.max_loop_iterations),
             count("workgroup_size", self.workgroup_size),
             count("max_kernels", Some(self.max_kernels)),
             count("submit_after", Some(self.submit_after)),
@@ -300,7 +300,7 @@ mod tests {
             ("max_binding_bytes", |o| o.max_binding_bytes = Some(0)),
             ("memory_limit", |o| o.memory_limit = Some(0)),
             ("max_workgroups", |o| o.max_workgroups = Some(0)),
-            ("max_loop_turns", |o| o.max_loop_turns = Some(0)),
+            ("max_loop_iterations", |o| o.max_loop_iterations = Some(0)),
             ("workgroup_size", |o| o.workgroup_size = Some(0)),
             ("max_kernels", |o| o.max_kernels = 0),
             ("submit_after", |o| o.submit_after = 0),

@@ -55,7 +55,7 @@ fn options(random: &mut Random) -> DeviceOptions {
         max_buffer_bytes: number(random),
         max_binding_bytes: number(random),
         max_workgroups: small(random),
-        max_loop_turns: small(random),
+        max_loop_iterations: small(random),
         memory_limit: number(random),
         max_kernels: small(random).unwrap_or(default.max_kernels),
         workgroup_size: small(random),

@@ -18,7 +18,7 @@ use crate::ops::elementwise::predicate::Predicate;
 use crate::ops::elementwise::unary::Unary;
 use crate::ops::matmul::{self, MatmulParams};
 use crate::ops::norm::{self, NormParams};
-use crate::ops::reduce::walk::WalkParams;
+use crate::ops::reduce::geometry::ReduceParams;
 use crate::ops::rope::{self, RopeParams};
 use crate::ops::{arg_reduce, reduce, softmax};
 use crate::run::error::KernelError;
@@ -78,7 +78,7 @@ impl Sketch {
 /// `x` and `y` of a dtype combined by a few ops, for a kernel that reads the value; with `few` nothing else is read.
 fn value(dtype: DType, access: Access, few: bool) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
-    let x = sketch.input(dtype, Access::Quad);
+    let x = sketch.input(dtype, Access::Vec4);
     let y = sketch.input(dtype, access);
     let z = if few {
         sketch.graph.scalar(DType::F32, 2.0)
@@ -246,7 +246,7 @@ fn every_op(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
 fn in_place() -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     let a = sketch.input(DType::F32, Access::InPlace(0));
-    let b = sketch.input(DType::F32, Access::Quad);
+    let b = sketch.input(DType::F32, Access::Vec4);
     let s = sketch.graph.scalar(DType::F32, 0.5);
     let product = sketch.op(FusedOp::Binary(Binary::Mul), &[a, b])?;
     let sum = sketch.op(FusedOp::Binary(Binary::Add), &[product, s])?;
@@ -257,7 +257,7 @@ fn in_place() -> Result<Sketch, KernelError> {
 /// A dense input with a bias and a mask of other dtypes, both broadcast; the sum and its sign.
 fn mixed(bias: Access, mask: Access) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
-    let x = sketch.input(DType::BF16, Access::Quad);
+    let x = sketch.input(DType::BF16, Access::Vec4);
     let bias = sketch.input(DType::F32, bias);
     let mask = sketch.input(DType::U8, mask);
     let low = sketch.graph.scalar(DType::F32, -1e9);
@@ -292,20 +292,20 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     ];
     let host = |fields: &'static [ParamField], bindings| Host { fields, bindings };
     let readers = (reduce::reading_fused().into_iter())
-        .map(|(dtype, choice)| (dtype, choice, host(WalkParams::FIELDS, 2)))
+        .map(|(dtype, choice)| (dtype, choice, host(ReduceParams::FIELDS, 2)))
         .chain(
             (arg_reduce::reading_fused().into_iter())
                 .chain(softmax::reading_fused())
-                .map(|(dtype, choice, own)| (dtype, choice, host(WalkParams::FIELDS, own))),
+                .map(|(dtype, choice, own)| (dtype, choice, host(ReduceParams::FIELDS, own))),
         )
         .chain(
             (norm::reading_fused().into_iter())
                 .map(|(dtype, choice, own)| (dtype, choice, host(NormParams::FIELDS, own))),
         );
     for (dtype, choice, host) in readers {
-        all.push(reading(dtype, &choice, host, (Access::Quad, 0))?);
+        all.push(reading(dtype, &choice, host, (Access::Vec4, 0))?);
         all.push(reading(dtype, &choice, host, (Access::Strided, 2))?);
-        if choice.reads_quads() {
+        if choice.reads_vec4() {
             all.push(reading(dtype, &choice, host, (Access::Row, 2))?);
         }
     }
@@ -322,18 +322,20 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         }));
     let targets = DType::ALL.into_iter().cycle();
     for ((dtype, choice, host), to) in writers.zip(targets) {
-        all.push(writing(dtype, &choice, host, (Access::Quad, 0), to)?);
+        all.push(writing(dtype, &choice, host, (Access::Vec4, 0), to)?);
         let strided = (Access::Strided, 2);
         all.push(writing(dtype, &choice, host, strided, DType::F32)?);
-        if choice.writes_quads() {
+        if choice.writes_vec4() {
             all.push(writing(dtype, &choice, host, (Access::Row, 2), to)?);
         }
     }
     let walking = (reduce::writing_fused().into_iter())
-        .map(|(read, made, choice, fused)| (read, made, choice, fused, host(WalkParams::FIELDS, 2)))
+        .map(|(read, made, choice, fused)| {
+            (read, made, choice, fused, host(ReduceParams::FIELDS, 2))
+        })
         .chain(
             (softmax::writing_fused().into_iter()).map(|(dtype, choice, own, fused)| {
-                (dtype, dtype, choice, fused, host(WalkParams::FIELDS, own))
+                (dtype, dtype, choice, fused, host(ReduceParams::FIELDS, own))
             }),
         )
         .chain(
@@ -347,7 +349,7 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
             }),
         );
     let targets = DType::ALL.into_iter().cycle();
-    let accesses = [(Access::Quad, 0), (Access::Strided, 2), (Access::Row, 2)]
+    let accesses = [(Access::Vec4, 0), (Access::Strided, 2), (Access::Row, 2)]
         .into_iter()
         .cycle();
     for (((read, made, choice, fused, host), to), access) in walking.zip(targets).zip(accesses) {
@@ -358,7 +360,7 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         });
     }
     for dtype in DType::ALL {
-        let flat = every_op(dtype, Access::Quad)?;
+        let flat = every_op(dtype, Access::Vec4)?;
         all.push(flat.variant(format!("{dtype}/every_op/flat"), 0)?);
         let strided = every_op(dtype, Access::Strided)?;
         all.push(strided.variant(format!("{dtype}/every_op/strided"), 3)?);

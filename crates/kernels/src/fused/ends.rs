@@ -57,13 +57,13 @@ impl Executor {
             graph: &prologue.graph,
             form: &prologue.form,
             offsets,
-            walk: prologue.walk.as_ref(),
+            coalesced: prologue.coalesced.as_ref(),
         });
         let result = written.as_ref().map(|(epilogue, offsets, _)| Placed {
             graph: &epilogue.graph,
             form: &epilogue.form,
             offsets,
-            walk: epilogue.walk.as_ref(),
+            coalesced: epilogue.coalesced.as_ref(),
         });
         let placed: Vec<Placed<'_>> = value.into_iter().chain(result).collect();
         let words = params::within(own.words, own.fields, &placed);
@@ -135,9 +135,9 @@ pub(crate) fn descriptor(
     let source = ShaderSource::new(name).part(params_part.0, params_part.1);
     let reading = Reading {
         names_elem: !choice.loads(),
-        quads: choice.reads_quads(),
+        vec4: choice.reads_vec4(),
     };
-    let quads = choice.writes_quads();
+    let vec4 = choice.writes_vec4();
     let (source, writes) = match ends {
         [None, None] => (source, WritesBy::Itself),
         [Some((graph, form)), None] => {
@@ -146,12 +146,12 @@ pub(crate) fn descriptor(
             (source, WritesBy::Itself)
         }
         [None, Some((graph, form))] => {
-            let role = Role::Result(host, quads);
+            let role = Role::Result(host, vec4);
             let source = generate::append(source, graph, form, role)?;
             (source, WritesBy::Result)
         }
         [Some(value), Some(result)] => {
-            let source = generate::append_both(source, value, result, host, (reading, quads))?;
+            let source = generate::append_both(source, value, result, host, (reading, vec4))?;
             (source, WritesBy::Result)
         }
     };

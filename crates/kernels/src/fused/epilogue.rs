@@ -37,13 +37,13 @@ pub struct FusedOutput<'a> {
 pub(crate) struct Epilogue {
     pub(crate) graph: Graph,
     pub(crate) form: Form,
-    pub(crate) walk: Option<Coalesced>,
+    pub(crate) coalesced: Option<Coalesced>,
     /// The inputs that have a binding.
     inputs: Vec<View>,
     /// Where further values go.
     also: Vec<View>,
     /// What the kernel computes.
-    pub(crate) made: DType,
+    pub(crate) computed: DType,
 }
 
 impl Epilogue {
@@ -75,8 +75,8 @@ impl Epilogue {
                 });
             }
         }
-        let mut made = graph.inputs.iter().filter(|input| input.index == MADE);
-        let (Some(first), None) = (made.next(), made.next()) else {
+        let mut computed = graph.inputs.iter().filter(|input| input.index == MADE);
+        let (Some(first), None) = (computed.next(), computed.next()) else {
             return Err(KernelError::Option {
                 op: OP,
                 option: "the values of the expression that the kernel makes",
@@ -84,7 +84,7 @@ impl Epilogue {
                 got: i64::from(graph.is_over_made()) * 2,
             });
         };
-        let made = first.dtype;
+        let computed = first.dtype;
         let mut inputs = Vec::with_capacity(graph.inputs.len());
         let mut accesses = Vec::with_capacity(graph.inputs.len());
         for input in &graph.inputs {
@@ -98,13 +98,13 @@ impl Epilogue {
             accesses.push(access(&view));
             inputs.push(view);
         }
-        let (form, walk) = Form::of(accesses, &inputs);
+        let (form, coalesced) = Form::of(accesses, &inputs);
         for (at, (_, view)) in output.also.iter().enumerate() {
             view.check()?;
             let shares = |other: &View| view.buffer.same_memory(&other.buffer);
             let alone =
                 !inputs.iter().chain([out]).any(shares) && !further_views().take(at).any(shares);
-            if !view.is_quads() || !alone {
+            if !view.is_vec4() || !alone {
                 return Err(KernelError::Operand {
                     op: OP,
                     operand: "also",
@@ -120,10 +120,10 @@ impl Epilogue {
         Ok(Self {
             graph,
             form,
-            walk,
+            coalesced,
             inputs,
             also: further_views().cloned().collect(),
-            made,
+            computed,
         })
     }
 

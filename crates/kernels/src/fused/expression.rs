@@ -76,7 +76,7 @@ impl Expression {
 
     /// The value that a kernel computes, for an expression over it: what the kernel writes, see
     /// [`FusedOutput`](crate::FusedOutput). An expression has one such value at most; the dtype is the kernel's.
-    pub fn made(&mut self, dtype: DType) -> Id {
+    pub fn computed(&mut self, dtype: DType) -> Id {
         self.node(Node::Made, dtype)
     }
 

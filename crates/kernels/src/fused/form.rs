@@ -2,7 +2,7 @@
 
 use ziggurat_core::{Coalesced, Layout, coalesce};
 
-use crate::ops::elementwise::walk::{is_scalar, reads_whole};
+use crate::ops::elementwise::dispatch::{is_scalar, reads_whole};
 use crate::run::view::View;
 
 /// How a kernel reads one input.
@@ -10,8 +10,8 @@ use crate::run::view::View;
 pub(crate) enum Access {
     /// Dense from a multiple of four elements on: four consecutive elements at once, or one where a kernel around the
     /// expression asks for one.
-    Quad,
-    /// Like [`Self::Quad`], from the binding of the output of this index, which is the same memory.
+    Vec4,
+    /// Like [`Self::Vec4`], from the binding of the output of this index, which is the same memory.
     InPlace(usize),
     /// One element for all.
     Scalar,
@@ -28,7 +28,7 @@ pub(crate) enum Access {
 impl Access {
     pub(crate) fn code(self) -> u64 {
         match self {
-            Self::Quad => 0,
+            Self::Vec4 => 0,
             Self::Scalar => 1,
             Self::Strided => 2,
             Self::Given => 3,
@@ -72,7 +72,7 @@ pub(crate) struct Form {
 /// How a kernel around an expression reads a view.
 pub(crate) fn access(view: &View) -> Access {
     if view.layout.is_contiguous() && view.layout.offset().is_multiple_of(4) {
-        Access::Quad
+        Access::Vec4
     } else if is_scalar(view) {
         Access::Scalar
     } else {
@@ -94,18 +94,19 @@ impl Form {
             .map(|(_, view)| view)
             .collect();
         let layouts: Vec<Layout> = strided.iter().map(|view| view.layout).collect();
-        let walk = (!strided.is_empty()).then(|| coalesce(&layouts));
-        let rank = walk
+        let coalesced = (!strided.is_empty()).then(|| coalesce(&layouts));
+        let rank = coalesced
             .as_ref()
-            .map_or(0, |walk| Self::rank_class(walk.dims.len()));
+            .map_or(0, |coalesced| Self::rank_class(coalesced.dims.len()));
         let mut inputs = accesses;
-        if let Some(walk) = &walk {
+        if let Some(coalesced) = &coalesced {
             let by_strides = inputs.iter_mut().filter(|access| access.is_strided());
-            for (access, (view, strides)) in by_strides.zip(strided.iter().zip(&walk.strides)) {
-                *access = row(view, &walk.dims, strides).unwrap_or(*access);
+            for (access, (view, strides)) in by_strides.zip(strided.iter().zip(&coalesced.strides))
+            {
+                *access = row(view, &coalesced.dims, strides).unwrap_or(*access);
             }
         }
-        (Self { inputs, rank }, walk)
+        (Self { inputs, rank }, coalesced)
     }
 
     /// The smallest class that holds walks over `rank` axes.

@@ -34,7 +34,7 @@ pub(crate) enum Role {
     Whole,
     /// `load_value` or `load_value4`, from which the kernel around it reads its input.
     Value(Host, Reading),
-    /// `store1` or `store4`, by which the kernel around it writes what it computed; called with quads or not.
+    /// `store1` or `store4`, by which the kernel around it writes what it computed; called with vec4 or not.
     Result(Host, bool),
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Reading {
     /// Whether the part has to declare `elem`.
     pub(crate) names_elem: bool,
     /// Four neighbours at a time, the first at a multiple of four; else one by one.
-    pub(crate) quads: bool,
+    pub(crate) vec4: bool,
 }
 
 /// The kernel around a generated part.
@@ -79,30 +79,30 @@ pub(crate) fn append(
     role: Role,
 ) -> Result<ShaderSource, KernelError> {
     let writes = match role {
-        Role::Whole => parts::Writes::Quads,
+        Role::Whole => parts::Writes::Vec4,
         Role::Value(..) => parts::Writes::Nothing,
-        Role::Result(_, quads) => parts::Writes::Cells { quads },
+        Role::Result(_, vec4) => parts::Writes::Cells { vec4 },
     };
     let source = parts::append(source, graph, writes)?;
     Ok(source.part(FILE, Glue::new(graph, form, role).text()))
 }
 
 /// Appends two generated parts: `value`, which the kernel around them reads, and `result`, which it writes, with
-/// `quads` four at a time. The slots of the second follow those of the first, and so do its bindings.
+/// `vec4` four at a time. The slots of the second follow those of the first, and so do its bindings.
 pub(crate) fn append_both(
     source: ShaderSource,
     (value, value_form): (&Graph, &Form),
     (result, result_form): (&Graph, &Form),
     host: Host,
-    (reading, quads): (Reading, bool),
+    (reading, vec4): (Reading, bool),
 ) -> Result<ShaderSource, KernelError> {
-    let written = (result, parts::Writes::Cells { quads });
+    let written = (result, parts::Writes::Cells { vec4 });
     let source = parts::append_all(source, &[(value, parts::Writes::Nothing), written])?;
     let mut first = Glue::new(value, value_form, Role::Value(host, reading));
     let mut second = {
         let bindings = (host.bindings + value_form.bindings()).saturating_sub(1);
         let host = Host { bindings, ..host };
-        Glue::new(result, result_form, Role::Result(host, quads))
+        Glue::new(result, result_form, Role::Result(host, vec4))
     };
     second.base = first.slots.rows;
     first.rows = first.slots.rows + second.slots.rows;
@@ -189,7 +189,7 @@ impl<'a> Glue<'a> {
         match self.role {
             Role::Whole => self.whole(),
             Role::Value(host, reading) => self.value(host, reading),
-            Role::Result(host, quads) => self.result(host, quads),
+            Role::Result(host, vec4) => self.result(host, vec4),
         }
         self.out
     }
@@ -241,8 +241,8 @@ impl<'a> Glue<'a> {
         if reading.names_elem {
             line!(self, "\nalias elem = {elem};");
         }
-        if reading.quads {
-            return self.value_quads(elem);
+        if reading.vec4 {
+            return self.value_vec4(elem);
         }
         self.single_loads();
         line!(self, "\nfn load_value(i: u32) -> {elem} {{");
@@ -253,15 +253,15 @@ impl<'a> Glue<'a> {
     }
 
     /// `load_value4`, each element by the same function.
-    fn value_quads(&mut self, elem: &'static str) {
+    fn value_vec4(&mut self, elem: &'static str) {
         self.loads();
         line!(self, "\nfn value_lane({}) -> {elem} {{", self.lane_inputs());
         self.steps();
         let result = self.graph.outputs.first().copied().map(Self::name);
         line!(self, "    return {};\n}}", result.unwrap_or_default());
         line!(self, "\nfn load_value4(i: u32) -> vec4<{elem}> {{");
-        self.quad_inputs("i", "");
-        self.quad_lanes("value_lane", "");
+        self.vec4_inputs("i", "");
+        self.vec4_lanes("value_lane", "");
         line!(
             self,
             "    return vec4<{elem}>(lane_0, lane_1, lane_2, lane_3);\n}}"
@@ -276,7 +276,7 @@ impl<'a> Glue<'a> {
     }
 
     /// The four elements, by a function.
-    fn quad_lanes(&mut self, function: &str, indent: &str) {
+    fn vec4_lanes(&mut self, function: &str, indent: &str) {
         for (k, member) in MEMBERS.iter().enumerate() {
             let inputs = self.inputs().map(|(i, ..)| format!("q_{i}.{member}"));
             let inputs = inputs.collect::<Vec<_>>().join(", ");
@@ -285,7 +285,7 @@ impl<'a> Glue<'a> {
     }
 
     /// Four of each input from linear index `first` on, a multiple of four.
-    fn quad_inputs(&mut self, first: &str, indent: &str) {
+    fn vec4_inputs(&mut self, first: &str, indent: &str) {
         let Names { load, address, .. } = self.names;
         let mut inputs = self.inputs();
         let addresses = match self.form.rank {
@@ -305,7 +305,7 @@ impl<'a> Glue<'a> {
             let four =
                 |values: [String; 4]| format!("vec4<{}>({})", compute(dtype), values.join(", "));
             let value = match access {
-                Access::Quad | Access::InPlace(_) => format!("{load}_{i}({first} / 4u)"),
+                Access::Vec4 | Access::InPlace(_) => format!("{load}_{i}({first} / 4u)"),
                 Access::Scalar => format!("{load}_{i}()"),
                 Access::Row | Access::Splat => format!("{load}_{i}(at_0.in_{i})"),
                 Access::Given => four(MEMBERS.map(|member| given(dtype, &format!("v.{member}")))),
@@ -316,7 +316,7 @@ impl<'a> Glue<'a> {
     }
 
     /// `store1` or `store4` for a kernel that writes its results in any order.
-    fn result(&mut self, host: Host, quads: bool) {
+    fn result(&mut self, host: Host, vec4: bool) {
         line!(
             self,
             "// Result part: what is written for a result at an index, by a fused expression. Generated."
@@ -339,13 +339,13 @@ impl<'a> Glue<'a> {
             .find(|(_, _, access)| *access == Access::Given)
             .map_or(DType::F32, |(_, dtype, _)| dtype);
         line!(self, "\nalias out_elem = {};", compute(made));
-        if quads {
+        if vec4 {
             self.loads();
             self.lane("finished");
             line!(self, "\nfn store4(i: u32, v: vec4<out_elem>) {{");
             line!(self, "    let at = i - params.out_offset;");
-            self.quad_inputs("at", "");
-            self.quad_lanes("finished", "");
+            self.vec4_inputs("at", "");
+            self.vec4_lanes("finished", "");
         } else {
             self.single_loads();
             self.lane_struct();
@@ -363,7 +363,7 @@ impl<'a> Glue<'a> {
                 0 => (String::new(), "i".to_owned()),
                 _ => (format!("_{i}"), format!("{} + at", self.slot(i))),
             };
-            if quads {
+            if vec4 {
                 let four = self.four(i, dtype);
                 line!(self, "    write4{number}({place}, {four});");
             } else {
@@ -461,17 +461,17 @@ impl<'a> Glue<'a> {
             self,
             "fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{"
         );
-        line!(self, "    let quads = (params.len + 3u) / 4u;");
+        line!(self, "    let vectors = (params.len + 3u) / 4u;");
         line!(
             self,
-            "    for (var quad = id.x; quad < quads; quad += groups.x * WG) {{"
+            "    for (var vector = id.x; vector < vectors; vector += groups.x * WG) {{"
         );
-        line!(self, "        let i = quad * 4u;");
-        self.quad_inputs("i", "    ");
-        self.quad_lanes("lane", "    ");
+        line!(self, "        let i = vector * 4u;");
+        self.vec4_inputs("i", "    ");
+        self.vec4_lanes("lane", "    ");
         for (i, dtype) in self.outputs() {
             let four = self.four(i, dtype);
-            line!(self, "        store_{i}(quad, {four});");
+            line!(self, "        store_{i}(vector, {four});");
         }
         line!(self, "    }}\n}}");
     }

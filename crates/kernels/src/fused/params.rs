@@ -75,7 +75,7 @@ fn slots(
     graph: &Graph,
     form: &Form,
     offsets: &[u32],
-    walk: Option<&Coalesced>,
+    coalesced: Option<&Coalesced>,
 ) {
     let slots = Slots::of(graph, form);
     let first = words.len();
@@ -83,15 +83,20 @@ fn slots(
     let numbers = graph.scalars.iter();
     words.extend(numbers.map(|scalar| number_bits(scalar.dtype, f64::from_bits(scalar.bits))));
     words.resize(first + 4 * slots.axes, 0);
-    if let Some(walk) = walk {
+    if let Some(coalesced) = coalesced {
         // Outer axes of extent 1 fill the rank class.
-        let missing = form.rank.saturating_sub(walk.dims.len());
+        let missing = form.rank.saturating_sub(coalesced.dims.len());
         for axis in 0..form.rank {
             let end = words.len() + 4 * slots.rows_per_axis;
             match axis.checked_sub(missing) {
                 Some(d) => {
-                    words.push(walk.dims.get(d).map_or(1, |&dim| wrap(dim.cast_signed())));
-                    let strides = walk.strides.iter();
+                    words.push(
+                        coalesced
+                            .dims
+                            .get(d)
+                            .map_or(1, |&dim| wrap(dim.cast_signed())),
+                    );
+                    let strides = coalesced.strides.iter();
                     words.extend(strides.map(|of| of.get(d).copied().map_or(0, wrap)));
                 }
                 None => words.push(1),
@@ -107,7 +112,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) form: &'a Form,
     pub(crate) offsets: &'a [u32],
-    pub(crate) walk: Option<&'a Coalesced>,
+    pub(crate) coalesced: Option<&'a Coalesced>,
 }
 
 /// The parameters of a kernel with generated parts: its own words, with these fields, a zero and the slots of each part
@@ -119,7 +124,13 @@ pub(crate) fn within(own: &[u32], head: &[ParamField], all: &[Placed<'_>]) -> Ve
     words.extend(own);
     words.resize(first, 0);
     for part in all {
-        slots(&mut words, part.graph, part.form, part.offsets, part.walk);
+        slots(
+            &mut words,
+            part.graph,
+            part.form,
+            part.offsets,
+            part.coalesced,
+        );
     }
     words
 }

@@ -112,9 +112,9 @@ impl Parts {
     }
 
     /// `cell`, and `write1` or `write4` for elements of a dtype: of the host's output, or of a further one by its number.
-    fn cell(&mut self, number: usize, dtype: DType, quads: bool) -> Result<(), KernelError> {
-        let file = if quads {
-            prelude::QUAD
+    fn cell(&mut self, number: usize, dtype: DType, vec4: bool) -> Result<(), KernelError> {
+        let file = if vec4 {
+            prelude::VEC4
         } else {
             prelude::cell(dtype)
         };
@@ -166,9 +166,9 @@ pub(crate) enum Writes {
     /// Not by the generated part.
     Nothing,
     /// Four at a time, the last ones merged.
-    Quads,
+    Vec4,
     /// By `write1`, or by `write4`.
-    Cells { quads: bool },
+    Cells { vec4: bool },
 }
 
 /// Appends every file that the graph needs.
@@ -212,8 +212,8 @@ impl Parts {
         for (number, output) in written.filter(|_| writes != Writes::Nothing) {
             let dtype = graph.dtype(*output);
             self.prelude(prelude::store(dtype), dtype)?;
-            if let Writes::Cells { quads } = writes {
-                self.cell(number, dtype, quads)?;
+            if let Writes::Cells { vec4 } = writes {
+                self.cell(number, dtype, vec4)?;
             }
         }
         for step in &graph.steps {

@@ -18,7 +18,7 @@ use crate::fused::expression::{Expression, Id};
 use crate::fused::form::{Form, access};
 use crate::fused::graph::Graph;
 use crate::fused::run::broadcast;
-use crate::ops::reduce::walk::Walk;
+use crate::ops::reduce::geometry::ReduceGeometry;
 use crate::run::call::Call;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
@@ -44,7 +44,7 @@ pub struct FusedInput<'a> {
 pub(crate) struct Prologue {
     pub(crate) graph: Graph,
     pub(crate) form: Form,
-    pub(crate) walk: Option<Coalesced>,
+    pub(crate) coalesced: Option<Coalesced>,
     inputs: Vec<View>,
     layout: Layout,
     dtype: DType,
@@ -72,7 +72,7 @@ impl FusedReader {
         let Prologue {
             graph,
             form,
-            walk,
+            coalesced,
             inputs,
             layout,
             dtype,
@@ -89,7 +89,7 @@ impl FusedReader {
         Self(Prologue {
             graph,
             form: form.clone(),
-            walk: walk.clone(),
+            coalesced: coalesced.clone(),
             inputs: inputs.collect(),
             layout: *layout,
             dtype: *dtype,
@@ -147,7 +147,7 @@ impl<'a> Operand<'a> {
 
     /// Iterations of loops that it takes to find an element along so many axes, and to compute it: a loop over elements has
     /// one more each.
-    pub(crate) fn turns(&self, axes: usize) -> u64 {
+    pub(crate) fn iterations(&self, axes: usize) -> u64 {
         let along = |axes: usize| if axes > 1 { axes as u64 + 1 } else { 0 };
         match self {
             Self::Memory(_) => along(axes),
@@ -162,17 +162,17 @@ impl<'a> Operand<'a> {
     }
 
     /// Whether a kernel that walks it like this can read four neighbours of a row at once.
-    pub(crate) fn has_quads(&self, walk: &Walk) -> bool {
-        walk.has_quads() && self.begins_quads()
+    pub(crate) fn has_vec4(&self, geometry: &ReduceGeometry) -> bool {
+        geometry.has_vec4() && self.begins_vec4()
     }
 
     /// The same for neighbours of four rows.
-    pub(crate) fn has_quad_columns(&self, walk: &Walk) -> bool {
-        walk.has_quad_columns() && self.begins_quads()
+    pub(crate) fn has_vec4_columns(&self, geometry: &ReduceGeometry) -> bool {
+        geometry.has_vec4_columns() && self.begins_vec4()
     }
 
     /// Whether its first element is at a multiple of four. Indices of a computed value count from 0.
-    fn begins_quads(&self) -> bool {
+    fn begins_vec4(&self) -> bool {
         match self {
             Self::Memory(view) => view.layout.offset().is_multiple_of(4),
             Self::Fused(_) => true,
@@ -284,7 +284,7 @@ impl Prologue {
                 space.permute(&back)
             })
             .map_err(KernelError::shape(OP))?;
-        let (form, walk) = Form::of(inputs.iter().map(access).collect(), &inputs);
+        let (form, coalesced) = Form::of(inputs.iter().map(access).collect(), &inputs);
         let needed = form.bindings() + bindings - 1;
         if needed > limit {
             return Err(CannotFuse::Bindings { needed, limit }.into());
@@ -293,7 +293,7 @@ impl Prologue {
             dtype: input.expression.dtype(input.value),
             graph,
             form,
-            walk,
+            coalesced,
             inputs,
             layout,
         })

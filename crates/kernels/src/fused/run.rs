@@ -1,6 +1,6 @@
 //! From an expression and views to one dispatch.
 //!
-//! Invariants: outputs that the kernel writes are dense, quad-aligned, and share memory with no other operand except an
+//! Invariants: outputs that the kernel writes are dense, vec4-aligned, and share memory with no other operand except an
 //! input that is exactly the same view (in place); any other output goes through scratch. Operands too large for a
 //! binding are halved like those of every elementwise op.
 
@@ -12,7 +12,7 @@ use crate::fused::form::{Access, Form};
 use crate::fused::generate;
 use crate::fused::graph::{Graph, Slots};
 use crate::fused::params;
-use crate::ops::elementwise::walk::{PER_INVOCATION, count, is_scalar};
+use crate::ops::elementwise::dispatch::{PER_INVOCATION, count, is_scalar};
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
@@ -25,14 +25,14 @@ pub(crate) fn same(a: &View, b: &View) -> bool {
     a.dtype == b.dtype && a.layout == b.layout && a.buffer.same_memory(&b.buffer)
 }
 
-/// Which outputs a kernel may write directly: whole quads, and no memory of another operand except in place.
+/// Which outputs a kernel may write directly: whole vec4s, and no memory of another operand except in place.
 pub(crate) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item = bool> + Clone {
     outputs.iter().enumerate().map(|(i, out)| {
         let conflict = inputs
             .iter()
             .any(|input| input.buffer.same_memory(&out.buffer) && !same(input, out));
         let before = outputs.iter().take(i);
-        out.is_quads()
+        out.is_vec4()
             && !conflict
             && !before
                 .into_iter()
@@ -52,8 +52,8 @@ pub(crate) fn form<'a>(
             .position(|output| output.is_some_and(|output| same(input, output)));
         if let Some(output) = place {
             Access::InPlace(output)
-        } else if input.is_quads() {
-            Access::Quad
+        } else if input.is_vec4() {
+            Access::Vec4
         } else if is_scalar(input) {
             Access::Scalar
         } else {
@@ -135,7 +135,7 @@ impl Executor {
             let views: Vec<&View> = inputs.iter().copied().chain(targets).collect();
             self.in_parts(OP, &views, &mut |part| {
                 let (inputs, outputs) = part.split_at_checked(inputs.len()).unwrap_or((part, &[]));
-                // Parts may start within a quad.
+                // Parts may start within a vec4.
                 self.with_targets(inputs, outputs, |targets| {
                     self.fused_part(&graph, inputs, targets)
                 })
@@ -174,7 +174,7 @@ impl Executor {
         outputs: &[View],
     ) -> Result<(), KernelError> {
         let len = count(OP, outputs.first().map_or(0, View::len))?;
-        let (form, walk) = form(inputs, outputs.iter().map(Some));
+        let (form, coalesced) = form(inputs, outputs.iter().map(Some));
         self.check_bindings(&form, outputs.len())?;
         let mut args: Vec<Arg<'_>> = Vec::with_capacity(inputs.len() + outputs.len());
         let mut offsets = Vec::with_capacity(inputs.len() + outputs.len());
@@ -191,8 +191,8 @@ impl Executor {
                 Access::Given => offsets.push(0),
                 _ => {
                     let bound = self.bind_read(OP, input)?;
-                    let quad = *access == Access::Quad;
-                    offsets.push(if quad { bound.offset / 4 } else { bound.offset });
+                    let vec4 = *access == Access::Vec4;
+                    offsets.push(if vec4 { bound.offset / 4 } else { bound.offset });
                     args.push(bound.arg);
                 }
             }
@@ -202,7 +202,7 @@ impl Executor {
             graph,
             form: &form,
             offsets: &offsets,
-            walk: walk.as_ref(),
+            coalesced: coalesced.as_ref(),
         }];
         let words = params::within(&[len], params::HEAD, &own);
         let kernel = self.fused_kernel(graph, &form, size_of_val(words.as_slice()))?;

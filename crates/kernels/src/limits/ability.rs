@@ -107,7 +107,7 @@ impl Ability {
             workgroup_size: caps.workgroup_size,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
             busy_groups: busy_groups(kind),
-            loop_budget: u64::from(caps.max_loop_turns),
+            loop_budget: u64::from(caps.max_loop_iterations),
             subgroup: if least == most { least } else { 0 },
             f16: caps.f16,
             cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),

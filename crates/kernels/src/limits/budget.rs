@@ -1,51 +1,51 @@
 //! How long an invocation may loop in one dispatch, and how longer work is cut.
 //!
-//! Mesa's software drivers end an invocation after 65,535 turns of its loops, all of them together, without a word: its
-//! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond the device's `max_loop_turns`: what would is cut into
+//! Mesa's software drivers end an invocation after 65,535 iterations of its loops, all of them together, without a word: its
+//! results are missing. GPUs have watchdogs. So no dispatch of this crate goes beyond the device's `max_loop_iterations`: what would is cut into
 //! several dispatches that go on with each other's sums, or into more invocations.
 
-use crate::ops::reduce::lanes::{self, Held};
-use crate::ops::reduce::walk::Walk;
+use crate::ops::reduce::geometry::ReduceGeometry;
+use crate::ops::reduce::lanes::{self, Registers};
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 
-/// Turns of the loop of a power, at most.
-pub(crate) const POWER_TURNS: u64 = 4;
+/// Iterations of the loop of a power, at most.
+pub(crate) const POWER_ITERATIONS: u64 = 4;
 
 impl Executor {
-    /// The most turns of its loops that an invocation takes in one dispatch.
-    pub(crate) fn most_turns(&self) -> u64 {
-        u64::from(self.device().caps().max_loop_turns)
+    /// The most iterations of its loops that an invocation takes in one dispatch.
+    pub(crate) fn max_iterations(&self) -> u64 {
+        u64::from(self.device().caps().max_loop_iterations)
     }
 
     /// How lanes keep rows in registers, for kernels with so many bindings where rows are cut into chunks; `None` if they are to
     /// be cut, and an error if there are too many bindings for that.
-    pub(crate) fn held_rows(
+    pub(crate) fn rows_in_registers(
         &self,
-        walk: &Walk,
+        geometry: &ReduceGeometry,
         needed: usize,
-    ) -> Result<Option<Held>, KernelError> {
-        let (side, ability) = (walk.side(), self.ability());
-        let held = lanes::held(walk.outputs, walk.len, side, &ability);
+    ) -> Result<Option<Registers>, KernelError> {
+        let (side, ability) = (geometry.side(), self.ability());
+        let registers = lanes::registers(geometry.outputs, geometry.len, side, &ability);
         let limit = self.fused_limits().bindings;
-        if held.is_some() || needed <= limit {
-            return Ok(held);
+        if registers.is_some() || needed <= limit {
+            return Ok(registers);
         }
-        match lanes::held_anyhow(walk.outputs, walk.len, side, &ability) {
+        match lanes::in_registers_for_any_count(geometry.outputs, geometry.len, side, &ability) {
             None => Err(CannotFuse::LongRows { needed, limit }.into()),
             slow => Ok(slow),
         }
     }
 }
 
-/// Turns of loops within each other, the outermost first, each by its own count. The turn that leaves a loop passes through
+/// Iterations of loops within each other, the outermost first, each by its own count. The turn that leaves a loop passes through
 /// those within it once.
 pub(crate) fn nested(counts: &[u64]) -> u64 {
-    let (turns, _) = counts.iter().rev().fold((0_u64, 0), |(inner, depth), &n| {
+    let (iterations, _) = counts.iter().rev().fold((0_u64, 0), |(inner, depth), &n| {
         let own = n.saturating_mul(inner.saturating_add(1));
         (own.saturating_add(1 + depth), depth + 1)
     });
-    turns
+    iterations
 }
 
 /// What one dispatch of several does: along each axis `len` elements from `from` on.
@@ -58,16 +58,16 @@ pub(crate) struct Part<const N: usize> {
     pub(crate) is_last: bool,
 }
 
-/// Extents cut into parts that take at most so many turns each, if `turns`, which grows with each extent, allows it for one
+/// Extents cut into parts that take at most so many iterations each, if `iterations`, which grows with each extent, allows it for one
 /// element: as few axes as possible are cut, from the first on. Without elements there is one part.
 pub(crate) fn parts<const N: usize>(
     extents: [u64; N],
     most: u64,
-    turns: impl Fn([u64; N]) -> u64,
+    iterations: impl Fn([u64; N]) -> u64,
 ) -> Vec<Part<N>> {
     let mut len = extents;
     for axis in 0..N {
-        if turns(len) <= most {
+        if iterations(len) <= most {
             break;
         }
         let with = |n| {
@@ -82,7 +82,7 @@ pub(crate) fn parts<const N: usize>(
         let (mut low, mut high) = (1, extent);
         while low < high {
             let middle = high - (high - low) / 2;
-            if turns(with(middle)) <= most {
+            if iterations(with(middle)) <= most {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -126,12 +126,12 @@ fn along<const N: usize>(part: &Part<N>, axis: usize, step: u64) -> Vec<Part<N>>
     pieces
 }
 
-/// The steps from 0 to `n`, each of its own number of turns, in pieces of at most so many.
-pub(crate) fn pieces(n: u64, most: u64, turns: impl Fn(u64) -> u64) -> Vec<[u64; 2]> {
+/// The steps from 0 to `n`, each of its own number of iterations, in pieces of at most so many.
+pub(crate) fn pieces(n: u64, most: u64, iterations: impl Fn(u64) -> u64) -> Vec<[u64; 2]> {
     let mut pieces = Vec::new();
     let (mut first, mut sum) = (0, 0);
     for step in 0..n {
-        let own = turns(step);
+        let own = iterations(step);
         if step > first && sum + own > most {
             pieces.push([first, step]);
             (first, sum) = (step, 0);
@@ -178,8 +178,8 @@ mod tests {
             [7, 40_000, 2, 3],
             [1, 1, 200_000, 1],
         ] {
-            let turns = |len: [u64; 4]| nested(&len);
-            let all = parts(extents, MOST, turns);
+            let iterations = |len: [u64; 4]| nested(&len);
+            let all = parts(extents, MOST, iterations);
             assert!(all.len() > 1);
             let count: u64 = all
                 .iter()
@@ -187,7 +187,7 @@ mod tests {
                 .sum();
             assert_eq!(count, extents.iter().product());
             for (at, part) in all.iter().enumerate() {
-                assert!(turns(part.len) <= MOST, "{part:?}");
+                assert!(iterations(part.len) <= MOST, "{part:?}");
                 assert_eq!(part.resumed, at > 0);
                 assert_eq!(part.is_last, at + 1 == all.len());
                 let mut ends = part.from.iter().zip(&part.len).zip(&extents);

@@ -81,7 +81,7 @@ pub(crate) fn halves(
 impl Executor {
     /// Runs an op into a dense output by `whole`; or, where one of its operands cannot be bound, on parts of them by `each`,
     /// which is the op itself. The last of the views is the output.
-    pub(crate) fn whole_or_apart<const N: usize>(
+    pub(crate) fn whole_or_split<const N: usize>(
         &self,
         op: &'static str,
         views: [&View; N],
@@ -89,7 +89,7 @@ impl Executor {
         mut each: impl FnMut(&[View; N]) -> Result<Completion, KernelError>,
         whole: impl FnOnce(&View) -> Result<(), KernelError>,
     ) -> Result<Completion, KernelError> {
-        let in_parts = self.apart(op, views, 1, joints, &mut |parts| each(parts).map(drop))?;
+        let in_parts = self.split(op, views, 1, joints, &mut |parts| each(parts).map(drop))?;
         if let (false, Some((out, inputs))) = (in_parts, views.split_last()) {
             self.with_dense_out(op, out, inputs, whole)?;
         }
@@ -99,7 +99,7 @@ impl Executor {
     /// Runs an op on parts of its operands if one of them is too large to be bound, by calling `f` with each; whether it
     /// did. Then `f` is called with operands that can be bound, or that no joint makes smaller. The last `written` are
     /// outputs.
-    pub(crate) fn apart<const N: usize>(
+    pub(crate) fn split<const N: usize>(
         &self,
         op: &'static str,
         views: [&View; N],
@@ -145,7 +145,7 @@ impl Executor {
         let views = views.iter().map(std::borrow::Borrow::borrow).enumerate();
         views.filter(move |&(at, view)| {
             self.exceeds_binding(&[view])
-                && (at < outputs || view.is_quads() || self.exceeds_dense(view))
+                && (at < outputs || view.is_vec4() || self.exceeds_dense(view))
         })
     }
 

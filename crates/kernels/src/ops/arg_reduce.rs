@@ -9,8 +9,8 @@ use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
 use crate::num::saturated;
+use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes};
-use crate::ops::reduce::walk::{Order, Walk, WalkParams};
 use crate::ops::reduce::{Pass, check_len, only_memory, sample, with_constants};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
@@ -55,13 +55,13 @@ struct Job {
     input: DType,
     select_last: bool,
     /// Whether elements are read four at a time.
-    quads: bool,
+    vec4: bool,
     /// Whether the element is written beside its position.
     with_values: bool,
 }
 
 impl Job {
-    fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    fn choice(&self, pass: Pass, geometry: &ReduceGeometry, lanes: &Lanes) -> KernelChoice {
         let finished = if self.with_values {
             "reduce/arg/output_both.wgsl"
         } else {
@@ -92,22 +92,22 @@ impl Job {
             .constant("LEAST", u32::from(self.op == ArgReduce::Min))
             .constant("LAST", u32::from(self.select_last))
             .without_zeroed_memory();
-        choice = pass.reading(choice, (self.reads, self.input), self.quads);
+        choice = pass.reading(choice, (self.reads, self.input), self.vec4);
         if self.with_values && pass != Pass::First {
             choice = choice.store(self.input).cell(self.input);
         }
         choice = choice.part("reduce/index.wgsl");
         if pass != Pass::Second {
-            choice = choice.access(self.quads);
+            choice = choice.access(self.vec4);
         }
         choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl"]);
-        with_constants(choice, walk, lanes)
+        with_constants(choice, geometry, lanes)
     }
 }
 
 /// Both ops on every dtype, in one pass and in two, with and without values.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let (walk, lanes) = sample();
+    let (geometry, lanes) = sample();
     let mut all = Vec::new();
     for op in ArgReduce::ALL {
         for input in DType::ALL {
@@ -117,11 +117,11 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     reads: Reads::Memory,
                     input,
                     select_last: pass == Pass::First && !both,
-                    quads: both,
+                    vec4: both,
                     with_values: both,
                 };
-                let choice = job.choice(pass, &walk, &lanes);
-                all.push(Candidate::new(choice, WalkParams::FIELDS));
+                let choice = job.choice(pass, &geometry, &lanes);
+                all.push(Candidate::new(choice, ReduceParams::FIELDS));
             }
         }
     }
@@ -130,7 +130,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Searches in a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    let (walk, lanes) = sample();
+    let (geometry, lanes) = sample();
     let mut all = Vec::new();
     for input in DType::ALL {
         for (pass, with_values) in [
@@ -143,11 +143,11 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
                 reads: Reads::Fused,
                 input,
                 select_last: false,
-                quads: pass == Pass::Whole,
+                vec4: pass == Pass::Whole,
                 with_values,
             };
             let bindings = 2 + usize::from(with_values);
-            all.push((input, job.choice(pass, &walk, &lanes), bindings));
+            all.push((input, job.choice(pass, &geometry, &lanes), bindings));
         }
     }
     all
@@ -209,15 +209,15 @@ impl Job {
             reads: ends.a.reads(),
             input: ends.a.dtype(),
             select_last,
-            quads: false,
+            vec4: false,
             with_values: ends.also.is_some(),
         }
     }
 
     /// The same as it reads an operand: in vectors of four, where rows lie in memory like that.
-    fn reading(&self, a: &Operand<'_>, walk: &Walk) -> Self {
+    fn reading(&self, a: &Operand<'_>, geometry: &ReduceGeometry) -> Self {
         Self {
-            quads: a.has_quads(walk),
+            vec4: a.has_vec4(geometry),
             ..*self
         }
     }
@@ -249,7 +249,7 @@ pub(crate) fn plan(
         check_len(p.op, ends.a.layout(), axes, ends.out)?;
     }
     let positions = ends.also.unwrap_or(ends.out);
-    let Some(walk) = arg_checked(&job, ends.a.layout(), axes, positions)? else {
+    let Some(geometry) = arg_checked(&job, ends.a.layout(), axes, positions)? else {
         return Ok(Planned::Nothing);
     };
     if let Some(view) = ends.divisible(p.exec)?
@@ -257,11 +257,11 @@ pub(crate) fn plan(
     {
         return Ok(Planned::Parts);
     }
-    let job = job.reading(&ends.a, &walk);
-    let lanes = choose_lanes(p.exec, &ends.a, &walk);
+    let job = job.reading(&ends.a, &geometry);
+    let lanes = choose_lanes(p.exec, &ends.a, &geometry);
     let pairs = if lanes.chunks > 1 {
-        let partial = p.partials(DType::U32, walk.outputs, lanes.chunks.saturating_mul(2))?;
-        first_pass(p, &job, (&walk, &lanes), 0, partial)?;
+        let partial = p.partials(DType::U32, geometry.outputs, lanes.chunks.saturating_mul(2))?;
+        first_pass(p, &job, (&geometry, &lanes), 0, partial)?;
         Some(partial.read())
     } else {
         None
@@ -269,12 +269,19 @@ pub(crate) fn plan(
     let written = Written::of(p)?;
     match pairs {
         Some(pairs) => {
-            let rows = Walk::rows(walk.outputs, u64::from(lanes.chunks));
+            let rows = ReduceGeometry::rows(geometry.outputs, u64::from(lanes.chunks));
             last_pass(p, &job, Pass::Second, &rows, (pairs, None), written);
         }
         None => {
             let read = p.first()?;
-            last_pass(p, &job, Pass::Whole, &walk, (read, Some(lanes)), written);
+            last_pass(
+                p,
+                &job,
+                Pass::Whole,
+                &geometry,
+                (read, Some(lanes)),
+                written,
+            );
         }
     }
     Ok(Planned::Steps)
@@ -296,25 +303,35 @@ impl Written {
     }
 }
 
-fn choose_lanes(exec: &Executor, a: &Operand<'_>, walk: &Walk) -> Lanes {
+fn choose_lanes(exec: &Executor, a: &Operand<'_>, geometry: &ReduceGeometry) -> Lanes {
     let ability = exec.ability();
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-    lanes.within(walk.len, 1 + a.turns(walk.reduced.len()), exec.most_turns())
+    let lanes = lanes::vectors(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        true,
+        &ability,
+    );
+    lanes.within(
+        geometry.len,
+        1 + a.iterations(geometry.reduced.len()),
+        exec.max_iterations(),
+    )
 }
 
 /// Adds the step that leaves the extreme elements of chunks and their positions, counted from `before`: two words each.
 fn first_pass(
     p: &mut Planner<'_>,
     job: &Job,
-    (walk, lanes): (&Walk, &Lanes),
+    (geometry, lanes): (&ReduceGeometry, &Lanes),
     before: u64,
     target: Bound,
 ) -> Result<(), KernelError> {
     let read = p.first()?;
-    let choice = job.choice(Pass::First, walk, lanes);
+    let choice = job.choice(Pass::First, geometry, lanes);
     let before = saturated(before);
-    let params = walk.params(lanes, read.offset, target.offset, before, 0);
-    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
+    let params = geometry.params(lanes, read.offset, target.offset, before, 0);
+    let grid = Grid::elements(lanes.invocations(geometry.outputs), 1);
     p.step(choice, [read, target], &params, grid);
     Ok(())
 }
@@ -324,19 +341,26 @@ fn last_pass(
     p: &mut Planner<'_>,
     job: &Job,
     pass: Pass,
-    walk: &Walk,
+    geometry: &ReduceGeometry,
     (read, lanes): (Bound, Option<Lanes>),
     written: Written,
 ) {
     let ability = p.exec.ability();
-    let lanes = lanes
-        .unwrap_or_else(|| lanes::vectors(walk.outputs, walk.len, walk.side(), false, &ability));
+    let lanes = lanes.unwrap_or_else(|| {
+        lanes::vectors(
+            geometry.outputs,
+            geometry.len,
+            geometry.side(),
+            false,
+            &ability,
+        )
+    });
     // Positions are at the second offset, wherever they are written.
     let positions = written.second.unwrap_or(written.first).offset;
     let offset = written.first.offset;
-    let params = walk.params(&lanes, read.offset, offset, 0, u64::from(positions));
-    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-    let choice = job.choice(pass, walk, &lanes);
+    let params = geometry.params(&lanes, read.offset, offset, 0, u64::from(positions));
+    let grid = Grid::elements(lanes.invocations(geometry.outputs), 1);
+    let choice = job.choice(pass, geometry, &lanes);
     let bindings = [Some(read), Some(written.first), written.second];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
 }
@@ -359,14 +383,14 @@ pub(crate) fn run_parts(
                 let each = &mut |[a, out]: &[View; 2]| {
                     exec.arg_reduce(op, a, axes, select_last, out).map(drop)
                 };
-                exec.reduction_apart(name, axes, ([view, ends.out], 1), each)
+                exec.reduction_split(name, axes, ([view, ends.out], 1), each)
             }
             Some(positions) => {
                 let each = &mut |[a, values, positions]: &[View; 3]| {
                     exec.extreme_with_position(op, a, axes, select_last, values, positions)
                         .map(drop)
                 };
-                exec.reduction_apart(name, axes, ([view, ends.out, positions], 1), each)
+                exec.reduction_split(name, axes, ([view, ends.out, positions], 1), each)
             }
         };
     }
@@ -375,16 +399,16 @@ pub(crate) fn run_parts(
     in_order.sort_unstable();
     let (mut all, mut before) = (Vec::new(), 0);
     for piece in exec.pieces(name, view, &in_order)? {
-        let walk = Walk::new(name, &piece.layout, axes, Order::RowMajor)?;
-        let job = job.reading(&Operand::Memory(&piece), &walk);
-        let lanes = choose_lanes(exec, &Operand::Memory(&piece), &walk);
+        let geometry = ReduceGeometry::new(name, &piece.layout, axes, Order::RowMajor)?;
+        let job = job.reading(&Operand::Memory(&piece), &geometry);
+        let lanes = choose_lanes(exec, &Operand::Memory(&piece), &geometry);
         let words = lanes.chunks.saturating_mul(2);
-        let partial = exec.partials(DType::U32, walk.outputs, words)?;
+        let partial = exec.partials(DType::U32, geometry.outputs, words)?;
         exec.run_planned(name, &Ends::plain(&piece, &partial), |p| {
             let target = p.raw_out()?;
-            first_pass(p, &job, (&walk, &lanes), before, target)
+            first_pass(p, &job, (&geometry, &lanes), before, target)
         })?;
-        before += walk.len;
+        before += geometry.len;
         all.push(partial);
     }
     let pairs = exec.beside_each_other(name, &all)?;
@@ -399,7 +423,7 @@ pub(crate) fn run_parts(
                 what: "pairs that are not in rows",
             });
         };
-        let rows = Walk::rows(outputs as u64, words as u64 / 2);
+        let rows = ReduceGeometry::rows(outputs as u64, words as u64 / 2);
         let (read, written) = (p.first()?, Written::of(p)?);
         last_pass(p, &job, Pass::Second, &rows, (read, None), written);
         Ok(())
@@ -412,7 +436,7 @@ fn arg_checked(
     a: &Layout,
     axes: &[usize],
     positions: &View,
-) -> Result<Option<Walk>, KernelError> {
+) -> Result<Option<ReduceGeometry>, KernelError> {
     let name = job.op.name();
     if positions.dtype != DType::I32 {
         return Err(KernelError::Dtype {
@@ -422,9 +446,9 @@ fn arg_checked(
             got: positions.dtype,
         });
     }
-    let walk = Walk::new(name, a, axes, Order::RowMajor)?;
+    let geometry = ReduceGeometry::new(name, a, axes, Order::RowMajor)?;
     check_len(name, a, axes, positions)?;
-    if walk.outputs > 0 && walk.len == 0 {
+    if geometry.outputs > 0 && geometry.len == 0 {
         let rule = "must have at least one element along the reduced axes";
         return Err(KernelError::Operand {
             op: name,
@@ -433,5 +457,5 @@ fn arg_checked(
             got: Box::new(*a.shape()),
         });
     }
-    Ok((walk.outputs > 0).then_some(walk))
+    Ok((geometry.outputs > 0).then_some(geometry))
 }

@@ -1,7 +1,7 @@
 //! Joining tensors along an axis: each input is copied into its part of the output.
 //!
 //! One dispatch per input, so that there may be any number of them and each may lie in memory as it likes. A part that
-//! starts at a whole quad of a dense output is written in quads, any other by the scatter.
+//! starts at a whole vec4 of a dense output is written in vec4s, any other by the scatter.
 
 use ziggurat_core::ShapeError;
 

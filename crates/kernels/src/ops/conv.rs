@@ -13,7 +13,7 @@ use crate::fused::Operand;
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
 use crate::run::call::{Call, Operands, Sink};
 use crate::run::completion::Completion;
@@ -36,7 +36,7 @@ pub use options::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
 pub(crate) use plan::{ConvParams, variants, writing_fused};
-use plan::{Method, Writes, choice, params, plane_step, turns, ways};
+use plan::{Method, Writes, choice, iterations, params, plane_step, ways};
 
 /// The operands of a call.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ pub(crate) fn plan_forward(
     options: &ConvOptions<3>,
 ) -> Result<Planned, KernelError> {
     let images = Images::of(p.op, p.ends)?;
-    check_dtypes(p.op, images, p.ends.made())?;
+    check_dtypes(p.op, images, p.ends.computed())?;
     let Images { x, w, bias } = images;
     let g = Geometry::forward(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
     plan_correlation(p, images, &g, axes)
@@ -122,7 +122,7 @@ pub(crate) fn plan_transposed(
     options: &ConvTransposeOptions<3>,
 ) -> Result<Planned, KernelError> {
     let images = Images::of(p.op, p.ends)?;
-    check_dtypes(p.op, images, p.ends.made())?;
+    check_dtypes(p.op, images, p.ends.computed())?;
     let Images { x, w, bias } = images;
     let g = Geometry::transposed(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
     plan_correlation(p, images, &g, axes)
@@ -191,7 +191,7 @@ pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>, call: &Call) -> Result
     let each = &mut |images: Images<'_>, out: &View| {
         exec.run(call, &images.operands(), out.into()).map(drop)
     };
-    if exec.conv_apart(op, (g.direction, g.groups), images, ends.out, each)? {
+    if exec.conv_split(op, (g.direction, g.groups), images, ends.out, each)? {
         return Ok(());
     }
     let inputs: Vec<&View> = [Some(x), Some(w), bias].into_iter().flatten().collect();
@@ -227,10 +227,12 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let mut method = ways(g, &x.layout, &ability).chosen(&ability);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
-    let parts = parts(extents, ability.loop_budget, |len| turns(g, method, len));
+    let parts = parts(extents, ability.loop_budget, |len| {
+        iterations(g, method, len)
+    });
     let cut = parts.len() > 1;
-    if cut && let Method::Pointwise { quads, .. } = &mut method {
-        *quads = false;
+    if cut && let Method::Pointwise { vec4, .. } = &mut method {
+        *vec4 = false;
     }
     let outputs = ends.out.len() as u64;
     let (image, filters, bound_bias) = (p.first()?, p.other(0)?, p.other(1)?);

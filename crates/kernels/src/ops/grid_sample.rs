@@ -8,7 +8,7 @@ use ziggurat_pipeline::Grid;
 
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spatial, spatial_strides};
 use crate::ops::spatial::{steps, vector};
 use crate::run::completion::Completion;
@@ -113,7 +113,7 @@ fn choice(mode: GridMode, dtype: DType) -> KernelChoice {
         prelude::store(dtype),
         prelude::cell(dtype),
         "grid_sample/params.wgsl",
-        "grid_sample/out_cell.wgsl",
+        "grid_sample/out_element.wgsl",
         part,
         "grid_sample/body.wgsl",
     ])
@@ -234,7 +234,7 @@ impl Executor {
         }
         let joints = || vec![[Some(0); 3], [Some(1), None, Some(1)]];
         let each = |[x, grid, out]: &[View; 3]| self.grid_sample(x, grid, options, out);
-        self.whole_or_apart(OP, [x, grid, out], joints, each, |out| {
+        self.whole_or_split(OP, [x, grid, out], joints, each, |out| {
             self.sample_grid(x, grid, options, out)
         })
     }

@@ -10,7 +10,7 @@ use ziggurat_pipeline::Grid;
 
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::copy::bits;
-use crate::ops::elementwise::walk::PER_INVOCATION;
+use crate::ops::elementwise::dispatch::PER_INVOCATION;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -26,7 +26,7 @@ mod parts;
 pub(crate) mod plan;
 
 use parts::LEAST_SCATTERED;
-use plan::{How, IndexParams, Plan, Walk};
+use plan::{How, IndexParams, Located, Plan};
 
 /// What a scatter does with an element and an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,10 +85,10 @@ struct Form {
 }
 
 impl Form {
-    fn of(walk: &Walk, indices: &View) -> Self {
+    fn of(located: &Located, indices: &View) -> Self {
         Self {
-            rank: walk.rank,
-            components: walk.components,
+            rank: located.rank,
+            components: located.components,
             signed: indices.dtype == DType::I32,
         }
     }
@@ -101,10 +101,10 @@ impl Form {
     }
 }
 
-/// With quads, four neighbours that an index names are read at once.
-fn gather(bytes: usize, form: Form, quads: bool) -> KernelChoice {
+/// With vec4, four neighbours that an index names are read at once.
+fn gather(bytes: usize, form: Form, vec4: bool) -> KernelChoice {
     let (name, load, store) = bits(bytes);
-    let (by, body) = if quads {
+    let (by, body) = if vec4 {
         ("rows", "index/gather_rows.wgsl")
     } else {
         ("elements", "index/gather.wgsl")
@@ -142,7 +142,7 @@ fn updating(op: Scatter, dtype: DType) -> KernelChoice {
     } else {
         choice
             .part(store)
-            .part("index/updated_cell.wgsl")
+            .part("index/updated_element.wgsl")
             .constant("CELL_BITS", 8 * dtype.bytes() as u32)
     };
     choice.part(apply)
@@ -186,7 +186,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     };
     for form in [one, several] {
         for dtype in [DType::U32, DType::F16, DType::U8] {
-            all.extend([false, true].map(|quads| gather(dtype.bytes(), form, quads)));
+            all.extend([false, true].map(|vec4| gather(dtype.bytes(), form, vec4)));
             all.push(scatter(Scatter::Set, dtype, form));
         }
         all.push(check(form));
@@ -323,14 +323,14 @@ impl Executor {
             return Ok(self.completion());
         }
         let (read, write) = (self.bind_read(op, indices)?, self.bind_write(op, out)?);
-        let walk = plan.walk(op, indices, None)?;
+        let located = plan.located(op, indices, None)?;
         let params = IndexParams {
             offset_index: read.offset,
             offset_out: write.offset,
-            ..walk.params
+            ..located.params
         };
         self.launch(
-            &check(Form::of(&walk, indices)),
+            &check(Form::of(&located, indices)),
             &[read.arg, write.arg],
             &params,
             Grid::stride(u64::from(params.len), 1),
@@ -384,7 +384,7 @@ impl Executor {
             && let Some(cut) = plan.halving(much_data)
         {
             for [a, indices, out] in plan.halves(op, cut, [a, indices, out])? {
-                // Halves may start within a quad.
+                // Halves may start within a vec4.
                 self.with_dense_out(op, &out, &[], |out| {
                     self.gather_parts(op, how, [&a, &indices], out)
                 })?;
@@ -394,18 +394,18 @@ impl Executor {
         let data = self.bind_read(op, a)?;
         let index = self.bind_read(op, indices)?;
         let target = self.bind_write(op, out)?;
-        let walk = plan.walk(op, indices, None)?;
+        let located = plan.located(op, indices, None)?;
         let params = IndexParams {
             offset_out: target.offset,
             offset_data: data.offset,
             offset_index: index.offset,
-            ..walk.params
+            ..located.params
         };
         self.launch(
             &gather(
                 a.dtype.bytes(),
-                Form::of(&walk, indices),
-                params.names_quads(walk.rank),
+                Form::of(&located, indices),
+                params.names_vec4(located.rank),
             ),
             &[data.arg, index.arg, target.arg],
             &params,
@@ -481,15 +481,15 @@ impl Executor {
         let update = self.bind_read(name, updates)?;
         let index = self.bind_read(name, indices)?;
         let data = self.bind_write(name, out)?;
-        let walk = plan.walk(name, indices, Some(updates))?;
+        let located = plan.located(name, indices, Some(updates))?;
         let params = IndexParams {
             offset_data: data.offset,
             offset_index: index.offset,
             offset_update: update.offset,
-            ..walk.params
+            ..located.params
         };
         self.launch(
-            &scatter(op, out.dtype, Form::of(&walk, indices)),
+            &scatter(op, out.dtype, Form::of(&located, indices)),
             &[update.arg, index.arg, data.arg],
             &params,
             Grid::stride(u64::from(params.len), 1),

@@ -10,7 +10,7 @@ use ziggurat_pipeline::{Arg, Grid};
 use crate::limits::budget::pieces;
 use crate::limits::split::{Joint, alike};
 use crate::num::saturated;
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -194,7 +194,7 @@ impl Executor {
             return Ok(self.completion());
         }
         let each = |[a, b, out]: &[View; 3]| self.solve(a, b, out);
-        self.whole_or_apart(
+        self.whole_or_split(
             OP,
             [a, b, out],
             || batches(a),
@@ -229,7 +229,7 @@ impl Executor {
             return Ok(self.completion());
         }
         let each = |[a, b, out]: &[View; 3]| self.solve_triangular(a, b, upper, unit, out);
-        self.whole_or_apart(
+        self.whole_or_split(
             OP,
             [a, b, out],
             || batches(a),
@@ -263,7 +263,7 @@ impl Executor {
             return self.fill(out, 1.0);
         }
         let each = |[a, out]: &[View; 2]| self.determinant(a, out);
-        self.whole_or_apart(
+        self.whole_or_split(
             OP,
             [a, out],
             || batches(a),
@@ -301,7 +301,7 @@ impl Executor {
             return Ok(self.completion());
         }
         let each = |[a, out]: &[View; 2]| self.cholesky(a, out);
-        self.whole_or_apart(
+        self.whole_or_split(
             OP,
             [a, out],
             || batches(a),
@@ -373,7 +373,7 @@ impl Executor {
         };
         let grid = Grid::elements(s.batch as u64 * s.columns as u64, 1);
         let args = [read.arg, write.arg];
-        for [first, end] in pieces(s.n as u64, self.most_turns(), |step| step + 1) {
+        for [first, end] in pieces(s.n as u64, self.max_iterations(), |step| step + 1) {
             let params = LinalgParams {
                 first: saturated(first),
                 end: saturated(end),
@@ -404,8 +404,8 @@ impl Executor {
         let choice = kernel.choice().constant("WG", wg);
         let lanes = u64::from(wg);
         let grid = Grid::elements(s.batch as u64 * lanes, 1);
-        for [first, end] in pieces(s.n as u64, self.most_turns(), |column| {
-            column_turns(s.n as u64 - column, lanes)
+        for [first, end] in pieces(s.n as u64, self.max_iterations(), |column| {
+            column_iterations(s.n as u64 - column, lanes)
         }) {
             let params = LinalgParams {
                 first: saturated(first),
@@ -418,9 +418,9 @@ impl Executor {
     }
 }
 
-/// Turns of the loops of one invocation of so many lanes for a column with so many rows from its diagonal on, at most: the
+/// Iterations of the loops of one invocation of so many lanes for a column with so many rows from its diagonal on, at most: the
 /// search for the pivot, the exchange of rows, the division, and what is left of the matrix.
-fn column_turns(rows: u64, lanes: u64) -> u64 {
+fn column_iterations(rows: u64, lanes: u64) -> u64 {
     let searched = 64 + MAX_SIDE as u64 / lanes;
     searched + 2 * rows.div_ceil(lanes) + (rows * rows).div_ceil(lanes)
 }
@@ -443,14 +443,14 @@ mod tests {
     #[test]
     fn long_eliminations_are_cut_into_dispatches() {
         for lanes in [u64::from(FEWEST_LANES), 256] {
-            let turns = |column| column_turns(MAX_SIDE as u64 - column, lanes);
-            let pieces = pieces(MAX_SIDE as u64, MOST, turns);
+            let iterations = |column| column_iterations(MAX_SIDE as u64 - column, lanes);
+            let pieces = pieces(MAX_SIDE as u64, MOST, iterations);
             assert!(pieces.len() > 1);
             let mut next = 0;
             for &[first, end] in &pieces {
                 assert!(first == next && end > first);
                 next = end;
-                let sum: u64 = (first..end).map(turns).sum();
+                let sum: u64 = (first..end).map(iterations).sum();
                 assert!(sum <= MOST);
             }
             assert_eq!(next, MAX_SIDE as u64);

@@ -94,7 +94,7 @@ fn dtypes(a: &View, b: &View, ends: &Ends<'_>) -> DTypes {
     DTypes {
         a: a.dtype,
         b: b.dtype,
-        out: ends.made(),
+        out: ends.computed(),
     }
 }
 
@@ -151,12 +151,12 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;
             let tile = Tiled {
-                out_quads: false,
+                out_vec4: false,
                 ..tile
             };
             let choice = tiled(dtypes, axes, tile, Writes::Sums);
             let whole = bound(params, write);
-            // Parts are whole tiles deep, so that quads stay quads.
+            // Parts are whole tiles deep, so that vec4 stay vec4.
             let deep = u64::from(tile.tile.depth);
             let depth = p.k.div_ceil(deep);
             let each = parts([depth], ability.loop_budget, |[depth]| {

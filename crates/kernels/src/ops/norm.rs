@@ -11,7 +11,7 @@ use crate::fused::Operand;
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
-use crate::ops::reduce::walk::{Order, Walk};
+use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, only_memory, rows};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
@@ -97,7 +97,7 @@ pub struct Affine<'a> {
 
 impl Affine<'_> {
     /// Whether each row has a weight and a bias per element, of which any four from a multiple of four on can be read at once.
-    fn has_quads(&self) -> bool {
+    fn has_vec4(&self) -> bool {
         let begins = |view: &&View| view.layout.offset().is_multiple_of(4);
         let Channels { step, span, .. } = self.channels;
         self.weight.is_some()
@@ -159,7 +159,7 @@ pub(crate) fn plan(
     let (name, ends) = (p.op, p.ends);
     let affine = affine(ends, channels);
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
-    check_dtypes(name, dtype, &affine, ends.made())?;
+    check_dtypes(name, dtype, &affine, ends.computed())?;
     if ends.out.shape() != layout.shape() {
         return Err(KernelError::Output {
             op: name,
@@ -173,8 +173,8 @@ pub(crate) fn plan(
     } else {
         vec![first]
     };
-    let walk = Walk::new(name, layout, &reduced, Order::RowMajor)?;
-    let factors = check_affine(name, &affine, &walk)?;
+    let geometry = ReduceGeometry::new(name, layout, &reduced, Order::RowMajor)?;
+    let factors = check_affine(name, &affine, &geometry)?;
     if layout.is_empty() {
         return Ok(Planned::Nothing);
     }
@@ -183,24 +183,28 @@ pub(crate) fn plan(
     {
         return Ok(Planned::Parts);
     }
-    let whole = walk.len.is_multiple_of(4);
+    let whole = geometry.len.is_multiple_of(4);
     let job = Job {
         op,
         reads: ends.a.reads(),
         dtype,
         factors,
-        quads: [ends.a.has_quads(&walk), whole, whole && affine.has_quads()],
+        vec4: [
+            ends.a.has_vec4(&geometry),
+            whole,
+            whole && affine.has_vec4(),
+        ],
     };
     // Too long for registers: chunks leave their moments, and then the results are computed.
-    let rows = rows(p, op.moments(), &walk)?;
+    let rows = rows(p, op.moments(), &geometry)?;
     let lanes = &rows.lanes;
     let (read, write) = (p.first()?, p.out()?);
     let (weight, bias) = (p.other(0)?, p.other(1)?);
-    let axes = || walk.kept.iter().chain(&walk.reduced);
+    let axes = || geometry.kept.iter().chain(&geometry.reduced);
     let params = NormParams {
-        outputs: saturated(walk.outputs),
-        len: saturated(walk.len),
-        offset: read.offset.wrapping_add(wrap(walk.shift)),
+        outputs: saturated(geometry.outputs),
+        len: saturated(geometry.len),
+        offset: read.offset.wrapping_add(wrap(geometry.shift)),
         out_offset: write.offset,
         eps,
         period: saturated(channels.period as u64),
@@ -213,10 +217,10 @@ pub(crate) fn plan(
         dims: pack(axes().map(|axis| saturated(axis.dim))),
         strides: pack(axes().map(|axis| wrap(axis.strides[0]))),
     };
-    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-    let choice = match &rows.held {
-        Some(held) => job.held(&walk, held),
-        None => job.long(&walk, lanes),
+    let grid = Grid::elements(lanes.invocations(geometry.outputs), 1);
+    let choice = match &rows.registers {
+        Some(registers) => job.registers(&geometry, registers),
+        None => job.long(&geometry, lanes),
     };
     let bindings = [Some(read), Some(write), weight, bias, rows.accumulated];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
@@ -244,7 +248,7 @@ pub(crate) fn run_parts(
     };
     let joints = || alike(view.rank(), |axis| axis >= kept || !begins(axis));
     let each = &mut |[a, out]: &[View; 2]| exec.normalize(op, a, axes, eps, &affine, out).map(drop);
-    if exec.apart(op.name(), [view, out], 1, joints, each)? {
+    if exec.split(op.name(), [view, out], 1, joints, each)? {
         return Ok(());
     }
     exec.normalize_long_rows(op, view, kept, eps, &affine, out)
@@ -287,7 +291,7 @@ fn check_dtypes(
 fn check_affine(
     op: &'static str,
     affine: &Affine<'_>,
-    walk: &Walk,
+    geometry: &ReduceGeometry,
 ) -> Result<Factors, KernelError> {
     let Channels { period, step, span } = affine.channels;
     for (option, value) in [("period", period), ("span", span)] {
@@ -300,14 +304,14 @@ fn check_affine(
             });
         }
     }
-    let rows = (period as u64).min(walk.outputs);
+    let rows = (period as u64).min(geometry.outputs);
     let last_row = rows.saturating_sub(1).saturating_mul(step as u64);
-    let channels = last_row.saturating_add(walk.len.div_ceil(span as u64));
+    let channels = last_row.saturating_add(geometry.len.div_ceil(span as u64));
     for (operand, view) in [("weight", affine.weight), ("bias", affine.bias)] {
         let Some(view) = view else { continue };
         let wrong = if !view.layout.is_contiguous() {
             Some("must be contiguous")
-        } else if (view.len() as u64) < channels && walk.outputs > 0 && walk.len > 0 {
+        } else if (view.len() as u64) < channels && geometry.outputs > 0 && geometry.len > 0 {
             Some("must have an element per channel")
         } else {
             None

@@ -10,8 +10,8 @@ use ziggurat_pipeline::Grid;
 use crate::limits::split::{halves, halving};
 use crate::num::wrap;
 use crate::ops::elementwise::copy::bits;
+use crate::ops::elementwise::dispatch::{PER_INVOCATION, count};
 use crate::ops::elementwise::generate::storage_bits;
-use crate::ops::elementwise::walk::{PER_INVOCATION, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -209,7 +209,7 @@ impl Executor {
                 for (slot, &own) in moved.iter_mut().zip(begin).skip(axis).take(1) {
                     *slot = own - start;
                 }
-                // Halves may start within a quad.
+                // Halves may start within a vec4.
                 self.with_dense_out(OP, &half, &[], |half| {
                     self.pad_dense(a, &moved, mode, value, half)
                 })?;

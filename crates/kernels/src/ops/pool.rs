@@ -12,7 +12,7 @@ use crate::limits::budget::parts;
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::wrap;
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::spatial_strides;
 use crate::ops::spatial::{steps, vector};
 use crate::run::completion::Completion;
@@ -271,12 +271,12 @@ impl Executor {
         // Planes are pooled each by itself.
         let joints = || alike(2, |_| false);
         let each = |[x, out]: &[View; 2]| self.launch_pool(call, x, out);
-        self.whole_or_apart(op, [x, out], joints, each, |out| {
+        self.whole_or_split(op, [x, out], joints, each, |out| {
             if self.pool_bands(call, x, out)? {
                 return Ok(());
             }
             let taps = g.most_taps(range == Range::Adaptive);
-            let parts = parts(taps, self.most_turns(), |taps| window.turns(taps));
+            let parts = parts(taps, self.max_iterations(), |taps| window.iterations(taps));
             let states = if parts.len() > 1 {
                 Some(self.partials(DType::U32, out.len() as u64, window.words())?)
             } else {

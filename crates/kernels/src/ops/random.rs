@@ -1,6 +1,6 @@
 //! Random numbers from counters.
 //!
-//! Philox4x32-10 turns a counter and a seed into four words by integer arithmetic, so element `i` of a call depends on the
+//! Philox4x32-10 iterations a counter and a seed into four words by integer arithmetic, so element `i` of a call depends on the
 //! seed, the counter of the call and `i` alone: not on the adapter, the workgroup size or how the work is cut.
 //!
 //! Invariants: words, uniform numbers and integers are the same bits on every adapter; normal numbers agree within a few
@@ -13,7 +13,7 @@ use crate::fused::{Expression, FusedOp, Id};
 use crate::limits::split::halves;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
-use crate::ops::elementwise::walk::{PER_INVOCATION, count};
+use crate::ops::elementwise::dispatch::{PER_INVOCATION, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;

@@ -18,17 +18,17 @@ use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 
 pub(crate) mod axes;
+pub(crate) mod geometry;
 mod kernel;
 pub(crate) mod lanes;
 mod op;
 mod parts;
-pub(crate) mod walk;
 
+use geometry::{MAX_COUNT, Order, ReduceGeometry};
 use kernel::Job;
 pub(crate) use kernel::{Pass, reading_fused, sample, variants, with_constants, writing_fused};
-use lanes::{Held, Lanes};
+use lanes::{Lanes, Registers};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
-use walk::{MAX_COUNT, Order, Walk};
 
 impl Executor {
     /// Memory for `words` per output.
@@ -90,11 +90,11 @@ pub(crate) fn plan(
     op: ReduceOp,
     axes: &[usize],
 ) -> Result<Planned, KernelError> {
-    let job = Job::of(op, p.ends, p.ends.made());
+    let job = Job::of(op, p.ends, p.ends.computed());
     check_dtypes(p.op, &job)?;
-    let walk = Walk::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
+    let geometry = ReduceGeometry::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
     check_len(p.op, p.ends.a.layout(), axes, p.ends.out)?;
-    plan_job(p, &job, axes, &walk)
+    plan_job(p, &job, axes, &geometry)
 }
 
 /// Plans [`Call::VarMean`].
@@ -105,7 +105,7 @@ pub(crate) fn plan_var_mean(
 ) -> Result<Planned, KernelError> {
     let job = Job::of_both(correction, p.ends);
     check_dtypes(p.op, &job)?;
-    let walk = Walk::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
+    let geometry = ReduceGeometry::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
     let expected = kept_shape(p.op, p.ends.a.layout(), axes)?;
     if expected.len().checked_mul(2) != Some(p.ends.out.len()) {
         return Err(KernelError::Operand {
@@ -115,17 +115,17 @@ pub(crate) fn plan_var_mean(
             got: Box::new(*p.ends.out.shape()),
         });
     }
-    plan_job(p, &job, axes, &walk)
+    plan_job(p, &job, axes, &geometry)
 }
 
 fn plan_job(
     p: &mut Planner<'_>,
     job: &Job,
     axes: &[usize],
-    walk: &Walk,
+    geometry: &ReduceGeometry,
 ) -> Result<Planned, KernelError> {
-    let job = &job.reading(&p.ends.a, walk, &p.exec.ability());
-    if walk.outputs == 0 {
+    let job = &job.reading(&p.ends.a, geometry, &p.exec.ability());
+    if geometry.outputs == 0 {
         return Ok(Planned::Nothing);
     }
     if let Some(view) = p.ends.divisible(p.exec)?
@@ -134,56 +134,68 @@ fn plan_job(
     {
         return Ok(Planned::Parts);
     }
-    let lanes = choose_lanes(p.exec, &p.ends.a, job, walk);
+    let lanes = choose_lanes(p.exec, &p.ends.a, job, geometry);
     if lanes.chunks > 1 {
-        let partial = first_pass(p, job, walk, &lanes)?;
+        let partial = first_pass(p, job, geometry, &lanes)?;
         let words = u64::from(lanes.chunks);
         let out = p.out()?;
-        second_pass(p, job, (partial, words), [walk.outputs, walk.len], out);
+        second_pass(
+            p,
+            job,
+            (partial, words),
+            [geometry.outputs, geometry.len],
+            out,
+        );
     } else {
         let (read, write) = (p.first()?, p.out()?);
-        let grid = job.grid(walk, &lanes);
-        let choice = job.choice(Pass::Whole, walk, &lanes);
+        let grid = job.grid(geometry, &lanes);
+        let choice = job.choice(Pass::Whole, geometry, &lanes);
         let identity = job.identity();
-        let params = walk.params(&lanes, read.offset, write.offset, identity, walk.len);
+        let params = geometry.params(&lanes, read.offset, write.offset, identity, geometry.len);
         p.last(choice, [read, write], &params, grid);
     }
     Ok(Planned::Steps)
 }
 
 /// How the outputs and elements of a reduction lie over invocations that loop no longer than they may.
-fn choose_lanes(exec: &Executor, a: &Operand<'_>, job: &Job, walk: &Walk) -> Lanes {
+fn choose_lanes(exec: &Executor, a: &Operand<'_>, job: &Job, geometry: &ReduceGeometry) -> Lanes {
     let ability = exec.ability();
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-    let turns = 1 + job.op.spec().loop_iterations + a.turns(walk.reduced.len());
-    lanes.within(walk.len, turns, exec.most_turns())
+    let lanes = lanes::vectors(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        true,
+        &ability,
+    );
+    let iterations = 1 + job.op.spec().loop_iterations + a.iterations(geometry.reduced.len());
+    lanes.within(geometry.len, iterations, exec.max_iterations())
 }
 
 /// Adds the step that leaves the accumulators of each chunk of each output.
 fn first_pass(
     p: &mut Planner<'_>,
     job: &Job,
-    walk: &Walk,
+    geometry: &ReduceGeometry,
     lanes: &Lanes,
 ) -> Result<Bound, KernelError> {
     let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
-    let scratch = p.partials(DType::U32, walk.outputs, words)?;
-    first_pass_into(p, job, walk, lanes, scratch)?;
+    let scratch = p.partials(DType::U32, geometry.outputs, words)?;
+    first_pass_into(p, job, geometry, lanes, scratch)?;
     Ok(scratch.read())
 }
 
 fn first_pass_into(
     p: &mut Planner<'_>,
     job: &Job,
-    walk: &Walk,
+    geometry: &ReduceGeometry,
     lanes: &Lanes,
     target: Bound,
 ) -> Result<(), KernelError> {
     let read = p.first()?;
-    let grid = job.grid(walk, lanes);
-    let choice = job.choice(Pass::First, walk, lanes);
+    let grid = job.grid(geometry, lanes);
+    let choice = job.choice(Pass::First, geometry, lanes);
     let identity = job.identity();
-    let params = walk.params(lanes, read.offset, target.offset, identity, walk.len);
+    let params = geometry.params(lanes, read.offset, target.offset, identity, geometry.len);
     p.step(choice, [read, target], &params, grid);
     Ok(())
 }
@@ -192,43 +204,53 @@ fn first_pass_into(
 fn accumulators(
     p: &mut Planner<'_>,
     op: Reduce,
-    walk: &Walk,
+    geometry: &ReduceGeometry,
     lanes: &Lanes,
 ) -> Result<Bound, KernelError> {
     let job = Job::of(op.into(), p.ends, p.ends.a.dtype());
-    let job = job.reading(&p.ends.a, walk, &p.exec.ability());
-    first_pass(p, &job, walk, lanes)
+    let job = job.reading(&p.ends.a, geometry, &p.exec.ability());
+    first_pass(p, &job, geometry, lanes)
 }
 
 /// How rows that a kernel goes over twice lie over invocations.
 #[derive(Debug)]
 pub(crate) struct Rows {
     /// Those whose registers hold them, if any do.
-    pub(crate) held: Option<Held>,
+    pub(crate) registers: Option<Registers>,
     pub(crate) lanes: Lanes,
     /// Else what a step before has accumulated of their chunks.
     pub(crate) accumulated: Option<Bound>,
 }
 
 /// Rows in registers, or in chunks: then a step is added that leaves what `op` accumulates of each.
-pub(crate) fn rows(p: &mut Planner<'_>, op: Reduce, walk: &Walk) -> Result<Rows, KernelError> {
+pub(crate) fn rows(
+    p: &mut Planner<'_>,
+    op: Reduce,
+    geometry: &ReduceGeometry,
+) -> Result<Rows, KernelError> {
     let bindings = p.ends.bindings() + 1 + p.ends.epilogue.map_or(0, Epilogue::bindings);
-    let held = p.exec.held_rows(walk, bindings)?;
-    if let Some(Held { lanes, .. }) = held {
+    let registers = p.exec.rows_in_registers(geometry, bindings)?;
+    if let Some(Registers { lanes, .. }) = registers {
         return Ok(Rows {
-            held,
+            registers,
             lanes,
             accumulated: None,
         });
     }
-    let turns = 1 + p.ends.a.turns(walk.reduced.len());
+    let iterations = 1 + p.ends.a.iterations(geometry.reduced.len());
     let ability = p.exec.ability();
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &ability);
-    let lanes = lanes.within(walk.len, turns, p.exec.most_turns());
+    let lanes = lanes::vectors(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        true,
+        &ability,
+    );
+    let lanes = lanes.within(geometry.len, iterations, p.exec.max_iterations());
     Ok(Rows {
-        held,
+        registers,
         lanes,
-        accumulated: Some(accumulators(p, op, walk, &lanes)?),
+        accumulated: Some(accumulators(p, op, geometry, &lanes)?),
     })
 }
 
@@ -240,7 +262,7 @@ fn second_pass(
     [outputs, count]: [u64; 2],
     write: Bound,
 ) {
-    let rows = Walk::rows(outputs, chunks);
+    let rows = ReduceGeometry::rows(outputs, chunks);
     let ability = p.exec.ability();
     let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
     let choice = job.choice(Pass::Second, &rows, &lanes);
@@ -259,7 +281,7 @@ pub(crate) fn add_sums(
     totals: [u64; 2],
     write: Bound,
 ) {
-    let job = Job::new(Reduce::Sum, dtype, p.ends.made());
+    let job = Job::new(Reduce::Sum, dtype, p.ends.computed());
     second_pass(p, &job, (partial, u64::from(chunks)), totals, write);
 }
 
@@ -299,7 +321,7 @@ fn run_job_parts(
     };
     let results = if job.with_mean { 2 } else { 1 };
     if exec.splits_kept(view, axes, &[out]) {
-        return exec.reduction_apart(op, axes, ([view, out], results), each);
+        return exec.reduction_split(op, axes, ([view, out], results), each);
     }
     exec.with_dense_out(op, out, &[view], |out| {
         exec.reduce_pieces(op, job, view, axes, out)

@@ -10,7 +10,7 @@ use crate::limits::budget::{nested, parts};
 use crate::limits::split::alike;
 use crate::num::saturated;
 use crate::num::{pack, wrap};
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -78,15 +78,15 @@ impl Job {
 
     const fn parts(self) -> &'static [&'static str] {
         match self {
-            Self::Nearest => &["resize/out_cell.wgsl", "resize/nearest.wgsl"],
+            Self::Nearest => &["resize/out_element.wgsl", "resize/nearest.wgsl"],
             Self::Weighted => &[
-                "resize/out_cell.wgsl",
+                "resize/out_element.wgsl",
                 "resize/no_state.wgsl",
                 "resize/weighted.wgsl",
             ],
             Self::Some => &["resize/out_sum.wgsl", "resize/weighted.wgsl"],
             Self::Last => &[
-                "resize/out_cell.wgsl",
+                "resize/out_element.wgsl",
                 "resize/state.wgsl",
                 "resize/weighted.wgsl",
             ],
@@ -207,7 +207,7 @@ impl Executor {
         }
         let joints = || alike(x.rank(), |at| changed.iter().any(|(other, _)| *other == at));
         let each = |[x, out]: &[View; 2]| self.resize(x, axes, options, out);
-        self.whole_or_apart(OP, [x, out], joints, each, |out| {
+        self.whole_or_split(OP, [x, out], joints, each, |out| {
             self.resample(x, &changed, options, nearest, out)
         })
     }
@@ -257,7 +257,7 @@ impl Executor {
         let taps = [params.taps[0], params.taps[1], params.taps[2]].map(u64::from);
         // The search for an output's place is a loop over the axes.
         let place = nested(&[x.rank() as u64]);
-        let parts = parts(taps, self.most_turns(), |taps| place + nested(&taps));
+        let parts = parts(taps, self.max_iterations(), |taps| place + nested(&taps));
         let (read, weights, write) = (
             self.bind_read(OP, x)?,
             self.bind_read(OP, &table)?,

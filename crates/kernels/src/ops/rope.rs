@@ -261,7 +261,7 @@ pub(crate) fn plan(
     let ends = p.ends;
     let (layout, [_, _, ids, _]) = (ends.a.layout(), ends.others);
     let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);
-    check(&ends.a, cos, sin, (ends.out.shape(), ends.made()))?;
+    check(&ends.a, cos, sin, (ends.out.shape(), ends.computed()))?;
     let positions = positions(ends, rows)?;
     let fit = options.fit(layout.shape(), cos, positions)?;
     if layout.is_empty() {
@@ -359,7 +359,7 @@ pub(crate) fn run_parts(
         };
         exec.rope(a, cos, sin, positions, options, out).map(drop)
     };
-    if exec.apart(OP, [view, ids.unwrap_or(cos), out], 1, joints, each)? {
+    if exec.split(OP, [view, ids.unwrap_or(cos), out], 1, joints, each)? {
         return Ok(());
     }
     let fit = options.fit(view.shape(), cos, positions(ends, rows)?)?;

@@ -12,8 +12,8 @@ use ziggurat_pipeline::Grid;
 
 use crate::limits::ability::Ability;
 use crate::limits::split::{halves, halving_beside};
+use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes};
-use crate::ops::reduce::walk::{Order, Walk, WalkParams};
 use crate::ops::reduce::{Reduce, with_constants};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
@@ -131,7 +131,7 @@ struct Form {
     options: ScanOptions,
 }
 
-fn choice(form: Form, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+fn choice(form: Form, pass: Pass, geometry: &ReduceGeometry, lanes: &Lanes) -> KernelChoice {
     let Form {
         op,
         input,
@@ -193,14 +193,20 @@ fn choice(form: Form, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
     } else {
         choice
     };
-    with_constants(choice, walk, lanes)
+    with_constants(choice, geometry, lanes)
 }
 
 /// Every scan of every dtype, in one pass and in three.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
+    let geometry = ReduceGeometry::rows(64, 4096);
+    let lanes = lanes::choose(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        true,
+        &Ability::WEBGPU,
+    );
     for op in Scan::ALL {
         for input in DType::ALL {
             for output in DType::ALL.into_iter().filter(|&to| op.accepts(input, to)) {
@@ -212,8 +218,8 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         options: ScanOptions::default(),
                     };
                     all.push(Candidate::new(
-                        choice(form, pass, &walk, &lanes),
-                        WalkParams::FIELDS,
+                        choice(form, pass, &geometry, &lanes),
+                        ReduceParams::FIELDS,
                     ));
                 }
             }
@@ -281,7 +287,7 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        let _walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let _walk = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
             return Ok(self.completion());
         }
@@ -315,32 +321,32 @@ impl Executor {
         let dense = is_sparse.then(|| self.to_dense(name, a));
         let dense = dense.transpose()?;
         let a = dense.as_ref().unwrap_or(a);
-        let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         let inner: usize = a.dims().iter().skip(axis + 1).product();
-        self.scan_walk(form, a, &walk, inner as u64, out)
+        self.scan_walk(form, a, &geometry, inner as u64, out)
     }
 
     fn scan_walk(
         &self,
         form: Form,
         a: &View,
-        walk: &Walk,
+        geometry: &ReduceGeometry,
         inner: u64,
         out: &View,
     ) -> Result<(), KernelError> {
         let name = form.op.name();
-        let lanes = self.scan_lanes(walk);
+        let lanes = self.scan_lanes(geometry);
         let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
         if lanes.chunks == 1 {
             return self.launch(
-                &choice(form, Pass::Whole, walk, &lanes),
+                &choice(form, Pass::Whole, geometry, &lanes),
                 &[read.arg, write.arg],
-                &walk.params(&lanes, read.offset, write.offset, 0, inner),
-                Grid::elements(lanes.invocations(walk.outputs), 1),
+                &geometry.params(&lanes, read.offset, write.offset, 0, inner),
+                Grid::elements(lanes.invocations(geometry.outputs), 1),
             );
         }
-        let totals = self.scan_totals(form, a, walk, &lanes, 0)?;
-        let carries = self.scan_carries(form, walk.outputs, &totals)?;
-        self.scan_chunks(form, [a, &carries, out], (walk, &lanes, inner), 0)
+        let totals = self.scan_totals(form, a, geometry, &lanes, 0)?;
+        let carries = self.scan_carries(form, geometry.outputs, &totals)?;
+        self.scan_chunks(form, [a, &carries, out], (geometry, &lanes, inner), 0)
     }
 }

@@ -291,7 +291,7 @@ impl Executor {
         let mut values = Vec::with_capacity(2);
         for value in [&before, &after] {
             let negative_zero = f.is(Compare::Eq, value, f64::from(i32::MIN))?;
-            let zero = f.beside(value, 0.0);
+            let zero = f.constant_like(value, 0.0);
             values.push(f.choose(&negative_zero, &zero, value)?);
         }
         let other = e.op(FusedOp::Compare(Compare::Ne), &values)?;

@@ -10,8 +10,8 @@ use ziggurat_pipeline::Grid;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::limits::split::alike;
-use crate::ops::reduce::lanes::{self, Held, Lanes, Side};
-use crate::ops::reduce::walk::{Order, Walk, WalkParams};
+use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
+use crate::ops::reduce::lanes::{self, Lanes, Registers, Side};
 use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
@@ -75,12 +75,12 @@ struct Job {
     reads: Reads,
     dtype: DType,
     /// Whether elements are read four at a time, and results written so.
-    quads: [bool; 2],
+    vec4: [bool; 2],
 }
 
 impl Job {
     fn start(&self, name: &'static str) -> KernelChoice {
-        let [read, write] = self.quads;
+        let [read, write] = self.vec4;
         let choice = KernelChoice::new(self.kind.name())
             .name(self.dtype.name())
             .name(name)
@@ -93,33 +93,33 @@ impl Job {
             .constant("LEAST", 0)
             .without_zeroed_memory();
         if write {
-            choice.name("to_quads")
+            choice.name("to_vec4")
         } else {
             choice
         }
     }
 
     /// The kernel for rows that lanes keep in registers.
-    fn held(&self, walk: &Walk, held: &Held) -> KernelChoice {
+    fn registers(&self, geometry: &ReduceGeometry, registers: &Registers) -> KernelChoice {
         let choice = self
-            .start("held")
+            .start("registers")
             .parts(&[
                 "reduce/key/float.wgsl",
                 "reduce/op/sum.wgsl",
                 "reduce/lanes_one.wgsl",
                 "reduce/tree.wgsl",
-                "reduce/held.wgsl",
+                "reduce/registers.wgsl",
                 "softmax/exp.wgsl",
                 "softmax/weight.wgsl",
             ])
             .parts(self.kind.parts())
             .parts(&["softmax/results.wgsl", "softmax/body.wgsl"])
-            .constant("HELD", held.vectors);
-        with_constants(choice, walk, &held.lanes)
+            .constant("REGISTERS", registers.vectors);
+        with_constants(choice, geometry, &registers.lanes)
     }
 
     /// The kernel for rows of which the greatest elements and the sums are known by chunks.
-    fn long(&self, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    fn long(&self, geometry: &ReduceGeometry, lanes: &Lanes) -> KernelChoice {
         let choice = self
             .start("long")
             .parts(Reduce::LogSumExp.operator(self.dtype))
@@ -127,35 +127,42 @@ impl Job {
             // The logarithm is there already.
             .part(self.kind.result())
             .parts(&["softmax/results.wgsl", "softmax/long.wgsl"]);
-        with_constants(choice, walk, lanes)
+        with_constants(choice, geometry, lanes)
     }
 }
 
 /// The part that writes rows of results.
-pub(crate) const fn put(quads: bool) -> &'static str {
-    if quads {
-        "reduce/put_quads.wgsl"
+pub(crate) const fn put(vec4: bool) -> &'static str {
+    if vec4 {
+        "reduce/put_vec4.wgsl"
     } else {
-        "reduce/put_cells.wgsl"
+        "reduce/put_elements.wgsl"
     }
 }
 
 /// Kernels of every float dtype, and their bindings: with rows in registers, and for chunks of long rows.
 fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, usize)> {
-    let (walk, lanes) = sample();
-    let held = lanes::held(walk.outputs, walk.len, walk.side(), &Ability::WEBGPU);
+    let (geometry, lanes) = sample();
+    let registers = lanes::registers(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        &Ability::WEBGPU,
+    );
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for kind in SoftmaxKind::ALL {
-            for &quads in accesses {
+            for &vec4 in accesses {
                 let job = Job {
                     kind,
                     reads,
                     dtype,
-                    quads,
+                    vec4,
                 };
-                all.extend(held.map(|held| (dtype, job.held(&walk, &held), 2)));
-                all.push((dtype, job.long(&walk, &lanes), 3));
+                all.extend(
+                    registers.map(|registers| (dtype, job.registers(&geometry, &registers), 2)),
+                );
+                all.push((dtype, job.long(&geometry, &lanes), 3));
             }
         }
     }
@@ -166,7 +173,7 @@ fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, us
 pub(crate) fn variants() -> Vec<Candidate> {
     let all = kernels(Reads::Memory, &[[false; 2], [true; 2], [false, true]]);
     all.into_iter()
-        .map(|(_, choice, _)| Candidate::new(choice, WalkParams::FIELDS))
+        .map(|(_, choice, _)| Candidate::new(choice, ReduceParams::FIELDS))
         .collect()
 }
 
@@ -234,12 +241,12 @@ pub(crate) fn plan(
             got: dtype,
         });
     }
-    if ends.made() != dtype {
+    if ends.computed() != dtype {
         return Err(KernelError::Dtype {
             op,
             operand: "out",
             rule: "it must have the input's dtype",
-            got: ends.made(),
+            got: ends.computed(),
         });
     }
     if axis >= layout.rank().max(1) {
@@ -259,7 +266,7 @@ pub(crate) fn plan(
             got: Box::new(*ends.out.shape()),
         });
     }
-    let walk = Walk::new(op, layout, &[axis], Order::RowMajor)?;
+    let geometry = ReduceGeometry::new(op, layout, &[axis], Order::RowMajor)?;
     if layout.is_empty() {
         return Ok(Planned::Nothing);
     }
@@ -274,20 +281,20 @@ pub(crate) fn plan(
         kind,
         reads: ends.a.reads(),
         dtype,
-        quads: [
-            ends.a.has_quads(&walk),
-            inner == 1 && walk.len.is_multiple_of(4),
+        vec4: [
+            ends.a.has_vec4(&geometry),
+            inner == 1 && geometry.len.is_multiple_of(4),
         ],
     };
     // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let rows = rows(p, Reduce::LogSumExp, &walk)?;
+    let rows = rows(p, Reduce::LogSumExp, &geometry)?;
     let (read, write) = (p.first()?, p.out()?);
     let lanes = &rows.lanes;
-    let params = walk.params(lanes, read.offset, write.offset, lowest, inner as u64);
-    let grid = Grid::elements(lanes.invocations(walk.outputs), 1);
-    let choice = match &rows.held {
-        Some(held) => job.held(&walk, held),
-        None => job.long(&walk, lanes),
+    let params = geometry.params(lanes, read.offset, write.offset, lowest, inner as u64);
+    let grid = Grid::elements(lanes.invocations(geometry.outputs), 1);
+    let choice = match &rows.registers {
+        Some(registers) => job.registers(&geometry, registers),
+        None => job.long(&geometry, lanes),
     };
     let bindings = [Some(read), Some(write), rows.accumulated];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
@@ -297,7 +304,7 @@ pub(crate) fn plan(
 /// How often kernels read each element of rows of `len` elements of which there are `outputs`: once, if rows fit into registers.
 pub(crate) fn reads(outputs: u64, len: u64, ability: &Ability) -> usize {
     // Whichever side neighbours are on, as many elements fit.
-    match lanes::held(outputs, len, Side::Reduced, ability) {
+    match lanes::registers(outputs, len, Side::Reduced, ability) {
         Some(_) => 1,
         None => 2,
     }
@@ -316,7 +323,7 @@ pub(crate) fn run_parts(
     let call = Call::Softmax { kind, axis };
     let joints = || alike(view.rank(), |at| at == axis);
     let each = &mut |[a, out]: &[View; 2]| exec.run(&call, &Operands::one(a), out.into()).map(drop);
-    if exec.apart(kind.name(), [view, ends.out], 1, joints, each)? {
+    if exec.split(kind.name(), [view, ends.out], 1, joints, each)? {
         return Ok(());
     }
     exec.softmax_of_long_row(kind, view, axis, ends.out)

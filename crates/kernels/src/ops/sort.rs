@@ -11,7 +11,7 @@ use ziggurat_core::{DType, DTypeKind, Layout, Shape, ShapeError, coalesce};
 use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_beside};
-use crate::ops::elementwise::walk::{StridedParams, axes, count};
+use crate::ops::elementwise::dispatch::{StridedParams, axes, count};
 use crate::ops::scan::{Scan, ScanOptions};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;

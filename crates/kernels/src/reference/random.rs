@@ -29,12 +29,12 @@ pub fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 #[must_use]
 pub fn words(state: RandomState, len: usize) -> Vec<u32> {
     let halves = |x: u64| [x as u32, (x >> 32) as u32];
-    let quads = (0..len.div_ceil(4) as u64).flat_map(|quad| {
-        let [low, high] = halves(state.counter.wrapping_add(quad));
+    let vec4 = (0..len.div_ceil(4) as u64).flat_map(|vec4| {
+        let [low, high] = halves(state.counter.wrapping_add(vec4));
         let [stream_low, stream_high] = halves(state.stream);
         philox([low, high, stream_low, stream_high], halves(state.seed))
     });
-    quads.take(len).collect()
+    vec4.take(len).collect()
 }
 
 /// The floats in [0, 1) of words, with so many binary digits.

@@ -30,9 +30,9 @@ impl<'a> Ends<'a> {
     }
 
     /// The dtype of the results, before an epilogue.
-    pub(crate) fn made(&self) -> DType {
+    pub(crate) fn computed(&self) -> DType {
         self.epilogue
-            .map_or(self.out.dtype, |epilogue| epilogue.made)
+            .map_or(self.out.dtype, |epilogue| epilogue.computed)
     }
 
     /// The bindings of the last step, without those that the epilogue adds.

@@ -2,7 +2,7 @@
 //!
 //! Ops never compute binding ranges or workgroup counts. [`Executor::bind_read`] and [`Executor::bind_write`]
 //! turn a view into a binding and an element offset into it, binding a part of the buffer where the whole is over
-//! the device's binding limit. [`Executor::with_dense_out`] gives ops an output they can write as whole quads and
+//! the device's binding limit. [`Executor::with_dense_out`] gives ops an output they can write as whole vec4s and
 //! that is not one of their inputs (wgpu refuses a buffer that one dispatch both reads and writes).
 
 use std::iter;
@@ -19,7 +19,7 @@ use crate::run::view::View;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 
-/// The most elements a kernel indexes: the last quad's index must not wrap.
+/// The most elements a kernel indexes: the last vec4's index must not wrap.
 pub(crate) const MAX_INDEX: u64 = u32::MAX as u64 - 7;
 
 /// One operand of a dispatch.
@@ -53,7 +53,7 @@ impl Window {
 }
 
 /// The whole buffer if it may be bound, else the view's span widened to the device's alignment. The start is
-/// a multiple of 256 bytes and so of four elements of any dtype: quads stay quads.
+/// a multiple of 256 bytes and so of four elements of any dtype: vec4 stay vec4.
 fn window(layout: &Layout, element: u64, capacity: u64, limit: u64, alignment: u64) -> Window {
     let offset = layout.offset() as u64;
     if capacity <= limit {
@@ -243,7 +243,7 @@ impl Executor {
         Ok(kernel?)
     }
 
-    /// Calls `f` with an output that is contiguous, quad-aligned and shares no memory with `inputs`: `out` itself
+    /// Calls `f` with an output that is contiguous, vec4-aligned and shares no memory with `inputs`: `out` itself
     /// where it is all that, else a scratch view that is copied to `out` afterwards.
     pub(crate) fn with_dense_out(
         &self,
@@ -253,7 +253,7 @@ impl Executor {
         f: impl FnOnce(&View) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         check_output(op, out)?;
-        if out.is_quads()
+        if out.is_vec4()
             && !inputs
                 .iter()
                 .any(|input| input.buffer.same_memory(&out.buffer))

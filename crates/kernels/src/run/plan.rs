@@ -188,7 +188,7 @@ impl<'a> Planner<'a> {
             .transpose()
     }
 
-    /// Binds the output, if kernels can write it: whole quads, and no memory that the call reads. Else memory is bound that
+    /// Binds the output, if kernels can write it: whole vec4s, and no memory that the call reads. Else memory is bound that
     /// is copied to the output at the end.
     pub(crate) fn out(&mut self) -> Result<Bound, KernelError> {
         self.target(Place::Out, self.ends.out, self.ends.also)
@@ -210,7 +210,7 @@ impl<'a> Planner<'a> {
         check_output(self.op, out)?;
         let mut used = self.ends.inputs().chain(other);
         let shared = used.any(|view| view.buffer.same_memory(&out.buffer));
-        if out.is_quads() && !shared {
+        if out.is_vec4() && !shared {
             return self.bind(place, out, true);
         }
         let bound = self.scratch(*out.shape(), out.dtype)?;

@@ -99,10 +99,10 @@ impl View {
         self.layout.is_empty()
     }
 
-    /// Whether kernels can treat the view as an array of whole *quads* (four elements): contiguous, starting
-    /// at a multiple of four elements, and with the last quad inside the buffer's capacity.
+    /// Whether kernels can treat the view as an array of whole *vec4* (four elements): contiguous, starting
+    /// at a multiple of four elements, and with the last vec4 inside the buffer's capacity.
     #[must_use]
-    pub fn is_quads(&self) -> bool {
+    pub fn is_vec4(&self) -> bool {
         let offset = self.layout.offset();
         let end = (offset as u64)
             .saturating_add(self.len() as u64)

@@ -55,7 +55,7 @@ enum Role {
     /// Writing results one by one.
     Cell,
     /// Writing results four at a time.
-    Quad,
+    Vec4,
     /// Reading elements four at a time.
     Access,
 }
@@ -154,8 +154,8 @@ impl KernelChoice {
     /// Appends what writes results four at a time: `store4`.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn quad(self) -> Self {
-        self.with(prelude::QUAD, Role::Quad)
+    pub(crate) fn vec4(self) -> Self {
+        self.with(prelude::VEC4, Role::Vec4)
     }
 
     /// Puts a part of `enable/` ahead of all others: what the kernel needs of the device beyond plain WGSL, from which
@@ -175,15 +175,15 @@ impl KernelChoice {
 
     /// Appends what writes results of a dtype: four at a time, or one by one.
     #[must_use]
-    pub(crate) fn writes(self, dtype: DType, quads: bool) -> Self {
-        if quads { self.quad() } else { self.cell(dtype) }
+    pub(crate) fn writes(self, dtype: DType, vec4: bool) -> Self {
+        if vec4 { self.vec4() } else { self.cell(dtype) }
     }
 
     /// Appends what a kernel reads rows by, four elements at a time: `row4`, over `load_value4` or `load_value`.
     #[must_use]
-    pub(crate) fn access(self, quads: bool) -> Self {
-        if quads {
-            self.name("quads").with("reduce/quads.wgsl", Role::Access)
+    pub(crate) fn access(self, vec4: bool) -> Self {
+        if vec4 {
+            self.name("vec4").with("reduce/vec4.wgsl", Role::Access)
         } else {
             self.part("reduce/singles.wgsl")
         }
@@ -227,14 +227,14 @@ impl KernelChoice {
         reads: Reads,
         dtype: DType,
         params: &'static str,
-        quads: bool,
+        vec4: bool,
     ) -> Self {
         match reads {
             Reads::Memory => self
                 .part(prelude::FLOAT)
                 .load(dtype)
                 .params(params)
-                .part(prelude::value(quads)),
+                .part(prelude::value(vec4)),
             Reads::Fused => self.name("fused"),
         }
     }
@@ -266,12 +266,12 @@ impl KernelChoice {
     }
 
     /// Whether results are written four at a time.
-    pub(crate) fn writes_quads(&self) -> bool {
-        self.parts.iter().any(|part| part.role == Role::Quad)
+    pub(crate) fn writes_vec4(&self) -> bool {
+        self.parts.iter().any(|part| part.role == Role::Vec4)
     }
 
     /// Whether elements are read four at a time.
-    pub(crate) fn reads_quads(&self) -> bool {
+    pub(crate) fn reads_vec4(&self) -> bool {
         self.parts.iter().any(|part| part.role == Role::Access)
     }
 
@@ -328,7 +328,7 @@ impl KernelChoice {
             writes == WritesBy::Result
                 && matches!(
                     part.role,
-                    Role::Store | Role::Cell | Role::Quad | Role::Params
+                    Role::Store | Role::Cell | Role::Vec4 | Role::Params
                 )
         };
         for Part { path, role } in self.parts.iter().filter(|part| !brought(part)) {

@@ -1,4 +1,4 @@
-//! Paths of the dtype preludes: reading, writing whole quads, writing single elements.
+//! Paths of the dtype preludes: reading, writing whole vec4s, writing single elements.
 //!
 //! Order in a shader: params part, [`FLOAT`], load, store, cell, shared functions, op snippet, body.
 
@@ -16,12 +16,12 @@ pub(crate) const LOAD_F16_NATIVE: &str = "prelude/load/f16_native.wgsl";
 pub(crate) const STORE_BITS16: &str = "prelude/store/bits16.wgsl";
 
 /// `cell` and `store4` for any dtype; needs [`store`] before it.
-pub(crate) const QUAD: &str = "prelude/cell/quad.wgsl";
+pub(crate) const VEC4: &str = "prelude/cell/vec4.wgsl";
 
 /// `load_value4`, or `load_value`, from memory; needs [`load`] before it.
-pub(crate) const fn value(quads: bool) -> &'static str {
-    if quads {
-        "reduce/value_quad.wgsl"
+pub(crate) const fn value(vec4: bool) -> &'static str {
+    if vec4 {
+        "reduce/value_vec4.wgsl"
     } else {
         "reduce/value.wgsl"
     }

@@ -298,7 +298,7 @@ fn both_ends_together_must_fit_the_bindings() {
     // Two bindings are left beside those that are read and the output.
     for (count, fits) in [(2, true), (3, false)] {
         let mut e = Expression::new();
-        let made = e.made(DType::F32);
+        let made = e.computed(DType::F32);
         let value = sum_of(&mut e, made, count);
         let written = FusedOutput {
             expression: &e,

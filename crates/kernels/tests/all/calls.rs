@@ -177,7 +177,7 @@ fn a_plan_shows_what_is_read_and_written_through_expressions() {
         shape: *a.shape(),
     };
     let mut over = Expression::new();
-    let (made, residual) = (over.made(DType::F32), over.input(b.clone()));
+    let (made, residual) = (over.computed(DType::F32), over.input(b.clone()));
     let value = op(&mut over, FusedOp::Binary(Binary::Add), &[made, residual]);
     let written = FusedOutput {
         expression: &over,
@@ -236,7 +236,7 @@ fn what_a_call_cannot_do_is_said() {
         Err(KernelError::Operand { operand: "b", .. })
     ));
     let mut over = Expression::new();
-    let value = over.made(DType::I32);
+    let value = over.computed(DType::I32);
     let written = FusedOutput {
         expression: &over,
         value,

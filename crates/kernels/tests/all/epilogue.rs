@@ -9,7 +9,7 @@ use ziggurat_kernels::{
     Expression, FusedOp, FusedOutput, KernelError, Layout, Sink, Unary, View,
 };
 
-/// Extents of the product: the tiled kernel with and without whole quads, the dot kernel in one pass and in two, a batch.
+/// Extents of the product: the tiled kernel with and without whole vec4s, the dot kernel in one pass and in two, a batch.
 const PROBLEMS: &[(&[usize], &[usize])] = &[
     (&[20, 24], &[24, 32]),
     (&[20, 24], &[24, 30]),
@@ -97,7 +97,7 @@ fn a_dense_layer_agrees_without_optional_features() {
     check_layers(&exec, DType::F32, DType::BF16, &mut Random(22));
 }
 
-/// Convolutions: the direct kernel, the tiled one, that of plain products with whole quads and without.
+/// Convolutions: the direct kernel, the tiled one, that of plain products with whole vec4s and without.
 const CONVOLUTIONS: &[([usize; 4], [usize; 4], usize)] = &[
     ([2, 3, 7, 6], [5, 3, 3, 2], 1),
     ([1, 4, 6, 6], [4, 1, 3, 3], 4),
@@ -218,7 +218,7 @@ fn what_is_stored_beside_must_have_memory_of_its_own() {
     let a = upload(&exec, &[1.0; 16], &[4, 4]);
     let out = exec.alloc(&shape(&[4, 4]), DType::F32).unwrap();
     let mut e = Expression::new();
-    let made = e.made(DType::F32);
+    let made = e.computed(DType::F32);
     let value = op(&mut e, FusedOp::Unary(Unary::Neg), &[made]);
     let sum = e.input(out.clone());
     let sum = op(&mut e, FusedOp::Binary(Binary::Add), &[value, sum]);
@@ -265,7 +265,7 @@ fn an_epilogue_takes_no_further_kernel() {
     let exec = common::fresh_executor();
     let a = upload(&exec, &[1.0; 400], &[20, 20]);
     let mut e = Expression::new();
-    let made = e.made(DType::F32);
+    let made = e.computed(DType::F32);
     let low = e.scalar(DType::F32, 21.0);
     let value = op(&mut e, FusedOp::Compare(Compare::Lt), &[made, low]);
     let value = op(&mut e, FusedOp::Unary(Unary::LogicalNot), &[value]);
@@ -292,7 +292,7 @@ fn the_residual_may_be_the_output() {
     let mut e = Expression::new();
     // The output's elements in another shape.
     let flat = sum.with_layout(Layout::contiguous(shape(&[4]))).unwrap();
-    let (made, before) = (e.made(DType::F32), e.input(flat));
+    let (made, before) = (e.computed(DType::F32), e.input(flat));
     let value = op(&mut e, FusedOp::Binary(Binary::Add), &[made, before]);
     let written = FusedOutput {
         expression: &e,
@@ -313,7 +313,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
     let a = upload(&exec, &[1.0; 4], &[2, 2]);
     let out = exec.alloc(&shape(&[2, 2]), DType::F32).unwrap();
     let mut e = Expression::new();
-    let made = e.made(DType::F32);
+    let made = e.computed(DType::F32);
     let input = e.input(a.clone());
     let run = |e: &Expression, value, out: &View| {
         let written = FusedOutput {
@@ -339,7 +339,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
     let sum = op(&mut e, FusedOp::Binary(Binary::Add), &[made, bias]);
     assert!(run(&e, sum, &out).is_err_and(|error| error.is_shape()));
     let mut wrong = Expression::new();
-    let integers = wrong.made(DType::U8);
+    let integers = wrong.computed(DType::U8);
     let wide = op(&mut wrong, FusedOp::Cast(DType::F32), &[integers]);
     assert!(matches!(
         run(&wrong, wide, &out),
@@ -351,7 +351,7 @@ fn mistakes_are_typed_errors_and_what_does_not_fit_is_refused() {
         Err(KernelError::Option { .. })
     ));
     let mut many = Expression::new();
-    let mut value = many.made(DType::F32);
+    let mut value = many.computed(DType::F32);
     for i in 0..exec.fused_limits().bindings - 2 {
         let next = many.input(upload(&exec, &[i as f32], &[1]));
         value = op(&mut many, FusedOp::Binary(Binary::Add), &[value, next]);

@@ -154,7 +154,7 @@ fn every_rank_and_size_is_covered() {
     check_sum(&exec, &[3, 100_001], &mut rng);
 }
 
-/// The sum of a transposed, a flipped and a dense operand, to an output that starts within a quad.
+/// The sum of a transposed, a flipped and a dense operand, to an output that starts within a vec4.
 fn check_sum(exec: &Executor, dims: &[usize], rng: &mut Random) {
     for dtype in [DType::F32, DType::I8] {
         let operands = [
@@ -308,7 +308,7 @@ fn operands_over_the_binding_limit_are_computed_in_parts() {
     let input = e.input(x.clone());
     let one = e.scalar(DType::U8, 1.0);
     let sum = e.op(FusedOp::Binary(Binary::Add), &[input, one]).unwrap();
-    // In place, where the second part starts within a quad.
+    // In place, where the second part starts within a vec4.
     let _done = exec
         .fused(&e, &shape(&[2, width]), &[(sum, x.clone())])
         .unwrap();

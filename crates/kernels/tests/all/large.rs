@@ -18,7 +18,7 @@ fn read(exec: &Executor, view: &View) -> Vec<u8> {
 fn operands_over_the_binding_limit_are_computed_in_parts() {
     let exec = common::plain_executor();
     let limit = usize::try_from(exec.device().caps().max_binding_bytes).unwrap();
-    // An odd width, so that parts start within a quad.
+    // An odd width, so that parts start within a vec4.
     let width = limit / 2 + 4099;
     let count = alloc(&exec, &[2, width]);
     assert!(count.len() > limit);

@@ -397,7 +397,7 @@ fn the_comparison_catches_a_wrong_element() {
 }
 
 #[test]
-fn every_dtype_moves_by_words_and_by_quads_and_in_chunks() {
+fn every_dtype_moves_by_words_and_by_vec4_and_in_chunks() {
     let (exec, narrow) = (common::executor(), common::narrow_executor());
     let mut rng = Random(11);
     for dtype in NUMBERS {

@@ -211,7 +211,7 @@ fn what_is_written_gets_the_bindings_that_tables_and_positions_leave() {
     let limit = exec.fused_limits().bindings;
     let write = |positions, inputs: usize, keeps: bool| {
         let mut e = Expression::new();
-        let made = e.made(DType::F32);
+        let made = e.computed(DType::F32);
         let value = (0..inputs).fold(made, |sum, _| {
             let next = e.input(view(DType::F32, a.dims()));
             e.op(FusedOp::Binary(Binary::Add), &[sum, next]).unwrap()

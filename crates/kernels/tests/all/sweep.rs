@@ -11,9 +11,9 @@ mod complete;
 mod distinct;
 mod elementwise;
 mod indexed;
+mod layouts;
 mod products;
 mod run;
-mod walks;
 mod windows;
 
 use crate::common;
@@ -26,8 +26,8 @@ fn all_cases() -> Vec<Case> {
     let mut all = elementwise::unary_cases();
     all.extend(elementwise::binary_cases());
     all.extend(elementwise::other_cases());
-    all.extend(walks::reduction_cases());
-    all.extend(walks::row_cases());
+    all.extend(layouts::reduction_cases());
+    all.extend(layouts::row_cases());
     all.extend(indexed::cases());
     all.extend(windows::cases());
     all.extend(products::cases());
@@ -123,8 +123,8 @@ families! {
     rows_of_one_operand_hold_everywhere: elementwise::unary_cases();
     rows_of_two_operands_hold_everywhere: elementwise::binary_cases();
     casts_moves_and_fused_kernels_hold_everywhere: elementwise::other_cases();
-    reductions_hold_everywhere: walks::reduction_cases();
-    rows_and_scans_hold_everywhere: walks::row_cases();
+    reductions_hold_everywhere: layouts::reduction_cases();
+    rows_and_scans_hold_everywhere: layouts::row_cases();
     indexed_ops_hold_everywhere: indexed::cases();
     windowed_ops_hold_everywhere: windows::cases();
     products_hold_everywhere: products::cases();

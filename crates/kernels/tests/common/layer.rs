@@ -38,7 +38,7 @@ pub(crate) fn layer(
     let twice = FusedOp::Binary(Binary::Mul);
     let (dtype, dims) = (host.dtype, host.dims);
     let mut e = Expression::new();
-    let made = e.made(dtype);
+    let made = e.computed(dtype);
     let (bias_id, residual_id) = (e.input(bias.clone()), e.input(residual.clone()));
     let two = e.scalar(dtype, 2.0);
     let scaled = op(&mut e, twice, &[bias_id, two]);

@@ -112,11 +112,11 @@ pub(crate) fn folded_executor() -> Executor {
 }
 
 /// An executor of one test's own on a device with bindings of so many bytes and loops of so many iterations.
-pub(crate) fn limited_executor(binding_bytes: u64, loop_turns: u32) -> Executor {
+pub(crate) fn limited_executor(binding_bytes: u64, loop_iterations: u32) -> Executor {
     open(DeviceOptions {
         pipeline_cache: false,
         max_binding_bytes: Some(binding_bytes),
-        max_loop_turns: Some(loop_turns),
+        max_loop_iterations: Some(loop_iterations),
         ..DeviceOptions::default()
     })
 }

@@ -189,7 +189,7 @@ pub(crate) struct Output {
 /// Guard elements behind an output.
 const BACK: usize = 9;
 
-/// An output of these extents after `front` guard elements: aligned for quads if `front` is a multiple of 4.
+/// An output of these extents after `front` guard elements: aligned for vec4 if `front` is a multiple of 4.
 pub(crate) fn output(exec: &Executor, dtype: DType, dims: &[usize], front: usize) -> Output {
     output_in(exec, dtype, dims, front, Arrangement::Contiguous)
 }

@@ -373,7 +373,7 @@ impl Plan {
                 });
             }
             let id = match &step.body {
-                Body::Kernel(_) => expression.made(step.node.dtype()),
+                Body::Kernel(_) => expression.computed(step.node.dtype()),
                 Body::Op { op, name, .. } => expression
                     .op(*op, &operands)
                     .map_err(|error| Stop::Failed(Error::from_kernel(name, error)))?,

@@ -691,7 +691,7 @@ fn any_call_is_right_or_refused_under_tiny_limits() {
                 let options = DeviceOptions {
                     pipeline_cache: false,
                     max_binding_bytes: Some(bytes),
-                    max_loop_turns: Some(turns),
+                    max_loop_iterations: Some(turns),
                     ..DeviceOptions::default()
                 };
                 Device::open_blocking(options).unwrap()

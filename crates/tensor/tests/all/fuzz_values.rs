@@ -11,6 +11,7 @@ mod contractions;
 mod counts;
 mod elements;
 mod index;
+mod layouts;
 mod linalg;
 mod losses;
 mod moves;
@@ -23,7 +24,6 @@ mod resample;
 mod scans;
 mod statistics;
 mod variables;
-mod walks;
 mod windows;
 
 use crate::operands::{Expected, check, worst};

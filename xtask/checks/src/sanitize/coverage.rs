@@ -18,8 +18,8 @@ use xtask::failure::{Failure, Outcome};
 
 /// Variants that no run reaches, by a part of their name, with the reason.
 const NOT_RUN: [(&str, &str); 1] = [(
-    "quads/fused/",
-    "no test of expressions has rows of every op in whole quads; without expressions the bodies run",
+    "vec4/fused/",
+    "no test of expressions has rows of every op in whole vec4s; without expressions the bodies run",
 )];
 
 /// Constants that are not compared, with the reason.
@@ -34,7 +34,7 @@ const SIZES: [(&str, &str); 29] = [
     ),
     ("COLS", "a tile of products, by the device: `tile`"),
     ("DEPTH", "likewise"),
-    ("QUADS", "how products of few rows lie over columns and k"),
+    ("VEC4", "how products of few rows lie over columns and k"),
     ("SLICES", "likewise"),
     (
         "WG",

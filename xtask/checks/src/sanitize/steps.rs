@@ -37,7 +37,7 @@ const WHOLE: &[&str] = &[
     "epilogue::",
     "between::",
     "fusion::",
-    "walking::",
+    "prologue_ops::",
 ];
 
 /// Tests of these whose names contain this are left out: what is larger than a binding takes minutes and gigabytes when
@@ -73,7 +73,7 @@ const WAYS: &[&str] = &["matmul::tests::every_way_gives"];
 
 /// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
 /// several dispatches then, is cut at any size.
-const SHORT_LOOPS: &str = "turns:4";
+const SHORT_LOOPS: &str = "iterations:4";
 
 /// Tests of what is cut.
 const CUT: &[&str] = &[

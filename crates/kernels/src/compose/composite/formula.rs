@@ -30,18 +30,18 @@ impl<C: Composer> Formula<'_, C> {
 
     /// An op with a number on its right.
     pub(crate) fn with(&mut self, op: Binary, a: &C::Value, number: f64) -> Made<C> {
-        let number = self.beside(a, number);
+        let number = self.constant_like(a, number);
         self.two(op, a, &number)
     }
 
     /// `number - x`.
     pub(crate) fn less(&mut self, number: f64, x: &C::Value) -> Made<C> {
-        let number = self.beside(x, number);
+        let number = self.constant_like(x, number);
         self.two(Binary::Sub, &number, x)
     }
 
     pub(crate) fn is(&mut self, op: Compare, a: &C::Value, number: f64) -> Made<C> {
-        let number = self.beside(a, number);
+        let number = self.constant_like(a, number);
         self.0.apply(FusedOp::Compare(op), &[a, &number])
     }
 
@@ -51,7 +51,7 @@ impl<C: Composer> Formula<'_, C> {
 
     /// `number` where the condition holds, else `x`.
     pub(crate) fn replace(&mut self, condition: &C::Value, number: f64, x: &C::Value) -> Made<C> {
-        let number = self.beside(x, number);
+        let number = self.constant_like(x, number);
         self.choose(condition, &number, x)
     }
 
@@ -62,7 +62,7 @@ impl<C: Composer> Formula<'_, C> {
     }
 
     /// A number in the dtype of a value.
-    pub(crate) fn beside(&mut self, value: &C::Value, number: f64) -> C::Value {
+    pub(crate) fn constant_like(&mut self, value: &C::Value, number: f64) -> C::Value {
         let dtype = self.0.dtype(value);
         self.0.number(dtype, number)
     }
@@ -159,7 +159,7 @@ formulas! {
     dropout(f, x, uniform; p) {
         let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
         let scaled = f.with(Binary::Mul, x, scale)?;
-        let zero = f.beside(x, 0.0);
+        let zero = f.constant_like(x, 0.0);
         let kept = f.is(Compare::Ge, uniform, p)?;
         f.choose(&kept, &scaled, &zero)
     }

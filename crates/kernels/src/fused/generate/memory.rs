@@ -32,11 +32,11 @@ pub(super) fn given(dtype: DType, value: &str) -> String {
 
 impl Glue<'_> {
     /// Whether inputs are read four at a time.
-    fn loads_quads(&self) -> bool {
+    fn loads_vec4(&self) -> bool {
         match self.role {
             Role::Whole => true,
-            Role::Value(_, reading) => reading.quads,
-            Role::Result(_, quads) => quads,
+            Role::Value(_, reading) => reading.vec4,
+            Role::Result(_, vec4) => vec4,
         }
     }
 
@@ -47,7 +47,7 @@ impl Glue<'_> {
             let element = match access {
                 Access::InPlace(_) | Access::Given => continue,
                 Access::Strided => "word",
-                _ if self.loads_quads() => "words",
+                _ if self.loads_vec4() => "words",
                 _ => "word",
             };
             declared.push(Declared {
@@ -107,20 +107,20 @@ impl Glue<'_> {
         for (i, dtype, access) in self.inputs() {
             let (elem, offset) = (compute(dtype), self.slot(self.slots.inputs + i));
             match access {
-                Access::Quad | Access::InPlace(_) => {
+                Access::Vec4 | Access::InPlace(_) => {
                     let name = match access {
                         Access::InPlace(output) => format!("out_{output}"),
                         _ => format!("in_{}", first + i),
                     };
-                    // A kernel of its own is given offsets in quads.
+                    // A kernel of its own is given offsets in vec4s.
                     let offset = match self.role {
                         Role::Whole => offset,
                         _ => format!("{offset} / 4u"),
                     };
-                    line!(self, "\nfn {load}_{i}(quad: u32) -> vec4<{elem}> {{");
+                    line!(self, "\nfn {load}_{i}(vector: u32) -> vec4<{elem}> {{");
                     line!(
                         self,
-                        "    return unpack_{dtype}({name}[{offset} + quad]);\n}}"
+                        "    return unpack_{dtype}({name}[{offset} + vector]);\n}}"
                     );
                 }
                 Access::Scalar => {
@@ -186,7 +186,7 @@ impl Glue<'_> {
                     line!(self, "    let x_{k} = {load}_{k}(at.in_{k});");
                 }
                 Access::Scalar => line!(self, "    let x_{k} = {load}_{k}({offset});"),
-                Access::Quad | Access::InPlace(_) => {
+                Access::Vec4 | Access::InPlace(_) => {
                     line!(self, "    let x_{k} = {load}_{k}({offset} + i);");
                 }
                 Access::Given => line!(self, "    let x_{k} = {};", given(dtype, "v")),
@@ -259,16 +259,16 @@ impl Glue<'_> {
         line!(self, "    return at;\n}}");
     }
 
-    /// One function per output; a partial last quad keeps what lies behind it.
+    /// One function per output; a partial last vec4 keeps what lies behind it.
     pub(super) fn stores(&mut self) {
         for (i, dtype) in self.outputs() {
             line!(
                 self,
-                "\nfn store_{i}(quad: u32, v: vec4<{}>) {{",
+                "\nfn store_{i}(vector: u32, v: vec4<{}>) {{",
                 compute(dtype)
             );
-            line!(self, "    let at = {} + quad;", self.slot(i));
-            line!(self, "    let left = params.len - quad * 4u;");
+            line!(self, "    let at = {} + vector;", self.slot(i));
+            line!(self, "    let left = params.len - vector * 4u;");
             line!(self, "    if left >= 4u {{");
             line!(self, "        out_{i}[at] = pack_{dtype}(v);");
             line!(self, "    }} else {{");

@@ -23,7 +23,7 @@ pub(super) struct Hiding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
     /// The result, four elements at a time.
-    Quads,
+    Vec4,
     /// The result, element by element.
     Cells,
     /// The state, as others see the other keys.
@@ -31,8 +31,8 @@ pub(super) enum Leaves {
 }
 
 impl Leaves {
-    pub(super) const fn result(quads: bool) -> Self {
-        if quads { Self::Quads } else { Self::Cells }
+    pub(super) const fn result(vec4: bool) -> Self {
+        if vec4 { Self::Vec4 } else { Self::Cells }
     }
 }
 
@@ -41,16 +41,16 @@ pub(super) const MERGE_WG: u32 = 256;
 
 fn result(choice: KernelChoice, dtype: DType, leaves: Leaves) -> KernelChoice {
     match leaves {
-        Leaves::Quads => choice
+        Leaves::Vec4 => choice
             .store(dtype)
-            .quad()
-            .part("attention/out_quad.wgsl")
+            .vec4()
+            .part("attention/out_vec4.wgsl")
             .part("attention/whole.wgsl"),
         Leaves::Cells => choice
             .name("cells")
             .store(dtype)
             .cell(dtype)
-            .part("attention/out_cell.wgsl")
+            .part("attention/out_element.wgsl")
             .part("attention/whole.wgsl"),
         Leaves::State => choice
             .name("part")
@@ -59,11 +59,11 @@ fn result(choice: KernelChoice, dtype: DType, leaves: Leaves) -> KernelChoice {
     }
 }
 
-/// The kernel of a form; `quads` says how its operands are read.
+/// The kernel of a form; `vec4` says how its operands are read.
 pub(super) fn kernel(
     dtype: DType,
     form: Form,
-    quads: bool,
+    vec4: bool,
     hiding: Hiding,
     leaves: Leaves,
 ) -> KernelChoice {
@@ -89,7 +89,7 @@ pub(super) fn kernel(
         ("no_cap", &["attention/no_cap.wgsl"])
     };
     let (form_name, operands) = match form {
-        Form::Tile(_) if quads => ("tile", "attention/quads.wgsl"),
+        Form::Tile(_) if vec4 => ("tile", "attention/vec4.wgsl"),
         Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
         Form::Few(_) if prelude::is_packed(dtype) => ("few", "attention/octs_half.wgsl"),
         Form::Few(_) => ("few", "attention/octs_word.wgsl"),
@@ -180,7 +180,7 @@ pub(super) fn merge(dtype: DType, lanes: u32, leaves: Leaves) -> KernelChoice {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (form, quads) in forms() {
+        for (form, vec4) in forms() {
             for mask in [None, Some(DType::Bool), Some(DType::F32)] {
                 for (lengths, capped) in
                     [(false, false), (true, false), (false, true), (true, true)]
@@ -190,17 +190,17 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         lengths,
                         capped,
                     };
-                    let leaves = [Leaves::result(quads), Leaves::State];
-                    if !quads || lengths == capped && lengths == mask.is_some() {
+                    let leaves = [Leaves::result(vec4), Leaves::State];
+                    if !vec4 || lengths == capped && lengths == mask.is_some() {
                         all.extend(leaves.map(|leaves| {
-                            let choice = kernel(dtype, form, quads, hiding, leaves);
+                            let choice = kernel(dtype, form, vec4, hiding, leaves);
                             Candidate::new(choice, AttentionParams::FIELDS)
                         }));
                     }
                 }
             }
         }
-        for leaves in [Leaves::Quads, Leaves::Cells] {
+        for leaves in [Leaves::Vec4, Leaves::Cells] {
             let choice = merge(dtype, 8, leaves);
             all.push(Candidate::new(choice, AttentionParams::FIELDS));
         }
@@ -210,13 +210,13 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Each form, and how operands are read.
 fn forms() -> [(Form, bool); 3] {
-    let problem = |rows, quads, octs| Problem {
+    let problem = |rows, vec4, octs| Problem {
         heads: 1,
         rows,
         keys: 1024,
         head_dim: 64,
         value_dim: 64,
-        quads,
+        vec4,
         octs,
     };
     let problems = [
@@ -224,5 +224,5 @@ fn forms() -> [(Form, bool); 3] {
         problem(4, false, false),
         problem(1024, true, true),
     ];
-    problems.map(|p| (ways(&p, &Ability::WEBGPU).default, p.quads))
+    problems.map(|p| (ways(&p, &Ability::WEBGPU).default, p.vec4))
 }

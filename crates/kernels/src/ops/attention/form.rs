@@ -20,7 +20,7 @@ pub(super) struct Problem {
     pub(super) head_dim: u64,
     pub(super) value_dim: u64,
     /// Queries, keys and values are read four elements at a time.
-    pub(super) quads: bool,
+    pub(super) vec4: bool,
     /// They can be read eight elements at a time.
     pub(super) octs: bool,
 }
@@ -91,7 +91,7 @@ impl Tile {
     /// Loop iterations of an invocation for so many tiles of keys.
     fn iterations(self, tiles: u64, p: &Problem) -> u64 {
         // Strided elements are loaded in loops of four.
-        let [fetched, put] = if p.quads { [0, 0] } else { [8 * 5, 4 * 5] };
+        let [fetched, put] = if p.vec4 { [0, 0] } else { [8 * 5, 4 * 5] };
         let scores = p.head_dim.div_ceil(32) * (10 + fetched);
         let values = u64::from(self.keys / self.values) * (u64::from(self.values / 4) + 2 + put);
         let across = u64::from(self.keys / 4);
@@ -283,7 +283,7 @@ mod tests {
             keys,
             head_dim: dim,
             value_dim: dim,
-            quads: true,
+            vec4: true,
             octs: dim.is_multiple_of(8),
         }
     }

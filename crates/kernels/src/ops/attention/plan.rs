@@ -123,9 +123,9 @@ fn steps(
             .into_iter()
             .all(|(view, bound)| aligned(&view.layout, bound.offset, n))
     };
-    let quads = in_groups_of(4);
+    let vec4 = in_groups_of(4);
     let octs = match q.dtype {
-        DType::F32 => quads && [head_dim, extents.value_dim].iter().all(|n| n % 8 == 0),
+        DType::F32 => vec4 && [head_dim, extents.value_dim].iter().all(|n| n % 8 == 0),
         _ => in_groups_of(8),
     };
     let problem = Problem {
@@ -134,7 +134,7 @@ fn steps(
         keys: extents.keys as u64,
         head_dim: head_dim as u64,
         value_dim: extents.value_dim as u64,
-        quads,
+        vec4,
         octs,
     };
     let ability = p.exec.ability();
@@ -192,7 +192,7 @@ fn steps(
     };
     if splits.count == 1 {
         let params = job.rows(0, problem.rows);
-        let kernel = job.kernel(Leaves::result(quads));
+        let kernel = job.kernel(Leaves::result(vec4));
         p.last(kernel, bindings(write), &params, job.grid(&params));
         return Ok(());
     }
@@ -214,7 +214,7 @@ impl Job {
         kernel(
             self.dtype,
             self.form,
-            self.problem.quads,
+            self.problem.vec4,
             self.hiding,
             leaves,
         )

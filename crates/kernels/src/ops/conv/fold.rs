@@ -5,12 +5,12 @@ use ziggurat_pipeline::Grid;
 
 use super::geometry::{Direction, Geometry, at_least_one};
 use super::options::ConvOptions;
-use super::plan::{ConvParams, Method, Writes, params, turns, walk};
+use super::plan::{ConvParams, Method, Writes, iterations, params, walk};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
 use crate::ops::reduce::add_sums;
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spread, vector};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -29,7 +29,7 @@ pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
         prelude::store(dtype),
     ]);
     let choice = match writes {
-        Writes::Results => choice.parts(&[prelude::cell(dtype), "conv/out_cell.wgsl"]),
+        Writes::Results => choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"]),
         Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
     };
     choice.parts(&[
@@ -82,11 +82,11 @@ impl Executor {
         }
         let joints = || vec![[Some(0); 2]];
         let each = |[columns, out]: &[View; 2]| self.fold(columns, kernel, options, out);
-        self.whole_or_apart(OP, [columns, out], joints, each, |out| {
+        self.whole_or_split(OP, [columns, out], joints, each, |out| {
             let taps = g.kernel.map(|taps| taps as u64);
             let extents = [1, taps[0], taps[1], taps[2]];
-            let parts = parts(extents, self.most_turns(), |len| {
-                turns(&g, Method::Direct, len)
+            let parts = parts(extents, self.max_iterations(), |len| {
+                iterations(&g, Method::Direct, len)
             });
             let cut = parts.len() > 1;
             let sums = (cut.then(|| self.partials(DType::F32, out.len() as u64, 1))).transpose()?;

@@ -9,7 +9,7 @@ use crate::run::view::View;
 
 impl Executor {
     /// Calls `f` with parts of the operands if they are too large to be bound; whether it did.
-    pub(super) fn conv_apart(
+    pub(super) fn conv_split(
         &self,
         op: &'static str,
         (direction, groups): (Direction, usize),
@@ -35,7 +35,7 @@ impl Executor {
         };
         // The weights stand for a bias that is not there.
         let views = [x, w, bias.unwrap_or(w), out];
-        self.apart(
+        self.split(
             op,
             views,
             1,

@@ -59,7 +59,7 @@ pub(super) enum Method {
     /// Tiles of (filters, positions of all images), gathered.
     Tiled(Tile),
     /// Tiles of (filters, positions of one image), read as they lie, four at a time if they may.
-    Pointwise { tile: Tile, quads: bool },
+    Pointwise { tile: Tile, vec4: bool },
 }
 
 impl Method {
@@ -84,16 +84,16 @@ pub(super) enum Writes {
 const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
 /// Turns that a greatest common divisor takes.
-const GCD_TURNS: u64 = 50;
+const GCD_ITERATIONS: u64 = 50;
 /// Smallest plane for which tiles of one image are not mostly empty.
 const MIN_PLANE: usize = 64;
 
 /// The ways to compute a convolution on a device.
 pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> {
     let mut tiles = Tile::ALL.into_iter().filter(|tile| tile.fits(ability));
-    let quads = pointwise_quads(g, x);
-    let method = |tile| match quads {
-        Some(quads) => Method::Pointwise { tile, quads },
+    let vec4 = pointwise_vec4(g, x);
+    let method = |tile| match vec4 {
+        Some(vec4) => Method::Pointwise { tile, vec4 },
         None => Method::Tiled(tile),
     };
     let positions = g.batch.saturating_mul(g.plane());
@@ -108,7 +108,7 @@ pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> 
 }
 
 /// Whether a convolution is a plain product of each image's plane, and then whether it may read four positions at a time.
-fn pointwise_quads(g: &Geometry, x: &Layout) -> Option<bool> {
+fn pointwise_vec4(g: &Geometry, x: &Layout) -> Option<bool> {
     if !g.is_pointwise() || (g.batch > 1 && g.plane() < MIN_PLANE) {
         return None;
     }
@@ -116,13 +116,13 @@ fn pointwise_quads(g: &Geometry, x: &Layout) -> Option<bool> {
     let &[x_batch, x_channel, ..] = x.strides() else {
         return None;
     };
-    let quad = |step: isize| step % 4 == 0;
+    let vec4 = |step: isize| step % 4 == 0;
     Some(
         step == 1
             && g.plane().is_multiple_of(4)
             && x.offset().is_multiple_of(4)
-            && quad(x_batch)
-            && quad(x_channel),
+            && vec4(x_batch)
+            && vec4(x_channel),
     )
 }
 
@@ -150,7 +150,7 @@ pub(super) fn choice(
     bias: bool,
     writes: Writes,
 ) -> KernelChoice {
-    let quads = matches!(method, Method::Pointwise { quads: true, .. });
+    let vec4 = matches!(method, Method::Pointwise { vec4: true, .. });
     let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
@@ -158,7 +158,7 @@ pub(super) fn choice(
         .load(dtype)
         .store(dtype);
     choice = match writes {
-        Writes::Results if quads => choice.quad(),
+        Writes::Results if vec4 => choice.vec4(),
         Writes::Results => choice.cell(dtype),
         Writes::Sums => choice.name("sums"),
     };
@@ -171,12 +171,12 @@ pub(super) fn choice(
             "conv/no_bias.wgsl"
         },
         match writes {
-            Writes::Results if quads => "conv/out_quad.wgsl",
-            Writes::Results => "conv/out_cell.wgsl",
+            Writes::Results if vec4 => "conv/out_vec4.wgsl",
+            Writes::Results => "conv/out_element.wgsl",
             Writes::Sums => "conv/out_sum.wgsl",
         },
     ]);
-    if !quads {
+    if !vec4 {
         choice = choice.part("conv/image.wgsl");
     }
     if !matches!(method, Method::Pointwise { .. }) {
@@ -192,12 +192,12 @@ pub(super) fn choice(
                 .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
         }
         Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
-        Method::Pointwise { tile, quads: true } => (
-            "pointwise_quads",
-            &["conv/pointwise.wgsl", "conv/pointwise_quad.wgsl"],
+        Method::Pointwise { tile, vec4: true } => (
+            "pointwise_vec4",
+            &["conv/pointwise.wgsl", "conv/pointwise_vec4.wgsl"],
             tile,
         ),
-        Method::Pointwise { tile, quads: false } => (
+        Method::Pointwise { tile, vec4: false } => (
             "pointwise",
             &["conv/pointwise.wgsl", "conv/pointwise_word.wgsl"],
             tile,
@@ -225,8 +225,8 @@ pub(super) fn choice(
     sizes.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
-/// Turns of the loops of an invocation for a part of the channels and of the taps along each axis.
-pub(super) fn turns(
+/// Iterations of the loops of an invocation for a part of the channels and of the taps along each axis.
+pub(super) fn iterations(
     g: &Geometry,
     method: Method,
     [channels, depth, height, width]: [u64; 4],
@@ -241,7 +241,7 @@ pub(super) fn turns(
     // Which taps an output has is found first.
     let search = match g.direction {
         Direction::Forward => 0,
-        Direction::Transposed => 3 * GCD_TURNS + depth.1 + height.1 + width.1,
+        Direction::Transposed => 3 * GCD_ITERATIONS + depth.1 + height.1 + width.1,
     };
     search + nested(&[channels, depth.0, height.0, width.0])
 }
@@ -321,11 +321,11 @@ impl ConvParams {
 
 const POINTWISE: Method = Method::Pointwise {
     tile: Tile::DEFAULT,
-    quads: false,
+    vec4: false,
 };
-const POINTWISE_QUADS: Method = Method::Pointwise {
+const POINTWISE_VEC4: Method = Method::Pointwise {
     tile: Tile::DEFAULT,
-    quads: true,
+    vec4: true,
 };
 
 /// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
@@ -334,7 +334,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let methods = [
         (Direction::Forward, Method::Direct),
         (Direction::Forward, Method::Tiled(Tile::DEFAULT)),
-        (Direction::Forward, POINTWISE_QUADS),
+        (Direction::Forward, POINTWISE_VEC4),
         (Direction::Forward, POINTWISE),
         (Direction::Transposed, Method::Direct),
         (Direction::Transposed, Method::Tiled(Tile::DEFAULT)),
@@ -347,7 +347,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     let write =
                         |writes| choice(direction, dtype, method, volume, dense, bias, writes);
                     all.push(write(Writes::Results));
-                    if volume && method != POINTWISE_QUADS {
+                    if volume && method != POINTWISE_VEC4 {
                         all.push(write(Writes::Sums));
                     }
                 }
@@ -356,7 +356,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
         all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
         let [_, others @ ..] = Tile::ALL;
         for tile in others {
-            let methods = [Method::Tiled(tile), Method::Pointwise { tile, quads: true }];
+            let methods = [Method::Tiled(tile), Method::Pointwise { tile, vec4: true }];
             let forward = Direction::Forward;
             all.extend(
                 methods.map(|method| {
@@ -375,7 +375,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
     let forward = [
         Method::Direct,
         Method::Tiled(Tile::DEFAULT),
-        POINTWISE_QUADS,
+        POINTWISE_VEC4,
         POINTWISE,
     ];
     let mut all = Vec::new();
@@ -448,9 +448,9 @@ mod tests {
 
     #[test]
     fn kernels_of_one_element_over_large_planes_are_plain_products() {
-        let quads = POINTWISE_QUADS;
-        assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), quads);
-        assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), quads);
+        let vec4 = POINTWISE_VEC4;
+        assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), vec4);
+        assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), vec4);
         assert_eq!(method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256), POINTWISE);
         // Small planes of many images fill tiles only together.
         assert_eq!(

@@ -4,13 +4,13 @@ use std::convert::identity;
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{
     ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
 use crate::ops::elementwise::unary::{broadcast, check_dtype, check_same_dtype};
-use crate::ops::elementwise::walk::Recipe;
 #[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
@@ -108,7 +108,7 @@ impl Executor {
         check_same_dtype(spec.name, "b", b, a.dtype)?;
         check_same_dtype(spec.name, "out", out, a.dtype)?;
         let (a, b) = (broadcast(spec.name, a, out)?, broadcast(spec.name, b, out)?);
-        self.walk(&op.recipe(a.dtype), &[&a, &b], out)?;
+        self.elementwise(&op.recipe(a.dtype), &[&a, &b], out)?;
         Ok(self.completion())
     }
 }

@@ -6,9 +6,9 @@
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row;
 use crate::ops::elementwise::unary::broadcast;
-use crate::ops::elementwise::walk::Recipe;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -43,7 +43,7 @@ impl Executor {
             return self.copy(a, out);
         }
         let a = broadcast("cast", a, out)?;
-        self.walk(&recipe(a.dtype, out.dtype), &[&a], out)?;
+        self.elementwise(&recipe(a.dtype, out.dtype), &[&a], out)?;
         Ok(self.completion())
     }
 }

@@ -2,9 +2,9 @@
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{ALL, CompareSpec, elementwise_table, recipe};
 use crate::ops::elementwise::unary::{broadcast, check_is_bool, check_same_dtype};
-use crate::ops::elementwise::walk::Recipe;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -45,7 +45,7 @@ impl Executor {
         check_same_dtype(name, "b", b, a.dtype)?;
         check_is_bool(name, out)?;
         let (a, b) = (broadcast(name, a, out)?, broadcast(name, b, out)?);
-        self.walk(&op.recipe(a.dtype), &[&a, &b], out)?;
+        self.elementwise(&op.recipe(a.dtype), &[&a, &b], out)?;
         Ok(self.completion())
     }
 }

@@ -1,16 +1,18 @@
 //! Copies between views of any strides, as bare bits.
 //!
 //! A copy must not change a NaN's payload or flush a subnormal, so elements move as u32, 16-bit or 8-bit integers
-//! and three kernels serve all eight dtypes. A dense output is written in quads, by way of workgroup memory where the
-//! operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in quads
+//! and three kernels serve all eight dtypes. A dense output is written in vec4s, by way of workgroup memory where the
+//! operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in vec4s
 //! where its rows have whole ones, else element by element, packed dtypes with atomics so that neighbours survive.
 
 use ziggurat_core::{DType, coalesce};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::form::{Access, row};
+use crate::ops::elementwise::dispatch::{
+    Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count,
+};
 use crate::ops::elementwise::transpose::{self, Transpose};
-use crate::ops::elementwise::walk::{Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -62,7 +64,7 @@ fn scatter(dtype: DType, rank: u32) -> KernelChoice {
         .constant("RANK", rank)
 }
 
-/// The scatter of whole quads, from neighbours or, splat, from one element for each row.
+/// The scatter of whole vec4s, from neighbours or, splat, from one element for each row.
 fn scatter_rows(bytes: usize, rank: u32, splat: bool) -> KernelChoice {
     let (name, load, store) = bits(bytes);
     KernelChoice::new("copy")
@@ -129,10 +131,10 @@ impl Executor {
         if a.buffer.same_memory(&out.buffer) {
             return self.copy_into(op, &self.to_dense(op, a)?, out);
         }
-        if out.is_quads() {
+        if out.is_vec4() {
             a.check()?;
             return self.in_parts(op, &[a, out], &mut |part| match part {
-                // Halves of a dense output are dense, but may start within a quad.
+                // Halves of a dense output are dense, but may start within a vec4.
                 [a, out] => self.with_dense_out(op, out, &[], |out| self.gather_part(op, a, out)),
                 _ => Ok(()),
             });
@@ -146,26 +148,26 @@ impl Executor {
     fn gather_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
         match Transpose::of(a, out, &self.ability()) {
             Some(transpose) => self.transpose_part(op, &transpose, a, out),
-            None => self.walk_part(&gather(a.dtype.bytes()), &[a], out),
+            None => self.elementwise_part(&gather(a.dtype.bytes()), &[a], out),
         }
     }
 
     fn scatter_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
         let len = count(op, out.len())?;
         let (source, target) = (self.bind_read(op, a)?, self.bind_write(op, out)?);
-        let walk = coalesce(&[a.layout, out.layout]);
-        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let coalesced = coalesce(&[a.layout, out.layout]);
+        let rank = u32::try_from(coalesced.dims.len()).unwrap_or(1);
         let params = StridedParams {
             len,
             offset_a: source.offset,
             offset_b: target.offset,
-            axes: axes(&walk),
+            axes: axes(&coalesced),
             ..StridedParams::default()
         };
-        let mut both = [a, out].into_iter().zip(&walk.strides);
+        let mut both = [a, out].into_iter().zip(&coalesced.strides);
         let mut next = || {
             both.next()
-                .and_then(|(view, strides)| row(view, &walk.dims, strides))
+                .and_then(|(view, strides)| row(view, &coalesced.dims, strides))
         };
         let (from, to) = (next(), next());
         let (choice, each) = match (from, to) {

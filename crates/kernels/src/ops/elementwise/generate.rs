@@ -8,9 +8,9 @@ use crate::fused::Expression;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::copy::bits;
+use crate::ops::elementwise::dispatch::{PER_INVOCATION, count};
 use crate::ops::elementwise::row::{FLOAT, NUMERIC};
 use crate::ops::elementwise::unary::check_dtype;
-use crate::ops::elementwise::walk::{PER_INVOCATION, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -130,7 +130,7 @@ impl Executor {
     /// # Errors
     /// [`KernelError::OverlappingOutput`], and the errors of the layers below.
     pub fn fill(&self, out: &View, value: f64) -> Result<Completion, KernelError> {
-        if !out.is_quads() {
+        if !out.is_vec4() {
             return self.copy(&self.scalar(out.dtype, value)?, out);
         }
         let value = storage_bits(out.dtype, value);

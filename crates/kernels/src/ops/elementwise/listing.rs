@@ -4,8 +4,8 @@ use ziggurat_core::{DType, Layout, coalesce};
 use ziggurat_pipeline::params_part;
 
 use crate::fused::FusedOp;
+use crate::ops::elementwise::dispatch::{FlatParams, Recipe, StridedParams, is_scalar, splats};
 use crate::ops::elementwise::unary::broadcast;
-use crate::ops::elementwise::walk::{FlatParams, Recipe, StridedParams, is_scalar, splats};
 use crate::ops::elementwise::{cast, where_op};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -40,14 +40,14 @@ impl Executor {
         let dtype = inputs.last().map_or(out.dtype, |view| view.dtype);
         let recipe = recipe(op, dtype, out.dtype);
         let scalars: Vec<bool> = inputs.iter().map(is_scalar).collect();
-        let flat = (inputs.iter().zip(&scalars)).all(|(view, scalar)| *scalar || view.is_quads());
+        let flat = (inputs.iter().zip(&scalars)).all(|(view, scalar)| *scalar || view.is_vec4());
         let (choice, bytes) = if flat {
             (recipe.flat(&scalars), size_of::<FlatParams>())
         } else {
             let layouts: Vec<Layout> = inputs.iter().map(|view| view.layout).collect();
-            let walk = coalesce(&layouts);
-            let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
-            let choice = match splats(inputs.iter(), &walk) {
+            let coalesced = coalesce(&layouts);
+            let rank = u32::try_from(coalesced.dims.len()).unwrap_or(1);
+            let choice = match splats(inputs.iter(), &coalesced) {
                 Some(splats) => recipe.rows(rank, splats.get(..inputs.len()).unwrap_or_default()),
                 None => recipe.strided(rank),
             };

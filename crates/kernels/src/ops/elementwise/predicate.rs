@@ -3,9 +3,9 @@
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{FLOAT, PredicateSpec, elementwise_table, recipe};
 use crate::ops::elementwise::unary::{broadcast, check_dtype, check_is_bool};
-use crate::ops::elementwise::walk::Recipe;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -39,7 +39,7 @@ impl Executor {
         check_dtype(spec.name, spec.dtypes, a)?;
         check_is_bool(spec.name, out)?;
         let a = broadcast(spec.name, a, out)?;
-        self.walk(&op.recipe(a.dtype), &[&a], out)?;
+        self.elementwise(&op.recipe(a.dtype), &[&a], out)?;
         Ok(self.completion())
     }
 }

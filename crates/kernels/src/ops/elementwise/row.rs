@@ -6,9 +6,9 @@
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::{Bodies, Recipe};
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
-use crate::ops::elementwise::walk::{Bodies, Recipe};
 use crate::source::list::List;
 use crate::source::prelude;
 

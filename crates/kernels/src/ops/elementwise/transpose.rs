@@ -9,7 +9,7 @@ use ziggurat_pipeline::Grid;
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::ops::elementwise::copy::bits;
-use crate::ops::elementwise::walk::count;
+use crate::ops::elementwise::dispatch::count;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -56,7 +56,7 @@ pub(crate) struct Transpose {
     /// The other axes: extent, steps of the operand and of the output.
     batch: Vec<(usize, [isize; 2])>,
     /// Whether four elements are read at once, and whether four are written.
-    quads: [bool; 2],
+    vec4: [bool; 2],
     bytes: usize,
 }
 
@@ -76,11 +76,11 @@ impl Transpose {
         {
             return None;
         }
-        let walk = coalesce(&[a.layout]);
-        let strides = walk.strides.first()?;
-        let mut axes = Vec::with_capacity(walk.dims.len());
+        let coalesced = coalesce(&[a.layout]);
+        let strides = coalesced.strides.first()?;
+        let mut axes = Vec::with_capacity(coalesced.dims.len());
         let mut step = 1_isize;
-        for (&dim, &stride) in walk.dims.iter().zip(strides).rev() {
+        for (&dim, &stride) in coalesced.dims.iter().zip(strides).rev() {
             axes.push((dim, [stride, step]));
             step = step.checked_mul(isize::try_from(dim).ok()?)?;
         }
@@ -114,7 +114,7 @@ impl Transpose {
             a_col,
             out_row,
             batch,
-            quads: [read, write],
+            vec4: [read, write],
             bytes,
         })
     }
@@ -148,7 +148,7 @@ impl Transpose {
 
 fn choice(bytes: usize, batch_axes: usize, [read, write]: [bool; 2]) -> KernelChoice {
     let (name, load, store) = bits(bytes);
-    let by = |quads| if quads { "quads" } else { "singles" };
+    let by = |vec4| if vec4 { "vec4" } else { "singles" };
     KernelChoice::new("copy")
         .name(name)
         .name("transpose")
@@ -159,17 +159,17 @@ fn choice(bytes: usize, batch_axes: usize, [read, write]: [bool; 2]) -> KernelCh
         .part(load)
         .part(store)
         .part(if write {
-            prelude::QUAD
+            prelude::VEC4
         } else {
             prelude::cell(DType::U32)
         })
         .part(if read {
-            "elementwise/transpose_from_quads.wgsl"
+            "elementwise/transpose_from_vec4.wgsl"
         } else {
             "elementwise/transpose_from_singles.wgsl"
         })
         .part(if write {
-            "elementwise/transpose_to_quads.wgsl"
+            "elementwise/transpose_to_vec4.wgsl"
         } else {
             "elementwise/transpose_to_singles.wgsl"
         })
@@ -208,7 +208,7 @@ impl Executor {
         let (source, target) = (self.bind_read(op, a)?, self.bind_write(op, out)?);
         let groups: u64 = transpose.tiles().iter().product();
         self.launch(
-            &choice(transpose.bytes, transpose.batch.len(), transpose.quads),
+            &choice(transpose.bytes, transpose.batch.len(), transpose.vec4),
             &[source.arg, target.arg],
             &transpose.params(source.offset, target.offset),
             Grid::elements(groups * u64::from(INVOCATIONS), 1),

@@ -4,12 +4,12 @@ use std::convert::identity;
 
 use ziggurat_core::DType;
 
+use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{
     BOOL, CodeFacts, FLOAT, INT, NUMERIC, UnarySpec, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
-use crate::ops::elementwise::walk::Recipe;
 #[cfg(feature = "catalogue")]
 use crate::reference::special;
 use crate::run::completion::Completion;
@@ -156,7 +156,7 @@ impl Executor {
         check_dtype(spec.name, spec.dtypes, a)?;
         check_same_dtype(spec.name, "out", out, a.dtype)?;
         let a = broadcast(spec.name, a, out)?;
-        self.walk(&op.recipe(a.dtype), &[&a], out)?;
+        self.elementwise(&op.recipe(a.dtype), &[&a], out)?;
         Ok(self.completion())
     }
 }

@@ -4,8 +4,8 @@
 use ziggurat_core::DType;
 
 use crate::ops::elementwise::copy::bits;
+use crate::ops::elementwise::dispatch::{Bodies, Recipe};
 use crate::ops::elementwise::unary::{broadcast, check_same_dtype};
-use crate::ops::elementwise::walk::{Bodies, Recipe};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -60,7 +60,7 @@ impl Executor {
         check_same_dtype(op, "out", out, a.dtype)?;
         let cond = broadcast(op, cond, out)?;
         let (a, b) = (broadcast(op, a, out)?, broadcast(op, b, out)?);
-        self.walk(&recipe(a.dtype.bytes()), &[&cond, &a, &b], out)?;
+        self.elementwise(&recipe(a.dtype.bytes()), &[&cond, &a, &b], out)?;
         Ok(self.completion())
     }
 }

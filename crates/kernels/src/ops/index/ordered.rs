@@ -9,9 +9,9 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::plan::{IndexParams, Plan, Walk};
+use super::plan::{IndexParams, Located, Plan};
 use super::{Form, Scatter, located, updating};
-use crate::ops::elementwise::walk::count;
+use crate::ops::elementwise::dispatch::count;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -20,7 +20,7 @@ use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 use crate::source::prelude;
 
-/// Updates of one element that one invocation walks. No more: llvmpipe leaves a loop after 65,535 turns.
+/// Updates of one element that one invocation walks. No more: llvmpipe leaves a loop after 65,535 iterations.
 const PIECE: usize = 4096;
 /// Up to so many positions are not sorted.
 const FEW: usize = 256;
@@ -88,7 +88,7 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let name = op.name();
         let (plan, positions, lanes) = plan.indices_first();
-        let walk = plan.walk(name, indices, Some(updates))?;
+        let located = plan.located(name, indices, Some(updates))?;
         let caps = self.device().caps();
         let grid = caps.max_workgroups as usize * caps.workgroup_size as usize;
         let most = CHUNK.min((grid * PER_INVOCATION / lanes.max(1)).max(1));
@@ -100,10 +100,10 @@ impl Executor {
                 lanes: count(name, lanes)?,
                 first: count(name, first)?,
                 len: count(name, chunk * lanes)?,
-                ..walk.params
+                ..located.params
             };
-            let walk = Walk { params, ..walk };
-            self.scatter_chunk(op, &walk, [updates, indices], out)?;
+            let located = Located { params, ..located };
+            self.scatter_chunk(op, &located, [updates, indices], out)?;
             first += chunk;
         }
         Ok(())
@@ -112,13 +112,13 @@ impl Executor {
     fn scatter_chunk(
         &self,
         op: Scatter,
-        walk: &Walk,
+        located: &Located,
         [updates, indices]: [&View; 2],
         out: &View,
     ) -> Result<(), KernelError> {
         let name = op.name();
-        let form = Form::of(walk, indices);
-        let positions = walk.params.positions;
+        let form = Form::of(located, indices);
+        let positions = located.params.positions;
         let shape = Shape::new([positions as usize]).map_err(KernelError::shape(name))?;
         let keyed = self.alloc(&shape, DType::U32)?;
         let (update, index, data) = (
@@ -130,7 +130,7 @@ impl Executor {
             offset_data: data.offset,
             offset_index: index.offset,
             offset_update: update.offset,
-            ..walk.params
+            ..located.params
         };
         {
             let write = self.bind_write(name, &keyed)?;
@@ -154,9 +154,9 @@ impl Executor {
         let reach = out.layout.span().map_or(0, |(_, high)| high as u64);
         let bits = 64 - (reach + 1).leading_zeros();
         let (keyed, places) = self.sort_keys_with_places(keyed, positions, bits)?;
-        let count = positions as usize / PIECE * walk.params.lanes as usize;
+        let count = positions as usize / PIECE * located.params.lanes as usize;
         // Quotients go up to that of the last position.
-        let room = count + walk.params.lanes as usize;
+        let room = count + located.params.lanes as usize;
         let shape = Shape::new([room]).map_err(KernelError::shape(name))?;
         let combined = self.alloc(&shape, DType::F32)?;
         if count > 0 {

@@ -8,7 +8,7 @@ use ziggurat_core::{DType, Shape, ShapeError};
 
 use crate::limits::split::{halves, middle};
 use crate::num::{saturated, wrap};
-use crate::ops::elementwise::walk::count;
+use crate::ops::elementwise::dispatch::count;
 use crate::ops::reduce::axes::{Axis, merge};
 use crate::run::error::KernelError;
 use crate::run::view::View;
@@ -37,7 +37,7 @@ params! {
 impl IndexParams {
     /// Whether an index names whole vectors of four elements of the data, neighbours along the innermost of `rank` axes, each
     /// beginning at a multiple of four.
-    pub(crate) fn names_quads(&self, rank: u32) -> bool {
+    pub(crate) fn names_vec4(&self, rank: u32) -> bool {
         let axes = self.axes.get(..rank as usize).unwrap_or_default();
         let Some(([extent, data, index, _], outer)) = axes.split_last() else {
             return false;
@@ -103,7 +103,7 @@ pub(crate) struct Plan {
 
 /// A plan for operands that lie in memory in a certain way.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
+pub(crate) struct Located {
     pub(crate) params: IndexParams,
     pub(crate) rank: u32,
     pub(crate) components: u32,
@@ -425,12 +425,12 @@ impl Plan {
     }
 
     /// The walk for indices (and updates) as they lie in memory.
-    pub(crate) fn walk(
+    pub(crate) fn located(
         &self,
         op: &'static str,
         indices: &View,
         updates: Option<&View>,
-    ) -> Result<Walk, KernelError> {
+    ) -> Result<Located, KernelError> {
         let axes: Vec<Axis<3>> = (0..self.dims.len())
             .map(|at| {
                 let own = |list: &[isize]| list.get(at).copied().unwrap_or(0);
@@ -464,7 +464,7 @@ impl Plan {
         for (slot, &(extent, stride)) in slots.zip(&self.targets) {
             slot.copy_from_slice(&[count(op, extent)?, wrap(stride)]);
         }
-        Ok(Walk {
+        Ok(Located {
             params,
             rank: u32::try_from(merged.len().max(1)).unwrap_or(1),
             components: u32::try_from(self.targets.len()).unwrap_or(0),

@@ -46,7 +46,7 @@ pub(crate) struct Tiled {
     pub(crate) a: Load,
     pub(crate) b: Load,
     /// The output is written four columns at a time.
-    pub(crate) out_quads: bool,
+    pub(crate) out_vec4: bool,
     /// Neighbouring invocations load neighbours along k.
     pub(crate) a_along_depth: bool,
     /// Neighbouring invocations load neighbours along k.
@@ -61,11 +61,11 @@ pub(crate) struct Narrow {
     /// Rows of a workgroup: 1, 2, 4, 8 or 16.
     pub(crate) lines: u32,
     /// Groups of four columns of a workgroup, and parts of k: their product is [`NARROW_GROUP`].
-    pub(crate) quads: u32,
+    pub(crate) vec4: u32,
     pub(crate) slices: u32,
     pub(crate) a: Load,
     pub(crate) b: Load,
-    pub(crate) out_quads: bool,
+    pub(crate) out_vec4: bool,
     /// Neighbouring invocations load neighbours along k.
     pub(crate) b_along_depth: bool,
     /// f16 is read as the device's own type.
@@ -80,7 +80,7 @@ const NARROW_BYTES: u32 = NARROW_GROUP * 4 * 16;
 impl Narrow {
     /// How many workgroups cover an output, along its rows and its columns.
     pub(crate) const fn count(self, rows: u64, cols: u64) -> [u64; 2] {
-        let columns = 4 * self.quads as u64;
+        let columns = 4 * self.vec4 as u64;
         [rows.div_ceil(self.lines as u64), cols.div_ceil(columns)]
     }
 
@@ -101,7 +101,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let few = if units { FEW_ROWS / 2 } else { FEW_ROWS };
     // Of fewer columns than a workgroup takes most invocations have none: on an H200 4,096 products of 32 × 32 take 5 times as
     // long as by tiles.
-    let covers = |narrow: &Narrow| p.n >= 4 * u64::from(narrow.quads);
+    let covers = |narrow: &Narrow| p.n >= 4 * u64::from(narrow.vec4);
     if p.m <= few
         && let Some(narrow) = narrow(p, dtype, ability).filter(covers)
     {
@@ -152,11 +152,11 @@ fn narrow(p: &Problem, dtype: DType, ability: &Ability) -> Option<Narrow> {
     let slices = slices.min(power_within(p.k / 4, slices).max(4));
     let narrow = Narrow {
         lines: power_above(p.m, 16),
-        quads: NARROW_GROUP / slices,
+        vec4: NARROW_GROUP / slices,
         slices,
         a: if a == Load::Across { Load::Words } else { a },
         b,
-        out_quads: p.n.is_multiple_of(4),
+        out_vec4: p.n.is_multiple_of(4),
         b_along_depth,
         native: has_units(dtype, ability),
     };
@@ -187,7 +187,7 @@ fn dot(p: &Problem, ability: &Ability) -> Lanes {
 
 /// How the operands of a problem can be read.
 fn loads(p: &Problem) -> [Load; 2] {
-    let quad = |n: u64| n.is_multiple_of(4);
+    let vec4 = |n: u64| n.is_multiple_of(4);
     let stride = |s: isize| s % 4 == 0;
     let batch = |operand: usize| {
         p.batch
@@ -196,14 +196,14 @@ fn loads(p: &Problem) -> [Load; 2] {
     };
     let a = match [p.a_depth, p.a_row] {
         _ if !(p.a_aligned && batch(0)) => Load::Words,
-        [1, row] if quad(p.k) && stride(row) => Load::Along,
-        [depth, 1] if quad(p.m) && stride(depth) => Load::Across,
+        [1, row] if vec4(p.k) && stride(row) => Load::Along,
+        [depth, 1] if vec4(p.m) && stride(depth) => Load::Across,
         _ => Load::Words,
     };
     let b = match [p.b_depth, p.b_col] {
         _ if !(p.b_aligned && batch(1)) => Load::Words,
-        [depth, 1] if quad(p.n) && stride(depth) => Load::Across,
-        [1, col] if quad(p.k) && stride(col) => Load::Along,
+        [depth, 1] if vec4(p.n) && stride(depth) => Load::Across,
+        [1, col] if vec4(p.k) && stride(col) => Load::Along,
         _ => Load::Words,
     };
     [a, b]
@@ -221,7 +221,7 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
         tile,
         a,
         b,
-        out_quads: p.n.is_multiple_of(4),
+        out_vec4: p.n.is_multiple_of(4),
         a_along_depth: p.a_depth.abs() == 1 || p.a_row.abs() != 1,
         b_along_depth: p.b_depth.abs() == 1 && p.b_col.abs() != 1,
         whole: p.k.is_multiple_of(u64::from(tile.depth)),

@@ -90,16 +90,16 @@ pub(super) enum Writes {
 fn writing(
     choice: KernelChoice,
     output: DType,
-    out_quads: bool,
+    out_vec4: bool,
     writes: Writes,
 ) -> (KernelChoice, &'static str, &'static str) {
     match writes {
         Writes::Sums => (choice, "out_sums", "matmul/tile_out_sum.wgsl"),
-        Writes::Results if out_quads => (choice.quad(), "out_quads", "matmul/tile_out_quad.wgsl"),
+        Writes::Results if out_vec4 => (choice.vec4(), "out_vec4", "matmul/tile_out_vec4.wgsl"),
         Writes::Results => (
             choice.cell(output),
             "out_cells",
-            "matmul/tile_out_cell.wgsl",
+            "matmul/tile_out_element.wgsl",
         ),
     }
 }
@@ -107,7 +107,7 @@ fn writing(
 /// Blocks of a, and the vectors that they are made of.
 const fn blocks_a(load: Load) -> &'static [&'static str] {
     match load {
-        Load::Along => &["matmul/tile_a_quad.wgsl", "matmul/block_a.wgsl"],
+        Load::Along => &["matmul/tile_a_vec4.wgsl", "matmul/block_a.wgsl"],
         Load::Across => &["matmul/block_a_rows.wgsl"],
         Load::Words => &["matmul/tile_a_word.wgsl", "matmul/block_a.wgsl"],
     }
@@ -117,7 +117,7 @@ const fn blocks_a(load: Load) -> &'static [&'static str] {
 const fn blocks_b(load: Load) -> &'static [&'static str] {
     match load {
         Load::Along => &["matmul/block_b_depth.wgsl"],
-        Load::Across => &["matmul/tile_b_quad.wgsl", "matmul/block_b.wgsl"],
+        Load::Across => &["matmul/tile_b_vec4.wgsl", "matmul/block_b.wgsl"],
         Load::Words => &["matmul/tile_b_word.wgsl", "matmul/block_b.wgsl"],
     }
 }
@@ -127,11 +127,11 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
     match tile.tile.kind {
         TileKind::Vector => [
             match tile.a {
-                Load::Along => &["matmul/tile_a_quad.wgsl"],
+                Load::Along => &["matmul/tile_a_vec4.wgsl"],
                 Load::Across | Load::Words => &["matmul/tile_a_word.wgsl"],
             },
             match tile.b {
-                Load::Across => &["matmul/tile_b_quad.wgsl"],
+                Load::Across => &["matmul/tile_b_vec4.wgsl"],
                 Load::Along | Load::Words => &["matmul/tile_b_word.wgsl"],
             },
         ],
@@ -151,7 +151,7 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
 
 const fn name_a(load: Load) -> &'static str {
     match load {
-        Load::Along => "a_quads",
+        Load::Along => "a_vec4",
         Load::Across => "a_across",
         Load::Words => "a_words",
     }
@@ -160,7 +160,7 @@ const fn name_a(load: Load) -> &'static str {
 const fn name_b(load: Load) -> &'static str {
     match load {
         Load::Along => "b_along",
-        Load::Across => "b_quads",
+        Load::Across => "b_vec4",
         Load::Words => "b_words",
     }
 }
@@ -181,7 +181,7 @@ pub(super) fn tiled(
     } else {
         with_reads(choice, dtypes)
     };
-    let (choice, out_name, out) = writing(choice, dtypes.out, tile.out_quads, writes);
+    let (choice, out_name, out) = writing(choice, dtypes.out, tile.out_vec4, writes);
     let mut choice = choice.params("matmul/params.wgsl");
     let names = [
         match kind {
@@ -235,7 +235,7 @@ pub(super) fn narrow(dtypes: DTypes, batch_axes: usize, narrow: &Narrow) -> Kern
         "narrow"
     };
     let choice = with_reads(base_by(dtypes, narrow.native), dtypes).name(name);
-    let (choice, name, out) = writing(choice, dtypes.out, narrow.out_quads, Writes::Results);
+    let (choice, name, out) = writing(choice, dtypes.out, narrow.out_vec4, Writes::Results);
     let (rows, lines) = match narrow.lines {
         1 => ("rows_1", "matmul/lines_1.wgsl"),
         2 => ("rows_2", "matmul/lines_2.wgsl"),
@@ -254,7 +254,7 @@ pub(super) fn narrow(dtypes: DTypes, batch_axes: usize, narrow: &Narrow) -> Kern
             "matmul/tile_origin.wgsl",
             "matmul/block.wgsl",
             match narrow.a {
-                Load::Along => "matmul/tile_a_quad.wgsl",
+                Load::Along => "matmul/tile_a_vec4.wgsl",
                 Load::Across | Load::Words => "matmul/tile_a_word.wgsl",
             },
         ])
@@ -264,7 +264,7 @@ pub(super) fn narrow(dtypes: DTypes, batch_axes: usize, narrow: &Narrow) -> Kern
     choice
         .constant("BATCH_AXES", batch_axes as f64)
         .constant("WG", choose::NARROW_GROUP)
-        .constant("QUADS", narrow.quads)
+        .constant("VEC4", narrow.vec4)
         .constant("SLICES", narrow.slices)
         .constant("B_ALONG_DEPTH", along)
 }

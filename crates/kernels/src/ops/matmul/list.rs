@@ -32,7 +32,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     Choice::Tile(t) if (a != out || b != out) && Tile::SMALL.contains(&t.tile) => {}
                     Choice::Tile(t) => {
                         add(tiled(dtypes, axes, t, Writes::Results));
-                        if !t.out_quads {
+                        if !t.out_vec4 {
                             add(tiled(dtypes, axes, t, Writes::Sums));
                         }
                     }
@@ -57,16 +57,16 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
         all.push((dtype, dot(dtypes, 1, &lanes)));
         let units = (dtype == DType::F16).then_some(Tile::COOPERATIVE);
         for tile in [Tile::DEFAULT, Tile::WIDE].into_iter().chain(units) {
-            for out_quads in [false, true] {
-                let b = if out_quads { Load::Across } else { Load::Words };
+            for out_vec4 in [false, true] {
+                let b = if out_vec4 { Load::Across } else { Load::Words };
                 let tile = Tiled {
                     tile,
                     a: Load::Along,
                     b,
-                    out_quads,
+                    out_vec4,
                     a_along_depth: true,
                     b_along_depth: false,
-                    whole: out_quads,
+                    whole: out_vec4,
                 };
                 all.push((dtype, tiled(dtypes, 1, tile, Writes::Results)));
             }

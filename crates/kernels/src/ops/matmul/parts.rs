@@ -41,7 +41,7 @@ impl Executor {
         out: &View,
     ) -> Result<bool, KernelError> {
         let each = &mut |[a, b, out]: &[View; 3]| self.matmul(a, b, out).map(drop);
-        if self.apart(OP, [a, b, out], 1, || joints(a, b, out), each)? {
+        if self.split(OP, [a, b, out], 1, || joints(a, b, out), each)? {
             return Ok(true);
         }
         let depth = a.dims().last().copied().unwrap_or(0);

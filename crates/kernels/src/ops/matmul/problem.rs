@@ -8,7 +8,7 @@
 use ziggurat_core::{Layout, MAX_RANK, Shape, broadcast_shapes};
 
 use crate::ops::reduce::axes::{Axis, merge, product};
-use crate::ops::reduce::walk::MAX_COUNT;
+use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::run::error::KernelError;
 
 const OP: &str = "matmul";

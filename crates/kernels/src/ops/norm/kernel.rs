@@ -4,8 +4,8 @@ use ziggurat_core::DType;
 
 use super::Norm;
 use crate::limits::ability::Ability;
-use crate::ops::reduce::lanes::{self, Held, Lanes};
-use crate::ops::reduce::walk::Walk;
+use crate::ops::reduce::geometry::ReduceGeometry;
+use crate::ops::reduce::lanes::{self, Lanes, Registers};
 use crate::ops::reduce::{sample, with_constants};
 use crate::ops::softmax::put;
 use crate::source::candidate::Candidate;
@@ -51,14 +51,14 @@ impl Factors {
         }
     }
 
-    /// The affine parts; with quads four weights are read at once.
-    const fn parts(self, quads: bool) -> &'static [&'static str] {
-        match (self, quads) {
+    /// The affine parts; with vec4 four weights are read at once.
+    const fn parts(self, vec4: bool) -> &'static [&'static str] {
+        match (self, vec4) {
             (Self::Plain, _) => &["norm/plain.wgsl"],
             (Self::Weight, false) => &["norm/channels.wgsl", "norm/weight.wgsl"],
-            (Self::Weight, true) => &["norm/weight_quads.wgsl"],
+            (Self::Weight, true) => &["norm/weight_vec4.wgsl"],
             (Self::WeightBias, false) => &["norm/channels.wgsl", "norm/weight_bias.wgsl"],
-            (Self::WeightBias, true) => &["norm/weight_bias_quads.wgsl"],
+            (Self::WeightBias, true) => &["norm/weight_bias_vec4.wgsl"],
         }
     }
 
@@ -88,12 +88,12 @@ pub(super) struct Job {
     pub(super) dtype: DType,
     pub(super) factors: Factors,
     /// Whether elements are read four at a time, results written so, and weights and biases read so.
-    pub(super) quads: [bool; 3],
+    pub(super) vec4: [bool; 3],
 }
 
 impl Job {
     fn start(&self, name: &'static str) -> KernelChoice {
-        let [read, write, affine] = self.quads;
+        let [read, write, affine] = self.vec4;
         let mut choice = KernelChoice::new(self.op.name())
             .name(self.dtype.name())
             .name(self.factors.name())
@@ -117,31 +117,35 @@ impl Job {
             .without_zeroed_memory();
         match (write, affine) {
             (false, false) => choice,
-            (true, false) => choice.name("to_quads"),
-            (false, true) => choice.name("by_quads"),
-            (true, true) => choice.name("to_and_by_quads"),
+            (true, false) => choice.name("to_vec4"),
+            (false, true) => choice.name("by_vec4"),
+            (true, true) => choice.name("to_and_by_vec4"),
         }
     }
 
     /// The kernel for rows that lanes keep in registers.
-    pub(super) fn held(&self, walk: &Walk, held: &Held) -> KernelChoice {
+    pub(super) fn registers(
+        &self,
+        geometry: &ReduceGeometry,
+        registers: &Registers,
+    ) -> KernelChoice {
         let choice = self
-            .start("held")
+            .start("registers")
             .parts(&[
                 "functions/divide.wgsl",
                 "reduce/op/sum.wgsl",
                 "reduce/lanes_one.wgsl",
                 "reduce/tree.wgsl",
-                "reduce/held.wgsl",
+                "reduce/registers.wgsl",
                 "norm/body.wgsl",
             ])
             .constant("CENTER", u32::from(self.op == Norm::Layer))
-            .constant("HELD", held.vectors);
-        with_constants(choice, walk, &held.lanes)
+            .constant("REGISTERS", registers.vectors);
+        with_constants(choice, geometry, &registers.lanes)
     }
 
     /// The kernel for chunks of rows whose moments are known by chunks.
-    pub(super) fn long(&self, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    pub(super) fn long(&self, geometry: &ReduceGeometry, lanes: &Lanes) -> KernelChoice {
         let choice = self.start("long").parts(&[
             self.factors.rows(),
             match self.op {
@@ -154,17 +158,23 @@ impl Job {
             },
             "norm/long.wgsl",
         ]);
-        with_constants(choice, walk, lanes)
+        with_constants(choice, geometry, lanes)
     }
 
     /// Both kernels and their bindings, for rows of a sample.
     fn both(&self) -> impl Iterator<Item = (DType, KernelChoice, usize)> {
-        let (walk, lanes) = sample();
-        let held = lanes::held(walk.outputs, walk.len, walk.side(), &Ability::WEBGPU);
+        let (geometry, lanes) = sample();
+        let registers = lanes::registers(
+            geometry.outputs,
+            geometry.len,
+            geometry.side(),
+            &Ability::WEBGPU,
+        );
         let bindings = self.factors.bindings();
-        let held = held.map(|held| (self.dtype, self.held(&walk, &held), bindings));
-        let long = (self.dtype, self.long(&walk, &lanes), bindings + 1);
-        held.into_iter().chain([long])
+        let registers = registers
+            .map(|registers| (self.dtype, self.registers(&geometry, &registers), bindings));
+        let long = (self.dtype, self.long(&geometry, &lanes), bindings + 1);
+        registers.into_iter().chain([long])
     }
 }
 
@@ -180,8 +190,8 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for factors in Factors::ALL {
             for op in Norm::ALL {
-                for quads in accesses {
-                    let [.., affine] = quads;
+                for vec4 in accesses {
+                    let [.., affine] = vec4;
                     if affine && factors == Factors::Plain {
                         continue;
                     }
@@ -190,7 +200,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         reads: Reads::Memory,
                         dtype,
                         factors,
-                        quads,
+                        vec4,
                     };
                     let kernels = job.both();
                     all.extend(kernels.map(|(_, choice, _)| choice));
@@ -225,13 +235,13 @@ fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
             (Norm::Rms, Factors::Weight),
             (Norm::Length, Factors::Plain),
         ] {
-            for quads in [false, true] {
+            for vec4 in [false, true] {
                 let job = Job {
                     op,
                     reads,
                     dtype,
                     factors,
-                    quads: [quads, quads, quads && factors != Factors::Plain],
+                    vec4: [vec4, vec4, vec4 && factors != Factors::Plain],
                 };
                 // What the corpus adds is as much as fits beside four.
                 all.extend(job.both().filter(|(.., own)| *own <= 4));

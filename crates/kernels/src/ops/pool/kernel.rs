@@ -2,7 +2,7 @@
 
 use ziggurat_core::DType;
 
-use crate::limits::budget::{POWER_TURNS, nested};
+use crate::limits::budget::{POWER_ITERATIONS, nested};
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
@@ -42,10 +42,10 @@ impl Window {
         }
     }
 
-    /// Turns of the loops of an invocation for taps along depth, height and width.
-    pub(super) fn turns(self, [depth, height, width]: [u64; 3]) -> u64 {
+    /// Iterations of the loops of an invocation for taps along depth, height and width.
+    pub(super) fn iterations(self, [depth, height, width]: [u64; 3]) -> u64 {
         match self {
-            Self::Power => nested(&[depth, height, width, POWER_TURNS]),
+            Self::Power => nested(&[depth, height, width, POWER_ITERATIONS]),
             _ => nested(&[depth, height, width]),
         }
     }
@@ -167,9 +167,9 @@ pub(super) fn inner(window: Window, dtype: DType, [taps, steps]: [[u32; 2]; 2]) 
         .parts(&[
             "pool/window.wgsl",
             if prelude::is_packed(output) {
-                "pool/window_quad.wgsl"
+                "pool/window_vec4.wgsl"
             } else {
-                "pool/window_cell.wgsl"
+                "pool/window_element.wgsl"
             },
         ])
         .constant("TAPS_HEIGHT", height)
@@ -192,13 +192,13 @@ pub(super) fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -
     let choice = match stage {
         Stage::Whole => choice.parts(&[
             prelude::cell(output),
-            "pool/out_cell.wgsl",
+            "pool/out_element.wgsl",
             "pool/no_state.wgsl",
         ]),
         Stage::Some => choice.part("pool/out_state.wgsl"),
         Stage::Last => choice.parts(&[
             prelude::cell(output),
-            "pool/out_cell.wgsl",
+            "pool/out_element.wgsl",
             "pool/state.wgsl",
         ]),
     };

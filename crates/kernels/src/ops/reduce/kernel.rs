@@ -3,9 +3,9 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
+use super::geometry::{ReduceGeometry, ReduceParams};
 use super::lanes::{self, Lanes};
 use super::op::Reduce;
-use super::walk::{Walk, WalkParams};
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::run::call::ReduceOp;
@@ -43,10 +43,10 @@ impl Pass {
         self,
         choice: KernelChoice,
         (reads, input): (Reads, DType),
-        quads: bool,
+        vec4: bool,
     ) -> KernelChoice {
         match self {
-            Self::Whole | Self::First => choice.reads(reads, input, "reduce/params.wgsl", quads),
+            Self::Whole | Self::First => choice.reads(reads, input, "reduce/params.wgsl", vec4),
             Self::Second => choice
                 .part(prelude::FLOAT)
                 .load(input)
@@ -110,10 +110,15 @@ impl Job {
     }
 
     /// The same as it reads an operand: in vectors of four, where rows or columns lie in memory like that.
-    pub(super) fn reading(&self, a: &Operand<'_>, walk: &Walk, ability: &Ability) -> Self {
-        let loads = if a.has_quads(walk) {
+    pub(super) fn reading(
+        &self,
+        a: &Operand<'_>,
+        geometry: &ReduceGeometry,
+        ability: &Ability,
+    ) -> Self {
+        let loads = if a.has_vec4(geometry) {
             Loads::Rows
-        } else if a.has_quad_columns(walk) && self.columns_fit(ability) {
+        } else if a.has_vec4_columns(geometry) && self.columns_fit(ability) {
             Loads::Columns
         } else {
             Loads::Singles
@@ -129,10 +134,10 @@ impl Job {
     }
 
     /// The workgroups of a pass over elements.
-    pub(super) fn grid(&self, walk: &Walk, lanes: &Lanes) -> Grid {
+    pub(super) fn grid(&self, geometry: &ReduceGeometry, lanes: &Lanes) -> Grid {
         let rows = match self.loads {
-            Loads::Singles | Loads::Rows => walk.outputs,
-            Loads::Columns => walk.outputs / 4,
+            Loads::Singles | Loads::Rows => geometry.outputs,
+            Loads::Columns => geometry.outputs / 4,
         };
         Grid::elements(lanes.invocations(rows), 1)
     }
@@ -141,7 +146,12 @@ impl Job {
         self.op.identity(self.input, self.argument)
     }
 
-    pub(super) fn choice(&self, pass: Pass, walk: &Walk, lanes: &Lanes) -> KernelChoice {
+    pub(super) fn choice(
+        &self,
+        pass: Pass,
+        geometry: &ReduceGeometry,
+        lanes: &Lanes,
+    ) -> KernelChoice {
         let (op, input, output) = (self.op, self.input, self.output);
         let finished = if self.with_mean {
             "reduce/output_pair.wgsl"
@@ -161,9 +171,9 @@ impl Job {
         .name(output.name())
         .name(pass.name())
         .without_zeroed_memory();
-        let quads = self.loads != Loads::Singles;
+        let vec4 = self.loads != Loads::Singles;
         choice = pass
-            .reading(choice, (self.reads, input), quads)
+            .reading(choice, (self.reads, input), vec4)
             .store(output);
         if pass != Pass::First {
             choice = choice.cell(output);
@@ -187,27 +197,38 @@ impl Job {
                 choice = choice.name("columns");
             }
             choice
-                .access(quads)
+                .access(vec4)
                 .parts(op.block())
                 .parts(&[lanes, "reduce/tree.wgsl", body])
         };
         if let Some((name, value)) = op.spec().constant {
             choice = choice.constant(name, value);
         }
-        with_constants(choice, walk, lanes)
+        with_constants(choice, geometry, lanes)
     }
 }
 
 /// Rows for the catalogue, and how they lie over workgroups.
-pub(crate) fn sample() -> (Walk, Lanes) {
-    let walk = Walk::rows(64, 4096);
-    let lanes = lanes::vectors(walk.outputs, walk.len, walk.side(), true, &Ability::WEBGPU);
-    (walk, lanes)
+pub(crate) fn sample() -> (ReduceGeometry, Lanes) {
+    let geometry = ReduceGeometry::rows(64, 4096);
+    let lanes = lanes::vectors(
+        geometry.outputs,
+        geometry.len,
+        geometry.side(),
+        true,
+        &Ability::WEBGPU,
+    );
+    (geometry, lanes)
 }
 
 /// Adds the walk's override constants.
-pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -> KernelChoice {
-    walk.constants(lanes)
+pub(crate) fn with_constants(
+    choice: KernelChoice,
+    geometry: &ReduceGeometry,
+    lanes: &Lanes,
+) -> KernelChoice {
+    geometry
+        .constants(lanes)
         .into_iter()
         .fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
@@ -215,9 +236,9 @@ pub(crate) fn with_constants(choice: KernelChoice, walk: &Walk, lanes: &Lanes) -
 /// Every reduction of every dtype, in one pass and in two.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
-    let (walk, lanes) = sample();
+    let (geometry, lanes) = sample();
     let candidate =
-        |job: Job, pass| Candidate::new(job.choice(pass, &walk, &lanes), WalkParams::FIELDS);
+        |job: Job, pass| Candidate::new(job.choice(pass, &geometry, &lanes), ReduceParams::FIELDS);
     let of = |job: Job, (pass, loads): (Pass, Loads)| candidate(Job { loads, ..job }, pass);
     for input in DType::ALL {
         for output in DType::ALL {
@@ -257,7 +278,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Reductions that read a fused expression's value of a dtype, for the corpus of those.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
-    let (walk, lanes) = sample();
+    let (geometry, lanes) = sample();
     let fused = |op, input: DType, output, pass| {
         let job = Job {
             reads: Reads::Fused,
@@ -268,7 +289,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
             },
             ..Job::new(op, input, output)
         };
-        (input, job.choice(pass, &walk, &lanes))
+        (input, job.choice(pass, &geometry, &lanes))
     };
     let mut all = vec![
         fused(Reduce::Mean, DType::F32, DType::F32, Pass::Whole),
@@ -284,7 +305,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
         with_mean: true,
         ..Job::new(Reduce::Var, DType::F32, DType::F32)
     };
-    all.push((DType::F32, pair.choice(Pass::Whole, &walk, &lanes)));
+    all.push((DType::F32, pair.choice(Pass::Whole, &geometry, &lanes)));
     for dtype in DType::ALL {
         all.push(fused(Reduce::Max, dtype, dtype, Pass::Whole));
         if Reduce::Sum.accepts(dtype, dtype) {
@@ -296,7 +317,7 @@ pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice)> {
 
 /// Reductions with an epilogue for the corpus: the dtype they read, that of the result, and whether they read a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
-    let (walk, lanes) = sample();
+    let (geometry, lanes) = sample();
     let both = [Reads::Memory, Reads::Fused].into_iter().cycle();
     let jobs = Reduce::ALL.into_iter().flat_map(|op| {
         DType::ALL.into_iter().filter_map(move |input| {
@@ -316,7 +337,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
                 loads,
                 ..job
             };
-            let choice = job.choice(Pass::Whole, &walk, &lanes);
+            let choice = job.choice(Pass::Whole, &geometry, &lanes);
             (job.input, job.output, choice, reads == Reads::Fused)
         })
         .collect()

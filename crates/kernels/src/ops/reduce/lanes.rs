@@ -33,7 +33,7 @@ pub(crate) struct Lanes {
 
 /// Lanes that keep their elements of a row in registers, see [`held`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Registers {
     pub(crate) lanes: Lanes,
     /// Vectors of four that each lane keeps.
     pub(crate) vectors: u32,
@@ -52,7 +52,7 @@ const PER_LANE: u64 = 4;
 const VECTOR: u32 = 4;
 const PER_VECTOR_LANE: u64 = 16;
 /// The most vectors of four that a lane keeps in registers.
-const MAX_HELD: u64 = 8;
+const MAX_VECTORS: u64 = 8;
 
 /// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device of this ability.
 pub(crate) fn choose(
@@ -79,30 +79,40 @@ pub(crate) fn vectors(
 
 /// Lanes that keep their elements of a row in registers; `None` for rows that are too long for that. Where neighbours in memory
 /// are rows, there are enough of them in a workgroup not to waste most of a memory transaction.
-pub(crate) fn held(outputs: u64, len: u64, side: Side, ability: &Ability) -> Option<Held> {
+pub(crate) fn registers(
+    outputs: u64,
+    len: u64,
+    side: Side,
+    ability: &Ability,
+) -> Option<Registers> {
     let rows = match side {
         Side::Reduced => 1,
         Side::Kept => power_above(outputs, FEW_ROWS),
     };
-    held_beside(rows, (outputs, len), side, ability)
+    lanes_in_registers(rows, (outputs, len), side, ability)
 }
 
 /// The same however many rows there are in a workgroup.
-pub(crate) fn held_anyhow(outputs: u64, len: u64, side: Side, ability: &Ability) -> Option<Held> {
-    held_beside(1, (outputs, len), side, ability)
+pub(crate) fn in_registers_for_any_count(
+    outputs: u64,
+    len: u64,
+    side: Side,
+    ability: &Ability,
+) -> Option<Registers> {
+    lanes_in_registers(1, (outputs, len), side, ability)
 }
 
 /// With at least so many rows in a workgroup.
-fn held_beside(
+fn lanes_in_registers(
     rows: u32,
     (outputs, len): (u64, u64),
     side: Side,
     ability: &Ability,
-) -> Option<Held> {
+) -> Option<Registers> {
     let mut lanes = vectors(outputs, len, side, false, ability);
-    let quads = len.div_ceil(u64::from(VECTOR));
+    let vec4 = len.div_ceil(u64::from(VECTOR));
     let most = power_below(ability.invocations.clamp(1, 1024));
-    while quads > MAX_HELD * u64::from(lanes.lanes) {
+    while vec4 > MAX_VECTORS * u64::from(lanes.lanes) {
         lanes.lanes *= 2;
     }
     lanes.wg = lanes.wg.max(lanes.lanes.saturating_mul(rows));
@@ -110,9 +120,9 @@ fn held_beside(
         return None;
     }
     lanes.rows = lanes.wg / lanes.lanes;
-    Some(Held {
+    Some(Registers {
         lanes,
-        vectors: saturated(quads.div_ceil(u64::from(lanes.lanes)).max(1)),
+        vectors: saturated(vec4.div_ceil(u64::from(lanes.lanes)).max(1)),
     })
 }
 
@@ -171,11 +181,11 @@ fn chunk(room: u64, len: u64, lanes: u32, step: u32) -> (u32, u64) {
 
 impl Lanes {
     /// The same with as many chunks more as it takes for a lane to loop no longer than it may, where an element of one of
-    /// `len` takes `turns` turns, of which it may take `most`.
-    pub(crate) fn within(self, len: u64, turns: u64, most: u64) -> Self {
+    /// `len` takes `iterations` iterations, of which it may take `most`.
+    pub(crate) fn within(self, len: u64, iterations: u64, most: u64) -> Self {
         let step = u64::from(self.step);
         let together = u64::from(self.lanes) * step;
-        let most = (most / turns.max(1) / step).max(1) * together;
+        let most = (most / iterations.max(1) / step).max(1) * together;
         if u64::from(self.chunk_len) <= most {
             return self;
         }
@@ -188,11 +198,11 @@ impl Lanes {
     }
 
     #[cfg(test)]
-    /// Turns of a lane's loop over its elements of one of `turns` turns each.
-    pub(crate) fn turns(&self, turns: u64) -> u64 {
+    /// Iterations of a lane's loop over its elements of one of `iterations` iterations each.
+    pub(crate) fn iterations(&self, iterations: u64) -> u64 {
         u64::from(self.chunk_len)
             .div_ceil(u64::from(self.lanes))
-            .saturating_mul(turns)
+            .saturating_mul(iterations)
     }
 
     pub(crate) const fn row_step(&self) -> u32 {
@@ -272,12 +282,12 @@ mod tests {
             (300, 1000),
         ] {
             for side in [Side::Reduced, Side::Kept] {
-                for turns in [1, 34, 1 << 20] {
+                for iterations in [1, 34, 1 << 20] {
                     let whole = choose(outputs, len, side, true, 256);
-                    let l = whole.within(len, turns, MOST);
+                    let l = whole.within(len, iterations, MOST);
                     check(&l, len);
-                    assert!(l.turns(turns) <= MOST.max(turns), "{l:?}");
-                    assert!(whole.turns(turns) > MOST || l == whole);
+                    assert!(l.iterations(iterations) <= MOST.max(iterations), "{l:?}");
+                    assert!(whole.iterations(iterations) > MOST || l == whole);
                 }
             }
         }
@@ -356,7 +366,7 @@ mod tests {
                         l.chunks == 1 || l.chunk_len.is_multiple_of(4 * l.lanes),
                         "{l:?}"
                     );
-                    assert!(l.turns(40) <= MOST, "{l:?}");
+                    assert!(l.iterations(40) <= MOST, "{l:?}");
                 }
             }
         }
@@ -377,10 +387,10 @@ mod tests {
                 for side in [Side::Reduced, Side::Kept] {
                     for outputs in [1, 300, 1 << 20] {
                         let most = 32 * u64::from(ability.invocations);
-                        let found = held(outputs, len, side, &ability);
-                        let anyhow = held_anyhow(outputs, len, side, &ability);
+                        let found = registers(outputs, len, side, &ability);
+                        let anyhow = in_registers_for_any_count(outputs, len, side, &ability);
                         assert!(side == Side::Kept || found == anyhow);
-                        let Some(Held { lanes, vectors }) = found else {
+                        let Some(Registers { lanes, vectors }) = found else {
                             assert!(anyhow.is_none() == (len > most));
                             continue;
                         };
@@ -394,7 +404,7 @@ mod tests {
             }
         }
         let shape =
-            |len| held(4096, len, Side::Reduced, &large).map(|h| (h.lanes.lanes, h.vectors));
+            |len| registers(4096, len, Side::Reduced, &large).map(|h| (h.lanes.lanes, h.vectors));
         assert_eq!(shape(1024), Some((64, 4)));
         assert_eq!(shape(8192), Some((256, 8)));
         assert_eq!(shape(32_768), Some((1024, 8)));

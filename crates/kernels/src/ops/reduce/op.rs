@@ -5,7 +5,7 @@
 
 use ziggurat_core::DType;
 
-use crate::limits::budget::POWER_TURNS;
+use crate::limits::budget::POWER_ITERATIONS;
 #[cfg(feature = "catalogue")]
 use crate::reference::reduce::{self as reference, Term, sum_of};
 use crate::source::prelude;
@@ -257,7 +257,7 @@ reductions! {
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
-        loop_iterations: POWER_TURNS + 1,
+        loop_iterations: POWER_ITERATIONS + 1,
     } tested {
         reference: reference::norm,
         integers: None,

@@ -3,7 +3,7 @@
 
 use ziggurat_core::{DType, Layout, Shape};
 
-use super::walk::{Order, Walk};
+use super::geometry::{Order, ReduceGeometry};
 use super::{Job, choose_lanes, first_pass_into, kept_shape, second_pass};
 use crate::fused::Operand;
 use crate::limits::split::{halves, middle, stride};
@@ -43,7 +43,7 @@ impl Executor {
 
     /// Runs a reduction on parts along kept axes, by calling `f` with the parts of the operand and its outputs, where
     /// [`Self::splits_kept`]. Each output has the kept axes' elements, `results` times.
-    pub(crate) fn reduction_apart<const N: usize>(
+    pub(crate) fn reduction_split<const N: usize>(
         &self,
         op: &'static str,
         axes: &[usize],
@@ -75,7 +75,7 @@ impl Executor {
             let kept = kept_axes(&a.layout, axes);
             kept.into_iter().enumerate().map(joint).collect()
         };
-        if !self.apart(op, targets.each_ref(), outs.len(), joints, f)? {
+        if !self.split(op, targets.each_ref(), outs.len(), joints, f)? {
             f(&targets)?;
         }
         for (scratch, out) in &copies {
@@ -122,24 +122,30 @@ impl Executor {
         outermost.sort_by_key(|&axis| std::cmp::Reverse(stride(a, Some(axis))));
         let mut all = Vec::new();
         for piece in self.pieces(op, a, &outermost)? {
-            let walk = Walk::new(op, &piece.layout, axes, Order::Free)?;
-            let job = &job.reading(&Operand::Memory(&piece), &walk, &self.ability());
-            let lanes = choose_lanes(self, &Operand::Memory(&piece), job, &walk);
+            let geometry = ReduceGeometry::new(op, &piece.layout, axes, Order::Free)?;
+            let job = &job.reading(&Operand::Memory(&piece), &geometry, &self.ability());
+            let lanes = choose_lanes(self, &Operand::Memory(&piece), job, &geometry);
             let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
-            let partial = self.partials(DType::U32, walk.outputs, words)?;
+            let partial = self.partials(DType::U32, geometry.outputs, words)?;
             self.run_planned(op, &Ends::plain(&piece, &partial), |p| {
                 let target = p.raw_out()?;
-                first_pass_into(p, job, &walk, &lanes, target)
+                first_pass_into(p, job, &geometry, &lanes, target)
             })?;
             all.push(partial);
         }
         let partial = self.beside_each_other(op, &all)?;
         let words = partial.dims().last().copied().unwrap_or(0) as u64;
-        let walk = Walk::new(op, &a.layout, axes, Order::Free)?;
+        let geometry = ReduceGeometry::new(op, &a.layout, axes, Order::Free)?;
         self.run_planned(op, &Ends::plain(&partial, out), |p| {
             let (read, write) = (p.first()?, p.raw_out()?);
             let chunks = words / u64::from(job.op.spec().accumulator_words);
-            second_pass(p, job, (read, chunks), [walk.outputs, walk.len], write);
+            second_pass(
+                p,
+                job,
+                (read, chunks),
+                [geometry.outputs, geometry.len],
+                write,
+            );
             Ok(())
         })
     }

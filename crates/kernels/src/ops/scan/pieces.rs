@@ -7,21 +7,27 @@ use ziggurat_pipeline::Grid;
 use super::{Form, Pass, choice};
 use crate::compose::assemble::narrow;
 use crate::limits::split::middle;
-use crate::ops::elementwise::walk::count;
+use crate::ops::elementwise::dispatch::count;
+use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::lanes::{self, Lanes};
-use crate::ops::reduce::walk::{Order, Walk};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 
 impl Executor {
     /// How rows lie over workgroups, in chunks where there are few of them, or where lanes would loop too long.
-    pub(super) fn scan_lanes(&self, walk: &Walk) -> Lanes {
+    pub(super) fn scan_lanes(&self, geometry: &ReduceGeometry) -> Lanes {
         let ability = self.ability();
-        let lanes = lanes::choose(walk.outputs, walk.len, walk.side(), true, &ability);
+        let lanes = lanes::choose(
+            geometry.outputs,
+            geometry.len,
+            geometry.side(),
+            true,
+            &ability,
+        );
         // Each tile of lanes is combined in as many steps as their number has bits.
-        let turns = 2 + u64::from(lanes.lanes.ilog2()) + 1 + walk.reduced.len() as u64;
-        lanes.within(walk.len, turns, self.most_turns())
+        let iterations = 2 + u64::from(lanes.lanes.ilog2()) + 1 + geometry.reduced.len() as u64;
+        lanes.within(geometry.len, iterations, self.max_iterations())
     }
 
     /// The totals of the chunks of each row, whose first element has position `first`.
@@ -29,19 +35,19 @@ impl Executor {
         &self,
         form: Form,
         a: &View,
-        walk: &Walk,
+        geometry: &ReduceGeometry,
         lanes: &Lanes,
         first: u32,
     ) -> Result<View, KernelError> {
         let name = form.op.name();
         let words = lanes.chunks.saturating_mul(form.op.words());
-        let totals = self.partials(DType::U32, walk.outputs, words)?;
+        let totals = self.partials(DType::U32, geometry.outputs, words)?;
         let (read, total) = (self.bind_read(name, a)?, self.bind_write(name, &totals)?);
         self.launch(
-            &choice(form, Pass::Totals, walk, lanes),
+            &choice(form, Pass::Totals, geometry, lanes),
             &[read.arg, total.arg],
-            &walk.params(lanes, read.offset, 0, first, 1),
-            Grid::elements(lanes.invocations(walk.outputs), 1),
+            &geometry.params(lanes, read.offset, 0, first, 1),
+            Grid::elements(lanes.invocations(geometry.outputs), 1),
         )?;
         Ok(totals.clone())
     }
@@ -56,7 +62,7 @@ impl Executor {
         let name = form.op.name();
         let words = totals.dims().last().map_or(0, |&words| words as u64);
         let carries = self.alloc(totals.shape(), DType::U32)?;
-        let rows = Walk::rows(outputs, words / u64::from(form.op.words()));
+        let rows = ReduceGeometry::rows(outputs, words / u64::from(form.op.words()));
         let ability = self.ability();
         let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
         let (total, carry) = (
@@ -77,17 +83,17 @@ impl Executor {
         &self,
         form: Form,
         [a, carries, out]: [&View; 3],
-        (walk, lanes, inner): (&Walk, &Lanes, u64),
+        (geometry, lanes, inner): (&ReduceGeometry, &Lanes, u64),
         first: u32,
     ) -> Result<(), KernelError> {
         let name = form.op.name();
         let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
         let carry = self.bind_read(name, carries)?;
         self.launch(
-            &choice(form, Pass::Chunks, walk, lanes),
+            &choice(form, Pass::Chunks, geometry, lanes),
             &[read.arg, write.arg, carry.arg],
-            &walk.params(lanes, read.offset, write.offset, first, inner),
-            Grid::elements(lanes.invocations(walk.outputs), 1),
+            &geometry.params(lanes, read.offset, write.offset, first, inner),
+            Grid::elements(lanes.invocations(geometry.outputs), 1),
         )
     }
 
@@ -107,22 +113,22 @@ impl Executor {
         }
         let mut steps = Vec::with_capacity(pieces.len());
         for ([a, out], first) in pieces {
-            let walk = Walk::new(name, &a.layout, &[axis], Order::RowMajor)?;
-            let lanes = self.scan_lanes(&walk);
+            let geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
+            let lanes = self.scan_lanes(&geometry);
             let first = count(name, first)?;
-            let totals = self.scan_totals(form, &a, &walk, &lanes, first)?;
-            steps.push((a, out, walk, lanes, first, totals));
+            let totals = self.scan_totals(form, &a, &geometry, &lanes, first)?;
+            steps.push((a, out, geometry, lanes, first, totals));
         }
         let totals: Vec<View> = steps.iter().map(|step| step.5.clone()).collect();
         let totals = self.beside_each_other(name, &totals)?;
         let carries = self.scan_carries(form, 1, &totals)?;
         let mut at = 0;
-        for (a, out, walk, lanes, first, totals) in &steps {
+        for (a, out, geometry, lanes, first, totals) in &steps {
             let own = narrow(name, &carries, 1, at, totals.len())?;
             at += totals.len();
             let own = self.to_dense(name, &own)?;
             self.with_dense_out(name, out, &[], |out| {
-                self.scan_chunks(form, [a, &own, out], (walk, lanes, 1), *first)
+                self.scan_chunks(form, [a, &own, out], (geometry, lanes, 1), *first)
             })?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::compose::assemble::{check_dtype, check_shape, narrow};
 use crate::fused::{Expression, FusedOp};
 use crate::limits::split::middle;
 use crate::ops::elementwise::binary::Binary;
-use crate::ops::elementwise::walk::count;
+use crate::ops::elementwise::dispatch::count;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -88,7 +88,7 @@ impl Executor {
             let part = self.search_sorted(a, b, right, out);
             part.map(drop)
         };
-        if self.apart(op, [a, b, out], 1, joints, each)? {
+        if self.split(op, [a, b, out], 1, joints, each)? {
             return Ok(self.completion());
         }
         if self.exceeds_binding(&[a]) && *sorted > 1 {

@@ -228,7 +228,7 @@ fn planes_and_volumes_of_every_dtype_take_every_kernel() {
         let mut of = |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng);
         let bias = of(&[16]);
         for bias in [None, Some(&bias)] {
-            // In quads, in words, gathered.
+            // In vec4, in words, gathered.
             for (x, w, out) in [
                 ([1, 16, 2, 3, 4], [16, 16, 1, 1, 1], [2, 3, 4]),
                 ([1, 17, 3, 3, 3], [16, 17, 1, 1, 1], [3, 3, 3]),
@@ -379,7 +379,7 @@ fn one_to_three_axes_on_small_workgroups_and_default_limits() {
 }
 
 #[test]
-fn kernels_of_one_element_agree_in_quads_words_and_gathered() {
+fn kernels_of_one_element_agree_in_vec4_words_and_gathered() {
     let exec = common::executor();
     let mut rng = Random(7);
     for dtype in FLOATS {

@@ -238,22 +238,22 @@ cases! {
         let _done = exec.index_select(&a, 0, &indices, &out.view).unwrap();
         out
     };
-    "means of 2 x 2", "pool/window_cell.wgsl", WORD, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
+    "means of 2 x 2", "pool/window_element.wgsl", WORD, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
         pooled(exec, o, Pool::Average, [2, 2])
     };
-    "maxima of 3 x 3", "pool/window_cell.wgsl", WORD, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
+    "maxima of 3 x 3", "pool/window_element.wgsl", WORD, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
         pooled(exec, o, Pool::Max, [3, 1])
     };
-    "places of maxima of 3 x 3", "pool/window_cell.wgsl", WIDTHS, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
+    "places of maxima of 3 x 3", "pool/window_element.wgsl", WIDTHS, WINDOWS.div_ceil(WORKGROUP), |exec, o| {
         let x = o.dense(exec, &[2, 20, 24, 24]);
         let out = dense_output(exec, DType::I32, &POOLED);
         let _done = exec.max_pool_indices(&x, &windows(3, 1), &out.view).unwrap();
         out
     };
-    "means of 2 x 2 in words", "pool/window_quad.wgsl", HALF, WINDOWS.div_ceil(4 * WORKGROUP), |exec, o| {
+    "means of 2 x 2 in words", "pool/window_vec4.wgsl", HALF, WINDOWS.div_ceil(4 * WORKGROUP), |exec, o| {
         pooled(exec, o, Pool::Average, [2, 2])
     };
-    "maxima of 3 x 3 in words", "pool/window_quad.wgsl", PACKED, WINDOWS.div_ceil(4 * WORKGROUP), |exec, o| {
+    "maxima of 3 x 3 in words", "pool/window_vec4.wgsl", PACKED, WINDOWS.div_ceil(4 * WORKGROUP), |exec, o| {
         pooled(exec, o, Pool::Max, [3, 1])
     };
     "one query of many heads", "attention/few.wgsl", FLOATS, 600, |exec, o| {

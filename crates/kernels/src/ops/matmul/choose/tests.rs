@@ -13,12 +13,12 @@ fn chosen(a: &Layout, b: &Layout) -> Choice {
 }
 
 #[test]
-fn aligned_matrices_move_in_quads() {
+fn aligned_matrices_move_in_vec4() {
     let all = Tiled {
         tile: Tile::DEFAULT,
         a: Load::Along,
         b: Load::Across,
-        out_quads: true,
+        out_vec4: true,
         a_along_depth: true,
         b_along_depth: false,
         whole: true,
@@ -34,7 +34,7 @@ fn odd_extents_and_offsets_move_word_by_word() {
     let Choice::Tile(t) = chosen(&layout(&[37, 19]), &layout(&[19, 23])) else {
         unreachable!("not tiled")
     };
-    assert_eq!((t.a, t.b, t.out_quads), (Load::Words, Load::Words, false));
+    assert_eq!((t.a, t.b, t.out_vec4), (Load::Words, Load::Words, false));
     let sliced = layout(&[64, 33]).slice(1, 1, None, 1).unwrap();
     let Choice::Tile(t) = chosen(&sliced, &layout(&[32, 64])) else {
         unreachable!("not tiled")
@@ -76,15 +76,15 @@ fn few_rows_take_the_narrow_kernel() {
         other => unreachable!("{other:?}"),
     };
     let lies = narrow(&layout(&[1, 512]), &layout(&[512, 300]));
-    assert_eq!((lies.lines, lies.quads, lies.slices), (1, 8, 32));
+    assert_eq!((lies.lines, lies.vec4, lies.slices), (1, 8, 32));
     assert_eq!((lies.a, lies.b), (Load::Along, Load::Across));
     let weights = layout(&[300, 512]).transpose(0, 1).unwrap();
     let lies = narrow(&layout(&[5, 512]), &weights);
-    assert_eq!((lies.lines, lies.quads, lies.slices), (8, 4, 64));
+    assert_eq!((lies.lines, lies.vec4, lies.slices), (8, 4, 64));
     assert_eq!((lies.b, lies.b_along_depth), (Load::Along, true));
     // Where k is short, more columns take its place.
     let lies = narrow(&layout(&[20, 64]), &layout(&[64, 64]));
-    assert_eq!((lies.lines, lies.quads, lies.slices), (16, 16, 16));
+    assert_eq!((lies.lines, lies.vec4, lies.slices), (16, 16, 16));
     assert_eq!(lies.count(20, 65), [2, 2]);
 }
 

@@ -1,4 +1,4 @@
-// Access part: four neighbours of a row at a time, where rows lie in memory in whole quads and `r` is a multiple of four.
+// Access part: four neighbours of a row at a time, where rows lie in memory in whole vectors and `r` is a multiple of four.
 // Requires: load_value4 (value part); reduced_offset.
 
 // Those from place r on, which are all before the end of the row.

@@ -1,4 +1,4 @@
-// Store part: four results of a row at once, where rows of results lie in memory in whole quads.
+// Store part: four results of a row at once, where rows of results lie in memory in whole vectors.
 // Requires: store4.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;

@@ -11,6 +11,6 @@ fn fetch_b4(at: Operands, k: u32, col: u32) -> vec4<acc> {
 
 fn emit4(batch: u32, row: u32, col: u32, v: vec4<acc>) {
     if row < params.filters && col < params.plane {
-        emit_quad((batch * params.filters + row) * params.plane + col, (batch % params.groups) * params.filters + row, v);
+        emit_vec4((batch * params.filters + row) * params.plane + col, (batch % params.groups) * params.filters + row, v);
     }
 }

@@ -2,6 +2,6 @@
 
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
-fn emit_quad(i: u32, filter_index: u32, v: vec4<acc>) {
+fn emit_vec4(i: u32, filter_index: u32, v: vec4<acc>) {
     store4(params.out_offset + i, vec4<out_elem>(v + bias(filter_index)));
 }

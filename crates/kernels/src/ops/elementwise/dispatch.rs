@@ -1,4 +1,4 @@
-//! How an elementwise op walks its operands: flat quads where everything is dense, quads of rows where only the innermost
+//! How an elementwise op walks its operands: flat vec4s where everything is dense, vec4 of rows where only the innermost
 //! axis is, strides where not.
 //!
 //! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
@@ -132,7 +132,7 @@ impl Recipe {
     /// Parts and constants follow from these, so that a recorded op need not list them.
     fn key(&self, body: &'static str, variant: u64) -> KernelKey {
         let mut key = KernelKey::new(self.op);
-        key.push_tag("walk");
+        key.push_tag("coalesced");
         key.push_tag(body);
         for name in self.names.iter() {
             key.push_tag(name);
@@ -155,7 +155,7 @@ impl Recipe {
         marked(choice.constant("STEPS", self.steps()), SCALARS, scalars)
     }
 
-    /// The variant for operands that are read in quads along the innermost of `rank` axes, or, those marked, are one element
+    /// The variant for operands that are read in vec4s along the innermost of `rank` axes, or, those marked, are one element
     /// along it.
     pub(crate) fn rows(&self, rank: u32, splats: &[bool]) -> KernelChoice {
         let choice = self
@@ -203,12 +203,12 @@ impl Candidate {
 }
 
 /// Extents and strides as the shader reads them.
-pub(crate) fn axes(walk: &Coalesced) -> [[u32; 4]; 8] {
+pub(crate) fn axes(coalesced: &Coalesced) -> [[u32; 4]; 8] {
     let mut rows = [[0; 4]; 8];
-    for (d, (row, &dim)) in rows.iter_mut().zip(&walk.dims).enumerate() {
+    for (d, (row, &dim)) in rows.iter_mut().zip(&coalesced.dims).enumerate() {
         let [extent, strides @ ..] = row;
         *extent = wrap(dim as isize);
-        for (slot, operand) in strides.iter_mut().zip(&walk.strides) {
+        for (slot, operand) in strides.iter_mut().zip(&coalesced.strides) {
             *slot = operand.get(d).copied().map_or(0, wrap);
         }
     }
@@ -237,19 +237,19 @@ pub(crate) fn reads_whole(view: &View) -> bool {
         .is_some_and(|(_, high)| (high as u64 / 4 + 1) * 4 * bytes <= view.buffer.capacity())
 }
 
-/// Whether the view is one element seen from every index, and its quad may be read whole.
+/// Whether the view is one element seen from every index, and its vec4 may be read whole.
 pub(crate) fn is_scalar(view: &View) -> bool {
     view.layout.span().is_some_and(|(low, high)| low == high) && reads_whole(view)
 }
 
-/// Whether all inputs can be read in quads along the innermost axis of their walk: which of them are one element along it.
+/// Whether all inputs can be read in vec4s along the innermost axis of their walk: which of them are one element along it.
 pub(super) fn splats<'a>(
     inputs: impl Iterator<Item = &'a View>,
-    walk: &Coalesced,
+    coalesced: &Coalesced,
 ) -> Option<[bool; MAX_INPUTS]> {
     let mut splats = [false; MAX_INPUTS];
-    for ((input, strides), splat) in inputs.zip(&walk.strides).zip(&mut splats) {
-        *splat = row(input, &walk.dims, strides)? == Access::Splat;
+    for ((input, strides), splat) in inputs.zip(&coalesced.strides).zip(&mut splats) {
+        *splat = row(input, &coalesced.dims, strides)? == Access::Splat;
     }
     Some(splats)
 }
@@ -282,7 +282,7 @@ impl Executor {
     }
 
     /// Records an elementwise op. Inputs must have the output's shape.
-    pub(crate) fn walk(
+    pub(crate) fn elementwise(
         &self,
         recipe: &Recipe,
         inputs: &[&View],
@@ -305,13 +305,15 @@ impl Executor {
                 let Some((out, inputs)) = part.split_last() else {
                     return Ok(());
                 };
-                // Halves of a dense output are dense, but may start within a quad.
-                self.with_dense_out(op, out, &[], |out| self.walk_part(recipe, inputs, out))
+                // Halves of a dense output are dense, but may start within a vec4.
+                self.with_dense_out(op, out, &[], |out| {
+                    self.elementwise_part(recipe, inputs, out)
+                })
             })
         })
     }
 
-    pub(super) fn walk_part(
+    pub(super) fn elementwise_part(
         &self,
         recipe: &Recipe,
         inputs: &[&View],
@@ -330,7 +332,7 @@ impl Executor {
             let bound = self.bind_read(op, input)?;
             (*arg, *offset) = (bound.arg, bound.offset);
             *scalar = is_scalar(input);
-            flat &= *scalar || input.is_quads();
+            flat &= *scalar || input.is_vec4();
         }
         let [offset_a, offset_b, offset_c] = offsets;
         let args: &[Arg<'_>] = args.get(..=inputs.len()).unwrap_or_default();
@@ -353,18 +355,18 @@ impl Executor {
         for (slot, input) in layouts.iter_mut().zip(inputs) {
             *slot = input.layout;
         }
-        let walk = coalesce(layouts.get(..inputs.len()).unwrap_or_default());
-        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let coalesced = coalesce(layouts.get(..inputs.len()).unwrap_or_default());
+        let rank = u32::try_from(coalesced.dims.len()).unwrap_or(1);
         let params = StridedParams {
             len,
             offset_out,
             offset_a,
             offset_b,
             offset_c,
-            axes: axes(&walk),
+            axes: axes(&coalesced),
             ..StridedParams::default()
         };
-        if let Some(splats) = splats(inputs.iter().copied(), &walk) {
+        if let Some(splats) = splats(inputs.iter().copied(), &coalesced) {
             let splats = splats.get(..inputs.len()).unwrap_or_default();
             let key = recipe.key("rows", bits(splats) << 32 | u64::from(rank));
             return self.launch_keyed(key, || recipe.rows(rank, splats), args, &params, grid);

@@ -14,7 +14,7 @@ use crate::source::params::params;
 
 params! {
     /// Parameters of every kernel that walks outputs × reduced elements.
-    pub(crate) struct WalkParams {
+    pub(crate) struct ReduceParams {
         outputs: u32,
         len: u32,
         chunks: u32,
@@ -43,7 +43,7 @@ pub(crate) enum Order {
 
 /// Outputs × reduced elements of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Walk {
+pub(crate) struct ReduceGeometry {
     pub(crate) kept: Vec<Axis<1>>,
     pub(crate) reduced: Vec<Axis<1>>,
     pub(crate) outputs: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Walk {
     pub(crate) shift: isize,
 }
 
-impl Walk {
+impl ReduceGeometry {
     /// The walk that reduces `axes` (distinct, any order) of `layout`.
     pub(crate) fn new(
         op: &'static str,
@@ -134,7 +134,7 @@ impl Walk {
 
     /// Whether each output's elements lie in memory in whole vectors of four, the first of which begins at a multiple of four
     /// elements from the layout's first one: then any four of a row, from a multiple of four on, can be read at once.
-    pub(crate) fn has_quads(&self) -> bool {
+    pub(crate) fn has_vec4(&self) -> bool {
         let Some((inner, outer)) = self.reduced.split_last() else {
             return false;
         };
@@ -148,7 +148,7 @@ impl Walk {
 
     /// Whether the elements of four neighbouring outputs, from a multiple of four on, lie side by side in memory, the first at a
     /// multiple of four elements from the layout's first one.
-    pub(crate) fn has_quad_columns(&self) -> bool {
+    pub(crate) fn has_vec4_columns(&self) -> bool {
         let Some((inner, outer)) = self.kept.split_last() else {
             return false;
         };
@@ -176,9 +176,9 @@ impl Walk {
         out_offset: u32,
         identity: u32,
         count: u64,
-    ) -> WalkParams {
+    ) -> ReduceParams {
         let axes = || self.kept.iter().chain(&self.reduced);
-        WalkParams {
+        ReduceParams {
             outputs: saturated(self.outputs),
             len: saturated(self.len),
             chunks: lanes.chunks,
@@ -203,26 +203,26 @@ mod tests {
         Layout::contiguous(Shape::new(dims).unwrap())
     }
 
-    fn walk(layout: &Layout, axes: &[usize]) -> Walk {
-        Walk::new("sum", layout, axes, Order::Free).unwrap()
+    fn geometry(layout: &Layout, axes: &[usize]) -> ReduceGeometry {
+        ReduceGeometry::new("sum", layout, axes, Order::Free).unwrap()
     }
 
     #[test]
     fn rows_reduce_along_memory_and_columns_across_it() {
         let l = layout(&[4, 5]);
-        assert_eq!(walk(&l, &[1]), Walk::rows(4, 5));
-        assert_eq!(walk(&l, &[1]).side(), Side::Reduced);
-        assert_eq!(walk(&l, &[0]).side(), Side::Kept);
-        assert_eq!(walk(&l, &[]).side(), Side::Kept);
-        assert_eq!(walk(&l, &[0, 1]).side(), Side::Reduced);
+        assert_eq!(geometry(&l, &[1]), ReduceGeometry::rows(4, 5));
+        assert_eq!(geometry(&l, &[1]).side(), Side::Reduced);
+        assert_eq!(geometry(&l, &[0]).side(), Side::Kept);
+        assert_eq!(geometry(&l, &[]).side(), Side::Kept);
+        assert_eq!(geometry(&l, &[0, 1]).side(), Side::Reduced);
         let broadcast = layout(&[4, 1]).expand(Shape::new([4, 9]).unwrap()).unwrap();
-        assert_eq!(walk(&broadcast, &[1]).side(), Side::Kept);
-        assert_eq!(walk(&layout(&[]), &[]).side(), Side::Kept);
+        assert_eq!(geometry(&broadcast, &[1]).side(), Side::Kept);
+        assert_eq!(geometry(&layout(&[]), &[]).side(), Side::Kept);
     }
 
     #[test]
     fn rows_of_whole_vectors_are_read_in_vectors() {
-        let whole = |layout: &Layout, axes: &[usize]| walk(layout, axes).has_quads();
+        let whole = |layout: &Layout, axes: &[usize]| geometry(layout, axes).has_vec4();
         assert!(whole(&layout(&[3, 8]), &[1]) && whole(&layout(&[3, 8]), &[0, 1]));
         assert!(whole(&layout(&[2, 3, 4]), &[0, 2]));
         assert!(!whole(&layout(&[3, 8]), &[0]), "columns are not rows");
@@ -236,14 +236,14 @@ mod tests {
         let narrow = layout(&[5, 12]).narrow(1, 1, 8).unwrap();
         assert!(
             whole(&narrow, &[1]),
-            "where it begins is not the walk's to say"
+            "where it begins is not the geometry's to say"
         );
         assert!(!whole(&layout(&[5, 10]).narrow(1, 0, 8).unwrap(), &[1]));
     }
 
     #[test]
     fn columns_of_whole_vectors_are_read_in_vectors() {
-        let whole = |layout: &Layout, axes: &[usize]| walk(layout, axes).has_quad_columns();
+        let whole = |layout: &Layout, axes: &[usize]| geometry(layout, axes).has_vec4_columns();
         assert!(whole(&layout(&[3, 8]), &[0]) && whole(&layout(&[5, 3, 8]), &[0, 1]));
         assert!(whole(&layout(&[2, 3, 4]), &[1]));
         assert!(!whole(&layout(&[3, 8]), &[1]) && !whole(&layout(&[3, 6]), &[0]));
@@ -254,17 +254,17 @@ mod tests {
     #[test]
     fn all_axes_of_a_flipped_transposed_tensor_walk_as_one() {
         let l = layout(&[4, 5]).transpose(0, 1).unwrap().flip(&[0]).unwrap();
-        let w = walk(&l, &[0, 1]);
+        let w = geometry(&l, &[0, 1]);
         assert_eq!((w.reduced.len(), w.shift, w.outputs, w.len), (1, -4, 1, 20));
-        let ordered = Walk::new("argmax", &l, &[0, 1], Order::RowMajor).unwrap();
+        let ordered = ReduceGeometry::new("argmax", &l, &[0, 1], Order::RowMajor).unwrap();
         assert_eq!((ordered.reduced.len(), ordered.shift), (2, 0));
     }
 
     #[test]
     fn empty_extents_count() {
-        let w = walk(&layout(&[3, 0]), &[1]);
+        let w = geometry(&layout(&[3, 0]), &[1]);
         assert_eq!((w.outputs, w.len), (3, 0));
-        let w = walk(&layout(&[3, 0]), &[0]);
+        let w = geometry(&layout(&[3, 0]), &[0]);
         assert_eq!((w.outputs, w.len), (0, 3));
     }
 
@@ -272,18 +272,18 @@ mod tests {
     fn wrong_axes_and_too_many_elements_are_errors() {
         let l = layout(&[4, 5]);
         assert!(matches!(
-            Walk::new("sum", &l, &[2], Order::Free),
+            ReduceGeometry::new("sum", &l, &[2], Order::Free),
             Err(KernelError::Shape { .. })
         ));
         assert!(matches!(
-            Walk::new("sum", &l, &[1, 1], Order::Free),
+            ReduceGeometry::new("sum", &l, &[1, 1], Order::Free),
             Err(KernelError::Shape { .. })
         ));
         let huge = layout(&[1])
             .expand(Shape::new([1usize << 32]).unwrap())
             .unwrap();
         assert!(matches!(
-            Walk::new("sum", &huge, &[0], Order::Free),
+            ReduceGeometry::new("sum", &huge, &[0], Order::Free),
             Err(KernelError::IndexTooLarge {
                 elements: 0x1_0000_0000,
                 ..

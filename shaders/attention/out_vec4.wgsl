@@ -1,4 +1,4 @@
-// Result part: rows of whole quads. Comes after the quad part of the dtype.
+// Result part: rows of whole vectors. Comes after the vector part of the dtype.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;
 

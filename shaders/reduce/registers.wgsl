@@ -1,10 +1,10 @@
-// Rows that are read once: each lane keeps up to HELD vectors of four elements, vector h of a lane being number lane + h * LANES
+// Rows that are read once: each lane keeps up to REGISTERS vectors of four elements, vector h of a lane being number lane + h * LANES
 // of the row. All indices of the array are constants, so that it lies in registers.
 // Requires: row4_tail (access part).
 
-override HELD: u32 = 8u;
+override REGISTERS: u32 = 8u;
 
-alias Held = array<vec4<f32>, 8>;
+alias Registers = array<vec4<f32>, 8>;
 
 // The place in the row of the first element of vector h.
 fn place(h: u32, lane: u32) -> u32 {
@@ -24,55 +24,55 @@ fn vector(base: u32, h: u32, lane: u32, other: f32) -> vec4<f32> {
     return select(vec4<f32>(other), x, inside(r));
 }
 
-fn whole_row(base: u32, lane: u32, other: f32) -> Held {
-    var v: Held;
+fn whole_row(base: u32, lane: u32, other: f32) -> Registers {
+    var v: Registers;
     v[0] = vector(base, 0u, lane, other);
-    if HELD > 1u {
+    if REGISTERS > 1u {
         v[1] = vector(base, 1u, lane, other);
     }
-    if HELD > 2u {
+    if REGISTERS > 2u {
         v[2] = vector(base, 2u, lane, other);
     }
-    if HELD > 3u {
+    if REGISTERS > 3u {
         v[3] = vector(base, 3u, lane, other);
     }
-    if HELD > 4u {
+    if REGISTERS > 4u {
         v[4] = vector(base, 4u, lane, other);
     }
-    if HELD > 5u {
+    if REGISTERS > 5u {
         v[5] = vector(base, 5u, lane, other);
     }
-    if HELD > 6u {
+    if REGISTERS > 6u {
         v[6] = vector(base, 6u, lane, other);
     }
-    if HELD > 7u {
+    if REGISTERS > 7u {
         v[7] = vector(base, 7u, lane, other);
     }
     return v;
 }
 
 // The sum of all that a lane keeps, in a fixed order.
-fn sum_held(v: Held) -> f32 {
+fn sum_registers(v: Registers) -> f32 {
     var s = v[0];
-    if HELD > 1u {
+    if REGISTERS > 1u {
         s += v[1];
     }
-    if HELD > 2u {
+    if REGISTERS > 2u {
         s += v[2];
     }
-    if HELD > 3u {
+    if REGISTERS > 3u {
         s += v[3];
     }
-    if HELD > 4u {
+    if REGISTERS > 4u {
         s += v[4];
     }
-    if HELD > 5u {
+    if REGISTERS > 5u {
         s += v[5];
     }
-    if HELD > 6u {
+    if REGISTERS > 6u {
         s += v[6];
     }
-    if HELD > 7u {
+    if REGISTERS > 7u {
         s += v[7];
     }
     return (s.x + s.y) + (s.z + s.w);
