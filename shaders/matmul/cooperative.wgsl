@@ -1,5 +1,5 @@
 // Shared by the kernels of tiles on matrix units: tiles of f16 in workgroup memory, their matrices, and matrices of sums that
-// are written. Requires SIDE (rows and columns of the tile), fetch_a4, fetch_b4 and emit4.
+// are written. Requires SIDE (rows and columns of the tile), fetch_a4, fetch_b4, restored and emit4.
 
 // 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
 override A_ACROSS: u32 = 0u;
@@ -22,6 +22,8 @@ var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
 var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
 // A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
 var<workgroup> partial_sums: array<vec4<f32>, 256>;
+// Whether the tile is left out: read from here, it is known to be the same for all invocations.
+var<workgroup> tile_flag: u32;
 
 // Line and vector in it of load `i` of the tile.
 fn place(i: u32, is_across: u32) -> vec2<u32> {
@@ -89,7 +91,8 @@ struct Strip {
 fn emit_strip(to: Strip, row: u32, col: u32) {
     if to.live {
         for (var q = to.lane; q < 64u; q += 32u) {
-            emit4(to.batch, to.row + row + q / 4u, to.col + col + (q % 4u) * 4u, partial_sums[to.first + q]);
+            let at = vec2<u32>(to.row + row + q / 4u, to.col + col + (q % 4u) * 4u);
+            emit4(to.batch, at.x, at.y, restored(to.batch, at.x, at.y, partial_sums[to.first + q]));
         }
     }
 }

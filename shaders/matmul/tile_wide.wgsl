@@ -2,7 +2,7 @@
 //           What the matrices are is up to the operand parts: strided views (matmul) or a gathered image (conv).
 // Bindings: params, a, b, out (declared by the operand and output parts).
 // Grid: batch * tiles_m * tiles_n workgroups of 256 invocations, folded, in bands of 8 tiles along m.
-// Requires: batches, Operands, operands, block_a, block_b (0 outside), emit4.
+// Requires: tile_at, computes, batches, Operands, operands, block_a, block_b (0 outside), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; integers exact.
 
 // 1: the invocations of a load lie side by side along k; 0: along the rows of a (columns of b).
@@ -45,6 +45,9 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let where_to = tile_at(folded(group, groups));
+    if !computes(where_to) {
+        return;
+    }
     let live = where_to.z < batches();
     let row0 = where_to.x * SIDE;
     let col0 = where_to.y * SIDE;

@@ -20,6 +20,8 @@ pub(crate) struct Ability {
     pub(crate) loop_budget: u64,
     /// Invocations of every subgroup; 0 where there are no subgroups, or of different sizes.
     pub(crate) subgroup: u32,
+    /// Bytes of a binding, at most.
+    pub(crate) binding_bytes: u64,
     /// Arithmetic on 16-bit floats.
     pub(crate) f16: bool,
     /// Products of matrix units.
@@ -73,6 +75,7 @@ impl Ability {
         busy_groups: 512,
         loop_budget: 1 << 15,
         subgroup: 0,
+        binding_bytes: 1 << 27,
         f16: false,
         cooperative: Cooperative::NONE,
         way: 0,
@@ -84,6 +87,7 @@ impl Ability {
         workgroup_bytes: 49_152,
         busy_groups: busy_groups(AdapterKind::Discrete),
         subgroup: 32,
+        binding_bytes: (1 << 31) - 4,
         f16: true,
         cooperative: Cooperative::F16_F32_16,
         ..Self::WEBGPU
@@ -109,6 +113,7 @@ impl Ability {
             busy_groups: busy_groups(kind),
             loop_budget: u64::from(caps.max_loop_iterations),
             subgroup: if least == most { least } else { 0 },
+            binding_bytes: caps.max_binding_bytes,
             f16: caps.f16,
             cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),
             way: 0,

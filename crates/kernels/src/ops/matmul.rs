@@ -22,13 +22,14 @@ mod dispatch;
 mod dtypes;
 mod kernel;
 mod list;
+mod packed;
 mod parts;
 mod problem;
 
 use choose::{Choice, Tiled, ways};
-use dispatch::dispatch;
+use dispatch::{dispatch_dot, dispatch_narrow, dispatch_tiles};
 use dtypes::DTypes;
-use kernel::{Writes, tiled};
+use kernel::Writes;
 pub(crate) use list::{variants, writing_fused};
 use problem::Problem;
 
@@ -131,7 +132,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let dtypes = dtypes(a, b, ends);
     let dtype = dtypes.read();
     let ability = exec.ability();
-    let (axes, sums) = (p.batch.len(), dtype.compute());
+    let sums = dtype.compute();
     let totals = [p.outputs(), p.k];
     let (left, right) = (plan.first()?, plan.other(0)?);
     let operands = |write: Bound| [Some(left), right, Some(write)].into_iter().flatten();
@@ -145,8 +146,16 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         0 => choose::default(p, dtype, &ability),
         _ => ways(p, dtype, &ability).chosen(&ability),
     };
-    let (choice, params, grid) = dispatch(p, way, dtypes);
-    match way {
+    let more = ends.epilogue.map_or(0, |epilogue| epilogue.views().count());
+    let way = match way {
+        // These kernels bind one thing more than the operands and the output.
+        Choice::Packed(packed) if more + 4 > exec.fused_limits().bindings => {
+            Choice::Tile(packed.every_tile())
+        }
+        way => way,
+    };
+    let (choice, params, grid) = match way {
+        Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;
@@ -154,7 +163,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
                 out_vec4: false,
                 ..tile
             };
-            let choice = tiled(dtypes, axes, tile, Writes::Sums);
+            let (choice, params, grid) = dispatch_tiles(p, tile, dtypes, Writes::Sums);
             let whole = bound(params, write);
             // Parts are whole tiles deep, so that vec4 stay vec4.
             let deep = u64::from(tile.tile.depth);
@@ -179,18 +188,22 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
             }
             let out = plan.out()?;
             add_sums(plan, dtype, (write.read(), 1), totals, out);
+            return Ok(());
         }
         Choice::Dot(lanes) if lanes.chunks > 1 => {
             let write = plan.partials(sums, p.outputs(), lanes.chunks)?;
+            let (choice, params, grid) = dispatch_dot(p, &lanes, dtypes);
             plan.step(choice, operands(write), &bound(params, write), grid);
             let out = plan.out()?;
             add_sums(plan, dtype, (write.read(), lanes.chunks), totals, out);
+            return Ok(());
         }
-        Choice::Tile(_) | Choice::Narrow(_) | Choice::Dot(_) => {
-            let write = plan.out()?;
-            plan.last(choice, operands(write), &bound(params, write), grid);
-        }
-    }
+        Choice::Tile(tile) => dispatch_tiles(p, tile, dtypes, Writes::Results),
+        Choice::Narrow(narrow) => dispatch_narrow(p, &narrow, dtypes),
+        Choice::Dot(lanes) => dispatch_dot(p, &lanes, dtypes),
+    };
+    let write = plan.out()?;
+    plan.last(choice, operands(write), &bound(params, write), grid);
     Ok(())
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum TileKind {
     /// `matmul/tile_cooperative.wgsl` and its smaller form: a quarter of the outputs for each of 4 subgroups of 32, by
     /// matrix units that multiply f16 and add in f32.
     Cooperative,
+    /// `matmul/tile_split.wgsl` and its smaller form: the same for f32, of which each element is packed as two f16.
+    Split,
 }
 
 /// The part of a product that one workgroup computes.
@@ -44,6 +46,10 @@ impl Tile {
     pub(crate) const COOPERATIVE: Self = Self::of(TileKind::Cooperative, 128, 128, 32);
     /// The same for outputs of few tiles.
     pub(crate) const COOPERATIVE_64: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
+    /// Of f32 by the same units.
+    pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 128, 128, 16);
+    /// The same for outputs of few tiles.
+    pub(crate) const SPLIT_64: Self = Self::of(TileKind::Split, 64, 64, 16);
 
     /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
@@ -78,6 +84,8 @@ impl Tile {
             TileKind::Wide => "matmul/tile_wide.wgsl",
             TileKind::Cooperative if self.rows == 64 => "matmul/tile_cooperative_64.wgsl",
             TileKind::Cooperative => "matmul/tile_cooperative.wgsl",
+            TileKind::Split if self.rows == 64 => "matmul/tile_split_64.wgsl",
+            TileKind::Split => "matmul/tile_split.wgsl",
         }
     }
 
@@ -87,7 +95,15 @@ impl Tile {
         match self.kind {
             TileKind::Vector => outputs / 16,
             TileKind::Wide => outputs / 64,
-            TileKind::Cooperative => 128,
+            TileKind::Cooperative | TileKind::Split => 128,
+        }
+    }
+
+    /// f16 along the depth, on matrix units.
+    pub(crate) const fn halves(self) -> u32 {
+        match self.kind {
+            TileKind::Split => 2 * self.depth,
+            _ => self.depth,
         }
     }
 
@@ -98,8 +114,10 @@ impl Tile {
             // Rows of vectors, each with one more against bank conflicts.
             TileKind::Vector => 16 * (rows * (depth / 4 + 1) + depth * (cols / 4 + 1)),
             TileKind::Wide => 4 * depth * (rows + cols),
-            // Lines of f16, each with two vectors more; and a matrix of 16 × 16 sums of each of 4 subgroups.
-            TileKind::Cooperative => 8 * (rows + cols) * (depth / 4 + 2) + 4 * 4 * 16 * 16,
+            // Lines of f16, each with two vectors more; a matrix of 16 × 16 sums of each of 4 subgroups; and a flag.
+            TileKind::Cooperative | TileKind::Split => {
+                8 * (rows + cols) * (self.halves() / 4 + 2) + 4 * 4 * 16 * 16 + 16
+            }
         }
     }
 
@@ -107,7 +125,7 @@ impl Tile {
     pub(crate) const fn fits(self, ability: &Ability) -> bool {
         let can = match self.kind {
             TileKind::Vector | TileKind::Wide => true,
-            TileKind::Cooperative => {
+            TileKind::Cooperative | TileKind::Split => {
                 let units = ability.cooperative.has(Cooperative::F16_F32_16);
                 units && ability.f16 && ability.subgroup == 32
             }
@@ -120,7 +138,7 @@ impl Tile {
     pub(crate) fn constants(self) -> impl Iterator<Item = (&'static str, f64)> {
         let sizes = match self.kind {
             TileKind::Vector => 3,
-            TileKind::Wide | TileKind::Cooperative => 0,
+            TileKind::Wide | TileKind::Cooperative | TileKind::Split => 0,
         };
         [
             ("WG", self.invocations()),
@@ -161,13 +179,13 @@ impl Tile {
     /// Loop iterations of an invocation for an inner extent of `k`.
     pub(crate) fn iterations(self, k: u64) -> u64 {
         let steps = k.div_ceil(u64::from(self.depth));
-        let vectors = u64::from(self.depth / 4);
+        let vectors = u64::from(self.halves() / 4);
         let invocations = u64::from(self.invocations());
         match self.kind {
             TileKind::Vector => {}
             TileKind::Wide => return nested(&[steps, 16]),
             // Loads; in each step stores, loads and two parts; then matrices of 16 × 16 outputs per subgroup.
-            TileKind::Cooperative => {
+            TileKind::Cooperative | TileKind::Split => {
                 let loads = nested(&[u64::from(self.rows) * vectors / invocations]);
                 let strips = u64::from(self.rows * self.cols / (4 * 16 * 16)) * nested(&[2]);
                 let step = 2 * loads + nested(&[2]) + 1;

@@ -83,7 +83,7 @@ impl Executor {
 
     /// An executor on the same device whose ops take another one of the ways that they can be computed in, where they have
     /// more than `way`: 0 is what an op takes by itself. For tests and measurements of the others.
-    #[cfg(feature = "catalogue")]
+    #[cfg(any(test, feature = "catalogue"))]
     #[must_use]
     pub fn in_way(&self, way: u8) -> Self {
         let mut other = Self::new(self.pipelines());

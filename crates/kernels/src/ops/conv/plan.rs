@@ -206,11 +206,12 @@ pub(super) fn choice(
     let wide: &[_] = match tile.kind {
         TileKind::Wide => &[
             "matmul/raster.wgsl",
+            "matmul/every_tile.wgsl",
             "matmul/block.wgsl",
             "conv/block_rows.wgsl",
             "matmul/block_b.wgsl",
         ],
-        TileKind::Vector | TileKind::Cooperative => &[],
+        TileKind::Vector | TileKind::Cooperative | TileKind::Split => &[],
     };
     let choice = choice
         .name(name)

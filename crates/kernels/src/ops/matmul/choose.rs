@@ -4,6 +4,7 @@
 
 use ziggurat_core::DType;
 
+use super::packed::{self, Packed};
 use super::problem::Problem;
 use crate::limits::ability::Ability;
 use crate::limits::budget::nested;
@@ -17,11 +18,17 @@ const NARROW: u64 = 16;
 /// Rows up to which reading the columns once for every 16 of them takes less time than mostly empty tiles.
 const FEW_ROWS: u64 = 32;
 
+/// Lines of both operands, and the depth, from which on packing pays.
+const PACKED_LINES: u64 = 128;
+const PACKED_DEPTH: u64 = 512;
+
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// Tiles through workgroup memory.
     Tile(Tiled),
+    /// Tiles on matrix units, of operands that are packed for them first.
+    Packed(Packed),
     /// Few rows: blocks of b times all of them.
     Narrow(Narrow),
     /// A row of lanes per output.
@@ -107,6 +114,9 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     {
         return Choice::Narrow(narrow);
     }
+    if let Some(packed) = packed_pays(p, dtype, ability) {
+        return Choice::Packed(packed);
+    }
     let [large, small] = if units {
         [Tile::COOPERATIVE, Tile::COOPERATIVE_64]
     } else {
@@ -121,6 +131,15 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     Choice::Dot(dot(p, ability))
 }
 
+/// The product of packed operands, if it takes less time than that of the operands as they are: packing, and three more
+/// dispatches, take as long as a product of a few hundred cubed.
+fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
+    let large = p.m.min(p.n) >= PACKED_LINES && p.k >= PACKED_DEPTH;
+    let mut tiles = packed::tiles(dtype).iter().filter(|_| large);
+    let tile = tiles.find(|tile| tile.fills(p.m, p.n, p.batches(), ability))?;
+    Packed::new(p, *tile, ability)
+}
+
 /// Whether there are matrix units for a dtype.
 fn has_units(dtype: DType, ability: &Ability) -> bool {
     dtype == DType::F16 && Tile::COOPERATIVE_64.fits(ability)
@@ -133,6 +152,9 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
+    let packed = packed::tiles(dtype).iter();
+    let packed = packed.filter_map(|tile| Packed::new(p, *tile, ability));
+    let all = all.chain(packed.map(Choice::Packed));
     let all = all.chain(narrow(p, dtype, ability).map(Choice::Narrow));
     let all = all.chain([Choice::Dot(dot(p, ability))]);
     Ways::new(default, all.filter(|way| *way != default))
@@ -186,7 +208,7 @@ fn dot(p: &Problem, ability: &Ability) -> Lanes {
 }
 
 /// How the operands of a problem can be read.
-fn loads(p: &Problem) -> [Load; 2] {
+pub(super) fn loads(p: &Problem) -> [Load; 2] {
     let vec4 = |n: u64| n.is_multiple_of(4);
     let stride = |s: isize| s % 4 == 0;
     let batch = |operand: usize| {

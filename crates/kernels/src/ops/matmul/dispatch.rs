@@ -3,14 +3,15 @@
 use ziggurat_pipeline::Grid;
 
 use super::MatmulParams;
-use super::choose::{self, Choice};
+use super::choose::{self, Narrow, Tiled};
 use super::dtypes::DTypes;
-use super::kernel::{Writes, dot, narrow, tiled};
+use super::kernel::{Computes, Writes, dot, narrow, tiled};
 use super::problem::Problem;
+use crate::ops::reduce::lanes::Lanes;
 use crate::num::{pack, saturated, wrap};
 use crate::source::choice::KernelChoice;
 
-fn params(p: &Problem) -> MatmulParams {
+pub(super) fn params(p: &Problem) -> MatmulParams {
     let strides = |operand: usize| {
         pack(
             p.batch
@@ -36,43 +37,58 @@ fn params(p: &Problem) -> MatmulParams {
     }
 }
 
-/// The dispatch of a way that writes results, or sums of chunks; offsets come with the bindings.
-pub(super) fn dispatch(
+/// Parameters and grid of kernels that cover an output with so many tiles.
+pub(super) fn counted(
     p: &Problem,
-    way: Choice,
+    params: MatmulParams,
+    [tiles_m, tiles_n]: [u64; 2],
+    invocations: u32,
+) -> (MatmulParams, Grid) {
+    let groups = tiles_m.saturating_mul(tiles_n).saturating_mul(p.batches());
+    let params = MatmulParams {
+        tiles_m: saturated(tiles_m),
+        tiles_n: saturated(tiles_n),
+        ..params
+    };
+    let invocations = groups.saturating_mul(u64::from(invocations));
+    (params, Grid::elements(invocations, 1))
+}
+
+/// The dispatch of tiles that write results, or sums of a part of the inner extent; offsets come with the bindings.
+pub(super) fn dispatch_tiles(
+    p: &Problem,
+    tile: Tiled,
+    dtypes: DTypes,
+    writes: Writes,
+) -> (KernelChoice, MatmulParams, Grid) {
+    let choice = tiled(dtypes, p.batch.len(), tile, writes, Computes::Every);
+    let tile = tile.tile;
+    let (params, grid) = counted(p, params(p), tile.count(p.m, p.n), tile.invocations());
+    (choice, params, grid)
+}
+
+/// The same of the kernel of few rows.
+pub(super) fn dispatch_narrow(
+    p: &Problem,
+    lies: &Narrow,
     dtypes: DTypes,
 ) -> (KernelChoice, MatmulParams, Grid) {
-    let (params, axes) = (params(p), p.batch.len());
-    let counted = |[tiles_m, tiles_n]: [u64; 2], invocations: u32| {
-        let groups = tiles_m.saturating_mul(tiles_n).saturating_mul(p.batches());
-        let params = MatmulParams {
-            tiles_m: saturated(tiles_m),
-            tiles_n: saturated(tiles_n),
-            ..params
-        };
-        let invocations = groups.saturating_mul(u64::from(invocations));
-        (params, Grid::elements(invocations, 1))
+    let choice = narrow(dtypes, p.batch.len(), lies);
+    let (params, grid) = counted(p, params(p), lies.count(p.m, p.n), choose::NARROW_GROUP);
+    (choice, params, grid)
+}
+
+/// The same of lanes for each output.
+pub(super) fn dispatch_dot(
+    p: &Problem,
+    lanes: &Lanes,
+    dtypes: DTypes,
+) -> (KernelChoice, MatmulParams, Grid) {
+    let params = MatmulParams {
+        chunks: lanes.chunks,
+        chunk_len: lanes.chunk_len,
+        ..params(p)
     };
-    match way {
-        Choice::Tile(tile) => {
-            let choice = tiled(dtypes, axes, tile, Writes::Results);
-            let tile = tile.tile;
-            let (params, grid) = counted(tile.count(p.m, p.n), tile.invocations());
-            (choice, params, grid)
-        }
-        Choice::Narrow(lies) => {
-            let choice = narrow(dtypes, axes, &lies);
-            let (params, grid) = counted(lies.count(p.m, p.n), choose::NARROW_GROUP);
-            (choice, params, grid)
-        }
-        Choice::Dot(lanes) => {
-            let params = MatmulParams {
-                chunks: lanes.chunks,
-                chunk_len: lanes.chunk_len,
-                ..params
-            };
-            let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
-            (dot(dtypes, axes, &lanes), params, grid)
-        }
-    }
+    let grid = Grid::elements(lanes.invocations(p.outputs()), 1);
+    (dot(dtypes, p.batch.len(), lanes), params, grid)
 }

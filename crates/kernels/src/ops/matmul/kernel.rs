@@ -5,6 +5,7 @@ use ziggurat_core::DType;
 use super::OP;
 use super::choose::{self, Load, Narrow, Tiled};
 use super::dtypes::DTypes;
+use super::packed::{Operand, PACK_GROUP};
 use crate::ops::reduce::lanes::Lanes;
 use crate::ops::tile::{Tile, TileKind};
 use crate::source::choice::KernelChoice;
@@ -86,6 +87,16 @@ pub(super) enum Writes {
     Sums,
 }
 
+/// Which tiles of the output a kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Computes {
+    Every,
+    /// Those without a flagged line, from packed operands.
+    Packed,
+    /// The others of the same product.
+    Flagged,
+}
+
 /// The part that writes results, and the prelude that it needs.
 fn writing(
     choice: KernelChoice,
@@ -136,7 +147,7 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
             },
         ],
         TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
-        TileKind::Cooperative => [
+        TileKind::Cooperative | TileKind::Split => [
             match tile.a {
                 Load::Along | Load::Across => &["matmul/half_a.wgsl"],
                 Load::Words => &["matmul/half_a_word.wgsl"],
@@ -171,10 +182,12 @@ pub(super) fn tiled(
     batch_axes: usize,
     tile: Tiled,
     writes: Writes,
+    computes: Computes,
 ) -> KernelChoice {
     let kind = tile.tile.kind;
     let choice = base(dtypes);
-    let choice = if kind == TileKind::Cooperative {
+    let units = matches!(kind, TileKind::Cooperative | TileKind::Split);
+    let choice = if units {
         choice
             .enable("enable/f16.wgsl")
             .enable("enable/cooperative_matrix.wgsl")
@@ -189,6 +202,8 @@ pub(super) fn tiled(
             TileKind::Wide => "wide",
             TileKind::Cooperative if tile.tile == Tile::COOPERATIVE_64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
+            TileKind::Split if tile.tile == Tile::SPLIT_64 => "split_64",
+            TileKind::Split => "split",
         },
         name_a(tile.a),
         name_b(tile.b),
@@ -206,17 +221,33 @@ pub(super) fn tiled(
             "matmul/raster.wgsl",
             "matmul/block.wgsl",
         ],
-        TileKind::Cooperative => &["matmul/raster.wgsl", "matmul/cooperative.wgsl"],
+        TileKind::Cooperative | TileKind::Split => {
+            &["matmul/raster.wgsl", "matmul/cooperative.wgsl"]
+        }
+    };
+    let which: &[&str] = match (kind, computes) {
+        (TileKind::Vector, _) => &[],
+        (TileKind::Wide, Computes::Flagged) => {
+            &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"]
+        }
+        (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
+        (_, Computes::Packed) => &["matmul/scales.wgsl", "matmul/packed_tiles.wgsl"],
+        (_, _) => &["matmul/plain_tiles.wgsl"],
+    };
+    choice = match computes {
+        Computes::Every => choice,
+        Computes::Packed => choice.name("packed"),
+        Computes::Flagged => choice.name("flagged"),
     };
     let [a, b] = reads(tile);
-    choice = choice.parts(before).parts(a).parts(b);
+    choice = choice.parts(before).parts(which).parts(a).parts(b);
     let flag = |flag: bool| f64::from(u8::from(flag));
     let sides: &[(&'static str, f64)] = match kind {
         TileKind::Vector | TileKind::Wide => &[
             ("A_ALONG_DEPTH", flag(tile.a_along_depth)),
             ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
         ],
-        TileKind::Cooperative => &[
+        TileKind::Cooperative | TileKind::Split => &[
             ("A_ACROSS", flag(!tile.a_along_depth)),
             ("B_ACROSS", flag(!tile.b_along_depth)),
             ("WHOLE", flag(tile.whole)),
@@ -225,6 +256,35 @@ pub(super) fn tiled(
     choice = choice.parts(&[out, tile.tile.body()]);
     let constants = sides.iter().copied().chain(tile.tile.constants());
     constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// What packs rows of a, or columns of b as rows, of a dtype for a tile.
+pub(super) fn pack(dtype: DType, batch_axes: usize, operand: Operand, tile: Tile) -> KernelChoice {
+    let split = tile.kind == TileKind::Split;
+    KernelChoice::new(OP)
+        .enable("enable/f16.wgsl")
+        .name(dtype.name())
+        .name("pack")
+        .name(if split { "split" } else { "scaled" })
+        .name(name_a(operand.load))
+        .part(prelude::FLOAT)
+        .load(dtype)
+        .without_zeroed_memory()
+        .without_division_checks()
+        .params("matmul/params.wgsl")
+        .parts(&[
+            "matmul/reads_a.wgsl",
+            "matmul/batch.wgsl",
+            "matmul/tile_origin.wgsl",
+            "matmul/block.wgsl",
+        ])
+        .parts(blocks_a(operand.load))
+        .part("matmul/pack.wgsl")
+        .constant("BATCH_AXES", batch_axes as f64)
+        .constant("WG", PACK_GROUP)
+        .constant("A_ALONG_DEPTH", u32::from(operand.along_depth))
+        .constant("SPLIT", u32::from(split))
+        .constant("DEPTH", tile.depth)
 }
 
 /// The kernel of few rows.

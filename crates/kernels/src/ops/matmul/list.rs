@@ -5,7 +5,8 @@ use ziggurat_core::DType;
 use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
-use super::kernel::{Writes, dot, narrow, tiled};
+use super::packed::Packed;
+use super::kernel::{Computes, Writes, dot, narrow, pack, tiled};
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -31,10 +32,19 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 match way {
                     Choice::Tile(t) if (a != out || b != out) && Tile::SMALL.contains(&t.tile) => {}
                     Choice::Tile(t) => {
-                        add(tiled(dtypes, axes, t, Writes::Results));
+                        add(tiled(dtypes, axes, t, Writes::Results, Computes::Every));
                         if !t.out_vec4 {
-                            add(tiled(dtypes, axes, t, Writes::Sums));
+                            add(tiled(dtypes, axes, t, Writes::Sums, Computes::Every));
                         }
+                    }
+                    Choice::Packed(packed) => {
+                        for (dtype, operand) in [a, b].into_iter().zip(packed.operands) {
+                            add(pack(dtype, axes, operand, packed.tile.tile));
+                        }
+                        let axes_packed = Packed::batch_axes(&p);
+                        let results = Writes::Results;
+                        add(tiled(dtypes, axes_packed, packed.tile, results, Computes::Packed));
+                        add(tiled(dtypes, axes, packed.flagged, results, Computes::Flagged));
                     }
                     Choice::Narrow(n) => add(narrow(dtypes, axes, &n)),
                     Choice::Dot(lanes) => add(dot(dtypes, axes, &lanes)),
@@ -68,7 +78,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
                     b_along_depth: false,
                     whole: out_vec4,
                 };
-                all.push((dtype, tiled(dtypes, 1, tile, Writes::Results)));
+                all.push((dtype, tiled(dtypes, 1, tile, Writes::Results, Computes::Every)));
             }
         }
     }

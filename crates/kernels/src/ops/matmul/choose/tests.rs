@@ -129,6 +129,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         let p = Problem::new(&layout(&[m, 64]), &layout(&[64, 64]));
         let name = |way| match way {
             Choice::Tile(tiled) => format!("{:?} {}", tiled.tile.kind, tiled.tile.rows),
+            Choice::Packed(packed) => format!("Packed {}", packed.tile.tile.rows),
             Choice::Narrow(_) => "Narrow".to_owned(),
             Choice::Dot(_) => "Dot".to_owned(),
         };
@@ -161,7 +162,15 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         ["Cooperative 64", "Cooperative 128"]
     );
     assert_eq!(names(8, DType::F16, large).first().unwrap(), narrow);
-    assert_eq!(names(64, DType::BF16, large).first().unwrap(), default);
+    let [first, rest @ ..] = &names(64, DType::BF16, large)[..] else {
+        unreachable!("no ways")
+    };
+    assert_eq!(first, default);
+    let packed = |names: &[String]| names.iter().filter(|name| name.starts_with("Packed")).count();
+    assert_eq!(packed(rest), 2);
+    assert_eq!(packed(&names(64, f32, large)), 2);
+    assert_eq!(packed(&names(64, f32, Ability::WEBGPU)), 0);
+    assert_eq!(packed(&units), 0);
 }
 
 #[test]
@@ -178,6 +187,7 @@ fn samples_reach_every_way_to_load_and_store() {
                 Choice::Narrow(n) => {
                     lines.insert(n.lines);
                 }
+                Choice::Packed(_) => {}
                 Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
             }
         }

@@ -1,0 +1,194 @@
+//! Products of f32 and bf16 on matrix units that multiply f16: both operands are packed first, each line (a row of a, a
+//! column of b) scaled by a power of two, f32 as two f16 for each element.
+//!
+//! Four dispatches: two pack and flag lines that f16 has no room for, one computes the tiles without such lines, one the
+//! others by the kernel of wide tiles. Which is which is known on the device alone.
+//! Invariant: every output is written by exactly one of the last two, and by the same one on every run.
+
+use ziggurat_core::{DType, Shape};
+use ziggurat_pipeline::Grid;
+
+use super::MatmulParams;
+use super::choose::{Load, Tiled, loads, tiled};
+use super::dispatch::{counted, params};
+use super::dtypes::DTypes;
+use super::kernel::{self, Computes, Writes, pack};
+use super::problem::Problem;
+use crate::limits::ability::Ability;
+use crate::num::{pack as packed_array, saturated};
+use crate::ops::tile::Tile;
+use crate::run::error::KernelError;
+use crate::run::plan::{Bound, Planner};
+
+/// Lines of a workgroup that packs, which are flagged together.
+const LINES: u64 = 16;
+/// Its invocations.
+pub(super) const PACK_GROUP: u32 = 256;
+/// Words that it leaves: an exponent for each line, and a flag.
+const WORDS: u64 = LINES + 1;
+
+/// How an operand is read by what packs it, as if it were a.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Operand {
+    pub(super) load: Load,
+    pub(super) along_depth: bool,
+}
+
+/// A product of packed operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Packed {
+    /// How tiles of packed lines are computed.
+    pub(super) tile: Tiled,
+    /// How the others are.
+    pub(super) flagged: Tiled,
+    pub(super) operands: [Operand; 2],
+}
+
+/// The tiles that can compute packed operands of a dtype, the larger first.
+pub(super) fn tiles(dtype: DType) -> &'static [Tile] {
+    match dtype {
+        DType::F32 => &[Tile::SPLIT, Tile::SPLIT_64],
+        DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+        _ => &[],
+    }
+}
+
+/// Elements of the inner extent as they are packed, and the f16 of a line.
+fn line(tile: Tile, k: u64) -> u64 {
+    let depth = u64::from(tile.depth);
+    k.div_ceil(depth) * u64::from(tile.halves())
+}
+
+impl Packed {
+    /// The product by one of [`tiles`], if a device can compute it so.
+    pub(super) fn new(p: &Problem, tile: Tile, ability: &Ability) -> Option<Self> {
+        let flagged = Tile::WIDE;
+        let can = [tile, flagged]
+            .iter()
+            .all(|tile| tile.fits(ability) && tile.iterations(p.k) <= ability.loop_budget);
+        let lines = p.m.max(p.n).next_multiple_of(LINES);
+        let bytes = p
+            .batches()
+            .saturating_mul(lines)
+            .saturating_mul(2 * line(tile, p.k));
+        if p.k == 0 || !can || bytes > ability.binding_bytes {
+            return None;
+        }
+        let [a, b] = loads(p);
+        let flagged = tiled(p, flagged);
+        Some(Self {
+            tile: Tiled {
+                tile,
+                a: Load::Along,
+                b: Load::Along,
+                out_vec4: flagged.out_vec4,
+                a_along_depth: true,
+                b_along_depth: true,
+                whole: true,
+            },
+            flagged,
+            operands: [(a, flagged.a_along_depth), (b, flagged.b_along_depth)]
+                .map(|(load, along_depth)| Operand { load, along_depth }),
+        })
+    }
+
+    /// The tiles that compute every output from the operands as they are.
+    pub(super) const fn every_tile(self) -> Tiled {
+        self.flagged
+    }
+
+    /// Batch axes of packed operands.
+    pub(super) fn batch_axes(p: &Problem) -> usize {
+        usize::from(p.batches() > 1)
+    }
+
+    /// Adds the dispatches.
+    pub(super) fn steps(
+        self,
+        plan: &mut Planner<'_>,
+        p: &Problem,
+        dtypes: DTypes,
+    ) -> Result<(), KernelError> {
+        let left = plan.first()?;
+        let Some(right) = plan.other(0)? else {
+            return Err(KernelError::Internal {
+                op: super::OP,
+                what: "a product has no second operand",
+            });
+        };
+        let tile = self.tile.tile;
+        let (axes, batches) = (p.batch.len(), p.batches());
+        let whole = params(p);
+        let row = line(tile, p.k);
+        let blocks = [p.m, p.n].map(|lines| lines.div_ceil(LINES));
+        let words = (blocks[0] + blocks[1]) * batches * WORDS;
+        let scales = plan.scratch(shape(words)?, DType::I32)?;
+        // b as if its columns were rows.
+        let as_rows = [
+            MatmulParams {
+                a_offset: left.offset,
+                ..whole
+            },
+            MatmulParams {
+                m: whole.n,
+                a_offset: right.offset,
+                a_row: whole.b_col,
+                a_depth: whole.b_depth,
+                a_strides: whole.b_strides,
+                out_offset: saturated(blocks[0] * batches * WORDS),
+                ..whole
+            },
+        ];
+        let mut lines = [left; 2];
+        let dtypes_in = [dtypes.a, dtypes.b];
+        for (i, operand) in self.operands.into_iter().enumerate() {
+            let from = [left, right][i];
+            let groups = blocks[i] * batches;
+            let to = plan.scratch(shape(groups * LINES * row)?, DType::F16)?;
+            let choice = pack(dtypes_in[i], axes, operand, tile);
+            let grid = Grid::elements(groups * u64::from(PACK_GROUP), 1);
+            plan.step(choice, [from, to, scales], &as_rows[i], grid);
+            lines[i] = to.read();
+        }
+        let out = plan.out()?;
+        let bind = |[a, b]: [Bound; 2]| [a, b, out, scales.read()];
+        let row = saturated(row);
+        let stride = |blocks: u64| {
+            packed_array([saturated(blocks * LINES).wrapping_mul(row)])
+        };
+        let params = MatmulParams {
+            k: row,
+            out_offset: out.offset,
+            a_row: row,
+            a_depth: 1,
+            b_depth: 1,
+            b_col: row,
+            dims: packed_array([saturated(batches)]),
+            a_strides: stride(blocks[0]),
+            b_strides: stride(blocks[1]),
+            ..whole
+        };
+        let (params, grid) = counted(p, params, tile.count(p.m, p.n), tile.invocations());
+        let kernel = |axes, tile, computes| {
+            kernel::tiled(dtypes, axes, tile, Writes::Results, computes)
+        };
+        let choice = kernel(Self::batch_axes(p), self.tile, Computes::Packed);
+        plan.last(choice, bind(lines), &params, grid);
+
+        let flagged = self.flagged.tile;
+        let params = MatmulParams {
+            a_offset: left.offset,
+            b_offset: right.offset,
+            out_offset: out.offset,
+            ..whole
+        };
+        let (params, grid) = counted(p, params, flagged.count(p.m, p.n), flagged.invocations());
+        let choice = kernel(axes, self.flagged, Computes::Flagged);
+        plan.last(choice, bind([left, right]), &params, grid);
+        Ok(())
+    }
+}
+
+fn shape(len: u64) -> Result<Shape, KernelError> {
+    Shape::new([usize::try_from(len).unwrap_or(usize::MAX)]).map_err(KernelError::shape(super::OP))
+}
