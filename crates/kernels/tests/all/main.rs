@@ -52,6 +52,7 @@ mod matmul;
 mod movement;
 mod moves;
 mod norm;
+mod packed_products;
 mod pool;
 mod prologue;
 mod random;

@@ -7,8 +7,8 @@ use super::choose::{self, Narrow, Tiled};
 use super::dtypes::DTypes;
 use super::kernel::{Computes, Writes, dot, narrow, tiled};
 use super::problem::Problem;
-use crate::ops::reduce::lanes::Lanes;
 use crate::num::{pack, saturated, wrap};
+use crate::ops::reduce::lanes::Lanes;
 use crate::source::choice::KernelChoice;
 
 pub(super) fn params(p: &Problem) -> MatmulParams {

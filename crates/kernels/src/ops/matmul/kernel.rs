@@ -227,9 +227,7 @@ pub(super) fn tiled(
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],
-        (TileKind::Wide, Computes::Flagged) => {
-            &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"]
-        }
+        (TileKind::Wide, Computes::Flagged) => &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
         (_, Computes::Packed) => &["matmul/scales.wgsl", "matmul/packed_tiles.wgsl"],
         (_, _) => &["matmul/plain_tiles.wgsl"],

@@ -5,8 +5,8 @@ use ziggurat_core::DType;
 use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
-use super::packed::Packed;
 use super::kernel::{Computes, Writes, dot, narrow, pack, tiled};
+use super::packed::Packed;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -43,8 +43,20 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         }
                         let axes_packed = Packed::batch_axes(&p);
                         let results = Writes::Results;
-                        add(tiled(dtypes, axes_packed, packed.tile, results, Computes::Packed));
-                        add(tiled(dtypes, axes, packed.flagged, results, Computes::Flagged));
+                        add(tiled(
+                            dtypes,
+                            axes_packed,
+                            packed.tile,
+                            results,
+                            Computes::Packed,
+                        ));
+                        add(tiled(
+                            dtypes,
+                            axes,
+                            packed.flagged,
+                            results,
+                            Computes::Flagged,
+                        ));
                     }
                     Choice::Narrow(n) => add(narrow(dtypes, axes, &n)),
                     Choice::Dot(lanes) => add(dot(dtypes, axes, &lanes)),
@@ -78,7 +90,10 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice)> {
                     b_along_depth: false,
                     whole: out_vec4,
                 };
-                all.push((dtype, tiled(dtypes, 1, tile, Writes::Results, Computes::Every)));
+                all.push((
+                    dtype,
+                    tiled(dtypes, 1, tile, Writes::Results, Computes::Every),
+                ));
             }
         }
     }

@@ -153,9 +153,7 @@ impl Packed {
         let out = plan.out()?;
         let bind = |[a, b]: [Bound; 2]| [a, b, out, scales.read()];
         let row = saturated(row);
-        let stride = |blocks: u64| {
-            packed_array([saturated(blocks * LINES).wrapping_mul(row)])
-        };
+        let stride = |blocks: u64| packed_array([saturated(blocks * LINES).wrapping_mul(row)]);
         let params = MatmulParams {
             k: row,
             out_offset: out.offset,
@@ -169,9 +167,8 @@ impl Packed {
             ..whole
         };
         let (params, grid) = counted(p, params, tile.count(p.m, p.n), tile.invocations());
-        let kernel = |axes, tile, computes| {
-            kernel::tiled(dtypes, axes, tile, Writes::Results, computes)
-        };
+        let kernel =
+            |axes, tile, computes| kernel::tiled(dtypes, axes, tile, Writes::Results, computes);
         let choice = kernel(Self::batch_axes(p), self.tile, Computes::Packed);
         plan.last(choice, bind(lines), &params, grid);
 

@@ -166,7 +166,12 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         unreachable!("no ways")
     };
     assert_eq!(first, default);
-    let packed = |names: &[String]| names.iter().filter(|name| name.starts_with("Packed")).count();
+    let packed = |names: &[String]| {
+        names
+            .iter()
+            .filter(|name| name.starts_with("Packed"))
+            .count()
+    };
     assert_eq!(packed(rest), 2);
     assert_eq!(packed(&names(64, f32, large)), 2);
     assert_eq!(packed(&names(64, f32, Ability::WEBGPU)), 0);

@@ -1,0 +1,375 @@
+//! Products of f32 and bf16 on matrix units that multiply f16, beside sums of f32 by fused multiply-adds, one after the other:
+//! no worse for any data, and the same bits on every run.
+
+use ziggurat_kernels::core::{decode, encode};
+use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
+use ziggurat_kernels::{
+    Binary, Call, DType, Executor, Expression, FusedOp, FusedOutput, Operands, Sink, View,
+};
+
+use crate::common;
+use crate::operands::{Random, shape};
+
+/// The executors with matrix units for f16: the adapter, if it has any, and the software device. Each in the way that packs
+/// operands in large tiles, and in small ones.
+fn packing(a: &View, exec: &Executor, b: &View, out: &View) -> Vec<Executor> {
+    let ways = (0..10).map(|way| exec.in_way(way));
+    let packs = |exec: &Executor| {
+        let operands = Operands {
+            others: [Some(b), None, None, None],
+            ..Operands::one(a)
+        };
+        let plan = exec.plan(&Call::Matmul, &operands, Sink::new(out)).unwrap();
+        plan.listing().contains("fn pack4")
+    };
+    ways.filter(packs).collect()
+}
+
+fn devices() -> Vec<Executor> {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    vec![
+        common::executor(),
+        Executor::open_blocking(options).unwrap(),
+    ]
+}
+
+/// A product of `[m, k]` and `[k, n]`, rows of a and columns of b.
+struct Case {
+    name: &'static str,
+    a: Vec<Vec<f32>>,
+    b: Vec<Vec<f32>>,
+    /// Whether lines have all that f16 has room for.
+    fits: bool,
+}
+
+const M: usize = 132;
+const N: usize = 70;
+const K: usize = 300;
+
+fn lines(count: usize, mut value: impl FnMut(usize, usize) -> f64) -> Vec<Vec<f32>> {
+    let one = |line| (0..K).map(|k| value(line, k) as f32).collect();
+    (0..count).map(one).collect()
+}
+
+/// Normal, near enough.
+fn normal(rng: &mut Random) -> f64 {
+    (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
+}
+
+fn uniform(rng: &mut Random) -> f64 {
+    (rng.bits() % 1_000_003) as f64 / 1_000_003.0
+}
+
+fn cases() -> Vec<Case> {
+    let mut rng = Random(41);
+    let mut all = Vec::new();
+    let mut add = |name, a, b, fits| all.push(Case { name, a, b, fits });
+    let r = &mut rng;
+    add(
+        "normal",
+        lines(M, |_, _| normal(r)),
+        lines(N, |_, _| normal(r)),
+        true,
+    );
+    add(
+        "positive",
+        lines(M, |_, _| uniform(r) + 0.1),
+        lines(N, |_, _| uniform(r) + 0.1),
+        true,
+    );
+    add(
+        "halves that cancel",
+        lines(M, |_, k| {
+            (uniform(r) + 1.0) * if k < K / 2 { 1.0 } else { -1.0 }
+        }),
+        lines(N, |_, _| uniform(r) + 1.0),
+        true,
+    );
+    let tens = |line: usize, most: i32| 10f64.powi((line as i32 * 7) % (2 * most + 1) - most);
+    add(
+        "rows and columns from 1e-20 to 1e20",
+        lines(M, |line, _| normal(r) * tens(line, 20)),
+        lines(N, |line, _| normal(r) * tens(line, 15)),
+        true,
+    );
+    add(
+        "rows from 1e-30 to 1e30",
+        lines(M, |line, _| normal(r) * tens(line, 30)),
+        lines(N, |_, _| normal(r)),
+        false,
+    );
+    add(
+        "elements from 1e-30 to 1e30",
+        lines(M, |_, k| normal(r) * tens(k, 30)),
+        lines(N, |_, k| normal(r) / tens(k, 30)),
+        false,
+    );
+    let mut last = 0.0;
+    add(
+        "neighbours that cancel",
+        lines(M, |_, k| {
+            last = if k % 2 == 0 {
+                normal(r)
+            } else {
+                -last * (1.0 + 1e-5 * normal(r))
+            };
+            last
+        }),
+        lines(N, |line, k| {
+            1.0 + ((line * 31 + k / 2 * 17) % 64) as f64 / 64.0
+        }),
+        true,
+    );
+    add(
+        "large by small and small by large",
+        lines(M, |_, k| {
+            if k % 2 == 0 {
+                1.0 + uniform(r)
+            } else {
+                1e-20 * uniform(r)
+            }
+        }),
+        lines(N, |_, k| {
+            if k % 2 == 0 {
+                1e-20 * uniform(r)
+            } else {
+                1.0 + uniform(r)
+            }
+        }),
+        false,
+    );
+    add(
+        "every bit of 24",
+        lines(M, |line, k| {
+            1.0 + f64::from(2 * ((line * 31 + k * 17) % 4096) as u32 + 1) / 8_388_608.0
+        }),
+        lines(N, |line, k| {
+            1.0 - f64::from(2 * ((line * 13 + k * 29) % 4096) as u32 + 1) / 16_777_216.0
+        }),
+        true,
+    );
+    add(
+        "one element of each row",
+        lines(M, |line, k| if k == line % K { 1.0 } else { 0.0 }),
+        lines(N, |_, _| normal(r)),
+        false,
+    );
+    add(
+        "subnormals",
+        lines(M, |_, _| normal(r) * 1e-39),
+        lines(N, |_, _| normal(r) * 1e3),
+        false,
+    );
+    add(
+        "zeros, and rows of them",
+        lines(M, |line, k| {
+            if line % 3 == 0 || k % 5 == 0 {
+                0.0
+            } else {
+                normal(r)
+            }
+        }),
+        lines(N, |_, k| if k % 7 == 0 { -0.0 } else { normal(r) }),
+        true,
+    );
+    all
+}
+
+fn upload(exec: &Executor, dtype: DType, values: &[Vec<f32>], transposed: bool) -> View {
+    let (lines, depth) = (values.len(), K);
+    let flat: Vec<f64> = if transposed {
+        (0..depth)
+            .flat_map(|k| values.iter().map(move |line| f64::from(line[k])))
+            .collect()
+    } else {
+        values.iter().flatten().map(|&x| f64::from(x)).collect()
+    };
+    let dims = if transposed {
+        [depth, lines]
+    } else {
+        [lines, depth]
+    };
+    exec.upload_bytes(dtype, &encode(dtype, &flat), &shape(&dims))
+        .unwrap()
+}
+
+fn multiply(exec: &Executor, a: &View, b: &View, out: DType) -> Vec<f32> {
+    let out = exec.alloc(&shape(&[M, N]), out).unwrap();
+    let _done = exec.matmul(a, b, &out).unwrap();
+    let bytes = exec.download(&out).unwrap().wait().unwrap();
+    decode(out.dtype, &bytes)
+        .into_iter()
+        .map(|x| x as f32)
+        .collect()
+}
+
+/// For each output the exact sum, that of magnitudes, and the sum one after the other: by fused multiply-adds, or with products
+/// rounded for themselves as some adapters do without matrix units.
+fn references(case: &Case) -> Vec<[f64; 3]> {
+    let one = |i: usize| {
+        let (row, col) = (&case.a[i / N], &case.b[i % N]);
+        let mut sums = [0.0, 0.0];
+        let mut fused = 0.0f32;
+        for (&x, &y) in row.iter().zip(col) {
+            let term = f64::from(x) * f64::from(y);
+            sums[0] += term;
+            sums[1] += term.abs();
+            fused = if case.fits {
+                x.mul_add(y, fused)
+            } else {
+                x * y + fused
+            };
+        }
+        [sums[0], sums[1], f64::from(fused)]
+    };
+    (0..M * N).map(one).collect()
+}
+
+/// Errors in units of 2^-24 of the sums of magnitudes: the root of the mean of their squares, and the largest.
+fn errors(got: impl Iterator<Item = f64>, references: &[[f64; 3]]) -> [f64; 2] {
+    let mut sums = [0.0f64; 2];
+    for (got, [exact, magnitudes, _]) in got.zip(references) {
+        // Below the least normal number an adapter may have zeros.
+        let unit = (magnitudes / 16_777_216.0).max(f64::from(f32::MIN_POSITIVE));
+        let error = (got - exact).abs() / unit;
+        sums[0] += error * error;
+        sums[1] = sums[1].max(error);
+    }
+    [(sums[0] / references.len() as f64).sqrt(), sums[1]]
+}
+
+#[test]
+fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
+    for exec in devices() {
+        for case in cases() {
+            let (a, b) = (
+                upload(&exec, DType::F32, &case.a, false),
+                upload(&exec, DType::F32, &case.b, true),
+            );
+            let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+            let references = references(&case);
+            let fused = errors(references.iter().map(|r| r[2]), &references);
+            for exec in packing(&a, &exec, &b, &out) {
+                let got = multiply(&exec, &a, &b, DType::F32);
+                let again = multiply(&exec, &a, &b, DType::F32);
+                assert!(
+                    got.iter()
+                        .zip(&again)
+                        .all(|(x, y)| x.to_bits() == y.to_bits())
+                );
+                let own = errors(got.iter().map(|&x| f64::from(x)), &references);
+                println!("{}: {own:.2?}, one after the other {fused:.2?}", case.name);
+                let name = case.name;
+                assert!(own[1] <= K as f64 / 16.0 + 48.0, "{name}: {own:?}");
+                // Where each term cancels the one before, a sum one after the other hardly has errors.
+                assert!(own[0] <= fused[0].max(0.25), "{name}: {own:?} {fused:?}");
+                assert!(own[1] <= fused[1].max(8.0), "{name}: {own:?} {fused:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_finite_stays_where_it_is() {
+    let mut rng = Random(5);
+    let mut a = lines(M, |_, _| normal(&mut rng));
+    let mut b = lines(N, |_, _| normal(&mut rng));
+    a[3][7] = f32::NAN;
+    a[130][299] = f32::INFINITY;
+    b[69][0] = f32::NEG_INFINITY;
+    b[20][11] = f32::NAN;
+    let case = Case {
+        name: "",
+        a,
+        b,
+        fits: false,
+    };
+    let references = references(&case);
+    for exec in devices() {
+        for dtype in [DType::F32, DType::BF16] {
+            let (left, right) = (
+                upload(&exec, dtype, &case.a, false),
+                upload(&exec, dtype, &case.b, true),
+            );
+            let out = exec.alloc(&shape(&[M, N]), dtype).unwrap();
+            for exec in packing(&left, &exec, &right, &out) {
+                let got = multiply(&exec, &left, &right, DType::F32);
+                for (i, (got, [exact, ..])) in got.iter().zip(&references).enumerate() {
+                    assert_eq!(got.is_nan(), exact.is_nan(), "{i}");
+                    assert_eq!(got.is_infinite(), exact.is_infinite(), "{i}");
+                    if exact.is_infinite() {
+                        assert_eq!(f64::from(*got), *exact, "{i}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The elements of bf16 are exact in f16, so errors are those of sums alone.
+#[test]
+fn products_of_bf16_are_sums_of_f32() {
+    for exec in devices() {
+        for mut case in cases() {
+            let rounded = |x: &mut f32| {
+                let bits = encode(DType::BF16, &[f64::from(*x)]);
+                *x = decode(DType::BF16, &bits)[0] as f32;
+            };
+            case.a.iter_mut().flatten().for_each(rounded);
+            case.b.iter_mut().flatten().for_each(rounded);
+            let (a, b) = (
+                upload(&exec, DType::BF16, &case.a, false),
+                upload(&exec, DType::BF16, &case.b, true),
+            );
+            let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+            let references = references(&case);
+            for exec in packing(&a, &exec, &b, &out) {
+                let got = multiply(&exec, &a, &b, DType::F32);
+                let own = errors(got.iter().map(|&x| f64::from(x)), &references);
+                assert!(own[1] <= K as f64 + 2.0, "{}: {own:?}", case.name);
+            }
+        }
+    }
+}
+
+/// An epilogue is written by both kernels, each for its own tiles, and gives the bits that it gives after the product.
+#[test]
+fn epilogues_are_written_over_both_kinds_of_tiles() {
+    let mut rng = Random(9);
+    let mut a = lines(M, |_, _| normal(&mut rng));
+    a[131][0] = 1e-30;
+    let b = lines(N, |_, _| normal(&mut rng));
+    for exec in devices() {
+        let (left, right) = (
+            upload(&exec, DType::F32, &a, false),
+            upload(&exec, DType::F32, &b, true),
+        );
+        let bias: Vec<f32> = (0..N).map(|i| i as f32).collect();
+        let bias = exec.upload(&bias, &shape(&[N])).unwrap();
+        let product = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+        for exec in packing(&left, &exec, &right, &product) {
+            let _done = exec.matmul(&left, &right, &product).unwrap();
+            let mut over = Expression::new();
+            let (x, y) = (over.computed(DType::F32), over.input(bias.clone()));
+            let sum = over.op(FusedOp::Binary(Binary::Add), &[x, y]).unwrap();
+            let got = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+            let through = FusedOutput {
+                expression: &over,
+                value: sum,
+                shape: shape(&[M, N]),
+                also: &[],
+            };
+            let _done = exec
+                .matmul(&left, &right, Sink::new(&got).through(&through))
+                .unwrap();
+            let values = |view: &View| {
+                let bytes = exec.download(view).unwrap().wait().unwrap();
+                decode(DType::F32, &bytes)
+            };
+            let want = values(&product).into_iter().enumerate();
+            let want = want.map(|(i, x)| f64::from(x as f32 + (i % N) as f32));
+            assert_eq!(values(&got), want.collect::<Vec<_>>());
+        }
+    }
+}
