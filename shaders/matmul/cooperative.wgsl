@@ -22,8 +22,6 @@ var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
 var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
 // A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
 var<workgroup> partial_sums: array<vec4<f32>, 256>;
-// Whether the tile is left out: read from here, it is known to be the same for all invocations.
-var<workgroup> tile_flag: u32;
 
 // Line and vector in it of load `i` of the tile.
 fn place(i: u32, is_across: u32) -> vec2<u32> {

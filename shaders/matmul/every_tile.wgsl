@@ -1,4 +1,4 @@
-// Part of the kernel of wide tiles: it computes every tile.
+// Part of the kernels of large tiles: they compute every tile.
 
 fn computes(at: vec3<u32>) -> bool {
     return true;

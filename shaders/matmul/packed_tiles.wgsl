@@ -1,9 +1,7 @@
 // Part of the kernels on matrix units: operands are packed, and tiles with a flagged line are left out.
 
-const LEAVES_OUT: bool = true;
-
-fn leaves_out(at: vec3<u32>) -> bool {
-    return is_flagged(at.z, at.x * SIDE, at.y * SIDE);
+fn computes(at: vec3<u32>) -> bool {
+    return !is_flagged(at.z, at.x * SIDE, at.y * SIDE);
 }
 
 // 2^e for e from -126 to 127.
@@ -20,7 +18,7 @@ fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
     // Four columns are of one block.
     let block = params.batch * blocks_of(params.m) + batch * blocks_of(params.n) + col / 16u;
     let first = block * 17u + col % 16u;
-    let e = vec4<i32>(scales[first], scales[first + 1u], scales[first + 2u], scales[first + 3u]) + vec4<i32>(scales[line]);
+    let e = vec4<i32>(c[first], c[first + 1u], c[first + 2u], c[first + 3u]) + vec4<i32>(c[line]);
     // In two halves, so that only the result may be too large or too small.
     let half = e / 2;
     return v * power(half) * power(e - half);

@@ -2,7 +2,7 @@
 // Both look at the same 128 x 128 outputs, whatever their tiles are, so that each output is written once. Requires Params.
 
 // Blocks of 16 lines, 17 words each: exponents of 2, and whether a line is flagged. Those of a come first.
-@group(0) @binding(4) var<storage, read> scales: array<i32>;
+@group(0) @binding(4) var<storage, read> c: array<i32>;
 
 const FLAGGED_SIDE: u32 = 128u;
 
@@ -11,7 +11,7 @@ fn blocks_of(lines: u32) -> u32 {
 }
 
 fn flag(first: u32, block: u32, last: u32) -> i32 {
-    return scales[(first + min(block, last)) * 17u + 16u];
+    return c[(first + min(block, last)) * 17u + 16u];
 }
 
 // Whether one of 8 blocks is flagged, of those from `first` to `first + last`.

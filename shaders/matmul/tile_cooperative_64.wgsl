@@ -1,7 +1,7 @@
 // Computes: a batch of products of f16 matrices in 64 x 64 tiles of the output, by matrix units: 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32.
 // Bindings: params, a, b, out (declared by the operand and output parts).
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, LEAVES_OUT, leaves_out, restored; cooperative.wgsl, fetch_a4, fetch_b4 (4 neighbours along k, or with A_ACROSS and B_ACROSS along the rows or columns, as f16, 0 outside), emit4.
+// Requires: tile_at, computes, restored; cooperative.wgsl, fetch_a4, fetch_b4 (4 neighbours along k, or with A_ACROSS and B_ACROSS along the rows or columns, as f16, 0 outside), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 const SIDE: u32 = 64u;
@@ -13,18 +13,11 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let where_to = tile_at(folded(group, groups));
-    if LEAVES_OUT {
-        if lid == 0u {
-            tile_flag = u32(leaves_out(where_to));
-        }
-        if workgroupUniformLoad(&tile_flag) == 1u {
-            return;
-        }
-    }
-    let live = where_to.z < params.batch;
+    let live = where_to.z < params.batch && computes(where_to);
+    let depth = select(0u, params.k, live);
     let row0 = where_to.x * SIDE;
     let col0 = where_to.y * SIDE;
-    let at = origin(select(0u, where_to.z, live));
+    let at = origin(min(where_to.z, params.batch - 1u));
     let subgroup = lid / 32u;
     let row = (subgroup / 2u) * 32u;
     let col = (subgroup % 2u) * 32u;
@@ -39,7 +32,7 @@ fn main(
         next_a[i] = load_a(at.a, row0, 0u, lid + i * WG);
         next_b[i] = load_b(at.b, 0u, col0, lid + i * WG);
     }
-    for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
+    for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
         for (var i = 0u; i < LOADS; i++) {
             tile_a[slot(place(lid + i * WG, A_ACROSS), A_ACROSS)] = next_a[i];
             tile_b[slot(place(lid + i * WG, B_ACROSS), B_ACROSS)] = next_b[i];

@@ -45,10 +45,8 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let where_to = tile_at(folded(group, groups));
-    if !computes(where_to) {
-        return;
-    }
-    let live = where_to.z < batches();
+    let live = where_to.z < batches() && computes(where_to);
+    let depth = select(0u, params.k, live);
     let row0 = where_to.x * SIDE;
     let col0 = where_to.y * SIDE;
 
@@ -56,7 +54,7 @@ fn main(
     let loads_a = lid < 128u;
     let start = place(lid % 128u, select(B_ALONG_DEPTH, A_ALONG_DEPTH, loads_a));
     let line = start.x + select(col0, row0, loads_a);
-    let safe = select(0u, where_to.z, live);
+    let safe = min(where_to.z, batches() - 1u);
     let at = operands(safe, select(row0, line, loads_a), select(line, col0, loads_a));
     let slot = start.y * VEC4 + start.x / 4u;
 
@@ -81,7 +79,7 @@ fn main(
     var c_15 = vec4<acc>();
 
     var next = block(loads_a, at, line, start.y);
-    for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
+    for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
         if loads_a {
             tile_a[slot] = next.k0;
             tile_a[slot + VEC4] = next.k1;

@@ -4,7 +4,8 @@
 //! between the steps; and copies at the end into outputs that kernels cannot write as they are.
 //!
 //! Invariants: planning allocates no device memory and compiles nothing; all checks of a call are made by its plan, so that
-//! a call which fails has recorded nothing; of several steps the last one has the epilogue.
+//! a call which fails has recorded nothing; of several steps those that write results have the epilogue, and each
+//! result is written by one of them.
 
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
@@ -283,7 +284,7 @@ impl<'a> Planner<'a> {
         self.push(choice, bindings, params, grid, false);
     }
 
-    /// Adds the dispatch that writes the results.
+    /// Adds a dispatch that writes results: all that there are, or those that no other one writes.
     pub(crate) fn last<P: Params>(
         &mut self,
         choice: KernelChoice,

@@ -18,9 +18,10 @@ const NARROW: u64 = 16;
 /// Rows up to which reading the columns once for every 16 of them takes less time than mostly empty tiles.
 const FEW_ROWS: u64 = 32;
 
-/// Lines of both operands, and the depth, from which on packing pays.
-const PACKED_LINES: u64 = 128;
-const PACKED_DEPTH: u64 = 512;
+/// Lines of both operands, the depth, and the multiplications from which on packing pays.
+const PACKED_LINES: u64 = 48;
+const PACKED_DEPTH: u64 = 256;
+const PACKED_WORK: u64 = 1 << 28;
 
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,13 +132,20 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     Choice::Dot(dot(p, ability))
 }
 
-/// The product of packed operands, if it takes less time than that of the operands as they are: packing, and three more
-/// dispatches, take as long as a product of a few hundred cubed.
+/// The product of packed operands, if it takes less time than that of the operands as they are: packing, and two more
+/// dispatches, take about as long as a product of 512 cubed.
 fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
-    let large = p.m.min(p.n) >= PACKED_LINES && p.k >= PACKED_DEPTH;
-    let mut tiles = packed::tiles(dtype).iter().filter(|_| large);
-    let tile = tiles.find(|tile| tile.fills(p.m, p.n, p.batches(), ability))?;
-    Packed::new(p, *tile, ability)
+    let work = p.outputs().saturating_mul(p.k);
+    if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < PACKED_WORK {
+        return None;
+    }
+    let [large, small] = packed::tiles(dtype)?;
+    let tile = if large.fills(p.m, p.n, p.batches(), ability) {
+        large
+    } else {
+        small
+    };
+    Packed::new(p, tile, ability)
 }
 
 /// Whether there are matrix units for a dtype.
@@ -152,8 +160,8 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
-    let packed = packed::tiles(dtype).iter();
-    let packed = packed.filter_map(|tile| Packed::new(p, *tile, ability));
+    let packed = packed::tiles(dtype).into_iter().flatten();
+    let packed = packed.filter_map(|tile| Packed::new(p, tile, ability));
     let all = all.chain(packed.map(Choice::Packed));
     let all = all.chain(narrow(p, dtype, ability).map(Choice::Narrow));
     let all = all.chain([Choice::Dot(dot(p, ability))]);

@@ -230,7 +230,7 @@ pub(super) fn tiled(
         (TileKind::Wide, Computes::Flagged) => &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
         (_, Computes::Packed) => &["matmul/scales.wgsl", "matmul/packed_tiles.wgsl"],
-        (_, _) => &["matmul/plain_tiles.wgsl"],
+        (_, _) => &["matmul/every_tile.wgsl", "matmul/plain_sums.wgsl"],
     };
     choice = match computes {
         Computes::Every => choice,
@@ -256,31 +256,46 @@ pub(super) fn tiled(
     constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
-/// What packs rows of a, or columns of b as rows, of a dtype for a tile.
-pub(super) fn pack(dtype: DType, batch_axes: usize, operand: Operand, tile: Tile) -> KernelChoice {
+/// What packs rows of a and columns of b for a tile.
+pub(super) fn pack(
+    dtypes: DTypes,
+    batch_axes: usize,
+    operands: [Operand; 2],
+    tile: Tile,
+) -> KernelChoice {
     let split = tile.kind == TileKind::Split;
-    KernelChoice::new(OP)
+    let [a, b] = operands;
+    let choice = KernelChoice::new(OP)
         .enable("enable/f16.wgsl")
-        .name(dtype.name())
+        .name(dtypes.a.name());
+    let choice = if dtypes.a == dtypes.b {
+        choice
+    } else {
+        choice.name(dtypes.b.name())
+    };
+    let choice = choice
         .name("pack")
         .name(if split { "split" } else { "scaled" })
-        .name(name_a(operand.load))
+        .name(name_a(a.load))
+        .name(name_b(b.load))
         .part(prelude::FLOAT)
-        .load(dtype)
+        .load(dtypes.read());
+    with_reads(choice, dtypes)
         .without_zeroed_memory()
         .without_division_checks()
         .params("matmul/params.wgsl")
         .parts(&[
-            "matmul/reads_a.wgsl",
             "matmul/batch.wgsl",
             "matmul/tile_origin.wgsl",
             "matmul/block.wgsl",
         ])
-        .parts(blocks_a(operand.load))
+        .parts(blocks_a(a.load))
+        .parts(blocks_b(b.load))
         .part("matmul/pack.wgsl")
         .constant("BATCH_AXES", batch_axes as f64)
         .constant("WG", PACK_GROUP)
-        .constant("A_ALONG_DEPTH", u32::from(operand.along_depth))
+        .constant("A_ALONG_DEPTH", u32::from(a.along_depth))
+        .constant("B_ALONG_DEPTH", u32::from(b.along_depth))
         .constant("SPLIT", u32::from(split))
         .constant("DEPTH", tile.depth)
 }

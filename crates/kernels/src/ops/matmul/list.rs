@@ -38,9 +38,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         }
                     }
                     Choice::Packed(packed) => {
-                        for (dtype, operand) in [a, b].into_iter().zip(packed.operands) {
-                            add(pack(dtype, axes, operand, packed.tile.tile));
-                        }
+                        add(pack(dtypes, axes, packed.operands, packed.tile.tile));
                         let axes_packed = Packed::batch_axes(&p);
                         let results = Writes::Results;
                         add(tiled(

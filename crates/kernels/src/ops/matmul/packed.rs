@@ -1,7 +1,7 @@
 //! Products of f32 and bf16 on matrix units that multiply f16: both operands are packed first, each line (a row of a, a
 //! column of b) scaled by a power of two, f32 as two f16 for each element.
 //!
-//! Four dispatches: two pack and flag lines that f16 has no room for, one computes the tiles without such lines, one the
+//! Three dispatches: one packs and flags lines that f16 has no room for, one computes the tiles without such lines, one the
 //! others by the kernel of wide tiles. Which is which is known on the device alone.
 //! Invariant: every output is written by exactly one of the last two, and by the same one on every run.
 
@@ -45,11 +45,11 @@ pub(crate) struct Packed {
 }
 
 /// The tiles that can compute packed operands of a dtype, the larger first.
-pub(super) fn tiles(dtype: DType) -> &'static [Tile] {
+pub(super) const fn tiles(dtype: DType) -> Option<[Tile; 2]> {
     match dtype {
-        DType::F32 => &[Tile::SPLIT, Tile::SPLIT_64],
-        DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
-        _ => &[],
+        DType::F32 => Some([Tile::SPLIT, Tile::SPLIT_64]),
+        DType::BF16 => Some([Tile::COOPERATIVE, Tile::COOPERATIVE_64]),
+        _ => None,
     }
 }
 
@@ -118,44 +118,34 @@ impl Packed {
         };
         let tile = self.tile.tile;
         let (axes, batches) = (p.batch.len(), p.batches());
-        let whole = params(p);
         let row = line(tile, p.k);
-        let blocks = [p.m, p.n].map(|lines| lines.div_ceil(LINES));
-        let words = (blocks[0] + blocks[1]) * batches * WORDS;
-        let scales = plan.scratch(shape(words)?, DType::I32)?;
-        // b as if its columns were rows.
-        let as_rows = [
-            MatmulParams {
-                a_offset: left.offset,
-                ..whole
-            },
-            MatmulParams {
-                m: whole.n,
-                a_offset: right.offset,
-                a_row: whole.b_col,
-                a_depth: whole.b_depth,
-                a_strides: whole.b_strides,
-                out_offset: saturated(blocks[0] * batches * WORDS),
-                ..whole
-            },
+        let blocks = [p.m, p.n].map(|lines| lines.div_ceil(LINES) * batches);
+        let whole = MatmulParams {
+            a_offset: left.offset,
+            b_offset: right.offset,
+            ..params(p)
+        };
+        let mut scratch = |len, dtype| plan.scratch(shape(len)?, dtype);
+        let lines = [
+            scratch(blocks[0] * LINES * row, DType::F16)?,
+            scratch(blocks[1] * LINES * row, DType::F16)?,
         ];
-        let mut lines = [left; 2];
-        let dtypes_in = [dtypes.a, dtypes.b];
-        for (i, operand) in self.operands.into_iter().enumerate() {
-            let from = [left, right][i];
-            let groups = blocks[i] * batches;
-            let to = plan.scratch(shape(groups * LINES * row)?, DType::F16)?;
-            let choice = pack(dtypes_in[i], axes, operand, tile);
-            let grid = Grid::elements(groups * u64::from(PACK_GROUP), 1);
-            plan.step(choice, [from, to, scales], &as_rows[i], grid);
-            lines[i] = to.read();
-        }
+        let groups = blocks[0] + blocks[1];
+        let scales = scratch(groups * WORDS, DType::I32)?;
+        let choice = pack(dtypes, axes, self.operands, tile);
+        let bindings = [left, right, lines[0], lines[1], scales];
+        let grid = Grid::elements(groups * u64::from(PACK_GROUP), 1);
+        plan.step(choice, bindings, &whole, grid);
+
         let out = plan.out()?;
         let bind = |[a, b]: [Bound; 2]| [a, b, out, scales.read()];
         let row = saturated(row);
-        let stride = |blocks: u64| packed_array([saturated(blocks * LINES).wrapping_mul(row)]);
+        let stride =
+            |blocks: u64| packed_array([saturated(blocks / batches * LINES).wrapping_mul(row)]);
         let params = MatmulParams {
             k: row,
+            a_offset: 0,
+            b_offset: 0,
             out_offset: out.offset,
             a_row: row,
             a_depth: 1,
@@ -170,12 +160,10 @@ impl Packed {
         let kernel =
             |axes, tile, computes| kernel::tiled(dtypes, axes, tile, Writes::Results, computes);
         let choice = kernel(Self::batch_axes(p), self.tile, Computes::Packed);
-        plan.last(choice, bind(lines), &params, grid);
+        plan.last(choice, bind(lines.map(Bound::read)), &params, grid);
 
         let flagged = self.flagged.tile;
         let params = MatmulParams {
-            a_offset: left.offset,
-            b_offset: right.offset,
             out_offset: out.offset,
             ..whole
         };

@@ -179,6 +179,33 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
 }
 
 #[test]
+fn packing_pays_for_large_products_on_matrix_units() {
+    let default = |dims: [usize; 3], dtype: DType, ability: Ability| {
+        let [m, k, n] = dims;
+        let p = Problem::new(&layout(&[m, k]), &layout(&[k, n])).unwrap().0;
+        match default(&p, dtype, &ability) {
+            Choice::Packed(packed) => Some(packed.tile.tile),
+            _ => None,
+        }
+    };
+    let (f32, bf16, large) = (DType::F32, DType::BF16, Ability::LARGE);
+    let cubed = |n: usize, dtype: DType| default([n; 3], dtype, large);
+    assert_eq!(cubed(512, f32), None);
+    assert_eq!(cubed(1024, f32), Some(Tile::SPLIT_64));
+    assert_eq!(cubed(4096, f32), Some(Tile::SPLIT));
+    assert_eq!(cubed(4096, bf16), Some(Tile::COOPERATIVE));
+    assert_eq!(cubed(4096, DType::F16), None);
+    assert_eq!(default([32, 4096, 4096], f32, large), None);
+    assert_eq!(default([64, 4096, 4096], f32, large), Some(Tile::SPLIT_64));
+    assert_eq!(default([4096; 3], f32, Ability::WEBGPU), None);
+    let small = Ability {
+        binding_bytes: 1 << 26,
+        ..large
+    };
+    assert_eq!(default([8192; 3], f32, small), None);
+}
+
+#[test]
 fn samples_reach_every_way_to_load_and_store() {
     let mut loads = std::collections::HashSet::new();
     let mut lines = std::collections::BTreeSet::new();
