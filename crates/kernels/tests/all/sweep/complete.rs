@@ -52,6 +52,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matrix units, which the software device has: the unit tests of products run every way",
     ),
     ("matmul/tile_cooperative_64.wgsl", "likewise"),
+    ("matmul/tile_split.wgsl", "likewise"),
+    ("matmul/tile_split_64.wgsl", "likewise"),
+    ("matmul/pack.wgsl", "what packs operands for those"),
     (
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",
