@@ -18,7 +18,7 @@ use crate::run::view::View;
 
 const OP: &str = "fused";
 
-/// What a kernel writes in place of its result: a value of an expression over [`Expression::made`].
+/// What a kernel writes in place of its result: a value of an expression over [`Expression::computed`].
 #[derive(Clone, Copy, Debug)]
 pub struct FusedOutput<'a> {
     /// The expression.

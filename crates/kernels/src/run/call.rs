@@ -340,7 +340,7 @@ pub struct Sink<'a> {
     /// The output.
     pub out: &'a View,
     /// What is written to the output in place of the result, and further values to views of their own. The result itself
-    /// has the dtype of [`Expression::made`](crate::Expression::made) then.
+    /// has the dtype of [`Expression::computed`](crate::Expression::computed) then.
     pub through: Option<&'a FusedOutput<'a>>,
     /// The second output of an op that has two results.
     pub also: Option<&'a View>,

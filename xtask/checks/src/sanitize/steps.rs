@@ -58,6 +58,8 @@ const FORMS: &[&str] = &[
     "matmul::every_dtype_moves_by_words",
     "matmul::every_way_gives",
     "matmul::vectors_of_every_dtype",
+    "packed_products::epilogues",
+    "packed_products::what_is_not_finite",
     "pool::results_that_end_within_a_word",
     "matmul::floats_may_be_written_wider",
     "reduce::every_reduction_of_every_dtype_takes_two_passes",
