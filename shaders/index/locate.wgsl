@@ -1,4 +1,4 @@
-// From a position to the elements that it and the indices name: the walk that gathers and scatters share.
+// From a position to the elements that it and the indices name: the walk that gathers and scatters share. Requires position.wgsl.
 
 struct Params {
     len: u32,
@@ -24,30 +24,11 @@ struct Params {
 
 override RANK: u32 = 1u;
 override COMPONENTS: u32 = 1u;
-// Whether indices are i32, so that negative ones count from the end.
-override SIGNED: bool = true;
 
 // Extent and stride of the axis that component m indexes.
 fn target_axis(m: u32) -> vec2<u32> {
     let both = params.targets[m / 2u];
     return select(both.xy, both.zw, (m & 1u) == 1u);
-}
-
-// The position that an index names among `extent`: outside, the nearest end.
-fn position(index: u32, extent: u32) -> u32 {
-    var at = index;
-    if SIGNED && at >= 0x80000000u {
-        at += extent;
-        if at >= 0x80000000u {
-            at = 0u;
-        }
-    }
-    return min(at, extent - 1u);
-}
-
-// Whether an index names a position among `extent`.
-fn names_one(index: u32, extent: u32) -> bool {
-    return index < extent || (SIGNED && index >= 0x80000000u && index + extent < extent);
 }
 
 // The elements of data, indices and updates at linear position i, without what the indices add.

@@ -14,6 +14,7 @@
 //! an existing one cannot overflow; strides and offsets count elements, never bytes.
 
 mod axes;
+mod blocks;
 mod broadcast;
 mod coalesce;
 pub mod debug_print;
@@ -28,6 +29,7 @@ pub mod text;
 pub mod wgsl;
 
 pub use axes::{normalize_axes, normalize_axis};
+pub use blocks::{BlockField, BlockFormat, QuantizeError};
 pub use broadcast::{broadcast_shapes, infer_expand};
 pub use coalesce::{Coalesced, coalesce};
 pub use dtype::{DType, DTypeInfo, DTypeKind, ParseDTypeError};

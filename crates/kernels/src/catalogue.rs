@@ -8,7 +8,7 @@ use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
 use crate::ops::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
 use crate::ops::{
     arg_reduce, attention, conv, grid_sample, index, linalg, matmul, norm, numerics, pad, pool,
-    random, reduce, resize, rope, scan, softmax, sort,
+    quantised, random, reduce, resize, rope, scan, softmax, sort,
 };
 use crate::run::error::KernelError;
 use crate::source::candidate::{Candidate, Variant};
@@ -35,6 +35,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(attention::variants());
     all.extend(linalg::variants());
     all.extend(matmul::variants());
+    all.extend(quantised::variants());
     all.extend(conv::variants());
     all.extend(pool::variants());
     all.extend(resize::variants());

@@ -37,7 +37,7 @@ pub use ziggurat_core as core;
 pub use ziggurat_pipeline as pipeline;
 pub use ziggurat_pipeline::{device, memory};
 
-pub use ziggurat_core::{DType, Element, Layout, Shape, ShapeError};
+pub use ziggurat_core::{BlockFormat, DType, Element, Layout, Shape, ShapeError};
 
 #[cfg(feature = "catalogue")]
 pub use catalogue::assembled::{ASSEMBLED, Assembled};
@@ -67,6 +67,7 @@ pub use ops::norm::{Affine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
+pub use ops::quantised::{BlockShape, Blocks};
 pub use ops::random::{Random, RandomState};
 pub use ops::reduce::Reduce;
 #[doc(hidden)]

@@ -13,6 +13,7 @@ pub(crate) mod norm;
 pub(crate) mod numerics;
 pub(crate) mod pad;
 pub(crate) mod pool;
+pub(crate) mod quantised;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod resize;

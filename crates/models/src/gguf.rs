@@ -9,11 +9,9 @@
 
 mod block;
 mod cursor;
-mod dequantise;
 mod error;
 mod file;
 mod head;
-mod k_blocks;
 mod value;
 
 pub use block::BlockType;

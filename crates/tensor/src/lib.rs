@@ -80,7 +80,7 @@ pub use ziggurat_kernels::{
 pub use ziggurat_kernels::{Coordinates, NearestMode, ResizeMode, ResizeOptions};
 pub use ziggurat_kernels::{GridMode, GridPadding, GridSampleOptions};
 
-pub use ziggurat_core::{DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
+pub use ziggurat_core::{BlockFormat, DType, Element, Layout, MAX_RANK, Shape, bf16, f16};
 /// The software device: profiles, and the sanitizer for kernels of one's own.
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 pub use ziggurat_device::ziggurat_software as software;

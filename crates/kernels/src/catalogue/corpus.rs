@@ -18,6 +18,7 @@ use crate::ops::elementwise::predicate::Predicate;
 use crate::ops::elementwise::unary::Unary;
 use crate::ops::matmul::{self, MatmulParams};
 use crate::ops::norm::{self, NormParams};
+use crate::ops::quantised::{self, BlockParams};
 use crate::ops::reduce::geometry::ReduceParams;
 use crate::ops::rope::{self, RopeParams};
 use crate::ops::{arg_reduce, reduce, softmax};
@@ -320,6 +321,9 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
                 host(ConvParams::FIELDS, 3 + usize::from(bias)),
             )
         }));
+    let blocks = quantised::writing_fused().into_iter();
+    let writers = writers
+        .chain(blocks.map(|(dtype, choice, own)| (dtype, choice, host(BlockParams::FIELDS, own))));
     let targets = DType::ALL.into_iter().cycle();
     for ((dtype, choice, host), to) in writers.zip(targets) {
         all.push(writing(dtype, &choice, host, (Access::Vec4, 0), to)?);

@@ -113,6 +113,7 @@ fn gather(bytes: usize, form: Form, vec4: bool) -> KernelChoice {
         prelude::FLOAT,
         load,
         store,
+        "index/position.wgsl",
         "index/locate.wgsl",
         "index/located.wgsl",
         "elementwise/emit.wgsl",
@@ -150,12 +151,18 @@ fn updating(op: Scatter, dtype: DType) -> KernelChoice {
 
 /// A choice with the parts that find the element of a position.
 fn located(choice: KernelChoice, form: Form) -> KernelChoice {
-    let choice = choice.parts(&[prelude::FLOAT, "index/locate.wgsl", "index/located.wgsl"]);
+    let choice = choice.parts(&[
+        prelude::FLOAT,
+        "index/position.wgsl",
+        "index/locate.wgsl",
+        "index/located.wgsl",
+    ]);
     form.constants(choice)
 }
 
 fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
     form.constants(updating(op, dtype).parts(&[
+        "index/position.wgsl",
         "index/locate.wgsl",
         "index/located.wgsl",
         "index/scatter.wgsl",
@@ -165,6 +172,7 @@ fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
 fn check(form: Form) -> KernelChoice {
     let choice = KernelChoice::new("check_indices").parts(&[
         prelude::FLOAT,
+        "index/position.wgsl",
         "index/locate.wgsl",
         "index/check.wgsl",
     ]);

@@ -16,6 +16,7 @@ use crate::ops::arg_reduce::ArgReduce;
 use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::norm::{Channels, Norm};
+use crate::ops::quantised::BlockShape;
 use crate::ops::reduce::Reduce;
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::{self, SoftmaxKind};
@@ -185,6 +186,23 @@ pub enum Call {
     },
     /// [`Executor::matmul`](crate::Executor::matmul): two operands.
     Matmul,
+    /// [`Executor::quantized_linear`](crate::Executor::quantized_linear): the input; the words of the weight's blocks.
+    QuantizedLinear {
+        /// What the words are.
+        weight: BlockShape,
+    },
+    /// [`Executor::dequantize`](crate::Executor::dequantize): the words of blocks.
+    Dequantize {
+        /// What the words are.
+        blocks: BlockShape,
+        /// The first row that is decoded, and how many are.
+        rows: [usize; 2],
+    },
+    /// [`Executor::quantized_embedding`](crate::Executor::quantized_embedding): the indices; the words of the table's blocks.
+    QuantizedEmbedding {
+        /// What the words are.
+        table: BlockShape,
+    },
     /// [`Executor::attention`](crate::Executor::attention): the queries; keys, values; a mask and lengths, or none.
     Attention {
         /// Which keys a query sees, and how scores are made.
@@ -228,6 +246,9 @@ impl Call {
             Self::Norm { op, .. } => op.name(),
             Self::Rope { .. } => "rope",
             Self::Matmul => "matmul",
+            Self::QuantizedLinear { .. } => "quantized_linear",
+            Self::Dequantize { .. } => "dequantize",
+            Self::QuantizedEmbedding { .. } => "quantized_embedding",
             Self::Attention { .. } => "attention",
             Self::Conv { axes, .. } => Direction::Forward.op(*axes),
             Self::ConvTranspose { axes, .. } => Direction::Transposed.op(*axes),
@@ -264,7 +285,13 @@ impl Call {
     pub const fn reads_expressions(&self) -> bool {
         !matches!(
             self,
-            Self::Matmul | Self::Attention { .. } | Self::Conv { .. } | Self::ConvTranspose { .. }
+            Self::Matmul
+                | Self::QuantizedLinear { .. }
+                | Self::Dequantize { .. }
+                | Self::QuantizedEmbedding { .. }
+                | Self::Attention { .. }
+                | Self::Conv { .. }
+                | Self::ConvTranspose { .. }
         )
     }
 

@@ -4,7 +4,7 @@
 //! message says operation, rule and what was given. Errors are cloneable because one failed submission is
 //! seen by every future that waits for it.
 
-use ziggurat_core::{DType, Shape, ShapeError};
+use ziggurat_core::{BlockFormat, DType, Shape, ShapeError};
 use ziggurat_device::DeviceError;
 use ziggurat_memory::MemoryError;
 use ziggurat_pipeline::PipelineError;
@@ -142,6 +142,37 @@ pub enum KernelError {
         /// Bytes that were given.
         got: u64,
     },
+    /// Rows of a quantised matrix are no whole blocks.
+    #[error(
+        "{op}: rows of {format} must be whole blocks of {} elements, but they have {cols}",
+        format.elements()
+    )]
+    BlockRows {
+        /// What was called.
+        op: &'static str,
+        /// The format.
+        format: BlockFormat,
+        /// Elements of a row.
+        cols: usize,
+    },
+    /// There are not as many bytes of blocks as the shape says.
+    #[error(
+        "{op}: {rows} × {cols} elements of {format} must have {expected} bytes, but there are {got}"
+    )]
+    BlockBytes {
+        /// What was called.
+        op: &'static str,
+        /// The format.
+        format: BlockFormat,
+        /// Rows.
+        rows: usize,
+        /// Elements of a row.
+        cols: usize,
+        /// Bytes that the blocks of so many elements have.
+        expected: u64,
+        /// Bytes that were given.
+        got: u64,
+    },
     /// A byte that is given for a bool is neither 0 nor 1.
     #[error("a bool must be 0 or 1, but the byte at position {position} is {byte}")]
     BoolByte {
@@ -260,6 +291,8 @@ impl KernelError {
                 | Self::Operand { .. }
                 | Self::Output { .. }
                 | Self::DataLength { .. }
+                | Self::BlockRows { .. }
+                | Self::BlockBytes { .. }
         )
     }
 

@@ -4,7 +4,7 @@ use ziggurat_core::Shape;
 use ziggurat_pipeline::Arg;
 
 use crate::fused::Operand;
-use crate::ops::{arg_reduce, attention, conv, matmul, norm, reduce, rope, softmax};
+use crate::ops::{arg_reduce, attention, conv, matmul, norm, quantised, reduce, rope, softmax};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -70,7 +70,8 @@ impl Executor {
         Ok(self.completion())
     }
 
-    fn run_ends(&self, call: &Call, ends: &Ends<'_>) -> Result<(), KernelError> {
+    /// Plans a call whose ends are ready and records it: for calls within calls.
+    pub(crate) fn run_ends(&self, call: &Call, ends: &Ends<'_>) -> Result<(), KernelError> {
         match self.body(call, ends)? {
             Body::Nothing => Ok(()),
             Body::Steps(steps) => self.run_steps(call.name(), &steps, ends),
@@ -159,6 +160,9 @@ impl Executor {
             } => norm::plan(p, *op, (*axes, *channels), eps.get())?,
             Call::Rope { options, rows } => rope::plan(p, *options, *rows)?,
             Call::Matmul => matmul::plan(p)?,
+            Call::QuantizedLinear { weight } => quantised::plan_linear(p, weight)?,
+            Call::Dequantize { blocks, rows } => quantised::plan_dequantize(p, blocks, *rows)?,
+            Call::QuantizedEmbedding { table } => quantised::plan_embedding(p, table)?,
             Call::Attention { options } => attention::plan(p, options)?,
             Call::Conv { axes, options } => conv::plan_forward(p, *axes, options)?,
             Call::ConvTranspose { axes, options } => conv::plan_transposed(p, *axes, options)?,
@@ -191,6 +195,11 @@ impl Executor {
             } => norm::run_parts(self, ends, *op, (*axes, *channels), eps.get()),
             Call::Rope { options, rows } => rope::run_parts(self, ends, *options, *rows),
             Call::Matmul => matmul::run_parts(self, ends),
+            Call::QuantizedLinear { weight } => quantised::run_linear(self, ends, weight),
+            Call::Dequantize { blocks, rows } => {
+                quantised::run_dequantize(self, ends, blocks, *rows)
+            }
+            Call::QuantizedEmbedding { table } => quantised::run_embedding(self, ends, table),
             Call::Attention { options } => attention::run_parts(self, ends, options),
             Call::Conv { .. } | Call::ConvTranspose { .. } => conv::run_parts(self, ends, call),
         }

@@ -55,6 +55,7 @@ mod norm;
 mod packed_products;
 mod pool;
 mod prologue;
+mod quantised;
 mod random;
 mod reduce;
 mod reduce_statistics;

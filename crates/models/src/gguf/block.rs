@@ -1,68 +1,87 @@
 //! The formats of a tensor's data.
 
-macro_rules! block_types {
-    ($($name:ident $id:literal $elements:literal $bytes:literal $what:literal;)*) => {
-        /// How the elements of a tensor are stored: plain, or quantised in blocks that share a scale.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        #[allow(non_camel_case_types, reason = "the names that the format has everywhere")]
-        pub enum BlockType {
-            $(#[doc = $what] $name,)*
-        }
+use std::fmt;
 
-        impl BlockType {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
+use ziggurat_tensor::{BlockFormat, DType, Element as _, bf16, f16};
 
-            /// The format with this number in files.
-            pub const fn from_id(id: u32) -> Option<Self> {
-                match id {
-                    $($id => Some(Self::$name),)*
-                    _ => None,
-                }
-            }
-
-            /// Its number in files.
-            pub const fn id(self) -> u32 {
-                match self { $(Self::$name => $id,)* }
-            }
-
-            /// Elements of a block.
-            pub const fn elements(self) -> usize {
-                match self { $(Self::$name => $elements,)* }
-            }
-
-            /// Bytes of a block.
-            pub const fn bytes(self) -> usize {
-                match self { $(Self::$name => $bytes,)* }
-            }
-
-            /// Its name.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$name => stringify!($name),)* }
-            }
-        }
-    };
+/// How the elements of a tensor are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockType {
+    /// As they are: f32, f16 or bf16.
+    Plain(DType),
+    /// Quantised in blocks that share scales.
+    Blocks(BlockFormat),
 }
 
-block_types! {
-    F32 0 1 4 "32-bit floats.";
-    F16 1 1 2 "16-bit floats.";
-    Q4_0 2 32 18 "4 bits with a scale per 32 elements.";
-    Q4_1 3 32 20 "4 bits with a scale and a minimum per 32 elements.";
-    Q5_0 6 32 22 "5 bits with a scale per 32 elements.";
-    Q5_1 7 32 24 "5 bits with a scale and a minimum per 32 elements.";
-    Q8_0 8 32 34 "8 bits with a scale per 32 elements.";
-    Q2_K 10 256 84 "2 bits; 16 groups per block, with 4-bit scales and minima.";
-    Q3_K 11 256 110 "3 bits; 16 groups per block, with 6-bit scales.";
-    Q4_K 12 256 144 "4 bits; 8 groups per block, with 6-bit scales and minima.";
-    Q5_K 13 256 176 "5 bits; 8 groups per block, with 6-bit scales and minima.";
-    Q6_K 14 256 210 "6 bits; 16 groups per block, with 8-bit scales.";
-    BF16 30 1 2 "The upper half of 32-bit floats.";
+/// Plain formats with their numbers in files.
+const PLAIN: [(DType, u32); 3] = [(DType::F32, 0), (DType::F16, 1), (DType::BF16, 30)];
+
+impl BlockType {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let plain = PLAIN.iter().map(|(dtype, _)| Self::Plain(*dtype));
+        plain.chain(BlockFormat::ALL.iter().copied().map(Self::Blocks))
+    }
+
+    /// The format with this number in files.
+    pub fn from_id(id: u32) -> Option<Self> {
+        let plain = PLAIN.iter().find(|(_, own)| *own == id);
+        let plain = plain.map(|(dtype, _)| Self::Plain(*dtype));
+        plain.or_else(|| BlockFormat::from_id(id).map(Self::Blocks))
+    }
+
+    /// Elements of a block.
+    pub const fn elements(self) -> usize {
+        match self {
+            Self::Plain(_) => 1,
+            Self::Blocks(format) => format.elements(),
+        }
+    }
+
+    /// Bytes of a block.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Plain(dtype) => dtype.bytes(),
+            Self::Blocks(format) => format.bytes(),
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain(DType::F16) => "F16",
+            Self::Plain(DType::BF16) => "BF16",
+            Self::Plain(_) => "F32",
+            Self::Blocks(format) => format.name(),
+        }
+    }
+
+    /// The numbers of whole blocks, computed on the host: the reference of every format.
+    ///
+    /// `None` if the bytes are no whole blocks.
+    pub fn dequantise(self, bytes: &[u8]) -> Option<Vec<f32>> {
+        match self {
+            Self::Blocks(format) => format.dequantize(bytes),
+            Self::Plain(dtype) if !bytes.len().is_multiple_of(dtype.bytes()) => None,
+            Self::Plain(DType::F16) => Some(
+                f16::read_bytes(bytes)
+                    .into_iter()
+                    .map(f16::to_f32)
+                    .collect(),
+            ),
+            Self::Plain(DType::BF16) => Some(
+                bf16::read_bytes(bytes)
+                    .into_iter()
+                    .map(bf16::to_f32)
+                    .collect(),
+            ),
+            Self::Plain(_) => Some(f32::read_bytes(bytes)),
+        }
+    }
 }
 
-impl std::fmt::Display for BlockType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BlockType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }

@@ -46,7 +46,7 @@ fn values_of_every_type_are_read() {
 #[test]
 fn blocks_have_the_numbers_of_the_reference() {
     let file = GgufFile::open(data("blocks.gguf")).unwrap();
-    for &block in BlockType::ALL {
+    for block in BlockType::all() {
         let info = file.head().tensor(block.name()).unwrap();
         let columns = if block.elements() < 64 { 64 } else { 512 };
         assert_eq!(info.block(), block);

@@ -41,6 +41,7 @@ fn ordered(op: Scatter, dtype: DType, form: Form, sorted: bool) -> KernelChoice 
     };
     let choice = updating(op, dtype).name("ordered").name(name);
     let choice = choice.parts(&[
+        "index/position.wgsl",
         "index/locate.wgsl",
         "index/located.wgsl",
         runs,
@@ -57,7 +58,11 @@ fn pieces(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
         .parts(&[prelude::FLOAT, prelude::load(dtype)]);
     let choice = apply.into_iter().fold(choice, KernelChoice::part);
     choice
-        .parts(&["index/locate.wgsl", "index/pieces.wgsl"])
+        .parts(&[
+            "index/position.wgsl",
+            "index/locate.wgsl",
+            "index/pieces.wgsl",
+        ])
         .constant("RANK", form.rank)
         .constant("PIECE", PIECE as f64)
 }

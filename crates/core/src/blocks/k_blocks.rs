@@ -1,6 +1,6 @@
 //! Numbers of the blocks of 256 elements, whose groups have scales of few bits.
 
-use super::dequantise::{half, tail};
+use super::dequantize::{half, tail};
 
 /// Bytes from `start` on, as many as there should be.
 fn part(block: &[u8], start: usize, len: usize) -> &[u8] {

@@ -3,27 +3,27 @@
 //! Each number is rounded as the Python package `gguf` rounds it (a product of scale and integer, then a sum), so that
 //! results are equal in every bit.
 
-use ziggurat_tensor::{bf16, f16};
+use half::f16;
 
-use super::block::BlockType;
-use super::k_blocks;
+use super::{BlockFormat, k_blocks};
 
-impl BlockType {
-    /// The numbers of whole blocks.
+impl BlockFormat {
+    /// The numbers of whole blocks. A scale that is infinite or NaN gives what arithmetic gives: infinity times 0 is NaN.
     ///
     /// ```
-    /// use ziggurat_models::gguf::BlockType;
+    /// use ziggurat_core::BlockFormat;
     ///
     /// // A scale of 0.5, and 32 integers.
     /// let mut block = vec![0x00, 0x38];
     /// block.extend((0..32u8).map(|i| i.wrapping_sub(2)));
-    /// let numbers = BlockType::Q8_0.dequantise(&block).unwrap();
+    /// let numbers = BlockFormat::Q8_0.dequantize(&block).unwrap();
     /// assert_eq!(numbers[..4], [-1.0, -0.5, 0.0, 0.5]);
-    /// assert_eq!(BlockType::Q8_0.dequantise(&block[1..]), None);
+    /// assert_eq!(BlockFormat::Q8_0.dequantize(&block[1..]), None);
     /// ```
     ///
     /// `None` if the bytes are no whole blocks.
-    pub fn dequantise(self, bytes: &[u8]) -> Option<Vec<f32>> {
+    #[must_use]
+    pub fn dequantize(self, bytes: &[u8]) -> Option<Vec<f32>> {
         if !bytes.len().is_multiple_of(self.bytes()) {
             return None;
         }
@@ -36,9 +36,6 @@ impl BlockType {
     /// Appends the numbers of one block.
     fn push(self, block: &[u8], out: &mut Vec<f32>) {
         match self {
-            Self::F32 => out.push(f32::from_le_bytes(first(block))),
-            Self::F16 => out.push(half(block)),
-            Self::BF16 => out.push(bf16::from_le_bytes(first(block)).to_f32()),
             Self::Q8_0 => {
                 let scale = half(block);
                 out.extend(tail(block, 2).iter().map(|&q| scale * f32::from(q as i8)));

@@ -1,0 +1,276 @@
+//! Quantised matrices: their blocks in planes, products with them, their rows as numbers.
+//!
+//! On a device the blocks of a matrix lie in planes: the same field of every block, row by row, then the next field, each plane at a
+//! multiple of 16 bytes. So kernels load 16 bytes at a time whatever a block's length is. They decode in registers; the numbers are
+//! those of [`BlockFormat::dequantize`] in every bit.
+//!
+//! Invariants: [`BlockShape`] says everything that kernels need to know of the words; a product with few rows reads each block once;
+//! sums have a fixed order.
+
+use ziggurat_core::{BlockFormat, DType, Shape};
+
+use crate::num::saturated;
+use crate::run::call::{Call, Operands, Sink};
+use crate::run::completion::Completion;
+use crate::run::error::KernelError;
+use crate::run::executor::Executor;
+use crate::run::view::View;
+use crate::source::params::params;
+
+mod kernel;
+mod plan;
+
+pub(crate) use kernel::{variants, writing_fused};
+pub(crate) use plan::{
+    plan_dequantize, plan_embedding, plan_linear, run_dequantize, run_embedding, run_linear,
+};
+
+params! {
+    /// Parameters of the kernels that read blocks.
+    pub(crate) struct BlockParams {
+        m: u32,
+        n: u32,
+        units: u32,
+        x_offset: u32,
+        x_row: u32,
+        out_offset: u32,
+        tiles: u32,
+        unused: u32,
+        planes: [u32; 4],
+    }
+}
+
+/// What the words of a quantised matrix are: format and extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockShape {
+    format: BlockFormat,
+    rows: usize,
+    cols: usize,
+    fits_f16: bool,
+}
+
+impl BlockShape {
+    /// `rows` × `cols` elements in blocks along the rows.
+    ///
+    /// # Errors
+    /// [`KernelError::BlockRows`] if a row is no whole blocks; [`KernelError::Shape`] if there are too many elements.
+    pub fn new(format: BlockFormat, [rows, cols]: [usize; 2]) -> Result<Self, KernelError> {
+        let op = "blocks";
+        if !cols.is_multiple_of(format.elements()) {
+            return Err(KernelError::BlockRows { op, format, cols });
+        }
+        // No plane reaches beyond what can be addressed.
+        Shape::new([rows, cols]).map_err(KernelError::shape(op))?;
+        Ok(Self {
+            format,
+            rows,
+            cols,
+            fits_f16: false,
+        })
+    }
+
+    /// The format.
+    #[must_use]
+    pub const fn format(&self) -> BlockFormat {
+        self.format
+    }
+
+    /// Rows and elements of a row.
+    #[must_use]
+    pub const fn dims(&self) -> [usize; 2] {
+        [self.rows, self.cols]
+    }
+
+    /// Bytes of the blocks, as files hold them.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.blocks() * self.format.bytes() as u64
+    }
+
+    /// Bytes on a device: those of the blocks, and at most 15 behind each plane.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        self.starts().last().copied().unwrap_or(0)
+    }
+
+    const fn blocks(&self) -> u64 {
+        self.rows as u64 * (self.cols / self.format.elements()) as u64
+    }
+
+    /// Where each plane begins, in bytes, and where the last one ends.
+    fn starts(&self) -> Vec<u64> {
+        let plane =
+            |start: u64, bytes: usize| (start + self.blocks() * bytes as u64).next_multiple_of(16);
+        let fields = self.format.fields().iter();
+        let ends = fields.scan(0, |start, field| {
+            *start = plane(*start, field.bytes);
+            Some(*start)
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    /// Where planes begin, in vectors of 16 bytes.
+    fn planes(&self) -> [u32; 4] {
+        let mut planes = [0; 4];
+        for (slot, start) in planes.iter_mut().zip(self.starts()) {
+            *slot = saturated(start / 16);
+        }
+        planes
+    }
+
+    /// Units of a row: what an invocation decodes at once has 16 bytes of the first field.
+    fn units(&self) -> u64 {
+        let [first, ..] = self.format.fields() else {
+            return 0;
+        };
+        (self.cols / self.format.elements() * (first.bytes / 16)) as u64
+    }
+
+    /// Vectors of four elements of a unit.
+    fn unit_vectors(&self) -> u64 {
+        let first = self.format.fields().first();
+        first.map_or(1, |first| (self.format.elements() * 4 / first.bytes) as u64)
+    }
+
+    /// Blocks as files hold them, as planes.
+    fn to_planes(self, blocks: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(usize::try_from(self.device_bytes()).unwrap_or(0));
+        for field in self.format.fields() {
+            for block in blocks.chunks_exact(self.format.bytes()) {
+                let own = block.get(field.start..field.start + field.bytes);
+                out.extend_from_slice(own.unwrap_or_default());
+            }
+            out.resize(out.len().next_multiple_of(16), 0);
+        }
+        out
+    }
+
+    /// Planes as blocks: what [`Blocks::words`] hold, as a file holds it.
+    ///
+    /// `None` if the bytes are not as many as the planes have.
+    #[must_use]
+    pub fn from_planes(&self, planes: &[u8]) -> Option<Vec<u8>> {
+        if planes.len() as u64 != self.device_bytes() {
+            return None;
+        }
+        let size = self.format.bytes();
+        let mut out = vec![0; usize::try_from(self.bytes()).ok()?];
+        for (field, start) in self.format.fields().iter().zip(self.starts()) {
+            let plane = planes.get(usize::try_from(start).ok()?..)?;
+            let parts = plane.chunks_exact(field.bytes);
+            for (block, part) in out.chunks_exact_mut(size).zip(parts) {
+                let own = block.get_mut(field.start..field.start + field.bytes)?;
+                own.copy_from_slice(part);
+            }
+        }
+        Some(out)
+    }
+}
+
+/// A quantised matrix on a device.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// Its planes as words, dense, of rank 1.
+    pub words: View,
+    /// What they are.
+    pub shape: BlockShape,
+}
+
+impl Executor {
+    /// Brings blocks, as files hold them, onto the device.
+    ///
+    /// # Errors
+    /// [`KernelError::BlockBytes`] if the bytes are not as many as the shape says; [`KernelError::BindingTooLarge`] if one binding
+    /// cannot hold them; [`KernelError::Memory`]; [`KernelError::InCapture`] on a capturing executor.
+    pub fn upload_blocks(&self, shape: BlockShape, bytes: &[u8]) -> Result<Blocks, KernelError> {
+        let op = "upload_blocks";
+        if bytes.len() as u64 != shape.bytes() {
+            return Err(KernelError::BlockBytes {
+                op,
+                format: shape.format,
+                rows: shape.rows,
+                cols: shape.cols,
+                expected: shape.bytes(),
+                got: bytes.len() as u64,
+            });
+        }
+        let (needed, limit) = (shape.device_bytes(), self.device().caps().max_binding_bytes);
+        if needed > limit {
+            return Err(KernelError::BindingTooLarge {
+                op,
+                bytes: needed,
+                limit,
+            });
+        }
+        let planes = shape.to_planes(bytes);
+        let words = Shape::new([planes.len() / 4]).map_err(KernelError::shape(op))?;
+        Ok(Blocks {
+            words: self.upload_bytes(DType::U32, &planes, &words)?,
+            shape: BlockShape {
+                fits_f16: shape.format.fits_f16(bytes),
+                ..shape
+            },
+        })
+    }
+
+    /// `x · weightᵀ`: `x` `[.., k]` by a weight of `n` rows of `k` elements gives `[.., n]`. The product has the numbers of the
+    /// blocks in f32, if `x` has at most 16 rows; of more, they are rounded to the dtype of `x` before (if its range has them) and
+    /// multiplied as [`Executor::matmul`] does.
+    ///
+    /// # Errors
+    /// [`KernelError::Operands`] if the inner extents differ; [`KernelError::Dtype`] unless `x` is a float and `out` has its dtype or
+    /// f32; [`KernelError::Operand`] if `x` has a rank below 2 or the words are not those of the shape; [`KernelError::Output`];
+    /// [`KernelError::BindingTooLarge`] if one binding cannot hold the words; [`KernelError::CannotFuse`] if one kernel cannot write
+    /// an expression over the product.
+    pub fn quantized_linear<'a>(
+        &self,
+        x: &'a View,
+        weight: &'a Blocks,
+        out: impl Into<Sink<'a>>,
+    ) -> Result<Completion, KernelError> {
+        let operands = Operands {
+            first: x.into(),
+            others: [Some(&weight.words), None, None, None],
+        };
+        let call = Call::QuantizedLinear {
+            weight: weight.shape,
+        };
+        self.run(&call, &operands, out.into())
+    }
+
+    /// The numbers of the blocks, `[rows, cols]`, as f32, f16 or bf16.
+    ///
+    /// # Errors
+    /// [`KernelError::Dtype`] unless `out` is a float; [`KernelError::Operand`], [`KernelError::Output`],
+    /// [`KernelError::BindingTooLarge`] and [`KernelError::CannotFuse`] as [`Executor::quantized_linear`].
+    pub fn dequantize<'a>(
+        &self,
+        blocks: &'a Blocks,
+        out: impl Into<Sink<'a>>,
+    ) -> Result<Completion, KernelError> {
+        let call = Call::Dequantize {
+            blocks: blocks.shape,
+            rows: [0, blocks.shape.rows],
+        };
+        self.run(&call, &Operands::one(&blocks.words), out.into())
+    }
+
+    /// The rows that indices name, i32 or u32 `[..]`, as numbers `[.., cols]`. An index outside is taken for the nearest end, and a
+    /// negative one counts from the end first.
+    ///
+    /// # Errors
+    /// As [`Executor::dequantize`]; [`KernelError::Dtype`] for other indices; [`KernelError::Operand`] if the table has no rows.
+    pub fn quantized_embedding<'a>(
+        &self,
+        indices: &'a View,
+        table: &'a Blocks,
+        out: impl Into<Sink<'a>>,
+    ) -> Result<Completion, KernelError> {
+        let operands = Operands {
+            first: indices.into(),
+            others: [Some(&table.words), None, None, None],
+        };
+        let call = Call::QuantizedEmbedding { table: table.shape };
+        self.run(&call, &operands, out.into())
+    }
+}

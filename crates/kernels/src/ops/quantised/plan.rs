@@ -1,0 +1,467 @@
+//! How calls on blocks run: in one kernel, or with numbers in memory between two.
+
+use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_pipeline::Grid;
+
+use super::kernel::{self, FEW_ROWS, GROUP, Lines, Rows};
+use super::{BlockParams, BlockShape};
+use crate::compose::assemble::narrow;
+use crate::fused::Operand;
+use crate::limits::ability::Ability;
+use crate::limits::budget::nested;
+use crate::limits::split::{Joint, middle};
+use crate::num::{saturated, wrap};
+use crate::ops::reduce::only_memory;
+use crate::ops::ways::Ways;
+use crate::run::call::{Call, Operands};
+use crate::run::ends::Ends;
+use crate::run::error::{CannotFuse, KernelError};
+use crate::run::executor::Executor;
+use crate::run::plan::{Bound, Planned, Planner};
+use crate::run::view::View;
+
+/// Invocations of a workgroup that decodes rows.
+pub(super) const ROWS_GROUP: u32 = 256;
+
+const LINEAR: &str = "quantized_linear";
+const DEQUANTIZE: &str = "dequantize";
+const EMBEDDING: &str = "quantized_embedding";
+
+/// How a product is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Each workgroup decodes some rows of the weight.
+    Few(Lines),
+    /// The weight is decoded into memory first.
+    Decoded,
+}
+
+/// Rows of an input whose elements lie side by side: how many, and the step from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Input {
+    m: u64,
+    row: isize,
+}
+
+impl Input {
+    /// `None` if its rows do not lie at equal steps and in whole vectors of four elements.
+    fn of(layout: &Layout) -> Option<Self> {
+        let (cols, outer) = layout.dims().split_last()?;
+        let (step, steps) = layout.strides().split_last()?;
+        let mut long = outer.iter().zip(steps).filter(|(dim, _)| **dim > 1);
+        let row = match (long.next(), long.next()) {
+            _ if layout.is_contiguous() => isize::try_from(*cols).ok()?,
+            (None, _) => 0,
+            (Some((_, step)), None) => *step,
+            (Some(_), Some(_)) => return None,
+        };
+        let aligned = layout.offset().is_multiple_of(4) && row % 4 == 0;
+        let m = outer.iter().map(|&dim| dim as u64).product();
+        (*step == 1 && aligned).then_some(Self { m, row })
+    }
+}
+
+fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Way> {
+    let few = input.map(|input| (input, Lines::of(input.m)));
+    let few = few.filter(|(input, lines)| {
+        input.m <= FEW_ROWS
+            && ability.invocations >= GROUP
+            && ability.workgroup_bytes >= lines.workgroup_bytes()
+            && iterations(weight, *lines) <= ability.loop_budget
+    });
+    let decoded = Way::Decoded;
+    match few {
+        Some((_, lines)) => Ways::new(Way::Few(lines), [decoded]),
+        None => Ways::new(decoded, []),
+    }
+}
+
+/// Loop iterations of an invocation of a product.
+fn iterations(weight: &BlockShape, Lines { lines, rows, .. }: Lines) -> u64 {
+    let (lines, rows) = (u64::from(lines), u64::from(rows));
+    let steps = weight.units().div_ceil(u64::from(GROUP));
+    let vector = nested(&[lines]) + nested(&[rows, lines]);
+    let step = nested(&[rows]) + weight.unit_vectors() * (vector + 1) + 1;
+    let pairs = (lines * rows).div_ceil(2);
+    let ends = nested(&[lines]) + nested(&[rows]) + nested(&[lines * rows]);
+    steps * (step + 1) + ends + nested(&[u64::from(GROUP.ilog2()), pairs]) + 1
+}
+
+/// The first operand, and the words of the blocks if they are another.
+fn memory<'a>(op: &'static str, ends: &Ends<'a>) -> Result<&'a View, KernelError> {
+    match ends.a {
+        Operand::Memory(view) => Ok(view),
+        Operand::Fused(_) => Err(only_memory(op)),
+    }
+}
+
+/// Refuses words that are not those of the shape.
+fn check_words(op: &'static str, words: &View, shape: &BlockShape) -> Result<(), KernelError> {
+    if words.dtype != DType::U32 {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "the memory of the blocks",
+            rule: "planes are words: u32",
+            got: words.dtype,
+        });
+    }
+    if !words.is_vec4() || words.len() as u64 * 4 != shape.device_bytes() {
+        return Err(KernelError::Operand {
+            op,
+            operand: "the memory of the blocks",
+            rule: "must be the dense words that their shape says",
+            got: Box::new(*words.shape()),
+        });
+    }
+    Ok(())
+}
+
+/// Refuses results that are not numbers of blocks.
+fn check_made(p: &Planner<'_>) -> Result<DType, KernelError> {
+    let made = p.ends.made();
+    if made.is_float() {
+        return Ok(made);
+    }
+    Err(KernelError::Dtype {
+        op: p.op,
+        operand: "out",
+        rule: "the numbers of blocks are floats",
+        got: made,
+    })
+}
+
+fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), KernelError> {
+    let expected = Shape::new([outer, &[last]].concat()).map_err(KernelError::shape(p.op))?;
+    if expected == *p.ends.out.shape() {
+        return Ok(());
+    }
+    Err(KernelError::Output {
+        op: p.op,
+        expected: Box::new(expected),
+        got: Box::new(*p.ends.out.shape()),
+    })
+}
+
+/// Whether views can be bound whole; what an epilogue writes must be.
+fn whole(p: &Planner<'_>, views: &[&View]) -> Result<bool, KernelError> {
+    if !p.exec.exceeds_binding(views) {
+        return Ok(true);
+    }
+    if p.ends.epilogue.is_some() {
+        p.exec.refuse_over_binding(views.iter().copied())?;
+    }
+    Ok(false)
+}
+
+fn params(shape: &BlockShape, words: Bound) -> BlockParams {
+    // Words begin at a multiple of four.
+    let planes = shape.planes().map(|start| start + words.offset / 4);
+    BlockParams {
+        n: saturated(shape.rows as u64),
+        units: saturated(shape.units()),
+        planes,
+        ..BlockParams::default()
+    }
+}
+
+/// Plans [`Call::QuantizedLinear`].
+pub(crate) fn plan_linear(
+    p: &mut Planner<'_>,
+    weight: &BlockShape,
+) -> Result<Planned, KernelError> {
+    let (op, ends) = (p.op, p.ends);
+    let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
+    check_words(op, words, weight)?;
+    if !x.dtype.is_float() {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "x",
+            rule: "it must be a float",
+            got: x.dtype,
+        });
+    }
+    let made = ends.made();
+    if made != x.dtype && made != DType::F32 {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "out",
+            rule: "it must have the dtype of x, or f32",
+            got: made,
+        });
+    }
+    let Some((&k, outer)) = x.dims().split_last().filter(|(_, outer)| !outer.is_empty()) else {
+        return Err(KernelError::Operand {
+            op,
+            operand: "x",
+            rule: "must have rank 2 or more",
+            got: Box::new(*x.shape()),
+        });
+    };
+    if k != weight.cols {
+        let right = Shape::new(weight.dims()).map_err(KernelError::shape(op))?;
+        return Err(KernelError::Operands {
+            op,
+            rule: "inner dimensions differ",
+            left: Box::new(*x.shape()),
+            right: Box::new(right),
+        });
+    }
+    check_out(p, outer, weight.rows)?;
+    if ends.out.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    let input = Input::of(&x.layout).filter(|_| k > 0);
+    let ability = p.exec.ability();
+    let way = ways(input, weight, &ability).chosen(&ability);
+    let (Way::Few(lines), Some(input)) = (way, input) else {
+        return Ok(Planned::Parts);
+    };
+    if !whole(p, &[x, ends.out])? {
+        return Ok(Planned::Parts);
+    }
+    let (left, blocks, out) = (p.first()?, p.other(0)?, p.out()?);
+    let Some(blocks) = blocks else {
+        return Err(KernelError::Internal {
+            op,
+            what: "a product without a weight",
+        });
+    };
+    let tiles = (weight.rows as u64).div_ceil(u64::from(lines.rows));
+    let params = BlockParams {
+        m: saturated(input.m),
+        x_offset: left.offset,
+        x_row: wrap(input.row),
+        out_offset: out.offset,
+        tiles: saturated(tiles),
+        ..params(weight, blocks)
+    };
+    let choice = kernel::product(weight.format, [x.dtype, made], lines);
+    let groups = tiles * input.m.div_ceil(u64::from(lines.lines));
+    let grid = Grid::elements(groups.saturating_mul(u64::from(GROUP)), 1);
+    p.last(choice, [left, blocks, out], &params, grid);
+    Ok(Planned::Steps)
+}
+
+/// Runs [`Call::QuantizedLinear`] with the weight's numbers in memory, in f32 or rounded to the dtype of the input.
+pub(crate) fn run_linear(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    weight: &BlockShape,
+) -> Result<(), KernelError> {
+    let op = LINEAR;
+    let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
+    let call = Call::QuantizedLinear { weight: *weight };
+    let ability = exec.ability();
+    let rows: usize = x.dims().iter().rev().skip(1).product();
+    if rows as u64 <= FEW_ROWS && Input::of(&x.layout).is_none() && ability.way == 0 {
+        // Rows that kernels can read are worth a copy.
+        let dense = exec.to_dense(op, x)?;
+        let a = Operand::Memory(&dense);
+        return exec.run_ends(&call, &Ends { a, ..*ends });
+    }
+    // The product is over the numbers, unless that would make infinities of some.
+    let dtype = match x.dtype {
+        DType::F16 if !weight.fits_f16 => DType::F32,
+        own => own,
+    };
+    let row = (weight.cols as u64)
+        .saturating_mul(dtype.bytes() as u64)
+        .max(1);
+    let limit = exec.device().caps().max_binding_bytes.saturating_sub(512);
+    let most = usize::try_from(limit / row).unwrap_or(usize::MAX).max(1);
+    if most < weight.rows && ends.epilogue.is_some() {
+        let bytes = row.saturating_mul(weight.rows as u64);
+        return Err(CannotFuse::LargeView { bytes, limit }.into());
+    }
+    let last = ends.out.rank().saturating_sub(1);
+    for first in (0..weight.rows).step_by(most) {
+        let len = most.min(weight.rows - first);
+        let shape = Shape::new([len, weight.cols]).map_err(KernelError::shape(op))?;
+        let numbers = exec.alloc(&shape, dtype)?;
+        let decode = Call::Dequantize {
+            blocks: *weight,
+            rows: [first, len],
+        };
+        let _decoded = exec.run(&decode, &Operands::one(words), (&numbers).into())?;
+        let transposed = numbers
+            .layout
+            .transpose(0, 1)
+            .map_err(KernelError::shape(op))?;
+        let right = numbers.with_layout(transposed)?;
+        let out;
+        let part = Ends {
+            others: [Some(&right), None, None, None],
+            out: if len == weight.rows {
+                ends.out
+            } else {
+                out = narrow(op, ends.out, last, first, len)?;
+                &out
+            },
+            ..*ends
+        };
+        exec.run_ends(&Call::Matmul, &part)?;
+    }
+    Ok(())
+}
+
+/// Plans rows that are decoded: `m` of them, from the row or the element of the indices at `offset` on.
+fn plan_rows(
+    p: &mut Planner<'_>,
+    shape: &BlockShape,
+    (m, rows): (usize, Rows),
+    bindings: [Bound; 2],
+    offset: u32,
+) -> Result<Planned, KernelError> {
+    let made = check_made(p)?;
+    let [first, blocks] = bindings;
+    let out = p.out()?;
+    let params = BlockParams {
+        m: saturated(m as u64),
+        x_offset: offset,
+        out_offset: out.offset,
+        ..params(shape, blocks)
+    };
+    let bound = match rows {
+        Rows::All => None,
+        Rows::ByIndex { .. } => Some(first),
+    };
+    let choice = kernel::rows(shape.format, made, rows);
+    let grid = Grid::elements((m as u64).saturating_mul(shape.units()), 1);
+    let bindings = [bound, Some(blocks), Some(out)];
+    p.last(choice, bindings.into_iter().flatten(), &params, grid);
+    Ok(Planned::Steps)
+}
+
+/// Plans [`Call::Dequantize`].
+pub(crate) fn plan_dequantize(
+    p: &mut Planner<'_>,
+    blocks: &BlockShape,
+    [first, rows]: [usize; 2],
+) -> Result<Planned, KernelError> {
+    let (op, ends) = (p.op, p.ends);
+    let words = memory(op, ends)?;
+    check_words(op, words, blocks)?;
+    check_made(p)?;
+    if first.saturating_add(rows) > blocks.rows {
+        return Err(KernelError::Option {
+            op,
+            option: "the end of the rows",
+            rule: "must not be behind the last row of the blocks",
+            got: i64::try_from(first.saturating_add(rows)).unwrap_or(i64::MAX),
+        });
+    }
+    check_out(p, &[rows], blocks.cols)?;
+    if ends.out.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    if !whole(p, &[ends.out])? {
+        return Ok(Planned::Parts);
+    }
+    let bound = p.first()?;
+    plan_rows(
+        p,
+        blocks,
+        (rows, Rows::All),
+        [bound; 2],
+        saturated(first as u64),
+    )
+}
+
+/// Runs [`Call::Dequantize`] into an output that one binding cannot hold.
+pub(crate) fn run_dequantize(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    blocks: &BlockShape,
+    [first, rows]: [usize; 2],
+) -> Result<(), KernelError> {
+    let words = memory(DEQUANTIZE, ends)?;
+    let at = middle(rows);
+    if at == 0 {
+        return exec.refuse_over_binding(std::iter::once(ends.out));
+    }
+    for (start, len) in [(0, at), (at, rows - at)] {
+        let out = narrow(DEQUANTIZE, ends.out, 0, start, len)?;
+        let call = Call::Dequantize {
+            blocks: *blocks,
+            rows: [first + start, len],
+        };
+        let _decoded = exec.run(&call, &Operands::one(words), (&out).into())?;
+    }
+    Ok(())
+}
+
+/// Plans [`Call::QuantizedEmbedding`].
+pub(crate) fn plan_embedding(
+    p: &mut Planner<'_>,
+    table: &BlockShape,
+) -> Result<Planned, KernelError> {
+    let (op, ends) = (p.op, p.ends);
+    let (indices, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
+    check_words(op, words, table)?;
+    check_made(p)?;
+    if !matches!(indices.dtype, DType::I32 | DType::U32) {
+        return Err(KernelError::Dtype {
+            op,
+            operand: "indices",
+            rule: "indices are i32 or u32",
+            got: indices.dtype,
+        });
+    }
+    check_out(p, indices.dims(), table.cols)?;
+    if ends.out.is_empty() {
+        return Ok(Planned::Nothing);
+    }
+    if table.rows == 0 {
+        return Err(KernelError::Operand {
+            op,
+            operand: "the table",
+            rule: "must have rows",
+            got: Box::new(Shape::new(table.dims()).map_err(KernelError::shape(op))?),
+        });
+    }
+    if !indices.layout.is_contiguous() || !whole(p, &[indices, ends.out])? {
+        return Ok(Planned::Parts);
+    }
+    let signed = indices.dtype == DType::I32;
+    let (first, blocks) = (p.first()?, p.other(0)?);
+    let Some(blocks) = blocks else {
+        return Err(KernelError::Internal {
+            op,
+            what: "an embedding without a table",
+        });
+    };
+    let rows = (indices.len(), Rows::ByIndex { signed });
+    plan_rows(p, table, rows, [first, blocks], first.offset)
+}
+
+/// Runs [`Call::QuantizedEmbedding`] with indices that do not lie side by side, or results that one binding cannot hold.
+pub(crate) fn run_embedding(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    table: &BlockShape,
+) -> Result<(), KernelError> {
+    let op = EMBEDDING;
+    let (indices, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
+    let call = Call::QuantizedEmbedding { table: *table };
+    if !indices.layout.is_contiguous() {
+        let dense = exec.to_dense(op, indices)?;
+        let a = Operand::Memory(&dense);
+        return exec.run_ends(&call, &Ends { a, ..*ends });
+    }
+    let joints = || {
+        let axes = 0..indices.rank();
+        axes.map(|axis| [Some(axis), Some(axis)])
+            .collect::<Vec<Joint<2>>>()
+    };
+    let each = &mut |[indices, out]: &[View; 2]| {
+        let operands = Operands {
+            first: indices.into(),
+            others: [Some(words), None, None, None],
+        };
+        exec.run(&call, &operands, out.into()).map(drop)
+    };
+    if exec.split(op, [indices, ends.out], 1, joints, each)? {
+        return Ok(());
+    }
+    exec.refuse_over_binding(std::iter::once(ends.out))
+}

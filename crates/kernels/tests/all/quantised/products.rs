@@ -1,0 +1,263 @@
+//! Products with blocks: every format, few rows and many, whatever the input's strides.
+
+use super::*;
+use ziggurat_kernels::{Binary, Expression, FusedOp, FusedOutput, Sink, Unary};
+
+/// `x · wᵀ` in f64, with the sums of magnitudes.
+fn expected(x: &[f64], w: &[f64], k: usize) -> Vec<(f64, f64)> {
+    let one = |x: &[f64], w: &[f64]| {
+        let terms = x.iter().zip(w).map(|(x, w)| x * w);
+        terms.fold((0.0, 0.0), |(sum, size), term| {
+            (sum + term, size + term.abs())
+        })
+    };
+    let rows = x.chunks_exact(k);
+    rows.flat_map(|x| {
+        w.chunks_exact(k)
+            .map(move |w| one(x, w))
+            .collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// Of one rounding to a dtype.
+fn step(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 2f64.powi(-11),
+        DType::BF16 => 2f64.powi(-8),
+        _ => 2f64.powi(-24),
+    }
+}
+
+fn assert_near(got: &[f64], want: &[(f64, f64)], k: usize, out: DType, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (at, (&got, &(want, size))) in got.iter().zip(want).enumerate() {
+        let sums = (k + 2) as f64 * 2f64.powi(-24) * size;
+        let bound = sums + (want.abs() + sums) * step(out) + 1e-30;
+        let error = (got - want).abs();
+        assert!(
+            error <= bound,
+            "{what}: output {at} is {got}, should be {want} ± {bound}"
+        );
+    }
+}
+
+fn input(exec: &Executor, dtype: DType, dims: &[usize], random: &mut Random) -> (View, Vec<f64>) {
+    let numbers: Vec<f64> = (0..dims.iter().product())
+        .map(|_| random.number())
+        .collect();
+    let view = exec.upload_bytes(dtype, &encode(dtype, &numbers), &shape(dims));
+    (view.unwrap(), numbers)
+}
+
+/// What a product of so many rows multiplies by: more than 16 are multiplied by rounded numbers.
+fn multiplied(dtype: DType, rows: usize, numbers: &[f32]) -> Vec<f64> {
+    rounded(if rows > 16 { dtype } else { DType::F32 }, numbers)
+}
+
+fn one(exec: &Executor, format: BlockFormat, [m, n, k]: [usize; 3], [x, out]: [DType; 2]) {
+    let random = &mut Random((m * 31 + n * 7 + k) as u64);
+    let (weight, numbers) = matrix(exec, format, [n, k], &USUAL, random);
+    let (input, values) = input(exec, x, &[m, k], random);
+    let target = exec.alloc(&shape(&[m, n]), out).unwrap();
+    let _ = exec.quantized_linear(&input, &weight, &target).unwrap();
+    let want = expected(&values, &multiplied(x, m, &numbers), k);
+    let what = format!("{format} {m} x {k} x {n}, {x} to {out}");
+    assert_near(&read(exec, &target), &want, k, out, &what);
+}
+
+#[test]
+fn every_format_multiplies() {
+    let [f32, f16, bf16] = FLOATS;
+    let devices = [common::executor(), common::plain_executor()];
+    for exec in &devices {
+        for (at, &format) in BlockFormat::ALL.iter().enumerate() {
+            let block = format.elements();
+            for m in [1, 2, 3, 5, 16] {
+                one(exec, format, [m, 13, 3 * block], [f32; 2]);
+            }
+            one(
+                exec,
+                format,
+                [1 + at, 7, block],
+                [[f16, f16], [bf16, f32]][at % 2],
+            );
+            one(
+                exec,
+                format,
+                [17 + at % 3, 9, block],
+                [[f32, f32], [f16, f32]][at % 2],
+            );
+        }
+    }
+}
+
+#[test]
+fn every_number_of_rows_multiplies() {
+    let exec = common::executor();
+    for m in 1..=20 {
+        let dtype = FLOATS[m % 3];
+        one(&exec, BlockFormat::Q8_0, [m, 5, 96], [dtype; 2]);
+        one(&exec, BlockFormat::Q4_K, [m, 11, 512], [dtype, DType::F32]);
+    }
+    // More units of a row than invocations of a workgroup.
+    one(&exec, BlockFormat::Q8_0, [1, 9, 5 * 1024], [DType::F32; 2]);
+    one(&exec, BlockFormat::Q4_0, [2, 3, 5 * 1024], [DType::F16; 2]);
+}
+
+#[test]
+fn every_way_multiplies() {
+    let exec = common::executor().in_way(1);
+    for &format in BlockFormat::ALL {
+        one(&exec, format, [3, 5, format.elements()], [DType::F32; 2]);
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bits() {
+    let exec = common::executor();
+    let random = &mut Random(9);
+    let (weight, _) = matrix(&exec, BlockFormat::Q6_K, [33, 1024], &USUAL, random);
+    let (input, _) = input(&exec, DType::F32, &[3, 1024], random);
+    let runs = [(); 4].map(|()| {
+        let out = exec.alloc(&shape(&[3, 33]), DType::F32).unwrap();
+        let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+        exec.download(&out).unwrap().wait().unwrap()
+    });
+    assert!(runs.iter().all(|run| *run == runs[0]));
+}
+
+#[test]
+fn inputs_of_any_strides_multiply() {
+    let exec = common::executor();
+    let random = &mut Random(11);
+    let k = 64;
+    let (weight, numbers) = matrix(&exec, BlockFormat::Q5_0, [6, k], &USUAL, random);
+    let numbers = multiplied(DType::F32, 1, &numbers);
+    let (memory, values) = input(&exec, DType::F32, &[4096], random);
+    let cases: [(&[usize], &[isize], usize); 6] = [
+        (&[3, k], &[68, 1], 4),
+        (&[3, k], &[67, 1], 3),
+        (&[3, k], &[1, 5], 0),
+        (&[2, 3, k], &[256, 72, 1], 8),
+        (&[2, 1, 3, k], &[192, 999, 64, 1], 0),
+        (&[3, k], &[-128, 1], 512),
+    ];
+    for (dims, strides, offset) in cases {
+        let layout = Layout::new(shape(dims), strides, offset).unwrap();
+        let view = memory.with_layout(layout).unwrap();
+        let x: Vec<f64> = layout.offsets().map(|at| values[at]).collect();
+        let out_dims = [&dims[..dims.len() - 1], &[6]].concat();
+        let out = exec.alloc(&shape(&out_dims), DType::F32).unwrap();
+        let _ = exec.quantized_linear(&view, &weight, &out).unwrap();
+        let want = expected(&x, &numbers, k);
+        let what = format!("{dims:?} by {strides:?}");
+        assert_near(&read(&exec, &out), &want, k, DType::F32, &what);
+    }
+}
+
+#[test]
+fn what_is_not_finite_stays_in_products() {
+    let exec = common::executor();
+    let random = &mut Random(12);
+    for &format in BlockFormat::ALL {
+        let k = format.elements();
+        let (weight, numbers) = matrix(&exec, format, [40, k], &EXTREME, random);
+        for m in [1, 18] {
+            let (input, _) = input(&exec, DType::F32, &[m, k], random);
+            let ones = exec.fill(&input, 1.0);
+            drop(ones.unwrap());
+            let out = exec.alloc(&shape(&[m, 40]), DType::F32).unwrap();
+            let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+            for (at, got) in read(&exec, &out).into_iter().enumerate() {
+                let row = &numbers[at % 40 * k..][..k];
+                let sum: f64 = row.iter().map(|&w| f64::from(w)).sum();
+                let what = format!("{format}, {m} rows, output {at}: {got}, not {sum}");
+                if sum.is_finite() && sum.abs() < 1e30 {
+                    assert!(got.is_finite(), "{what}");
+                } else {
+                    assert_eq!(got.is_nan(), sum.is_nan(), "{what}");
+                    assert!(sum.is_nan() || got == sum, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_beyond_f16_stay_finite_in_products_of_many_rows() {
+    let exec = common::executor();
+    let random = &mut Random(13);
+    let (weight, numbers) = matrix(&exec, BlockFormat::Q8_0, [4, 32], &[40_000.0], random);
+    assert!(numbers.iter().any(|number| number.abs() > 65_520.0));
+    let (input, values) = input(&exec, DType::F16, &[20, 32], random);
+    let out = exec.alloc(&shape(&[20, 4]), DType::F32).unwrap();
+    let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+    let want = expected(&values, &rounded(DType::F32, &numbers), 32);
+    assert_near(
+        &read(&exec, &out),
+        &want,
+        32,
+        DType::F32,
+        "f16 by large numbers",
+    );
+}
+
+#[test]
+fn weights_beyond_a_binding_are_decoded_in_parts() {
+    let exec = common::limited_executor(8192, 1 << 15);
+    // In f32 the weight has 40 KiB, in blocks 5,760 bytes.
+    one(&exec, BlockFormat::Q4_0, [19, 160, 64], [DType::F32; 2]);
+    one(&exec, BlockFormat::Q4_0, [3, 160, 64], [DType::F32; 2]);
+    let few = common::limited_executor(1 << 20, 200);
+    one(&few, BlockFormat::Q2_K, [4, 9, 2048], [DType::F32; 2]);
+}
+
+#[test]
+fn a_product_is_written_through_an_expression() {
+    let exec = common::executor();
+    let random = &mut Random(14);
+    let k = 256;
+    let (weight, numbers) = matrix(&exec, BlockFormat::Q3_K, [10, k], &USUAL, random);
+    for m in [2, 17] {
+        let (input, values) = input(&exec, DType::F32, &[m, k], random);
+        let bias = exec.upload(&[0.5f32; 10], &shape(&[10])).unwrap();
+        let mut e = Expression::new();
+        let (made, bias) = (e.made(DType::F32), e.input(bias));
+        let sum = e.op(FusedOp::Binary(Binary::Add), &[made, bias]).unwrap();
+        let value = e.op(FusedOp::Unary(Unary::Relu), &[sum]).unwrap();
+        let out = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
+        let written = FusedOutput {
+            expression: &e,
+            value,
+            shape: *out.shape(),
+            also: &[],
+        };
+        let sink = Sink::new(&out).through(&written);
+        let _ = exec.quantized_linear(&input, &weight, sink).unwrap();
+        // Unfused, the same bits.
+        let plain = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
+        let _ = exec.quantized_linear(&input, &weight, &plain).unwrap();
+        let plain = read(&exec, &plain);
+        let want = plain.iter().map(|&x| f64::from((x as f32 + 0.5).max(0.0)));
+        assert_same(&read(&exec, &out), &want.collect::<Vec<_>>(), "an epilogue");
+        let want = expected(&values, &multiplied(DType::F32, m, &numbers), k);
+        assert_near(&plain, &want, k, DType::F32, "the product");
+    }
+}
+
+#[test]
+fn nothing_to_multiply_gives_zeros_or_nothing() {
+    let exec = common::executor();
+    for (m, n, k) in [(2, 3, 0), (0, 3, 32), (2, 0, 32), (20, 3, 0)] {
+        let shape_of = BlockShape::new(BlockFormat::Q8_0, [n, k]).unwrap();
+        let bytes = vec![0; usize::try_from(shape_of.bytes()).unwrap()];
+        let weight = exec.upload_blocks(shape_of, &bytes).unwrap();
+        let x = exec.alloc(&shape(&[m, k]), DType::F32).unwrap();
+        let out = exec.alloc(&shape(&[m, n]), DType::F32).unwrap();
+        let _ = exec.quantized_linear(&x, &weight, &out).unwrap();
+        assert_eq!(read(&exec, &out), vec![0.0; m * n]);
+        let numbers = exec.alloc(&shape(&[n, k]), DType::F32).unwrap();
+        let _ = exec.dequantize(&weight, &numbers).unwrap();
+    }
+}

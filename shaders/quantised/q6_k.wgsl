@@ -1,0 +1,33 @@
+// Format part: Q6_K, 256 elements of 6 bits around 32; 16 groups of 16 with scales of 8 bits, and their scale. A unit is 16 bytes of the
+// lower bits: a group in the lower halves, in the upper ones the group 64 elements behind.
+// Planes: x the lower bits, y the upper two, z the groups' scales, w their scale. Requires planes.wgsl.
+
+const UNIT_VECTORS: u32 = 8u;
+
+struct Unit {
+    quants: vec4<u32>,
+    // Moved so that bits 0 and 1 of each byte are those of the first group, 4 and 5 those of the second.
+    high: vec4<u32>,
+    scale: vec2<f32>,
+}
+
+fn unit_at(i: u32) -> Unit {
+    let block = i >> 3u;
+    let half = (i >> 2u) & 1u;
+    let high = blocks[params.planes.y + block * 4u + half * 2u + (i & 1u)] >> vec4<u32>(i & 2u);
+    let groups = block * 4u + half * 2u;
+    let own = vec2<u32>(word_at(params.planes.z, groups), word_at(params.planes.z, groups + 1u));
+    let scales = bitcast<vec2<i32>>(own << vec2<u32>(24u - (i & 3u) * 8u)) >> vec2<u32>(24u);
+    return Unit(blocks[params.planes.x + i], high, half_at(params.planes.w, block) * vec2<f32>(scales));
+}
+
+// Which vector of four elements of its row vector `q` of unit `i` is.
+fn vector_at(i: u32, q: u32) -> u32 {
+    return (i >> 2u) * 32u + (q >> 2u) * 16u + (i & 3u) * 4u + (q & 3u);
+}
+
+fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
+    let low = shifted(unit.quants[q & 3u] >> (q & 4u)) & vec4<u32>(15u);
+    let high = (shifted(unit.high[q & 3u] >> (q & 4u)) & vec4<u32>(3u)) << vec4<u32>(4u);
+    return unit.scale[q >> 2u] * (vec4<f32>(low | high) - 32.0);
+}
