@@ -1,7 +1,6 @@
 //! Decoders of the llama family: one program, and for each family a row of differences.
 //!
-//! Weights are dequantised when a model is loaded, and stay on the device as f32 or f16; kernels that read quantised blocks
-//! do not exist yet.
+//! Weights that a file quantises stay so on the device, and kernels decode them where they read them.
 
 mod config;
 mod state;
@@ -12,9 +11,9 @@ pub use state::DecoderState;
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvCache, RopeTable, Tensor};
 
-use crate::Error;
-use crate::blocks::{DecoderLayer, Linear, Place, RmsNorm};
+use crate::blocks::{DecoderLayer, Linear, Place, RmsNorm, Weight};
 use crate::gguf::GgufFile;
+use crate::{Error, LoadOptions};
 
 /// A decoder on a device: tokens in, scores of the next token out.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub struct Decoder {
     device: Device,
     config: DecoderConfig,
     dtype: DType,
-    embedding: Tensor,
+    embedding: Weight,
     layers: Vec<DecoderLayer>,
     norm: RmsNorm,
     output: Linear,
@@ -30,19 +29,14 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Loads the weights of a file onto a device. Activations are of `dtype`, f32 or f16, as weights are; there is room for
-    /// sequences of up to `context` tokens (the model's own context, if that is less).
+    /// Loads the weights of a file onto a device. There is room for sequences of up to so many tokens as the options say, or of the
+    /// model's own context, if that is less.
     ///
     /// # Errors
     /// If the file's architecture is not known, metadata or a tensor is missing or has other extents than the metadata says,
     /// or the device has no memory.
-    pub fn load(
-        device: &Device,
-        file: &GgufFile,
-        dtype: DType,
-        context: usize,
-    ) -> Result<Self, Error> {
-        weights::load(device, file, dtype, context)
+    pub fn load(device: &Device, file: &GgufFile, options: &LoadOptions) -> Result<Self, Error> {
+        weights::load(device, file, options)
     }
 
     /// What the file says about the model, with the context that there is room for.
@@ -55,7 +49,7 @@ impl Decoder {
         &self.device
     }
 
-    /// The dtype of weights, activations and caches.
+    /// The dtype of activations and caches, and of weights that are not quantised.
     pub const fn dtype(&self) -> DType {
         self.dtype
     }
@@ -69,7 +63,7 @@ impl Decoder {
         caches: &mut [KvCache],
         last: bool,
     ) -> Result<Tensor, TensorError> {
-        let mut x = self.embedding.embedding(tokens)?;
+        let mut x = self.embedding.embedding(tokens, self.dtype)?;
         for (layer, cache) in self.layers.iter().zip(caches) {
             x = layer.forward(&x, place, &self.rope, cache)?;
         }

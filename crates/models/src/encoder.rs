@@ -256,7 +256,9 @@ impl Source<'_> {
 
     fn linear(&self, name: &str, out: usize, within: usize) -> Result<Linear, Error> {
         Ok(Linear {
-            weight: self.tensor(&format!("{name}.weight"), &[out, within])?,
+            weight: self
+                .tensor(&format!("{name}.weight"), &[out, within])?
+                .into(),
             bias: Some(self.tensor(&format!("{name}.bias"), &[out])?),
         })
     }

@@ -14,10 +14,13 @@ use crate::{Decoder, Error, GenerateOptions, Generation, Tokenizer};
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// The dtype of weights, activations and caches: f32, or f16 for half of the memory.
+    /// The dtype of activations and caches, and of weights that are not quantised: f32, or f16 for half of the memory.
     pub dtype: DType,
     /// Tokens of a sequence that there is room for, if the model's context is longer.
     pub context: usize,
+    /// Whether quantised weights are made numbers of the dtype when they are loaded. That takes up to eight times the memory, and
+    /// long prompts go through the model faster.
+    pub dequantise: bool,
 }
 
 impl Default for LoadOptions {
@@ -25,6 +28,7 @@ impl Default for LoadOptions {
         Self {
             dtype: DType::F32,
             context: 4096,
+            dequantise: false,
         }
     }
 }
@@ -71,7 +75,7 @@ impl Model {
         let tokenizer = Tokenizer::from_gguf(head)?;
         #[cfg(feature = "chat")]
         let template = template(head, &tokenizer)?;
-        let decoder = Decoder::load(device, file, options.dtype, options.context)?;
+        let decoder = Decoder::load(device, file, &options)?;
         let vocabulary = decoder.config().vocabulary;
         if tokenizer.len() > vocabulary {
             let text = format!(

@@ -60,6 +60,7 @@ pub use kv_cache::KvCache;
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope, PlanStats};
 pub use operand::Operand;
 pub use ops::DepthOrder;
+pub use ops::QuantizedTensor;
 pub use ops::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use ops::{
     Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,

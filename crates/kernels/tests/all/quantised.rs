@@ -156,10 +156,13 @@ fn an_embedding_has_the_rows_that_indices_name() {
             let words = encode(dtype, &named);
             let ids = exec.upload_bytes(dtype, &words, &shape(&[2, 3])).unwrap();
             // As they lie, and transposed.
-            let turned = ids
+            let transposed = ids
                 .with_layout(ids.layout.transpose(0, 1).unwrap())
                 .unwrap();
-            for (ids, order) in [(&ids, [0, 1, 2, 3, 4, 5]), (&turned, [0, 3, 1, 4, 2, 5])] {
+            for (ids, order) in [
+                (&ids, [0, 1, 2, 3, 4, 5]),
+                (&transposed, [0, 3, 1, 4, 2, 5]),
+            ] {
                 let out_dims = [ids.dims(), &dims[1..]].concat();
                 let out = exec.alloc(&shape(&out_dims), DType::F16).unwrap();
                 let _ = exec.quantized_embedding(ids, &table, &out).unwrap();

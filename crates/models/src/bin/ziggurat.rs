@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ziggurat_models::gguf::{GgufFile, Value};
+use ziggurat_models::gguf::{BlockType, GgufFile, TensorInfo, Value};
 use ziggurat_models::{GenerateOptions, Generation, LoadOptions, Message, Model, Sampling};
 use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
 
@@ -55,9 +55,12 @@ struct Run {
     /// An adapter by index or a part of its name, or `software[:profile]`
     #[arg(long)]
     device: Option<String>,
-    /// Weights and activations
+    /// Activations, caches, and weights that are not quantised
     #[arg(long, value_enum, default_value = "f32")]
     dtype: Width,
+    /// Makes quantised weights numbers of that dtype: more memory, faster prompts
+    #[arg(long)]
+    dequantise: bool,
     /// Tokens that there is room for
     #[arg(long, default_value_t = 4096)]
     context: usize,
@@ -136,6 +139,7 @@ impl Run {
         let options = LoadOptions {
             dtype,
             context: self.context,
+            dequantise: self.dequantise,
         };
         let model = Model::load(&device, &file, options)?;
         let mib = device.usage().live >> 20;
@@ -230,12 +234,21 @@ fn info(file: &GgufFile, tensors: bool) -> Result<(), Box<dyn Error>> {
             writeln!(out, "{name} {dims:?} {block}")?;
         }
     }
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     for (format, (count, bytes)) in formats {
-        writeln!(
-            out,
-            "{count} tensors of {format}, {:.1} MiB",
-            bytes as f64 / f64::from(1 << 20)
-        )?;
+        writeln!(out, "{count} tensors of {format}, {:.1} MiB", mib(bytes))?;
     }
+    let numbers = |tensor: &TensorInfo| 4 * tensor.elements() as u64;
+    let stored = |tensor: &TensorInfo| match (tensor.block(), tensor.dims()) {
+        (BlockType::Blocks(_), [_, _]) => tensor.bytes(),
+        _ => numbers(tensor),
+    };
+    let sum = |of: &dyn Fn(&TensorInfo) -> u64| head.tensors().iter().map(of).sum::<u64>();
+    writeln!(
+        out,
+        "{:.1} MiB on a device; {:.1} MiB with --dequantise as f32",
+        mib(sum(&stored)),
+        mib(sum(&numbers))
+    )?;
     Ok(())
 }

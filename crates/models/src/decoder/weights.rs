@@ -3,19 +3,21 @@
 use ziggurat_tensor::{DType, Device, Tensor};
 
 use super::{Decoder, DecoderConfig};
-use crate::Error;
-use crate::blocks::{CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, rope_table};
-use crate::gguf::GgufFile;
+use crate::blocks::{CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, Weight, rope_table};
+use crate::gguf::{BlockType, GgufFile};
+use crate::{Error, LoadOptions};
 
 /// Reads tensors of the extents that they must have.
 struct Source<'a> {
     device: &'a Device,
     file: &'a GgufFile,
     dtype: DType,
+    dequantise: bool,
 }
 
 impl Source<'_> {
-    fn tensor(&self, name: &str, dims: &[usize]) -> Result<Tensor, Error> {
+    /// The format of a tensor that has the extents which it must have.
+    fn checked(&self, name: &str, dims: &[usize]) -> Result<BlockType, Error> {
         let info = self
             .file
             .head()
@@ -30,6 +32,20 @@ impl Source<'_> {
                 found: info.dims().to_vec(),
             });
         }
+        Ok(info.block())
+    }
+
+    fn matrix(&self, name: &str, dims: [usize; 2]) -> Result<Weight, Error> {
+        match self.checked(name, &dims)? {
+            BlockType::Blocks(_) if !self.dequantise => {
+                Ok(self.file.load_blocks(self.device, name)?.into())
+            }
+            _ => Ok(self.tensor(name, &dims)?.into()),
+        }
+    }
+
+    fn tensor(&self, name: &str, dims: &[usize]) -> Result<Tensor, Error> {
+        self.checked(name, dims)?;
         let tensor = self.file.load(self.device, name)?;
         if self.dtype == DType::F32 {
             return Ok(tensor);
@@ -46,7 +62,7 @@ impl Source<'_> {
 
     fn linear(&self, name: &str, [out, within]: [usize; 2], bias: bool) -> Result<Linear, Error> {
         Ok(Linear {
-            weight: self.tensor(&format!("{name}.weight"), &[out, within])?,
+            weight: self.matrix(&format!("{name}.weight"), [out, within])?,
             bias: if bias {
                 Some(self.tensor(&format!("{name}.bias"), &[out])?)
             } else {
@@ -99,9 +115,13 @@ impl Source<'_> {
 pub(super) fn load(
     device: &Device,
     file: &GgufFile,
-    dtype: DType,
-    context: usize,
+    options: &LoadOptions,
 ) -> Result<Decoder, Error> {
+    let LoadOptions {
+        dtype,
+        context,
+        dequantise,
+    } = *options;
     if !matches!(dtype, DType::F32 | DType::F16) {
         return Err(Error::Unsupported(format!(
             "weights as {dtype}: f32 and f16 are"
@@ -113,6 +133,7 @@ pub(super) fn load(
         device,
         file,
         dtype,
+        dequantise,
     };
     const TABLE: &str = "token_embd.weight";
     let table = file
@@ -123,7 +144,7 @@ pub(super) fn load(
         })?;
     config.vocabulary = table.dims().first().copied().unwrap_or(0);
     let extents = [config.vocabulary, config.width];
-    let embedding = source.tensor(TABLE, &extents)?;
+    let embedding = source.matrix(TABLE, extents)?;
     let factors = if source.has("rope_freqs.weight") {
         Some(file.dequantise("rope_freqs.weight")?)
     } else {

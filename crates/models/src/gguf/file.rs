@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use memmap2::Mmap;
 #[cfg(not(target_arch = "wasm32"))]
 use parking_lot::Mutex;
-use ziggurat_tensor::{Device, Tensor};
+use ziggurat_tensor::{Device, QuantizedTensor, Tensor};
 
+use super::block::BlockType;
 use super::head::{Gguf, TensorInfo};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
@@ -186,6 +187,26 @@ impl GgufFile {
             device,
             &self.dequantise(name)?,
             info.dims(),
+        )?)
+    }
+
+    /// A matrix on a device whose elements stay quantised as they are in the file.
+    ///
+    /// # Errors
+    /// If there is none of this name, its elements are not quantised or it is no matrix, the file cannot be read, or the device has
+    /// no memory for it.
+    pub fn load_blocks(&self, device: &Device, name: &str) -> Result<QuantizedTensor, Error> {
+        let info = self.info(name)?;
+        let BlockType::Blocks(format) = info.block() else {
+            let text = format!("the tensor `{name}` as blocks: it is {}", info.block());
+            return Err(Error::Unsupported(text));
+        };
+        let bytes = self.bytes(info)?;
+        Ok(QuantizedTensor::from_blocks(
+            device,
+            &bytes,
+            info.dims(),
+            format,
         )?)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ziggurat_models::gguf::{Array, GgufFile, Value};
-use ziggurat_models::{Decoder, DecoderState, Error};
+use ziggurat_models::{Decoder, DecoderState, Error, LoadOptions};
 use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
 
 use crate::data;
@@ -18,8 +18,16 @@ pub(crate) fn file(name: &str) -> GgufFile {
     GgufFile::open(data(&format!("{name}.gguf"))).unwrap()
 }
 
+fn options(dtype: DType, context: usize) -> LoadOptions {
+    LoadOptions {
+        dtype,
+        context,
+        ..LoadOptions::default()
+    }
+}
+
 fn decoder(device: &Device, name: &str, dtype: DType) -> Arc<Decoder> {
-    Arc::new(Decoder::load(device, &file(name), dtype, usize::MAX).unwrap())
+    Arc::new(Decoder::load(device, &file(name), &options(dtype, usize::MAX)).unwrap())
 }
 
 /// The tokens of the reference, and its scores, a row for each token.
@@ -62,6 +70,34 @@ fn scores_are_those_of_the_reference() {
 }
 
 #[test]
+fn weights_stay_quantised_on_the_device_unless_numbers_are_asked_for() {
+    let mut bytes = Vec::new();
+    let mut all = Vec::new();
+    for dequantise in [false, true] {
+        let device = device();
+        let file = file("llama");
+        let options = LoadOptions {
+            dequantise,
+            ..LoadOptions::default()
+        };
+        let before = device.usage().live;
+        let decoder = Arc::new(Decoder::load(&device, &file, &options).unwrap());
+        bytes.push(device.usage().live - before);
+        let (tokens, _) = reference("llama");
+        let mut state = DecoderState::new(&decoder, 96).unwrap();
+        let mut scores = values(&state.extend(&tokens[..7]).unwrap());
+        // Captured, then replayed.
+        scores.extend(values(&state.extend(&tokens[7..8]).unwrap()));
+        scores.extend(values(&state.extend(&tokens[8..9]).unwrap()));
+        all.push(scores);
+    }
+    println!("{bytes:?} bytes");
+    assert!(2 * bytes[0] < bytes[1], "{bytes:?}");
+    let error = worst(&all[0], &all[1]);
+    assert!(error < 1e-4, "{error}");
+}
+
+#[test]
 fn other_positions_would_be_seen() {
     let device = device();
     // The same file with another base of rotary frequencies.
@@ -72,7 +108,7 @@ fn other_positions_would_be_seen() {
         .unwrap();
     bytes[base + 24..base + 28].copy_from_slice(&9_000f32.to_le_bytes());
     let changed = GgufFile::from_bytes(bytes).unwrap();
-    let decoder = Arc::new(Decoder::load(&device, &changed, DType::F32, 96).unwrap());
+    let decoder = Arc::new(Decoder::load(&device, &changed, &options(DType::F32, 96)).unwrap());
     let (tokens, expected) = reference("qwen3");
     let mut state = DecoderState::new(&decoder, 96).unwrap();
     let got = values(&state.scores(&tokens).unwrap());
@@ -157,7 +193,7 @@ fn files_that_are_no_decoder_are_refused_by_name() {
             bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
         }
         let file = GgufFile::from_bytes(bytes).unwrap();
-        Decoder::load(&device, &file, DType::F32, 96).unwrap_err()
+        Decoder::load(&device, &file, &options(DType::F32, 96)).unwrap_err()
     };
     let error = changed("qwen2", "zebra");
     assert!(matches!(error, Error::UnknownArchitecture(ref name) if name == "zebra"));
@@ -167,8 +203,8 @@ fn files_that_are_no_decoder_are_refused_by_name() {
     assert!(matches!(error, Error::MissingTensor { ref name } if name == "blk.0.attn_k.bias"));
     let error = changed("qwen2.block_count", "qwen2.block_xxxxx");
     assert!(matches!(error, Error::MissingMetadata(ref key) if key == "qwen2.block_count"));
-    let blocks = Decoder::load(&device, &file("blocks"), DType::F32, 96);
+    let blocks = Decoder::load(&device, &file("blocks"), &options(DType::F32, 96));
     assert!(matches!(blocks, Err(Error::UnknownArchitecture(_))));
-    let narrow = Decoder::load(&device, &file("qwen2"), DType::I32, 96);
+    let narrow = Decoder::load(&device, &file("qwen2"), &options(DType::I32, 96));
     assert!(matches!(narrow, Err(Error::Unsupported(_))));
 }

@@ -2,7 +2,7 @@
 
 use ziggurat_models::Error;
 use ziggurat_models::gguf::{Array, BlockType, GgufFile, Value};
-use ziggurat_tensor::{Device, DeviceOptions};
+use ziggurat_tensor::{BlockFormat, DType, Device, DeviceOptions};
 
 use crate::data;
 
@@ -64,6 +64,19 @@ fn blocks_have_the_numbers_of_the_reference() {
 }
 
 #[test]
+fn numbers_become_the_blocks_of_the_reference() {
+    let file = GgufFile::open(data("blocks.gguf")).unwrap();
+    let mut written = 0;
+    for &format in BlockFormat::ALL.iter().filter(|format| format.is_written()) {
+        let numbers = file.dequantise(&format!("{format}.source")).unwrap();
+        let expected = file.data(&format!("{format}.quantized")).unwrap();
+        assert_eq!(format.quantize(&numbers).unwrap(), expected, "{format}");
+        written += 1;
+    }
+    assert_eq!(written, 5);
+}
+
+#[test]
 fn all_ways_to_open_a_file_give_the_same() {
     let path = data("blocks.gguf");
     let read = GgufFile::open(&path).unwrap();
@@ -89,6 +102,14 @@ fn tensors_come_onto_a_device_in_rows() {
     assert_eq!(tensor.dims(), [2, 512]);
     let expected = file.dequantise("Q4_K.numbers").unwrap();
     assert_eq!(tensor.to_vec_blocking::<f32>().unwrap(), expected);
+    let blocks = file.load_blocks(&device, "Q4_K").unwrap();
+    assert_eq!((blocks.format(), blocks.bytes()), (BlockFormat::Q4_K, 576));
+    let numbers = blocks.dequantize(DType::F32).unwrap();
+    assert_eq!(numbers.to_vec_blocking::<f32>().unwrap(), expected);
+    let stored = blocks.to_blocks_blocking().unwrap();
+    assert_eq!(stored, file.data("Q4_K").unwrap());
+    let plain = file.load_blocks(&device, "F16").unwrap_err();
+    assert!(matches!(plain, Error::Unsupported(_)), "{plain}");
     let error = file.load(&device, "nothing").unwrap_err();
     assert!(matches!(error, Error::MissingTensor { ref name } if name == "nothing"));
 }

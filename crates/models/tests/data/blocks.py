@@ -1,4 +1,4 @@
-# python blocks.py blocks.gguf: random blocks of every format, and the numbers that the package `gguf` makes of them.
+# python blocks.py blocks.gguf: random blocks of every format, and the numbers that the package `gguf` makes of them; numbers, and the blocks that it makes of these.
 import sys, numpy as np, gguf
 from gguf import GGMLQuantizationType as T, quants
 rng = np.random.default_rng(7)
@@ -24,4 +24,10 @@ for t in [T.F32, T.F16, T.BF16, T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0, T.Q2_K, 
     out = quants.dequantize(raw.view(np.float32) if t == T.F32 else raw.view(np.float16) if t == T.F16 else raw, t).reshape(rows, cols).astype(np.float32)
     w.add_tensor(t.name, raw.view(np.float32) if t == T.F32 else raw.view(np.float16) if t == T.F16 else raw, raw_dtype=None if t in (T.F32, T.F16) else t)
     w.add_tensor(t.name + ".numbers", out)
+# Numbers, and the blocks that the package makes of them: ordinary ones, zeros, halves of steps, tiny and huge ones.
+for t in [T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0]:
+    a = rng.standard_normal((8, 32)).astype(np.float32)
+    a[1] = 0.0; a[2] = np.round(a[2] * 8) / 2; a[3] *= 1e-9; a[4] *= 1e4; a[5] = np.arange(32) - 16; a[6] = np.abs(a[6]); a[7, 5] = -a[7].max() * 2
+    w.add_tensor(t.name + ".source", a)
+    w.add_tensor(t.name + ".quantized", quants.quantize(a, t), raw_dtype=t)
 w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()

@@ -62,6 +62,7 @@ mod parts;
 mod pool;
 mod prologue;
 mod prologue_ops;
+mod quantized;
 mod random;
 mod reading;
 mod recovery;

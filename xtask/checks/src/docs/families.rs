@@ -31,6 +31,7 @@ pub(super) const FAMILIES: &[(&str, &str)] = &[
         "ops/gemm.rs",
         "Products with an addend, products of vectors",
     ),
+    ("ops/quantized.rs", "Quantised matrices"),
     ("ops/einsum.rs", "Contractions"),
     ("ops/linalg.rs", "Linear algebra"),
     ("ops/conv.rs", "Convolution"),

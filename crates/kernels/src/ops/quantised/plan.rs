@@ -118,15 +118,15 @@ fn check_words(op: &'static str, words: &View, shape: &BlockShape) -> Result<(),
 
 /// Refuses results that are not numbers of blocks.
 fn check_made(p: &Planner<'_>) -> Result<DType, KernelError> {
-    let made = p.ends.made();
-    if made.is_float() {
-        return Ok(made);
+    let computed = p.ends.computed();
+    if computed.is_float() {
+        return Ok(computed);
     }
     Err(KernelError::Dtype {
         op: p.op,
         operand: "out",
         rule: "the numbers of blocks are floats",
-        got: made,
+        got: computed,
     })
 }
 
@@ -180,13 +180,13 @@ pub(crate) fn plan_linear(
             got: x.dtype,
         });
     }
-    let made = ends.made();
-    if made != x.dtype && made != DType::F32 {
+    let computed = ends.computed();
+    if computed != x.dtype && computed != DType::F32 {
         return Err(KernelError::Dtype {
             op,
             operand: "out",
             rule: "it must have the dtype of x, or f32",
-            got: made,
+            got: computed,
         });
     }
     let Some((&k, outer)) = x.dims().split_last().filter(|(_, outer)| !outer.is_empty()) else {
@@ -235,7 +235,7 @@ pub(crate) fn plan_linear(
         tiles: saturated(tiles),
         ..params(weight, blocks)
     };
-    let choice = kernel::product(weight.format, [x.dtype, made], lines);
+    let choice = kernel::product(weight.format, [x.dtype, computed], lines);
     let groups = tiles * input.m.div_ceil(u64::from(lines.lines));
     let grid = Grid::elements(groups.saturating_mul(u64::from(GROUP)), 1);
     p.last(choice, [left, blocks, out], &params, grid);
@@ -312,7 +312,7 @@ fn plan_rows(
     bindings: [Bound; 2],
     offset: u32,
 ) -> Result<Planned, KernelError> {
-    let made = check_made(p)?;
+    let computed = check_made(p)?;
     let [first, blocks] = bindings;
     let out = p.out()?;
     let params = BlockParams {
@@ -325,7 +325,7 @@ fn plan_rows(
         Rows::All => None,
         Rows::ByIndex { .. } => Some(first),
     };
-    let choice = kernel::rows(shape.format, made, rows);
+    let choice = kernel::rows(shape.format, computed, rows);
     let grid = Grid::elements((m as u64).saturating_mul(shape.units()), 1);
     let bindings = [bound, Some(blocks), Some(out)];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);

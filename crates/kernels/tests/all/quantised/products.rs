@@ -223,8 +223,10 @@ fn a_product_is_written_through_an_expression() {
         let (input, values) = input(&exec, DType::F32, &[m, k], random);
         let bias = exec.upload(&[0.5f32; 10], &shape(&[10])).unwrap();
         let mut e = Expression::new();
-        let (made, bias) = (e.made(DType::F32), e.input(bias));
-        let sum = e.op(FusedOp::Binary(Binary::Add), &[made, bias]).unwrap();
+        let (product, bias) = (e.computed(DType::F32), e.input(bias));
+        let sum = e
+            .op(FusedOp::Binary(Binary::Add), &[product, bias])
+            .unwrap();
         let value = e.op(FusedOp::Unary(Unary::Relu), &[sum]).unwrap();
         let out = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
         let written = FusedOutput {
