@@ -1,4 +1,23 @@
-// Size part of products with blocks: 1 rows of the input, 8 of the blocks.
+// Size part of products with blocks: 1 row of the input, 8 of the blocks.
 
 const LINES: u32 = 1u;
 const ROWS: u32 = 8u;
+
+// Of each row of the input four rows of the blocks, then the next four.
+struct Sums {
+    a0: vec4<f32>,
+    b0: vec4<f32>,
+}
+
+fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+    let x0 = input_of(line, at);
+    return Sums(
+        times(sums.a0, near, x0),
+        times(sums.b0, far, x0),
+    );
+}
+
+fn keep(sums: Sums, lid: u32) {
+    put(0u, lid, sums.a0);
+    put(4u, lid, sums.b0);
+}

@@ -2,3 +2,29 @@
 
 const LINES: u32 = 2u;
 const ROWS: u32 = 8u;
+
+// Of each row of the input four rows of the blocks, then the next four.
+struct Sums {
+    a0: vec4<f32>,
+    b0: vec4<f32>,
+    a1: vec4<f32>,
+    b1: vec4<f32>,
+}
+
+fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+    let x0 = input_of(line, at);
+    let x1 = input_of(line + 1u, at);
+    return Sums(
+        times(sums.a0, near, x0),
+        times(sums.b0, far, x0),
+        times(sums.a1, near, x1),
+        times(sums.b1, far, x1),
+    );
+}
+
+fn keep(sums: Sums, lid: u32) {
+    put(0u, lid, sums.a0);
+    put(4u, lid, sums.b0);
+    put(8u, lid, sums.a1);
+    put(12u, lid, sums.b1);
+}

@@ -2,3 +2,39 @@
 
 const LINES: u32 = 8u;
 const ROWS: u32 = 4u;
+
+// Of each row of the input four rows of the blocks.
+struct Sums {
+    a0: vec4<f32>,
+    a1: vec4<f32>,
+    a2: vec4<f32>,
+    a3: vec4<f32>,
+    a4: vec4<f32>,
+    a5: vec4<f32>,
+    a6: vec4<f32>,
+    a7: vec4<f32>,
+}
+
+fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+    return Sums(
+        times(sums.a0, near, input_of(line + 0u, at)),
+        times(sums.a1, near, input_of(line + 1u, at)),
+        times(sums.a2, near, input_of(line + 2u, at)),
+        times(sums.a3, near, input_of(line + 3u, at)),
+        times(sums.a4, near, input_of(line + 4u, at)),
+        times(sums.a5, near, input_of(line + 5u, at)),
+        times(sums.a6, near, input_of(line + 6u, at)),
+        times(sums.a7, near, input_of(line + 7u, at)),
+    );
+}
+
+fn keep(sums: Sums, lid: u32) {
+    put(0u, lid, sums.a0);
+    put(4u, lid, sums.a1);
+    put(8u, lid, sums.a2);
+    put(12u, lid, sums.a3);
+    put(16u, lid, sums.a4);
+    put(20u, lid, sums.a5);
+    put(24u, lid, sums.a6);
+    put(28u, lid, sums.a7);
+}

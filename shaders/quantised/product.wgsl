@@ -2,7 +2,7 @@
 //           workgroup share k; the numbers of w are those of its blocks in f32.
 // Bindings: params, x, 2 the blocks, 3 out.
 // Grid: ceil(m / LINES) * tiles workgroups, folded, those along the rows of w innermost.
-// Requires: words, unpack; blocks; UNIT_VECTORS, unit_at, vector_at, vector_of (format part); LINES, ROWS (size part); store1.
+// Requires: words, unpack; blocks; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add, keep (size part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
 
 override WG: u32 = 128u;
@@ -14,10 +14,63 @@ override SUMS: u32 = TOTALS * WG;
 @group(0) @binding(1) var<storage, read> x: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
+// [line][row][invocation]
 var<workgroup> partial_sums: array<f32, SUMS>;
 
-fn plus(sum: f32, a: vec4<f32>, b: vec4<f32>) -> f32 {
+// A unit of each of four rows of w.
+struct Units {
+    r0: Unit,
+    r1: Unit,
+    r2: Unit,
+    r3: Unit,
+}
+
+// A run of each of four rows of w.
+struct Weights {
+    r0: Run,
+    r1: Run,
+    r2: Run,
+    r3: Run,
+}
+
+// What stands in for rows behind the last is never stored.
+fn units_at(row: u32, i: u32) -> Units {
+    let last = params.n - 1u;
+    return Units(
+        unit_at(min(row, last) * params.units + i),
+        unit_at(min(row + 1u, last) * params.units + i),
+        unit_at(min(row + 2u, last) * params.units + i),
+        unit_at(min(row + 3u, last) * params.units + i),
+    );
+}
+
+fn weights_of(units: Units, run: u32) -> Weights {
+    return Weights(run_of(units.r0, run), run_of(units.r1, run), run_of(units.r2, run), run_of(units.r3, run));
+}
+
+// The run of a row of x whose first vector is at `at`.
+fn input_of(line: u32, at: u32) -> Run {
+    let first = (params.x_offset + min(line, params.m - 1u) * params.x_row) / 4u + at;
+    return Run(unpack(x[first]), unpack(x[first + 1u]), unpack(x[first + 2u]), unpack(x[first + 3u]));
+}
+
+fn plus4(sum: f32, a: vec4<f32>, b: vec4<f32>) -> f32 {
     return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+
+fn plus(sum: f32, a: Run, b: Run) -> f32 {
+    return plus4(plus4(plus4(plus4(sum, a.v0, b.v0), a.v1, b.v1), a.v2, b.v2), a.v3, b.v3);
+}
+
+fn times(sum: vec4<f32>, w: Weights, of_x: Run) -> vec4<f32> {
+    return vec4<f32>(plus(sum.x, w.r0, of_x), plus(sum.y, w.r1, of_x), plus(sum.z, w.r2, of_x), plus(sum.w, w.r3, of_x));
+}
+
+fn put(total: u32, lid: u32, sums: vec4<f32>) {
+    partial_sums[total * WG + lid] = sums.x;
+    partial_sums[(total + 1u) * WG + lid] = sums.y;
+    partial_sums[(total + 2u) * WG + lid] = sums.z;
+    partial_sums[(total + 3u) * WG + lid] = sums.w;
 }
 
 @compute @workgroup_size(WG)
@@ -30,39 +83,22 @@ fn main(
     let line = (id / params.tiles) * LINES;
     let row = (id % params.tiles) * ROWS;
 
-    // What stands in for rows behind the last is never stored.
-    var lines: array<u32, LINES>;
-    for (var l = 0u; l < LINES; l++) {
-        lines[l] = (params.x_offset + min(line + l, params.m - 1u) * params.x_row) / 4u;
-    }
-    var rows: array<u32, ROWS>;
-    for (var r = 0u; r < ROWS; r++) {
-        rows[r] = min(row + r, params.n - 1u) * params.units;
-    }
-    var sums: array<f32, TOTALS>;
+    var sums = Sums();
     for (var i = lid; i < params.units; i += WG) {
-        var units: array<Unit, ROWS>;
-        for (var r = 0u; r < ROWS; r++) {
-            units[r] = unit_at(rows[r] + i);
+        let near = units_at(row, i);
+        var far = Units();
+        if ROWS > 4u {
+            far = units_at(row + 4u, i);
         }
-        for (var q = 0u; q < UNIT_VECTORS; q++) {
-            let at = vector_at(i, q);
-            var of_x: array<vec4<f32>, LINES>;
-            for (var l = 0u; l < LINES; l++) {
-                of_x[l] = unpack(x[lines[l] + at]);
+        for (var run = 0u; run < RUNS; run++) {
+            var of_far = Weights();
+            if ROWS > 4u {
+                of_far = weights_of(far, run);
             }
-            for (var r = 0u; r < ROWS; r++) {
-                let of_w = vector_of(units[r], q);
-                for (var l = 0u; l < LINES; l++) {
-                    sums[l * ROWS + r] = plus(sums[l * ROWS + r], of_w, of_x[l]);
-                }
-            }
+            sums = add(sums, line, run_at(i, run), weights_of(near, run), of_far);
         }
     }
-
-    for (var t = 0u; t < TOTALS; t++) {
-        partial_sums[t * WG + lid] = sums[t];
-    }
+    keep(sums, lid);
     workgroupBarrier();
     // A fixed tree, whose pairs the invocations share.
     for (var level = LOG_WG; level > 0u; level--) {

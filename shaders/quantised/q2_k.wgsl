@@ -2,7 +2,7 @@
 // of integers: 16 elements of each of four groups, bits 0 and 1, 2 and 3, and so on.
 // Planes: x the integers, y scales and minima of groups, z their scales. Requires planes.wgsl.
 
-const UNIT_VECTORS: u32 = 16u;
+const RUNS: u32 = 4u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -25,15 +25,15 @@ fn unit_at(i: u32) -> Unit {
     );
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return (i >> 1u) * 32u + (q >> 2u) * 8u + (i & 1u) * 4u + (q & 3u);
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return (i >> 1u) * 32u + run * 8u + (i & 1u) * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let group = unit.groups[q >> 3u] >> ((q & 4u) * 4u);
-    let scale = unit.scale * f32(group & 15u);
-    let least = unit.least * f32((group >> 4u) & 15u);
-    let low = shifted(unit.quants[q & 3u] >> ((q >> 2u) * 2u)) & vec4<u32>(3u);
-    return scale * vec4<f32>(low) - least;
+fn run_of(unit: Unit, run: u32) -> Run {
+    let own = select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
+    let scale = unit.scale * f32(own & 15u);
+    let least = unit.least * f32((own >> 4u) & 15u);
+    let low = (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
+    return scaled_from(scale, low, -least);
 }

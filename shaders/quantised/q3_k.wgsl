@@ -2,7 +2,7 @@
 // lower bits: 16 elements of each of four groups, bits 0 and 1, 2 and 3, and so on. A third bit that is not set takes 4 away.
 // Planes: x the lower bits, y the third bits, z the groups' scales, w their scale. Requires planes.wgsl.
 
-const UNIT_VECTORS: u32 = 16u;
+const RUNS: u32 = 4u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -29,18 +29,17 @@ fn unit_at(i: u32) -> Unit {
     );
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return (i >> 1u) * 32u + (q >> 2u) * 8u + (i & 1u) * 4u + (q & 3u);
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return (i >> 1u) * 32u + run * 8u + (i & 1u) * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let s = q >> 2u;
-    let byte = (s & 1u) * 16u;
-    let low_scale = (unit.low_scales[s >> 1u] >> byte) & 15u;
-    let high_scale = ((unit.high_scales >> byte) >> ((s >> 1u) * 2u)) & 3u;
+fn run_of(unit: Unit, run: u32) -> Run {
+    let byte = (run & 1u) * 16u;
+    let low_scale = (select(unit.low_scales.y, unit.low_scales.x, run < 2u) >> byte) & 15u;
+    let high_scale = ((unit.high_scales >> byte) >> (run & 2u)) & 3u;
     let scale = unit.scale * (f32(low_scale | (high_scale << 4u)) - 32.0);
-    let low = shifted(unit.quants[q & 3u] >> (s * 2u)) & vec4<u32>(3u);
-    let high = (shifted(unit.high[q & 3u] >> s) & vec4<u32>(1u)) << vec4<u32>(2u);
-    return scale * (vec4<f32>(low | high) - 4.0);
+    let low = (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
+    let high = ((unit.high >> vec4<u32>(run)) & vec4<u32>(0x01010101u)) << vec4<u32>(2u);
+    return scaled(scale, low | high, 4.0);
 }

@@ -1,7 +1,7 @@
 // Format part: Q4_0, 32 elements of 4 bits around 8 with a scale. A unit is a block: the lower halves of 16 bytes, then the upper ones.
 // Planes: x the integers, y the scales. Requires planes.wgsl.
 
-const UNIT_VECTORS: u32 = 8u;
+const RUNS: u32 = 2u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -12,12 +12,12 @@ fn unit_at(i: u32) -> Unit {
     return Unit(blocks[params.planes.x + i], half_at(params.planes.y, i));
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return i * UNIT_VECTORS + q;
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return i * 8u + run * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let low = shifted(unit.quants[q & 3u] >> (q & 4u)) & vec4<u32>(15u);
-    return unit.scale * (vec4<f32>(low) - 8.0);
+fn run_of(unit: Unit, run: u32) -> Run {
+    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+    return scaled(unit.scale, low, 8.0);
 }

@@ -2,7 +2,7 @@
 // integers: 16 elements of one group in the lower halves, 16 of the next in the upper ones.
 // Planes: x the integers, y the headers. Requires planes.wgsl, k_groups.wgsl.
 
-const UNIT_VECTORS: u32 = 8u;
+const RUNS: u32 = 2u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -14,12 +14,13 @@ fn unit_at(i: u32) -> Unit {
     return Unit(blocks[params.planes.x + i], groups_of(header, (i >> 1u) & 3u));
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return (i >> 1u) * 16u + (q >> 2u) * 8u + (i & 1u) * 4u + (q & 3u);
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return (i >> 1u) * 16u + run * 8u + (i & 1u) * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let low = shifted(unit.quants[q & 3u] >> (q & 4u)) & vec4<u32>(15u);
-    return unit.groups.scale[q >> 2u] * vec4<f32>(low) - unit.groups.least[q >> 2u];
+fn run_of(unit: Unit, run: u32) -> Run {
+    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+    let scale = select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
+    return scaled_from(scale, low, -select(unit.groups.least.y, unit.groups.least.x, run == 0u));
 }

@@ -2,7 +2,7 @@
 // bit e of a word is the fifth bit of element e.
 // Planes: x the lower bits, y the fifth bits, z the scales. Requires planes.wgsl.
 
-const UNIT_VECTORS: u32 = 8u;
+const RUNS: u32 = 2u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -14,13 +14,16 @@ fn unit_at(i: u32) -> Unit {
     return Unit(blocks[params.planes.x + i], word_at(params.planes.y, i), half_at(params.planes.z, i));
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return i * UNIT_VECTORS + q;
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return i * 8u + run * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let low = shifted(unit.quants[q & 3u] >> (q & 4u)) & vec4<u32>(15u);
-    let high = (vec4<u32>(unit.high >> (q * 4u)) << vec4<u32>(4u, 3u, 2u, 1u)) & vec4<u32>(16u);
-    return unit.scale * (vec4<f32>(low | high) - 16.0);
+fn run_of(unit: Unit, run: u32) -> Run {
+    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+    // Four bits of the word become the fifth bits of four bytes.
+    let fifths = vec4<u32>(unit.high >> (run * 16u)) >> vec4<u32>(0u, 4u, 8u, 12u);
+    let high = ((fifths << vec4<u32>(4u)) & vec4<u32>(0x10u)) | ((fifths << vec4<u32>(11u)) & vec4<u32>(0x1000u))
+        | ((fifths << vec4<u32>(18u)) & vec4<u32>(0x100000u)) | ((fifths << vec4<u32>(25u)) & vec4<u32>(0x10000000u));
+    return scaled(unit.scale, low | high, 16.0);
 }

@@ -2,7 +2,7 @@
 // lower bits: a group in the lower halves, in the upper ones the group 64 elements behind.
 // Planes: x the lower bits, y the upper two, z the groups' scales, w their scale. Requires planes.wgsl.
 
-const UNIT_VECTORS: u32 = 8u;
+const RUNS: u32 = 2u;
 
 struct Unit {
     quants: vec4<u32>,
@@ -21,13 +21,13 @@ fn unit_at(i: u32) -> Unit {
     return Unit(blocks[params.planes.x + i], high, half_at(params.planes.w, block) * vec2<f32>(scales));
 }
 
-// Which vector of four elements of its row vector `q` of unit `i` is.
-fn vector_at(i: u32, q: u32) -> u32 {
-    return (i >> 2u) * 32u + (q >> 2u) * 16u + (i & 3u) * 4u + (q & 3u);
+// Which vector of four elements of its row run `run` of unit `i` begins with.
+fn run_at(i: u32, run: u32) -> u32 {
+    return (i >> 2u) * 32u + run * 16u + (i & 3u) * 4u;
 }
 
-fn vector_of(unit: Unit, q: u32) -> vec4<f32> {
-    let low = shifted(unit.quants[q & 3u] >> (q & 4u)) & vec4<u32>(15u);
-    let high = (shifted(unit.high[q & 3u] >> (q & 4u)) & vec4<u32>(3u)) << vec4<u32>(4u);
-    return unit.scale[q >> 2u] * (vec4<f32>(low | high) - 32.0);
+fn run_of(unit: Unit, run: u32) -> Run {
+    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+    let high = ((unit.high >> vec4<u32>(run * 4u)) & vec4<u32>(0x03030303u)) << vec4<u32>(4u);
+    return scaled(select(unit.scale.y, unit.scale.x, run == 0u), low | high, 32.0);
 }

@@ -1,7 +1,7 @@
 // Computes: out[i] = the numbers of a row of blocks, for each i.
 // Bindings: params, the blocks, out (declared by the operand and output parts); indices (by the row part).
 // Grid: one invocation per unit of a row of the result, folded.
-// Requires: UNIT_VECTORS, unit_at, vector_at, vector_of (format part); row_of (row part); store4.
+// Requires: RUNS, unit_at, run_at, run_of (format part); row_of (row part); store4.
 // Accuracy: exact in f32, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -19,9 +19,14 @@ fn main(
     }
     let i = id - line * params.units;
     let unit = unit_at(row_of(line) * params.units + i);
-    // Vectors of four elements of a row of units.
-    let first = params.out_offset / 4u + line * params.units * UNIT_VECTORS;
-    for (var q = 0u; q < UNIT_VECTORS; q++) {
-        store4((first + vector_at(i, q)) * 4u, vec4<out_elem>(vector_of(unit, q)));
+    // In vectors of four elements.
+    let first = params.out_offset / 4u + line * params.units * RUNS * 4u;
+    for (var r = 0u; r < RUNS; r++) {
+        let at = first + run_at(i, r);
+        let numbers = run_of(unit, r);
+        store4(at * 4u, vec4<out_elem>(numbers.v0));
+        store4((at + 1u) * 4u, vec4<out_elem>(numbers.v1));
+        store4((at + 2u) * 4u, vec4<out_elem>(numbers.v2));
+        store4((at + 3u) * 4u, vec4<out_elem>(numbers.v3));
     }
 }

@@ -126,10 +126,10 @@ impl BlockShape {
         (self.cols / self.format.elements() * (first.bytes / 16)) as u64
     }
 
-    /// Vectors of four elements of a unit.
-    fn unit_vectors(&self) -> u64 {
+    /// Runs of 16 elements of a unit.
+    fn runs(&self) -> u64 {
         let first = self.format.fields().first();
-        first.map_or(1, |first| (self.format.elements() * 4 / first.bytes) as u64)
+        first.map_or(1, |first| (self.format.elements() / first.bytes) as u64)
     }
 
     /// Blocks as files hold them, as planes.

@@ -22,12 +22,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 4] = [
         Self::new(1, 8, "quantised/lines_1.wgsl"),
         Self::new(2, 8, "quantised/lines_2.wgsl"),
-        Self::new(4, 8, "quantised/lines_4.wgsl"),
+        Self::new(4, 4, "quantised/lines_4.wgsl"),
         Self::new(8, 4, "quantised/lines_8.wgsl"),
-        Self::new(16, 2, "quantised/lines_16.wgsl"),
     ];
 
     const fn new(lines: u32, rows: u32, part: &'static str) -> Self {
@@ -183,7 +182,7 @@ mod tests {
     #[test]
     fn each_number_of_rows_has_a_kernel_that_fits_any_device() {
         let of = [1, 2, 3, 5, 9, 16, 17].map(|m| Lines::of(m).lines);
-        assert_eq!(of, [1, 2, 4, 8, 16, 16, 16]);
+        assert_eq!(of, [1, 2, 4, 8, 8, 8, 8]);
         for lines in Lines::ALL {
             assert!(lines.workgroup_bytes() <= 16_384, "{lines:?}");
         }

@@ -77,14 +77,10 @@ fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Wa
 }
 
 /// Loop iterations of an invocation of a product.
-fn iterations(weight: &BlockShape, Lines { lines, rows, .. }: Lines) -> u64 {
-    let (lines, rows) = (u64::from(lines), u64::from(rows));
+fn iterations(weight: &BlockShape, lines: Lines) -> u64 {
     let steps = weight.units().div_ceil(u64::from(GROUP));
-    let vector = nested(&[lines]) + nested(&[rows, lines]);
-    let step = nested(&[rows]) + weight.unit_vectors() * (vector + 1) + 1;
-    let pairs = (lines * rows).div_ceil(2);
-    let ends = nested(&[lines]) + nested(&[rows]) + nested(&[lines * rows]);
-    steps * (step + 1) + ends + nested(&[u64::from(GROUP.ilog2()), pairs]) + 1
+    let pairs = u64::from(lines.lines * lines.rows).div_ceil(2);
+    nested(&[steps, weight.runs()]) + nested(&[u64::from(GROUP.ilog2()), pairs])
 }
 
 /// The first operand, and the words of the blocks if they are another.

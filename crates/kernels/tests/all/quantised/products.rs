@@ -209,7 +209,7 @@ fn weights_beyond_a_binding_are_decoded_in_parts() {
     // In f32 the weight has 40 KiB, in blocks 5,760 bytes.
     one(&exec, BlockFormat::Q4_0, [19, 160, 64], [DType::F32; 2]);
     one(&exec, BlockFormat::Q4_0, [3, 160, 64], [DType::F32; 2]);
-    let few = common::limited_executor(1 << 20, 200);
+    let few = common::limited_executor(1 << 20, 64);
     one(&few, BlockFormat::Q2_K, [4, 9, 2048], [DType::F32; 2]);
 }
 
