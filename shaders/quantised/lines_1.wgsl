@@ -9,7 +9,7 @@ struct Sums {
     b0: vec4<f32>,
 }
 
-fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
     let x0 = input_of(line, at);
     return Sums(
         times(sums.a0, near, x0),
@@ -17,7 +17,7 @@ fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
     );
 }
 
-fn keep(sums: Sums, lid: u32) {
+fn put_sums(sums: Sums, lid: u32) {
     put(0u, lid, sums.a0);
     put(4u, lid, sums.b0);
 }

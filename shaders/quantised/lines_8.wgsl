@@ -15,7 +15,7 @@ struct Sums {
     a7: vec4<f32>,
 }
 
-fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
     return Sums(
         times(sums.a0, near, input_of(line + 0u, at)),
         times(sums.a1, near, input_of(line + 1u, at)),
@@ -28,7 +28,7 @@ fn add(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
     );
 }
 
-fn keep(sums: Sums, lid: u32) {
+fn put_sums(sums: Sums, lid: u32) {
     put(0u, lid, sums.a0);
     put(4u, lid, sums.a1);
     put(8u, lid, sums.a2);

@@ -2,7 +2,7 @@
 //           workgroup share k; the numbers of w are those of its blocks in f32.
 // Bindings: params, x, 2 the blocks, 3 out.
 // Grid: ceil(m / LINES) * tiles workgroups, folded, those along the rows of w innermost.
-// Requires: words, unpack; blocks; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add, keep (size part); store1.
+// Requires: words, unpack; blocks; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
 
 override WG: u32 = 128u;
@@ -95,10 +95,10 @@ fn main(
             if ROWS > 4u {
                 of_far = weights_of(far, run);
             }
-            sums = add(sums, line, run_at(i, run), weights_of(near, run), of_far);
+            sums = add_run(sums, line, run_at(i, run), weights_of(near, run), of_far);
         }
     }
-    keep(sums, lid);
+    put_sums(sums, lid);
     workgroupBarrier();
     // A fixed tree, whose pairs the invocations share.
     for (var level = LOG_WG; level > 0u; level--) {

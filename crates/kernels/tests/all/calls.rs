@@ -6,9 +6,10 @@ use crate::common;
 use crate::layer::op;
 use crate::operands::shape;
 use ziggurat_kernels::{
-    ArgReduce, AttentionOptions, Binary, Call, Channels, Conv2dOptions, ConvTransposeOptions,
-    DType, Executor, Expression, FusedInput, FusedOp, FusedOutput, KernelError, Layout, Norm,
-    Operands, Reduce, RopeOptions, RopeRows, Sink, SoftmaxKind, Source, View,
+    ArgReduce, AttentionOptions, Binary, BlockFormat, BlockShape, Call, Channels, Conv2dOptions,
+    ConvTransposeOptions, DType, Executor, Expression, FusedInput, FusedOp, FusedOutput,
+    KernelError, Layout, Norm, Operands, Reduce, RopeOptions, RopeRows, Sink, SoftmaxKind, Source,
+    View,
 };
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
@@ -121,6 +122,38 @@ fn cases(exec: &Executor) -> Vec<Case> {
             &[1, 5, 4, 4],
         ),
     ];
+    let blocks = BlockShape::new(BlockFormat::Q5_K, [9, 512]).unwrap();
+    let words = || {
+        let words = usize::try_from(blocks.device_bytes() / 4).unwrap();
+        view(exec, &[words], DType::U32)
+    };
+    all.push(Case {
+        others: vec![words()],
+        ..case(
+            Call::QuantizedLinear { weight: blocks },
+            &[2, 3, 512],
+            &[],
+            &[2, 3, 9],
+        )
+    });
+    all.push(Case {
+        first: view(exec, &[4], DType::I32),
+        others: vec![words()],
+        ..case(
+            Call::QuantizedEmbedding { table: blocks },
+            &[1],
+            &[],
+            &[4, 512],
+        )
+    });
+    let rows = Call::Dequantize {
+        blocks,
+        rows: [2, 5],
+    };
+    all.push(Case {
+        first: words(),
+        ..case(rows, &[1], &[], &[5, 512])
+    });
     let at = || view(exec, &[5], DType::I32);
     all.push(Case {
         out: at(),

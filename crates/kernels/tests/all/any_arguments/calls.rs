@@ -1,10 +1,11 @@
 //! A call of every op with operands good and bad.
 
 use ziggurat_kernels::{
-    Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, Channels, Compare, Composite,
-    ConvTransposeOptions, Coordinates, DType, Executor, GridSampleOptions, NearestMode, Norm, Pad,
-    Pool, Predicate, Random as Kind, Reduce, ResizeAxis, ResizeMode, ResizeOptions, RopeOptions,
-    RopePositions, Scan, ScanOptions, Scatter, Unary, View,
+    Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, BlockFormat, BlockShape,
+    Blocks, Channels, Compare, Composite, ConvTransposeOptions, Coordinates, DType, Executor,
+    GridSampleOptions, KernelError, NearestMode, Norm, Pad, Pool, Predicate, Random as Kind,
+    Reduce, ResizeAxis, ResizeMode, ResizeOptions, RopeOptions, RopePositions, Scan, ScanOptions,
+    Scatter, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -18,6 +19,15 @@ macro_rules! calls {
     ($($name:literal: |$exec:ident, $any:ident| $call:expr;)*) => {
         &[$(($name, |$exec, $any| $call.map(drop)),)*]
     };
+}
+
+/// Blocks of any extents, over memory that is mostly not theirs.
+fn blocks(any: &mut Any<'_>) -> Result<Blocks, KernelError> {
+    let format = any.rng.pick(BlockFormat::ALL);
+    let cols = any.rng.pick(&[0, 32, 256, 255, usize::MAX]);
+    let shape = BlockShape::new(format, [any.extent(), cols])?;
+    let words = any.mostly(DType::U32);
+    Ok(Blocks { words, shape })
 }
 
 pub(crate) const CALLS: &[Call] = calls! {
@@ -79,6 +89,9 @@ pub(crate) const CALLS: &[Call] = calls! {
         exec.attention_with_past(&operands, (&past, &past), (&present.0, &present.1), &AttentionOptions::default(), &out)
     };
     "matmul": |exec, any| exec.matmul(&any.view(), &any.view(), &any.view());
+    "quantized_linear": |exec, any| exec.quantized_linear(&any.view(), &blocks(any)?, &any.view());
+    "dequantize": |exec, any| exec.dequantize(&blocks(any)?, &any.view());
+    "quantized_embedding": |exec, any| exec.quantized_embedding(&any.index(), &blocks(any)?, &any.view());
     "conv": |exec, any| { let bias = any.vector(); exec.conv(&any.view(), &any.view(), any.flag().then_some(&bias), &any.conv(), &any.view()) };
     "conv_transpose": |exec, any| {
         let conv = any.conv();

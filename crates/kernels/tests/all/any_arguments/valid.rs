@@ -25,7 +25,7 @@ pub(crate) type Call = (&'static str, Gives, fn(&Executor, &mut Any<'_>) -> Outc
 mod joined;
 mod windows;
 
-use joined::{attention, attention_with_past, rope};
+use joined::{attention, attention_with_past, blocks, rope};
 use windows::{conv, conv_transpose, fold, grid_sample, lp_pooled, pool_indices, pooled, resize};
 
 /// A method's name, what it gives, and a call of it with what it accepts.
@@ -210,6 +210,25 @@ pub(crate) const CALLS: &[Call] = calls! {
         let [m, k, n] = std::array::from_fn(|_| any.extent());
         let (a, b) = (any.sized(dtype, &[&batch[..], &[m, k]].concat()), any.sized(dtype, &[k, n]));
         exec.matmul(&a, &b, &any.out(dtype, &[&batch[..], &[m, n]].concat()))
+    };
+    "quantized_linear" finite: |exec, any| {
+        let (weight, [n, k]) = blocks(exec, any);
+        let (dtype, batch, m) = (any.float(), any.extents(0..=2), any.extent());
+        let x = any.sized(dtype, &[&batch[..], &[m, k]].concat());
+        let out = any.rng.pick(&[dtype, DType::F32]);
+        exec.quantized_linear(&x, &weight, &any.out(out, &[&batch[..], &[m, n]].concat()))
+    };
+    "dequantize" finite: |exec, any| {
+        let (blocks, dims) = blocks(exec, any);
+        let dtype = any.float();
+        exec.dequantize(&blocks, &any.out(dtype, &dims))
+    };
+    "quantized_embedding" finite: |exec, any| {
+        let (table, [_, k]) = blocks(exec, any);
+        let named = any.full(0..=3);
+        let indices = indices(any, &named, table.shape.dims()[0]);
+        let dtype = any.float();
+        exec.quantized_embedding(&indices, &table, &any.out(dtype, &[&named[..], &[k]].concat()))
     };
     "conv" finite: |exec, any| dimensions!(exec, any, conv);
     "conv_transpose" finite: |exec, any| dimensions!(exec, any, conv_transpose);

@@ -1,8 +1,8 @@
 //! Operands of several axes that fit each other: attention, losses of classes, sums of products.
 
 use ziggurat_kernels::{
-    AttentionOperands, AttentionOptions, Completion, DType, Executor, KernelError, RopeOptions,
-    RopePositions,
+    AttentionOperands, AttentionOptions, BlockFormat, BlockShape, Blocks, Completion, DType,
+    Executor, KernelError, RopeOptions, RopePositions,
 };
 
 use crate::any_arguments::any::Any;
@@ -129,4 +129,25 @@ pub(crate) fn rope(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, Ker
     );
     let a = any.sized(dtype, &dims);
     exec.rope(&a, &cos, &sin, positions, options, &any.out(dtype, &dims))
+}
+
+/// A quantised matrix of at least a row, whose numbers are small, and its extents.
+pub(super) fn blocks(exec: &Executor, any: &mut Any<'_>) -> (Blocks, [usize; 2]) {
+    let format = any.rng.pick(BlockFormat::ALL);
+    let dims = [
+        1 + any.rng.below(9),
+        any.rng.pick(&[1, 2]) * format.elements(),
+    ];
+    let shape = BlockShape::new(format, dims).unwrap();
+    let mut bytes = vec![0; usize::try_from(shape.bytes()).unwrap()];
+    for block in bytes.chunks_exact_mut(format.bytes()) {
+        block
+            .iter_mut()
+            .for_each(|byte| *byte = any.rng.below(256) as u8);
+        // 0.0078125
+        for &at in format.halves() {
+            block[at..at + 2].copy_from_slice(&[0x00, 0x20]);
+        }
+    }
+    (exec.upload_blocks(shape, &bytes).unwrap(), dims)
 }
