@@ -17,7 +17,17 @@ fn run_at(i: u32, run: u32) -> u32 {
     return i * 4u + run * 4u;
 }
 
+// Integers with a sign are converted: of 16 per 16 bytes there are few enough.
 fn run_of(unit: Unit, run: u32) -> Run {
-    // Less 128 they have a sign.
-    return scaled(unit.scale, unit.quants ^ vec4<u32>(0x80808080u), 128.0);
+    return Run(
+        unit.scale * signed_bytes(unit.quants.x),
+        unit.scale * signed_bytes(unit.quants.y),
+        unit.scale * signed_bytes(unit.quants.z),
+        unit.scale * signed_bytes(unit.quants.w),
+    );
+}
+
+// The bytes of a word with their signs.
+fn signed_bytes(w: u32) -> vec4<f32> {
+    return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(w) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u));
 }

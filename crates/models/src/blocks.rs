@@ -4,62 +4,12 @@
 //! `[batch, length, width]`.
 
 use ziggurat_tensor::{
-    Attention, DType, Device, Error as TensorError, KvCache, QuantizedTensor, QueryPosition,
-    RopeForm, RopeTable, Tensor,
+    Attention, Device, Error as TensorError, KvCache, QueryPosition, RopeForm, RopeTable, Tensor,
 };
 
-/// A matrix of weights: numbers, or the blocks that a file has.
-#[derive(Clone, Debug)]
-pub enum Weight {
-    /// Of any float dtype.
-    Plain(Tensor),
-    /// Decoded where it is read.
-    Quantized(QuantizedTensor),
-}
+mod weight;
 
-impl From<Tensor> for Weight {
-    fn from(tensor: Tensor) -> Self {
-        Self::Plain(tensor)
-    }
-}
-
-impl From<QuantizedTensor> for Weight {
-    fn from(tensor: QuantizedTensor) -> Self {
-        Self::Quantized(tensor)
-    }
-}
-
-impl Weight {
-    /// The extents.
-    pub fn dims(&self) -> &[usize] {
-        match self {
-            Self::Plain(tensor) => tensor.dims(),
-            Self::Quantized(tensor) => tensor.dims(),
-        }
-    }
-
-    /// `x · selfᵀ + bias`: `[.., in]` gives `[.., out]`.
-    ///
-    /// # Errors
-    /// If the extents do not fit.
-    pub fn linear(&self, x: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TensorError> {
-        match self {
-            Self::Plain(tensor) => x.linear(tensor, bias),
-            Self::Quantized(tensor) => tensor.linear(x, bias),
-        }
-    }
-
-    /// The rows that tokens name, as numbers of a dtype: `[..]` gives `[.., width]`.
-    ///
-    /// # Errors
-    /// If the tokens are no integers.
-    pub fn embedding(&self, tokens: &Tensor, dtype: DType) -> Result<Tensor, TensorError> {
-        match self {
-            Self::Plain(tensor) => tensor.embedding(tokens)?.to_dtype(dtype),
-            Self::Quantized(tensor) => tensor.embedding(tokens, dtype),
-        }
-    }
-}
+pub use weight::Weight;
 
 /// A dense layer: a matrix `[out, in]` and perhaps a bias `[out]`.
 #[derive(Clone, Debug)]

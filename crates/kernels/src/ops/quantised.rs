@@ -19,11 +19,11 @@ use crate::source::params::params;
 
 mod kernel;
 mod plan;
+mod rows;
 
 pub(crate) use kernel::{variants, writing_fused};
-pub(crate) use plan::{
-    plan_dequantize, plan_embedding, plan_linear, run_dequantize, run_embedding, run_linear,
-};
+pub(crate) use plan::{plan_linear, run_linear};
+pub(crate) use rows::{plan_dequantize, plan_embedding, run_dequantize, run_embedding};
 
 params! {
     /// Parameters of the kernels that read blocks.

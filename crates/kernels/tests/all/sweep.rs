@@ -13,6 +13,7 @@ mod elementwise;
 mod indexed;
 mod layouts;
 mod products;
+mod quantised;
 mod run;
 mod windows;
 
@@ -31,6 +32,7 @@ fn all_cases() -> Vec<Case> {
     all.extend(indexed::cases());
     all.extend(windows::cases());
     all.extend(products::cases());
+    all.extend(quantised::cases());
     all
 }
 
@@ -128,4 +130,5 @@ families! {
     indexed_ops_hold_everywhere: indexed::cases();
     windowed_ops_hold_everywhere: windows::cases();
     products_hold_everywhere: products::cases();
+    blocks_hold_everywhere: quantised::cases();
 }

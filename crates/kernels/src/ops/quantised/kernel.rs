@@ -18,19 +18,25 @@ pub(super) const FEW_ROWS: u64 = 16;
 pub(super) struct Lines {
     pub(super) lines: u32,
     pub(super) rows: u32,
+    name: &'static str,
     part: &'static str,
 }
 
 impl Lines {
     pub(super) const ALL: [Self; 4] = [
-        Self::new(1, 8, "quantised/lines_1.wgsl"),
-        Self::new(2, 8, "quantised/lines_2.wgsl"),
-        Self::new(4, 4, "quantised/lines_4.wgsl"),
-        Self::new(8, 4, "quantised/lines_8.wgsl"),
+        Self::new(1, 8, "rows_1", "quantised/lines_1.wgsl"),
+        Self::new(2, 8, "rows_2", "quantised/lines_2.wgsl"),
+        Self::new(4, 4, "rows_4", "quantised/lines_4.wgsl"),
+        Self::new(8, 4, "rows_8", "quantised/lines_8.wgsl"),
     ];
 
-    const fn new(lines: u32, rows: u32, part: &'static str) -> Self {
-        Self { lines, rows, part }
+    const fn new(lines: u32, rows: u32, name: &'static str, part: &'static str) -> Self {
+        Self {
+            lines,
+            rows,
+            name,
+            part,
+        }
     }
 
     /// The least that takes all rows of an input at once; the greatest, if none does.
@@ -78,6 +84,7 @@ pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], lines: Lines) -
         .name(name)
         .name(x.name())
         .name(out.name())
+        .name(lines.name)
         .part(prelude::FLOAT)
         .load(x)
         .load_of(SCALE, DType::F16)
@@ -119,6 +126,7 @@ pub(super) fn rows(format: BlockFormat, out: DType, rows: Rows) -> KernelChoice 
     let choice = match rows {
         Rows::All => choice.parts(&["quantised/blocks_first.wgsl", "quantised/row_all.wgsl"]),
         Rows::ByIndex { signed } => choice
+            .name(if signed { "by_i32" } else { "by_u32" })
             .parts(&[
                 "quantised/blocks_second.wgsl",
                 "index/position.wgsl",
@@ -133,7 +141,7 @@ pub(super) fn rows(format: BlockFormat, out: DType, rows: Rows) -> KernelChoice 
     choice
         .parts(parts)
         .parts(&[out, "quantised/rows.wgsl"])
-        .constant("WG", super::plan::ROWS_GROUP)
+        .constant("WG", super::rows::ROWS_GROUP)
         // A row that is decoded has units.
         .without_division_checks()
 }

@@ -1,15 +1,14 @@
-//! How calls on blocks run: in one kernel, or with numbers in memory between two.
+//! How products with blocks run: in one kernel, or with numbers in memory between two.
 
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::kernel::{self, FEW_ROWS, GROUP, Lines, Rows};
+use super::kernel::{self, FEW_ROWS, GROUP, Lines};
 use super::{BlockParams, BlockShape};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::limits::budget::nested;
-use crate::limits::split::{Joint, middle};
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
@@ -20,12 +19,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 
-/// Invocations of a workgroup that decodes rows.
-pub(super) const ROWS_GROUP: u32 = 256;
-
 const LINEAR: &str = "quantized_linear";
-const DEQUANTIZE: &str = "dequantize";
-const EMBEDDING: &str = "quantized_embedding";
 
 /// How a product is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +78,7 @@ fn iterations(weight: &BlockShape, lines: Lines) -> u64 {
 }
 
 /// The first operand, and the words of the blocks if they are another.
-fn memory<'a>(op: &'static str, ends: &Ends<'a>) -> Result<&'a View, KernelError> {
+pub(super) fn memory<'a>(op: &'static str, ends: &Ends<'a>) -> Result<&'a View, KernelError> {
     match ends.a {
         Operand::Memory(view) => Ok(view),
         Operand::Fused(_) => Err(only_memory(op)),
@@ -92,7 +86,11 @@ fn memory<'a>(op: &'static str, ends: &Ends<'a>) -> Result<&'a View, KernelError
 }
 
 /// Refuses words that are not those of the shape.
-fn check_words(op: &'static str, words: &View, shape: &BlockShape) -> Result<(), KernelError> {
+pub(super) fn check_words(
+    op: &'static str,
+    words: &View,
+    shape: &BlockShape,
+) -> Result<(), KernelError> {
     if words.dtype != DType::U32 {
         return Err(KernelError::Dtype {
             op,
@@ -112,21 +110,7 @@ fn check_words(op: &'static str, words: &View, shape: &BlockShape) -> Result<(),
     Ok(())
 }
 
-/// Refuses results that are not numbers of blocks.
-fn check_made(p: &Planner<'_>) -> Result<DType, KernelError> {
-    let computed = p.ends.computed();
-    if computed.is_float() {
-        return Ok(computed);
-    }
-    Err(KernelError::Dtype {
-        op: p.op,
-        operand: "out",
-        rule: "the numbers of blocks are floats",
-        got: computed,
-    })
-}
-
-fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), KernelError> {
+pub(super) fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), KernelError> {
     let expected = Shape::new([outer, &[last]].concat()).map_err(KernelError::shape(p.op))?;
     if expected == *p.ends.out.shape() {
         return Ok(());
@@ -139,7 +123,7 @@ fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), Kernel
 }
 
 /// Whether views can be bound whole; what an epilogue writes must be.
-fn whole(p: &Planner<'_>, views: &[&View]) -> Result<bool, KernelError> {
+pub(super) fn whole(p: &Planner<'_>, views: &[&View]) -> Result<bool, KernelError> {
     if !p.exec.exceeds_binding(views) {
         return Ok(true);
     }
@@ -149,7 +133,7 @@ fn whole(p: &Planner<'_>, views: &[&View]) -> Result<bool, KernelError> {
     Ok(false)
 }
 
-fn params(shape: &BlockShape, words: Bound) -> BlockParams {
+pub(super) fn params(shape: &BlockShape, words: Bound) -> BlockParams {
     // Words begin at a multiple of four.
     let planes = shape.planes().map(|start| start + words.offset / 4);
     BlockParams {
@@ -298,166 +282,4 @@ pub(crate) fn run_linear(
         exec.run_ends(&Call::Matmul, &part)?;
     }
     Ok(())
-}
-
-/// Plans rows that are decoded: `m` of them, from the row or the element of the indices at `offset` on.
-fn plan_rows(
-    p: &mut Planner<'_>,
-    shape: &BlockShape,
-    (m, rows): (usize, Rows),
-    bindings: [Bound; 2],
-    offset: u32,
-) -> Result<Planned, KernelError> {
-    let computed = check_made(p)?;
-    let [first, blocks] = bindings;
-    let out = p.out()?;
-    let params = BlockParams {
-        m: saturated(m as u64),
-        x_offset: offset,
-        out_offset: out.offset,
-        ..params(shape, blocks)
-    };
-    let bound = match rows {
-        Rows::All => None,
-        Rows::ByIndex { .. } => Some(first),
-    };
-    let choice = kernel::rows(shape.format, computed, rows);
-    let grid = Grid::elements((m as u64).saturating_mul(shape.units()), 1);
-    let bindings = [bound, Some(blocks), Some(out)];
-    p.last(choice, bindings.into_iter().flatten(), &params, grid);
-    Ok(Planned::Steps)
-}
-
-/// Plans [`Call::Dequantize`].
-pub(crate) fn plan_dequantize(
-    p: &mut Planner<'_>,
-    blocks: &BlockShape,
-    [first, rows]: [usize; 2],
-) -> Result<Planned, KernelError> {
-    let (op, ends) = (p.op, p.ends);
-    let words = memory(op, ends)?;
-    check_words(op, words, blocks)?;
-    check_made(p)?;
-    if first.saturating_add(rows) > blocks.rows {
-        return Err(KernelError::Option {
-            op,
-            option: "the end of the rows",
-            rule: "must not be behind the last row of the blocks",
-            got: i64::try_from(first.saturating_add(rows)).unwrap_or(i64::MAX),
-        });
-    }
-    check_out(p, &[rows], blocks.cols)?;
-    if ends.out.is_empty() {
-        return Ok(Planned::Nothing);
-    }
-    if !whole(p, &[ends.out])? {
-        return Ok(Planned::Parts);
-    }
-    let bound = p.first()?;
-    plan_rows(
-        p,
-        blocks,
-        (rows, Rows::All),
-        [bound; 2],
-        saturated(first as u64),
-    )
-}
-
-/// Runs [`Call::Dequantize`] into an output that one binding cannot hold.
-pub(crate) fn run_dequantize(
-    exec: &Executor,
-    ends: &Ends<'_>,
-    blocks: &BlockShape,
-    [first, rows]: [usize; 2],
-) -> Result<(), KernelError> {
-    let words = memory(DEQUANTIZE, ends)?;
-    let at = middle(rows);
-    if at == 0 {
-        return exec.refuse_over_binding(std::iter::once(ends.out));
-    }
-    for (start, len) in [(0, at), (at, rows - at)] {
-        let out = narrow(DEQUANTIZE, ends.out, 0, start, len)?;
-        let call = Call::Dequantize {
-            blocks: *blocks,
-            rows: [first + start, len],
-        };
-        let _decoded = exec.run(&call, &Operands::one(words), (&out).into())?;
-    }
-    Ok(())
-}
-
-/// Plans [`Call::QuantizedEmbedding`].
-pub(crate) fn plan_embedding(
-    p: &mut Planner<'_>,
-    table: &BlockShape,
-) -> Result<Planned, KernelError> {
-    let (op, ends) = (p.op, p.ends);
-    let (indices, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
-    check_words(op, words, table)?;
-    check_made(p)?;
-    if !matches!(indices.dtype, DType::I32 | DType::U32) {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "indices",
-            rule: "indices are i32 or u32",
-            got: indices.dtype,
-        });
-    }
-    check_out(p, indices.dims(), table.cols)?;
-    if ends.out.is_empty() {
-        return Ok(Planned::Nothing);
-    }
-    if table.rows == 0 {
-        return Err(KernelError::Operand {
-            op,
-            operand: "the table",
-            rule: "must have rows",
-            got: Box::new(Shape::new(table.dims()).map_err(KernelError::shape(op))?),
-        });
-    }
-    if !indices.layout.is_contiguous() || !whole(p, &[indices, ends.out])? {
-        return Ok(Planned::Parts);
-    }
-    let signed = indices.dtype == DType::I32;
-    let (first, blocks) = (p.first()?, p.other(0)?);
-    let Some(blocks) = blocks else {
-        return Err(KernelError::Internal {
-            op,
-            what: "an embedding without a table",
-        });
-    };
-    let rows = (indices.len(), Rows::ByIndex { signed });
-    plan_rows(p, table, rows, [first, blocks], first.offset)
-}
-
-/// Runs [`Call::QuantizedEmbedding`] with indices that do not lie side by side, or results that one binding cannot hold.
-pub(crate) fn run_embedding(
-    exec: &Executor,
-    ends: &Ends<'_>,
-    table: &BlockShape,
-) -> Result<(), KernelError> {
-    let op = EMBEDDING;
-    let (indices, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
-    let call = Call::QuantizedEmbedding { table: *table };
-    if !indices.layout.is_contiguous() {
-        let dense = exec.to_dense(op, indices)?;
-        let a = Operand::Memory(&dense);
-        return exec.run_ends(&call, &Ends { a, ..*ends });
-    }
-    let joints = || {
-        let axes = 0..indices.rank();
-        axes.map(|axis| [Some(axis), Some(axis)])
-            .collect::<Vec<Joint<2>>>()
-    };
-    let each = &mut |[indices, out]: &[View; 2]| {
-        let operands = Operands {
-            first: indices.into(),
-            others: [Some(words), None, None, None],
-        };
-        exec.run(&call, &operands, out.into()).map(drop)
-    };
-    if exec.split(op, [indices, ends.out], 1, joints, each)? {
-        return Ok(());
-    }
-    exec.refuse_over_binding(std::iter::once(ends.out))
 }

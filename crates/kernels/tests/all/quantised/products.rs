@@ -218,7 +218,7 @@ fn a_product_is_written_through_an_expression() {
     let exec = common::executor();
     let random = &mut Random(14);
     let k = 256;
-    let (weight, numbers) = matrix(&exec, BlockFormat::Q3_K, [10, k], &USUAL, random);
+    let (weight, numbers) = matrix(&exec, BlockFormat::Q4_K, [10, k], &USUAL, random);
     for m in [2, 17] {
         let (input, values) = input(&exec, DType::F32, &[m, k], random);
         let bias = exec.upload(&[0.5f32; 10], &shape(&[10])).unwrap();
@@ -245,6 +245,53 @@ fn a_product_is_written_through_an_expression() {
         assert_same(&read(&exec, &out), &want.collect::<Vec<_>>(), "an epilogue");
         let want = expected(&values, &multiplied(DType::F32, m, &numbers), k);
         assert_near(&plain, &want, k, DType::F32, "the product");
+    }
+}
+
+#[test]
+fn rows_are_written_through_an_expression() {
+    let exec = common::executor();
+    let random = &mut Random(15);
+    let ids = exec.upload(&[2i32, -1, 0], &shape(&[3])).unwrap();
+    for format in [BlockFormat::Q8_0, BlockFormat::Q4_0] {
+        let (blocks, numbers) = matrix(&exec, format, [3, 64], &USUAL, random);
+        let mut e = Expression::new();
+        let rows = e.computed(DType::F32);
+        let value = e.op(FusedOp::Unary(Unary::Neg), &[rows]).unwrap();
+        let out = exec.alloc(&shape(&[3, 64]), DType::F32).unwrap();
+        let written = FusedOutput {
+            expression: &e,
+            value,
+            shape: *out.shape(),
+            also: &[],
+        };
+        let sink = Sink::new(&out).through(&written);
+        let order = if format == BlockFormat::Q8_0 {
+            let _ = exec.dequantize(&blocks, sink).unwrap();
+            [0, 1, 2]
+        } else {
+            let _ = exec.quantized_embedding(&ids, &blocks, sink).unwrap();
+            [2, 2, 0]
+        };
+        let rows = order.iter().flat_map(|&row| &numbers[row * 64..][..64]);
+        let want: Vec<f64> = rows.map(|&number| -f64::from(number)).collect();
+        assert_same(&read(&exec, &out), &want, &format.to_string());
+    }
+}
+
+/// Small, for the sanitizer: every format, and every size and dtype of one.
+#[test]
+fn every_part_of_the_kernels_runs() {
+    let exec = common::executor();
+    let f32 = DType::F32;
+    for &format in BlockFormat::ALL {
+        one(&exec, format, [1, 9, format.elements()], [f32; 2]);
+    }
+    for dtype in FLOATS {
+        for m in [1, 2, 3, 5] {
+            one(&exec, BlockFormat::Q8_0, [m, 5, 64], [dtype; 2]);
+            one(&exec, BlockFormat::Q8_0, [m, 5, 64], [dtype, f32]);
+        }
     }
 }
 
