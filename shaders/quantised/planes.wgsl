@@ -1,5 +1,5 @@
-// Shared by the formats of blocks: words and halves of planes, and integers of bytes as numbers. A plane has the same field of every block,
-// row by row. Requires blocks (operand part), Params of params.wgsl, from_word_scale.
+// Shared by the formats of blocks: halves of planes, and integers of bytes as numbers. A plane has the same field of every block,
+// row by row. Requires blocks_at, word_at (operand part), Params of params.wgsl, from_word_scale.
 
 // 16 numbers of a row, one vector of four elements after the other.
 struct Run {
@@ -7,11 +7,6 @@ struct Run {
     v1: vec4<f32>,
     v2: vec4<f32>,
     v3: vec4<f32>,
-}
-
-// Word `i` of a plane.
-fn word_at(plane: u32, i: u32) -> u32 {
-    return blocks[plane + (i >> 2u)][i & 3u];
 }
 
 // The f16 number `i` of a plane.
@@ -25,9 +20,9 @@ fn numbers_of(bytes: u32, zero: f32) -> vec4<f32> {
     let pairs = vec2<u32>(bytes, bytes >> 16u);
     let even = bitcast<vec2<f32>>((pairs & vec2<u32>(0xffu)) | vec2<u32>(0x4b000000u));
     let odd = bitcast<vec2<f32>>((pairs & vec2<u32>(0xff00u)) | vec2<u32>(0x4b000000u));
-    let a = even - (8388608.0 + zero);
-    let b = odd - (8388608.0 + 256.0 * zero);
-    return vec4<f32>(a.x, b.x, a.y, b.y);
+    let low = even - (8388608.0 + zero);
+    let high = odd - (8388608.0 + 256.0 * zero);
+    return vec4<f32>(low.x, high.x, low.y, high.y);
 }
 
 // What numbers of bytes are multiplied by.

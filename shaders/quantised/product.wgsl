@@ -1,8 +1,8 @@
 // Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks. The invocations of a
 //           workgroup share k; the numbers of w are those of its blocks in f32.
-// Bindings: params, x, 2 the blocks, 3 out.
+// Bindings: params, a (the rows of x), 2 the blocks, 3 out.
 // Grid: ceil(m / LINES) * tiles workgroups, folded, those along the rows of w innermost.
-// Requires: words, unpack; blocks; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
+// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
 
 override WG: u32 = 128u;
@@ -11,7 +11,7 @@ override LOG_WG: u32 = 7u;
 const TOTALS: u32 = LINES * ROWS;
 override SUMS: u32 = TOTALS * WG;
 
-@group(0) @binding(1) var<storage, read> x: array<words>;
+@group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
 // [line][row][invocation]
@@ -51,15 +51,15 @@ fn weights_of(units: Units, run: u32) -> Weights {
 // The run of a row of x whose first vector is at `at`.
 fn input_of(line: u32, at: u32) -> Run {
     let first = (params.x_offset + min(line, params.m - 1u) * params.x_row) / 4u + at;
-    return Run(unpack(x[first]), unpack(x[first + 1u]), unpack(x[first + 2u]), unpack(x[first + 3u]));
+    return Run(unpack(a[first]), unpack(a[first + 1u]), unpack(a[first + 2u]), unpack(a[first + 3u]));
 }
 
-fn plus4(sum: f32, a: vec4<f32>, b: vec4<f32>) -> f32 {
-    return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+fn plus4(sum: f32, v: vec4<f32>, w: vec4<f32>) -> f32 {
+    return sum + v.x * w.x + v.y * w.y + v.z * w.z + v.w * w.w;
 }
 
-fn plus(sum: f32, a: Run, b: Run) -> f32 {
-    return plus4(plus4(plus4(plus4(sum, a.v0, b.v0), a.v1, b.v1), a.v2, b.v2), a.v3, b.v3);
+fn plus(sum: f32, v: Run, w: Run) -> f32 {
+    return plus4(plus4(plus4(plus4(sum, v.v0, w.v0), v.v1, w.v1), v.v2, w.v2), v.v3, w.v3);
 }
 
 fn times(sum: vec4<f32>, w: Weights, of_x: Run) -> vec4<f32> {

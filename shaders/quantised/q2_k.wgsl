@@ -14,11 +14,11 @@ struct Unit {
 
 fn unit_at(i: u32) -> Unit {
     let block = i >> 2u;
-    let groups = blocks[params.planes.y + block];
+    let groups = blocks_at(params.planes.y + block);
     let own = select(groups.zw, groups.xy, (i & 2u) == 0u);
     let both = word_at(params.planes.z, block);
     return Unit(
-        blocks[params.planes.x + i],
+        blocks_at(params.planes.x + i),
         own >> vec2<u32>((i & 1u) * 8u),
         from_word_scale(both, 0u),
         from_word_scale(both, 1u),

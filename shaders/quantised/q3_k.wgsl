@@ -21,8 +21,8 @@ fn unit_at(i: u32) -> Unit {
     let first = block * 3u;
     let low = vec2<u32>(word_at(params.planes.z, first), word_at(params.planes.z, first + 1u));
     return Unit(
-        blocks[params.planes.x + i],
-        blocks[params.planes.y + block * 2u + (i & 1u)] >> vec4<u32>(second * 4u),
+        blocks_at(params.planes.x + i),
+        blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(second * 4u),
         low >> vec2<u32>(odd + second * 4u),
         word_at(params.planes.z, first + 2u) >> (odd + second * 4u),
         half_at(params.planes.w, block),

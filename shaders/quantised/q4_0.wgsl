@@ -9,7 +9,7 @@ struct Unit {
 }
 
 fn unit_at(i: u32) -> Unit {
-    return Unit(blocks[params.planes.x + i], half_at(params.planes.y, i));
+    return Unit(blocks_at(params.planes.x + i), half_at(params.planes.y, i));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

@@ -11,7 +11,7 @@ struct Unit {
 
 fn unit_at(i: u32) -> Unit {
     let both = word_at(params.planes.y, i);
-    return Unit(blocks[params.planes.x + i], from_word_scale(both, 0u), from_word_scale(both, 1u));
+    return Unit(blocks_at(params.planes.x + i), from_word_scale(both, 0u), from_word_scale(both, 1u));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

@@ -10,8 +10,8 @@ struct Unit {
 }
 
 fn unit_at(i: u32) -> Unit {
-    let header = blocks[params.planes.y + (i >> 3u)];
-    return Unit(blocks[params.planes.x + i], groups_of(header, (i >> 1u) & 3u));
+    let header = blocks_at(params.planes.y + (i >> 3u));
+    return Unit(blocks_at(params.planes.x + i), groups_of(header, (i >> 1u) & 3u));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

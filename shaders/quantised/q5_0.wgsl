@@ -11,7 +11,7 @@ struct Unit {
 }
 
 fn unit_at(i: u32) -> Unit {
-    return Unit(blocks[params.planes.x + i], word_at(params.planes.y, i), half_at(params.planes.z, i));
+    return Unit(blocks_at(params.planes.x + i), word_at(params.planes.y, i), half_at(params.planes.z, i));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

@@ -14,7 +14,7 @@ struct Unit {
 fn unit_at(i: u32) -> Unit {
     let both = word_at(params.planes.z, i);
     return Unit(
-        blocks[params.planes.x + i],
+        blocks_at(params.planes.x + i),
         word_at(params.planes.y, i),
         from_word_scale(both, 0u),
         from_word_scale(both, 1u),

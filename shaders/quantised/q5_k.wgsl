@@ -14,8 +14,8 @@ struct Unit {
 fn unit_at(i: u32) -> Unit {
     let block = i >> 3u;
     let pair = (i >> 1u) & 3u;
-    let high = blocks[params.planes.y + block * 2u + (i & 1u)] >> vec4<u32>(pair * 2u);
-    return Unit(blocks[params.planes.x + i], high, groups_of(blocks[params.planes.z + block], pair));
+    let high = blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(pair * 2u);
+    return Unit(blocks_at(params.planes.x + i), high, groups_of(blocks_at(params.planes.z + block), pair));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

@@ -14,11 +14,11 @@ struct Unit {
 fn unit_at(i: u32) -> Unit {
     let block = i >> 3u;
     let half = (i >> 2u) & 1u;
-    let high = blocks[params.planes.y + block * 4u + half * 2u + (i & 1u)] >> vec4<u32>(i & 2u);
+    let high = blocks_at(params.planes.y + block * 4u + half * 2u + (i & 1u)) >> vec4<u32>(i & 2u);
     let groups = block * 4u + half * 2u;
     let own = vec2<u32>(word_at(params.planes.z, groups), word_at(params.planes.z, groups + 1u));
     let scales = bitcast<vec2<i32>>(own << vec2<u32>(24u - (i & 3u) * 8u)) >> vec2<u32>(24u);
-    return Unit(blocks[params.planes.x + i], high, half_at(params.planes.w, block) * vec2<f32>(scales));
+    return Unit(blocks_at(params.planes.x + i), high, half_at(params.planes.w, block) * vec2<f32>(scales));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.

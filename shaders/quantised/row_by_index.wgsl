@@ -1,7 +1,7 @@
 // Row part: the rows that indices name; outside, the nearest end. Requires index/position.wgsl.
 
-@group(0) @binding(1) var<storage, read> indices: array<u32>;
+@group(0) @binding(1) var<storage, read> a: array<u32>;
 
 fn row_of(i: u32) -> u32 {
-    return position(indices[params.x_offset + i], params.n);
+    return position(a[params.x_offset + i], params.n);
 }
