@@ -105,7 +105,7 @@ fn every_format_decodes_to_the_numbers_of_the_host() {
                 let (blocks, numbers) = matrix(exec, format, dims, &EXTREME, &mut random);
                 for dtype in FLOATS {
                     let out = exec.alloc(&shape(&dims), dtype).unwrap();
-                    let _ = exec.dequantize(&blocks, &out).unwrap();
+                    drop(exec.dequantize(&blocks, &out).unwrap());
                     let what = format!("{format} {dims:?} as {dtype}");
                     assert_same(&read(exec, &out), &rounded(dtype, &numbers), &what);
                 }
@@ -165,7 +165,7 @@ fn an_embedding_has_the_rows_that_indices_name() {
             ] {
                 let out_dims = [ids.dims(), &dims[1..]].concat();
                 let out = exec.alloc(&shape(&out_dims), DType::F16).unwrap();
-                let _ = exec.quantized_embedding(ids, &table, &out).unwrap();
+                drop(exec.quantized_embedding(ids, &table, &out).unwrap());
                 let want = order
                     .iter()
                     .flat_map(|&at| rounded(DType::F16, row(rows[at])));
@@ -184,7 +184,7 @@ fn rows_are_written_into_any_view() {
     let memory = exec.alloc(&shape(&[64, 5]), DType::F32).unwrap();
     let layout = Layout::new(shape(&[3, 64]), &[1, 5], 1).unwrap();
     let out = memory.with_layout(layout).unwrap();
-    let _ = exec.dequantize(&blocks, &out).unwrap();
+    drop(exec.dequantize(&blocks, &out).unwrap());
     assert_same(
         &read(&exec, &out),
         &rounded(DType::F32, &numbers),
@@ -203,7 +203,7 @@ fn results_beyond_a_binding_are_made_in_parts() {
     let mut random = Random(5);
     let (blocks, numbers) = matrix(&exec, BlockFormat::Q4_0, [40, 64], &USUAL, &mut random);
     let out = exec.alloc(&shape(&[40, 64]), DType::F32).unwrap();
-    let _ = exec.dequantize(&blocks, &out).unwrap();
+    drop(exec.dequantize(&blocks, &out).unwrap());
     assert_same(
         &read(&exec, &out),
         &rounded(DType::F32, &numbers),
@@ -214,7 +214,7 @@ fn results_beyond_a_binding_are_made_in_parts() {
         .upload_bytes(DType::I32, &encode(DType::I32, &named), &shape(&[50]))
         .unwrap();
     let out = exec.alloc(&shape(&[50, 64]), DType::F32).unwrap();
-    let _ = exec.quantized_embedding(&ids, &blocks, &out).unwrap();
+    drop(exec.quantized_embedding(&ids, &blocks, &out).unwrap());
     let row = |&at: &f64| rounded(DType::F32, &numbers[at as usize * 64..][..64]);
     let want: Vec<f64> = named.iter().flat_map(row).collect();
     assert_same(&read(&exec, &out), &want, "embedding");

@@ -60,7 +60,7 @@ fn one(exec: &Executor, format: BlockFormat, [m, n, k]: [usize; 3], [x, out]: [D
     let (weight, numbers) = matrix(exec, format, [n, k], &USUAL, random);
     let (input, values) = input(exec, x, &[m, k], random);
     let target = exec.alloc(&shape(&[m, n]), out).unwrap();
-    let _ = exec.quantized_linear(&input, &weight, &target).unwrap();
+    drop(exec.quantized_linear(&input, &weight, &target).unwrap());
     let want = expected(&values, &multiplied(x, m, &numbers), k);
     let what = format!("{format} {m} x {k} x {n}, {x} to {out}");
     assert_near(&read(exec, &target), &want, k, out, &what);
@@ -121,7 +121,7 @@ fn the_same_input_gives_the_same_bits() {
     let (input, _) = input(&exec, DType::F32, &[3, 1024], random);
     let runs = [(); 4].map(|()| {
         let out = exec.alloc(&shape(&[3, 33]), DType::F32).unwrap();
-        let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+        drop(exec.quantized_linear(&input, &weight, &out).unwrap());
         exec.download(&out).unwrap().wait().unwrap()
     });
     assert!(runs.iter().all(|run| *run == runs[0]));
@@ -149,7 +149,7 @@ fn inputs_of_any_strides_multiply() {
         let x: Vec<f64> = layout.offsets().map(|at| values[at]).collect();
         let out_dims = [&dims[..dims.len() - 1], &[6]].concat();
         let out = exec.alloc(&shape(&out_dims), DType::F32).unwrap();
-        let _ = exec.quantized_linear(&view, &weight, &out).unwrap();
+        drop(exec.quantized_linear(&view, &weight, &out).unwrap());
         let want = expected(&x, &numbers, k);
         let what = format!("{dims:?} by {strides:?}");
         assert_near(&read(&exec, &out), &want, k, DType::F32, &what);
@@ -168,7 +168,7 @@ fn what_is_not_finite_stays_in_products() {
             let ones = exec.fill(&input, 1.0);
             drop(ones.unwrap());
             let out = exec.alloc(&shape(&[m, 40]), DType::F32).unwrap();
-            let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+            drop(exec.quantized_linear(&input, &weight, &out).unwrap());
             for (at, got) in read(&exec, &out).into_iter().enumerate() {
                 let row = &numbers[at % 40 * k..][..k];
                 let sum: f64 = row.iter().map(|&w| f64::from(w)).sum();
@@ -192,7 +192,7 @@ fn numbers_beyond_f16_stay_finite_in_products_of_many_rows() {
     assert!(numbers.iter().any(|number| number.abs() > 65_520.0));
     let (input, values) = input(&exec, DType::F16, &[20, 32], random);
     let out = exec.alloc(&shape(&[20, 4]), DType::F32).unwrap();
-    let _ = exec.quantized_linear(&input, &weight, &out).unwrap();
+    drop(exec.quantized_linear(&input, &weight, &out).unwrap());
     let want = expected(&values, &rounded(DType::F32, &numbers), 32);
     assert_near(
         &read(&exec, &out),
@@ -236,10 +236,10 @@ fn a_product_is_written_through_an_expression() {
             also: &[],
         };
         let sink = Sink::new(&out).through(&written);
-        let _ = exec.quantized_linear(&input, &weight, sink).unwrap();
+        drop(exec.quantized_linear(&input, &weight, sink).unwrap());
         // Unfused, the same bits.
         let plain = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
-        let _ = exec.quantized_linear(&input, &weight, &plain).unwrap();
+        drop(exec.quantized_linear(&input, &weight, &plain).unwrap());
         let plain = read(&exec, &plain);
         let want = plain.iter().map(|&x| f64::from((x as f32 + 0.5).max(0.0)));
         assert_same(&read(&exec, &out), &want.collect::<Vec<_>>(), "an epilogue");
@@ -267,10 +267,10 @@ fn rows_are_written_through_an_expression() {
         };
         let sink = Sink::new(&out).through(&written);
         let order = if format == BlockFormat::Q8_0 {
-            let _ = exec.dequantize(&blocks, sink).unwrap();
+            drop(exec.dequantize(&blocks, sink).unwrap());
             [0, 1, 2]
         } else {
-            let _ = exec.quantized_embedding(&ids, &blocks, sink).unwrap();
+            drop(exec.quantized_embedding(&ids, &blocks, sink).unwrap());
             [2, 2, 0]
         };
         let rows = order.iter().flat_map(|&row| &numbers[row * 64..][..64]);
@@ -304,9 +304,9 @@ fn nothing_to_multiply_gives_zeros_or_nothing() {
         let weight = exec.upload_blocks(shape_of, &bytes).unwrap();
         let x = exec.alloc(&shape(&[m, k]), DType::F32).unwrap();
         let out = exec.alloc(&shape(&[m, n]), DType::F32).unwrap();
-        let _ = exec.quantized_linear(&x, &weight, &out).unwrap();
+        drop(exec.quantized_linear(&x, &weight, &out).unwrap());
         assert_eq!(read(&exec, &out), vec![0.0; m * n]);
         let numbers = exec.alloc(&shape(&[n, k]), DType::F32).unwrap();
-        let _ = exec.dequantize(&weight, &numbers).unwrap();
+        drop(exec.dequantize(&weight, &numbers).unwrap());
     }
 }
