@@ -1,26 +1,13 @@
 // Computes: out[the element that position i and its index name] = apply(itself, a[i]), one after the other in any order.
-// Bindings: params, 1 a (the updates, any strides), 2 b (the indices, any strides), 3 out (any strides).
+// Bindings: params, 1 a (the updates, any strides), 2 b (the indices, any strides), 3 out (any strides; declared by the update part).
 // Grid: one row of workgroups, looping; one update per invocation and step.
-// Requires: elem, word, word_index, from_word; updated; apply; located (which reads b).
+// Requires: word, word_index, from_word; update; located (which reads b).
 // Accuracy: that of apply, rounded to the dtype after each update.
 
 override WG: u32 = 256u;
 
 @group(0) @binding(1) var<storage, read> a: array<word>;
 @group(0) @binding(2) var<storage, read> b: array<u32>;
-@group(0) @binding(3) var<storage, read_write> out: array<atomic<u32>>;
-
-fn update(at: u32, x: elem) {
-    var before = atomicLoad(&out[word_index(at)]);
-    loop {
-        let after = updated(before, at, apply(from_word(bitcast<word>(before), at), x));
-        let turn = atomicCompareExchangeWeak(&out[word_index(at)], before, after);
-        if turn.exchanged {
-            break;
-        }
-        before = turn.old_value;
-    }
-}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {

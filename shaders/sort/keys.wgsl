@@ -1,12 +1,10 @@
 // Computes: out[i] = the key of a[address of i]; with DESCENDING its complement, among keys of KEY_MASK's bits.
 // Bindings: params, 1 a (any strides), 2 out.
 // Grid: one row of workgroups, looping; one element per invocation and step.
-// Requires: elem, word, word_index, from_word; sort_key; address.
+// Requires: word, word_index, from_word; ordered_key; address.
 // Accuracy: exact.
 
 override WG: u32 = 256u;
-override DESCENDING: bool = false;
-override KEY_MASK: u32 = 0xffffffffu;
 
 @group(0) @binding(1) var<storage, read> a: array<word>;
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
@@ -15,10 +13,6 @@ override KEY_MASK: u32 = 0xffffffffu;
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     for (var i = id.x; i < params.len; i += groups.x * WG) {
         let at = address(i).x;
-        var ordered = sort_key(from_word(a[word_index(at)], at));
-        if DESCENDING {
-            ordered = ~ordered & KEY_MASK;
-        }
-        out[params.offset_out + i] = ordered;
+        out[params.offset_out + i] = ordered_key(from_word(a[word_index(at)], at));
     }
 }

@@ -160,8 +160,34 @@ fn located(choice: KernelChoice, form: Form) -> KernelChoice {
     form.constants(choice)
 }
 
+/// The part that updates words by an atomic operation of devices, where they have it.
+fn atomic_update(op: Scatter, dtype: DType) -> Option<&'static str> {
+    let is_word = dtype.bytes() == 4;
+    match op {
+        Scatter::Set if is_word => Some("index/update_set.wgsl"),
+        Scatter::Add if is_word && dtype.is_int() => Some("index/update_add.wgsl"),
+        Scatter::Max if is_word && dtype.is_int() => Some("index/update_max.wgsl"),
+        Scatter::Min if is_word && dtype.is_int() => Some("index/update_min.wgsl"),
+        _ => None,
+    }
+}
+
 fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
-    form.constants(updating(op, dtype).parts(&[
+    let choice = match atomic_update(op, dtype) {
+        Some(update) => {
+            let (name, load) = match op {
+                Scatter::Set => {
+                    let (name, load, _) = bits(dtype.bytes());
+                    (name, load)
+                }
+                _ => (dtype.name(), prelude::load(dtype)),
+            };
+            let choice = KernelChoice::new(op.name()).name(name).name("atomic");
+            choice.parts(&[prelude::FLOAT, load, update])
+        }
+        None => updating(op, dtype).part("index/update_any.wgsl"),
+    };
+    form.constants(choice.parts(&[
         "index/position.wgsl",
         "index/locate.wgsl",
         "index/located.wgsl",

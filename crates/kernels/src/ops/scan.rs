@@ -10,21 +10,19 @@
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
-use crate::limits::ability::Ability;
 use crate::limits::split::{halves, halving_beside};
-use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
-use crate::ops::reduce::lanes::{self, Lanes};
-use crate::ops::reduce::{Reduce, with_constants};
+use crate::ops::reduce::Reduce;
+use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
-use crate::source::candidate::Candidate;
-use crate::source::choice::{KernelChoice, Reads};
-use crate::source::params::Params;
-use crate::source::prelude;
 
+mod kernel;
 mod pieces;
+
+pub(crate) use kernel::variants;
+use kernel::{Form, Pass, accesses, choice};
 
 /// What a scan combines the elements with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,23 +79,6 @@ impl Scan {
     const fn words(self) -> u32 {
         if self.is_extreme() { 2 } else { 1 }
     }
-
-    const fn operator(self, input: DType) -> &'static [&'static str] {
-        match (self, input.compute()) {
-            (Self::Sum, DType::Bool) => &["reduce/op/sum_bool.wgsl", "scan/op/zero.wgsl"],
-            (Self::Sum, _) => &["reduce/op/sum.wgsl", "scan/op/zero.wgsl"],
-            (Self::Product, DType::Bool) => &["scan/op/product_bool.wgsl"],
-            (Self::Product, _) => &["scan/op/product.wgsl"],
-            (Self::LogSumExp, _) => &[
-                "functions/exp.wgsl",
-                "functions/log.wgsl",
-                "scan/op/logsumexp.wgsl",
-            ],
-            (_, DType::F32) => &["reduce/key/float.wgsl", "scan/op/extreme.wgsl"],
-            (_, DType::Bool) => &["reduce/key/bool.wgsl", "scan/op/extreme.wgsl"],
-            _ => &["reduce/key/int.wgsl", "scan/op/extreme.wgsl"],
-        }
-    }
 }
 
 /// From which end a scan goes, and whether an element is part of its own result.
@@ -107,125 +88,6 @@ pub struct ScanOptions {
     pub exclusive: bool,
     /// Go from the far end of the axis.
     pub reverse: bool,
-}
-
-/// What a pass reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    /// Elements to results.
-    Whole,
-    /// Elements to the totals of chunks.
-    Totals,
-    /// Totals to what stands before each chunk.
-    Carries,
-    /// Elements and what stands before their chunk to results.
-    Chunks,
-}
-
-/// A scan of given dtypes.
-#[derive(Clone, Copy, Debug)]
-struct Form {
-    op: Scan,
-    input: DType,
-    output: DType,
-    options: ScanOptions,
-}
-
-fn choice(form: Form, pass: Pass, geometry: &ReduceGeometry, lanes: &Lanes) -> KernelChoice {
-    let Form {
-        op,
-        input,
-        output,
-        options,
-    } = form;
-    let name = match pass {
-        Pass::Whole => "whole",
-        Pass::Totals => "totals",
-        Pass::Carries => "carries",
-        Pass::Chunks => "chunks",
-    };
-    let choice = KernelChoice::new(op.name())
-        .name(input.name())
-        .name(output.name())
-        .name(name);
-    let choice = if pass == Pass::Carries {
-        choice.parts(&[prelude::FLOAT, prelude::load(input), "reduce/params.wgsl"])
-    } else {
-        choice.reads(Reads::Memory, input, "reduce/params.wgsl", false)
-    };
-    let choice = choice.part(prelude::store(output));
-    let choice = if matches!(pass, Pass::Whole | Pass::Chunks) {
-        choice.part(prelude::cell(output))
-    } else {
-        choice
-    };
-    let read = match (pass, op.is_extreme()) {
-        (Pass::Carries, _) => "scan/input_acc.wgsl",
-        (_, true) => "scan/input_extreme.wgsl",
-        (_, false) => "scan/input_elem.wgsl",
-    };
-    let write = match pass {
-        Pass::Whole | Pass::Chunks => "reduce/output_elem.wgsl",
-        Pass::Totals | Pass::Carries => "reduce/output_acc.wgsl",
-    };
-    let carry = match pass {
-        Pass::Chunks => "scan/carry.wgsl",
-        _ => "scan/no_carry.wgsl",
-    };
-    let exclusive = match pass {
-        Pass::Carries => true,
-        Pass::Totals => false,
-        Pass::Whole | Pass::Chunks => options.exclusive,
-    };
-    let choice = choice
-        .part("reduce/index.wgsl")
-        .parts(op.operator(input))
-        .parts(&[read, write, carry, "scan/body.wgsl"])
-        .constant("EXCLUSIVE", u8::from(exclusive))
-        .constant(
-            "REVERSE",
-            u8::from(options.reverse && pass != Pass::Carries),
-        )
-        .constant("TOTALS", u8::from(pass == Pass::Totals))
-        .without_zeroed_memory();
-    let choice = if op.is_extreme() {
-        choice.constant("LEAST", u8::from(op == Scan::ArgMin))
-    } else {
-        choice
-    };
-    with_constants(choice, geometry, lanes)
-}
-
-/// Every scan of every dtype, in one pass and in three.
-pub(crate) fn variants() -> Vec<Candidate> {
-    let mut all = Vec::new();
-    let geometry = ReduceGeometry::rows(64, 4096);
-    let lanes = lanes::choose(
-        geometry.outputs,
-        geometry.len,
-        geometry.side(),
-        true,
-        &Ability::WEBGPU,
-    );
-    for op in Scan::ALL {
-        for input in DType::ALL {
-            for output in DType::ALL.into_iter().filter(|&to| op.accepts(input, to)) {
-                for pass in [Pass::Whole, Pass::Totals, Pass::Carries, Pass::Chunks] {
-                    let form = Form {
-                        op,
-                        input,
-                        output,
-                        options: ScanOptions::default(),
-                    };
-                    all.push(Candidate::new(
-                        choice(form, pass, &geometry, &lanes),
-                        ReduceParams::FIELDS,
-                    ));
-                }
-            }
-        }
-    }
-    all
 }
 
 impl Executor {
@@ -287,7 +149,7 @@ impl Executor {
                 got: Box::new(*out.shape()),
             });
         }
-        let _walk = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
+        let _geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
             return Ok(self.completion());
         }
@@ -323,10 +185,10 @@ impl Executor {
         let a = dense.as_ref().unwrap_or(a);
         let geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         let inner: usize = a.dims().iter().skip(axis + 1).product();
-        self.scan_walk(form, a, &geometry, inner as u64, out)
+        self.scan_geometry(form, a, &geometry, inner as u64, out)
     }
 
-    fn scan_walk(
+    fn scan_geometry(
         &self,
         form: Form,
         a: &View,
@@ -336,10 +198,11 @@ impl Executor {
     ) -> Result<(), KernelError> {
         let name = form.op.name();
         let lanes = self.scan_lanes(geometry);
-        let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
         if lanes.chunks == 1 {
+            let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
+            let vec4 = accesses(geometry, inner, [read.offset, write.offset]);
             return self.launch(
-                &choice(form, Pass::Whole, geometry, &lanes),
+                &choice(form, Pass::Whole, vec4, geometry, &lanes),
                 &[read.arg, write.arg],
                 &geometry.params(&lanes, read.offset, write.offset, 0, inner),
                 Grid::elements(lanes.invocations(geometry.outputs), 1),

@@ -22,6 +22,7 @@ use crate::source::choice::{CATALOGUE_WG, KernelChoice};
 use crate::source::params::{Params, params};
 use crate::source::prelude;
 
+mod block;
 mod merge;
 mod ranked;
 mod search;
@@ -78,17 +79,22 @@ fn keyed(choice: KernelChoice, dtype: DType) -> KernelChoice {
     }
 }
 
+/// A choice with the parts that turn elements into keys in the order wanted.
+fn directed(choice: KernelChoice, dtype: DType, descending: bool) -> KernelChoice {
+    keyed(choice, dtype)
+        .part("sort/direction.wgsl")
+        .constant("DESCENDING", u8::from(descending))
+        .constant("KEY_MASK", u32::MAX >> (32 - key_bits(dtype)))
+}
+
 fn keys(dtype: DType, rank: u32, descending: bool) -> KernelChoice {
-    let mask = u32::MAX >> (32 - key_bits(dtype));
     let choice = KernelChoice::new("sort")
         .name("keys")
         .name(dtype.name())
         .part("elementwise/strided_params.wgsl");
-    keyed(choice, dtype)
+    directed(choice, dtype, descending)
         .parts(&["elementwise/address.wgsl", "sort/keys.wgsl"])
         .constant("RANK", rank)
-        .constant("DESCENDING", u8::from(descending))
-        .constant("KEY_MASK", mask)
 }
 
 fn counts() -> KernelChoice {
@@ -124,6 +130,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
         Candidate::new(split(false), SplitParams::FIELDS),
         Candidate::new(split(true), SplitParams::FIELDS),
     ];
+    all.extend(block::variants());
     for dtype in DType::ALL {
         all.push(Candidate::new(keys(dtype, 4, true), StridedParams::FIELDS));
         all.push(search::variant(dtype));
@@ -287,6 +294,9 @@ impl Executor {
                 got: Box::new(*places.shape()),
             });
         }
+        if self.top_of_blocks(a, axis, largest, places)? {
+            return self.gather(a, axis, places, values);
+        }
         let all = self.alloc(a.shape(), DType::I32)?;
         let _sorted = self.argsort(a, axis, largest, &all)?;
         let first = all
@@ -297,6 +307,33 @@ impl Executor {
         self.gather(a, axis, places, values)
     }
 
+    /// The places of [`Executor::topk`] where few elements of each row are wanted, and one binding holds the rows: whether
+    /// that is so.
+    fn top_of_blocks(
+        &self,
+        a: &View,
+        axis: usize,
+        largest: bool,
+        places: &View,
+    ) -> Result<bool, KernelError> {
+        if axis >= a.rank() || places.is_empty() || a.len() as u64 > MAX_SORTED {
+            return Ok(false);
+        }
+        a.check()?;
+        let extent = |view: &View| count(OP, view.dims().get(axis).copied().unwrap_or(1));
+        let (row, keep) = (extent(a)?, extent(places)?);
+        // What blocks keep for the next level takes no more bytes than there are elements.
+        let is_large = a.len() as u64 > self.device().caps().max_binding_bytes;
+        if !self.sorts_blocks(row, keep) || is_large || self.exceeds_binding(&[a, places]) {
+            return Ok(false);
+        }
+        let (a, places) = (rows_last(a, axis)?, rows_last(places, axis)?);
+        self.with_dense_out(OP, &places, &[&a], |out| {
+            self.sort_blocks(&a, (row, keep), largest, out)
+        })?;
+        Ok(true)
+    }
+
     fn sort_rows(
         &self,
         a: &View,
@@ -304,6 +341,9 @@ impl Executor {
         descending: bool,
         out: &View,
     ) -> Result<(), KernelError> {
+        if self.sorts_blocks(row, row) {
+            return self.sort_blocks(a, (row, row), descending, out);
+        }
         let len = count(OP, a.len())?;
         let flat = Shape::new([a.len()]).map_err(KernelError::shape(OP))?;
         let room = || self.alloc(&flat, DType::U32);

@@ -270,8 +270,8 @@ fn every_scan_of_every_dtype_takes_one_pass_and_three() {
     for op in Scan::ALL {
         for dtype in DType::ALL {
             for to in DType::ALL.into_iter().filter(|&to| op.accepts(dtype, to)) {
-                // Eight invocations cut rows of 600 into chunks.
-                for len in [7, 600] {
+                // Eight invocations cut rows of 600 into chunks; those of whole vectors are read and written four at a time.
+                for (len, front) in [(7, 1), (8, 0), (600, 0), (600, 1)] {
                     let a = operand(&exec, dtype, &[len], Arrangement::Contiguous, || {
                         // Products of many values leave the range of small floats.
                         match (op, dtype.is_float()) {
@@ -279,8 +279,42 @@ fn every_scan_of_every_dtype_takes_one_pass_and_three() {
                             _ => values(op, dtype, &mut rng),
                         }
                     });
-                    compare(&exec, op, &a, 0, ScanOptions::default(), to, 1);
+                    compare(&exec, op, &a, 0, ScanOptions::default(), to, front);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_whole_vectors_are_scanned_from_both_ends() {
+    let exec = common::executor();
+    let mut rng = Random(59);
+    // One tile of lanes and less, several, several chunks of several; at the beginning of whole vectors and behind it.
+    for (dims, front) in [
+        (&[3, 36][..], 0),
+        (&[2, 4096 + 8], 4),
+        (&[1, 100_004], 0),
+        (&[3, 70_004], 1),
+        (&[5, 16_384], 8),
+    ] {
+        for op in Scan::ALL {
+            for options in ALL_OPTIONS {
+                let is_extreme = matches!(op, Scan::ArgMax | Scan::ArgMin);
+                if is_extreme && options.exclusive {
+                    continue;
+                }
+                let dtype = match op {
+                    Scan::Product => rng.pick(&[DType::I32, DType::U8, DType::Bool]),
+                    Scan::LogSumExp => rng.pick(&[DType::F32, DType::BF16]),
+                    _ => rng.pick(&[DType::F32, DType::F16, DType::I8, DType::I32]),
+                };
+                let mut source = Random(rng.bits());
+                let a = operand(&exec, dtype, dims, Arrangement::Contiguous, || {
+                    values(op, dtype, &mut source)
+                });
+                let to = if is_extreme { DType::I32 } else { dtype };
+                compare(&exec, op, &a, 1, options, to, front);
             }
         }
     }

@@ -184,3 +184,117 @@ fn what_does_not_fit_is_refused_and_nothing_is_fine() {
             .is_ok()
     );
 }
+
+#[test]
+fn rows_are_sorted_in_workgroup_memory_and_beyond() {
+    let exec = common::executor();
+    let mut rng = Random(67);
+    for dims in [[3, 2], [700, 3], [2, 2047], [3, 2048], [2, 2049], [5, 1024]] {
+        for descending in [false, true] {
+            let dtype = rng.pick(&[DType::F32, DType::I8, DType::Bool, DType::U32]);
+            let arrangement = rng.pick(&Arrangement::ALL);
+            let mut source = Random(rng.bits());
+            let a = operand(&exec, dtype, &dims, arrangement, || {
+                value(dtype, &mut source)
+            });
+            compare(&exec, &a, 1, descending, rng.below(5));
+        }
+    }
+    // More workgroups than a dimension of the grid has.
+    let exec = common::folded_executor();
+    let a = operand(
+        &exec,
+        DType::F32,
+        &[3000, 33],
+        Arrangement::Contiguous,
+        || value(DType::F32, &mut rng),
+    );
+    compare(&exec, &a, 1, true, 0);
+}
+
+fn compare_top(exec: &Executor, a: &Operand, (axis, k): (usize, usize), largest: bool) {
+    let mut dims = a.view.dims().to_vec();
+    dims[axis] = k;
+    let values = output(exec, a.view.dtype, &dims, 1);
+    let places = output(exec, DType::I32, &dims, 3);
+    let _done = exec
+        .topk(&a.view, axis, largest, (&values.view, &places.view))
+        .unwrap();
+    let all = expect::argsort(&a.values, a.view.dims(), axis, largest);
+    let (row, inner) = (
+        a.view.dims()[axis],
+        a.view.dims()[axis + 1..].iter().product::<usize>(),
+    );
+    let first = |list: &[f64]| -> Vec<f64> {
+        let rows = list.chunks(row * inner);
+        rows.flat_map(|rows| rows[..k * inner].to_vec()).collect()
+    };
+    let wanted = first(&all);
+    assert!(
+        places.read(exec) == wanted,
+        "{} {:?} axis {axis} k {k} largest {largest}",
+        a.view.dtype,
+        a.view.dims()
+    );
+}
+
+#[test]
+fn the_first_of_long_rows_are_found_by_blocks() {
+    let mut rng = Random(71);
+    for (exec, problems) in [
+        (
+            common::executor(),
+            &[
+                (&[2, 10_000][..], 1, 50),
+                (&[1, 100_000], 1, 256),
+                (&[2049], 0, 1),
+                (&[4097, 3], 0, 17),
+                (&[5, 100], 1, 100),
+                (&[3, 3000], 1, 2000),
+            ][..],
+        ),
+        // Many levels of small blocks, and grids of several rows of workgroups.
+        (
+            common::folded_executor(),
+            &[
+                (&[3, 5000][..], 1, 8),
+                (&[2, 65], 1, 7),
+                (&[700, 130], 1, 3),
+            ],
+        ),
+    ] {
+        for &(dims, axis, k) in problems {
+            for largest in [false, true] {
+                let dtype = rng.pick(&[DType::F32, DType::F16, DType::I32, DType::U8]);
+                let arrangement = rng.pick(&Arrangement::ALL);
+                let mut source = Random(rng.bits());
+                let a = operand(&exec, dtype, dims, arrangement, || {
+                    value(dtype, &mut source)
+                });
+                compare_top(&exec, &a, (axis, k), largest);
+            }
+        }
+        // All equal: the first ones, however many blocks there are; the greatest key of all, too.
+        for number in [f64::NAN, 2.0] {
+            let a = given(&exec, DType::F32, &[5000], &[number; 5000]);
+            compare_top(&exec, &a, (0, 8), true);
+            compare_top(&exec, &a, (0, 8), false);
+        }
+    }
+}
+
+#[test]
+fn every_dtype_is_sorted_in_blocks_and_by_digits() {
+    // Workgroups of eight invocations hold 64 pairs.
+    let exec = common::narrow_executor();
+    let mut rng = Random(73);
+    for dtype in DType::ALL {
+        for (dims, k) in [([3, 20], 20), ([2, 70], 3), ([1, 600], 8)] {
+            let a = operand(&exec, dtype, &dims, Arrangement::Sliced, || {
+                value(dtype, &mut rng)
+            });
+            compare(&exec, &a, 1, dims[0] > 1, 0);
+            compare_top(&exec, &a, (1, k), true);
+        }
+    }
+}

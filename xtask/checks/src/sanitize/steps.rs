@@ -73,6 +73,7 @@ const FORMS: &[&str] = &[
     "reduce_statistics::variances_and_means_come_from_one_kernel",
     "rope::every_pairing_position_and_arrangement",
     "scan::every_scan_of_every_dtype_takes_one_pass_and_three",
+    "sort::every_dtype_is_sorted_in_blocks_and_by_digits",
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.

@@ -4,12 +4,12 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use super::{Form, Pass, choice};
+use super::kernel::{Form, Pass, accesses, choice, spread};
 use crate::compose::assemble::narrow;
 use crate::limits::split::middle;
 use crate::ops::elementwise::dispatch::count;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
-use crate::ops::reduce::lanes::{self, Lanes};
+use crate::ops::reduce::lanes::Lanes;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -17,14 +17,7 @@ use crate::run::view::View;
 impl Executor {
     /// How rows lie over workgroups, in chunks where there are few of them, or where lanes would loop too long.
     pub(super) fn scan_lanes(&self, geometry: &ReduceGeometry) -> Lanes {
-        let ability = self.ability();
-        let lanes = lanes::choose(
-            geometry.outputs,
-            geometry.len,
-            geometry.side(),
-            true,
-            &ability,
-        );
+        let lanes = spread(geometry, true, &self.ability());
         // Each tile of lanes is combined in as many steps as their number has bits.
         let iterations = 2 + u64::from(lanes.lanes.ilog2()) + 1 + geometry.reduced.len() as u64;
         lanes.within(geometry.len, iterations, self.max_iterations())
@@ -43,8 +36,10 @@ impl Executor {
         let words = lanes.chunks.saturating_mul(form.op.words());
         let totals = self.partials(DType::U32, geometry.outputs, words)?;
         let (read, total) = (self.bind_read(name, a)?, self.bind_write(name, &totals)?);
+        let [read4, _] = accesses(geometry, 1, [read.offset, 0]);
+        let vec4 = [read4, false];
         self.launch(
-            &choice(form, Pass::Totals, geometry, lanes),
+            &choice(form, Pass::Totals, vec4, geometry, lanes),
             &[read.arg, total.arg],
             &geometry.params(lanes, read.offset, 0, first, 1),
             Grid::elements(lanes.invocations(geometry.outputs), 1),
@@ -63,14 +58,13 @@ impl Executor {
         let words = totals.dims().last().map_or(0, |&words| words as u64);
         let carries = self.alloc(totals.shape(), DType::U32)?;
         let rows = ReduceGeometry::rows(outputs, words / u64::from(form.op.words()));
-        let ability = self.ability();
-        let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
+        let lanes = spread(&rows, false, &self.ability());
         let (total, carry) = (
             self.bind_read(name, totals)?,
             self.bind_write(name, &carries)?,
         );
         self.launch(
-            &choice(form, Pass::Carries, &rows, &lanes),
+            &choice(form, Pass::Carries, [false; 2], &rows, &lanes),
             &[total.arg, carry.arg],
             &rows.params(&lanes, 0, 0, 0, 1),
             Grid::elements(lanes.invocations(rows.outputs), 1),
@@ -89,8 +83,9 @@ impl Executor {
         let name = form.op.name();
         let (read, write) = (self.bind_read(name, a)?, self.bind_write(name, out)?);
         let carry = self.bind_read(name, carries)?;
+        let vec4 = accesses(geometry, inner, [read.offset, write.offset]);
         self.launch(
-            &choice(form, Pass::Chunks, geometry, lanes),
+            &choice(form, Pass::Chunks, vec4, geometry, lanes),
             &[read.arg, write.arg, carry.arg],
             &geometry.params(lanes, read.offset, write.offset, first, inner),
             Grid::elements(lanes.invocations(geometry.outputs), 1),
