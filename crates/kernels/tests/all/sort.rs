@@ -276,7 +276,7 @@ fn the_first_of_long_rows_are_found_by_blocks() {
         }
         // All equal: the first ones, however many blocks there are; the greatest key of all, too.
         for number in [f64::NAN, 2.0] {
-            let a = given(&exec, DType::F32, &[5000], &[number; 5000]);
+            let a = given(&exec, DType::F32, &[5000], &vec![number; 5000]);
             compare_top(&exec, &a, (0, 8), true);
             compare_top(&exec, &a, (0, 8), false);
         }
