@@ -34,7 +34,7 @@ pub(crate) fn run(command: &str, arguments: &[String]) -> Outcome<String> {
 
 /// Runs one command as a stage of the suite. It is built with the examples of the whole workspace, as the stages around it
 /// build: another choice of packages has other features of dependencies, and would build all of them once more.
-pub(crate) fn built(command: &str) -> Outcome<String> {
+pub(crate) fn built(command: &str, arguments: &[String]) -> Outcome<String> {
     let words = [
         "build",
         "--workspace",
@@ -45,6 +45,8 @@ pub(crate) fn built(command: &str) -> Outcome<String> {
     process::stream(workspace::cargo().args(words))?;
     let mut program = workspace::program("xtask-checks")?;
     let mut last = String::new();
-    process::stream_lines(program.arg(command), |line| line.clone_into(&mut last))?;
+    process::stream_lines(program.arg(command).args(arguments), |line| {
+        line.clone_into(&mut last);
+    })?;
     Ok(last)
 }

@@ -13,6 +13,7 @@ mod package;
 mod suite;
 mod threads;
 mod wasm;
+mod web;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,7 @@ fn run(words: &[String]) -> Outcome<String> {
             [word] if word == "--debian" => wasm::run(true),
             _ => Err(Failure::new("wasm takes no option but --debian")),
         },
+        "web" => web::run(rest),
         name if checks::COMMANDS.iter().any(|(other, _)| *other == name) => checks::run(name, rest),
         _ => Err(Failure::new(format!(
             "cannot do `{}`\n\n{}",
@@ -87,6 +89,10 @@ fn usage() -> String {
         (
             "wasm",
             "Compile all layers for the web; --debian takes the compiler from Debian's packages",
+        ),
+        (
+            "web",
+            "Run the tests in a browser (installs Chromium on Debian); --only shaders,behaviour,conformance",
         ),
     ];
     let mut text = String::from(

@@ -7,7 +7,7 @@ mod choice;
 
 use std::process::Command;
 
-use crate::{checks, fuzz, package, threads, wasm};
+use crate::{checks, fuzz, package, threads, wasm, web};
 use choice::Stage;
 pub(crate) use choice::{Choice, USAGE};
 use xtask::failure::{Failure, Outcome};
@@ -29,9 +29,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let mut run = Stages::new(stages.len());
     for (name, stage) in stages {
         run.run(name, |tally| match stage {
-            Stage::Setup => checks::built("setup"),
+            Stage::Setup => checks::built("setup", &[]),
             Stage::Format => format(),
-            Stage::Check => checks::built("check"),
+            Stage::Check => checks::built("check", &[]),
             Stage::Clippy => clippy(),
             Stage::Tests => tests(tally),
             Stage::Fuzz => fuzz::run(&fuzz::Choice::default()),
@@ -46,10 +46,11 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Tracing => tracing(tally),
             Stage::Docs => docs(),
             Stage::Examples => examples(tally),
-            Stage::Sanitize => checks::built("sanitize"),
+            Stage::Sanitize => checks::built("sanitize", &[]),
             Stage::Threads => threads::run(),
             Stage::Package => package::run(),
             Stage::Wasm => wasm::run(false),
+            Stage::Web => web::run(&[]),
         });
     }
     run.finish()

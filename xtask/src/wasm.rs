@@ -25,38 +25,51 @@ struct Toolchain {
 /// Compiles every layer for the web, with Debian's compiler if `debian` says so.
 pub(crate) fn run(debian: bool) -> Outcome<String> {
     let toolchain = if debian { from_debian()? } else { toolchain()? };
-    println!("compiling for {TARGET} with {}", toolchain.name);
-    let mut command = workspace::cargo();
-    command.args(["check", "--lib", "--target", TARGET]);
+    let (mut command, _) = cargo("check", &toolchain)?;
     for layer in workspace::LAYERS {
         command.args(["-p", &format!("ziggurat-{layer}")]);
     }
-    // Only whether it compiles is asked: no time goes into machine code, and none into optimising build scripts.
+    // Only whether it compiles is asked: no time goes into optimising build scripts.
     command.args([
         "--config",
         "profile.dev.opt-level=0",
         "--config",
         "profile.dev.package.'*'.opt-level=0",
     ]);
-    command.args(["--config", "profile.dev.debug=false"]);
-    let folder = if toolchain.rustc.is_some() {
-        "wasm-debian"
-    } else {
-        "wasm"
-    };
-    command
-        .arg("--target-dir")
-        .arg(workspace::target_dir()?.join(folder));
-    command.env_remove("RUSTFLAGS");
-    if let Some(rustc) = &toolchain.rustc {
-        command.env("RUSTC", rustc).env_remove("RUSTC_WRAPPER");
-    }
     process::stream(&mut command)?;
     Ok(format!(
         "{} crates, {}",
         workspace::LAYERS.len(),
         toolchain.name
     ))
+}
+
+/// Builds the library of a package for the web; the path of the file.
+pub(crate) fn built(package: &str, file: &str) -> Outcome<PathBuf> {
+    let (mut command, folder) = cargo("build", &toolchain()?)?;
+    // What the tests in a page wait for is the browser's GPU, not this code.
+    command.args(["--config", "profile.dev.package.'*'.opt-level=1"]);
+    process::stream(command.args(["-p", package]))?;
+    Ok(folder.join(TARGET).join("debug").join(file))
+}
+
+/// Cargo with a command for the web, and the folder it builds into.
+fn cargo(command: &str, toolchain: &Toolchain) -> Outcome<(Command, PathBuf)> {
+    println!("compiling for {TARGET} with {}", toolchain.name);
+    let folder = if toolchain.rustc.is_some() {
+        "wasm-debian"
+    } else {
+        "wasm"
+    };
+    let folder = workspace::target_dir()?.join(folder);
+    let mut cargo = workspace::cargo();
+    cargo.args([command, "--lib", "--target", TARGET]);
+    cargo.args(["--config", "profile.dev.debug=false", "--target-dir"]);
+    cargo.arg(&folder).env_remove("RUSTFLAGS");
+    if let Some(rustc) = &toolchain.rustc {
+        cargo.env("RUSTC", rustc).env_remove("RUSTC_WRAPPER");
+    }
+    Ok((cargo, folder))
 }
 
 fn toolchain() -> Outcome<Toolchain> {

@@ -122,6 +122,15 @@ pub enum DeviceError {
         /// The first uncaught error.
         message: String,
     },
+    /// The driver said only after an allocation was used that it had no memory for it, as browsers do: results on this device
+    /// cannot be trusted any more. Natively the allocation itself fails, and the device goes on working.
+    #[error(
+        "out of memory, told too late: what was recorded with the allocation is lost: {message}"
+    )]
+    OutOfMemory {
+        /// The driver's or wgpu's words.
+        message: String,
+    },
     /// A kernel that was compiled while work with it was already recorded could not be compiled: that work and what
     /// follows it was not done, so results on this device cannot be trusted any more.
     #[error(

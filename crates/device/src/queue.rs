@@ -279,7 +279,7 @@ impl Locked<'_> {
             let caught = now_or_never(scope.pop()).flatten();
             if let Some(error) = caught {
                 with.shared
-                    .complain(format!("submission {}: {error}", submission.0));
+                    .complain_of(format!("submission {}: {error}", submission.0));
             }
         }
         self.queue.submitted.store(submission.0, Ordering::Release);

@@ -145,7 +145,17 @@ impl Shared {
 
     /// Records an error of wgpu that nobody caught. What is made on a lost device is invalid, and wgpu may complain of it
     /// before it tells of the loss: the loss then takes the place of the complaint.
-    pub(crate) fn complain(&self, message: String) {
+    pub(crate) fn complain(&self, error: &wgpu::Error) {
+        match error {
+            wgpu::Error::OutOfMemory { .. } => self.fail(DeviceError::OutOfMemory {
+                message: error.to_string(),
+            }),
+            _ => self.complain_of(error.to_string()),
+        }
+    }
+
+    /// Records an error of wgpu in words.
+    pub(crate) fn complain_of(&self, message: String) {
         let signs = ["is invalid", "has been destroyed", "is lost"];
         let doubtful = signs.iter().any(|sign| message.contains(sign));
         let error = DeviceError::Poisoned { message };

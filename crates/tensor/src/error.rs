@@ -221,8 +221,12 @@ impl Error {
     }
 
     /// The device has no memory left for the operation; [`Error::requested_bytes`] and [`Error::available_bytes`] say how
-    /// much was missing. The device still works.
+    /// much was missing. The device still works; but in a browser, which says so only afterwards and without the bytes, what
+    /// was recorded on the device is lost, and [`Device::reopen`](crate::Device::reopen) gives another.
     pub fn is_out_of_memory(&self) -> bool {
+        if matches!(self.device_error(), Some(DeviceError::OutOfMemory { .. })) {
+            return true;
+        }
         match &*self.kind {
             Kind::Kernel { source, .. } => {
                 matches!(memory_error(source), Some(MemoryError::OutOfMemory { .. }))

@@ -15,6 +15,7 @@ mod rust_text;
 mod sanitize;
 mod setup;
 mod tidy;
+mod web;
 mod wgsl;
 
 use std::process::ExitCode;
@@ -53,6 +54,8 @@ enum Chore {
     Bench(bench::Choice),
     /// Run every kernel under the software device's sanitizer
     Sanitize(sanitize::Choice),
+    /// Serve the page of the tests in a browser, and open it
+    Web(web::Choice),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
         Chore::Sanitize(choice) => sanitize::run(choice),
+        Chore::Web(choice) => web::run(choice),
     };
     match outcome {
         Ok(line) => {

@@ -10,6 +10,7 @@ pub(crate) struct Choice {
     gl: bool,
     threads: bool,
     wasm: bool,
+    web: bool,
     package: bool,
 }
 
@@ -26,6 +27,7 @@ Options:
   --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
   --package       Also pack the crates, and build and run a program from the packages
   --wasm          Also compile for the web (fetches a toolchain the first time)
+  --web           Also run the tests in a browser (installs Chromium the first time)
 ";
 
 /// A stage.
@@ -47,11 +49,12 @@ pub(super) enum Stage {
     Threads,
     Package,
     Wasm,
+    Web,
 }
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 16] = [
+    const ALL: [(&str, Self); 17] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
@@ -68,6 +71,7 @@ impl Stage {
         ("threads", Self::Threads),
         ("package", Self::Package),
         ("wasm", Self::Wasm),
+        ("web", Self::Web),
     ];
 }
 
@@ -97,6 +101,7 @@ impl Choice {
                 "--gl" => choice.gl = true,
                 "--threads" => choice.threads = true,
                 "--wasm" => choice.wasm = true,
+                "--web" => choice.web = true,
                 "--package" => choice.package = true,
                 _ => return Err(Failure::new(format!("unknown option {word}\n\n{USAGE}"))),
             }
@@ -117,6 +122,7 @@ impl Choice {
                 *stage != Stage::Package || self.package || self.only.contains(stage)
             })
             .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
+            .filter(|(_, stage)| *stage != Stage::Web || self.web || self.only.contains(stage))
             .collect()
     }
 }
@@ -150,6 +156,7 @@ mod tests {
         assert!(all.contains(&Stage::Tests) && all.contains(&Stage::Sanitize));
         for (option, stage) in [
             ("--wasm", Stage::Wasm),
+            ("--web", Stage::Web),
             ("--gl", Stage::Gl),
             ("--threads", Stage::Threads),
             ("--package", Stage::Package),

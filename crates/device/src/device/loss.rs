@@ -15,7 +15,7 @@ impl Device {
     /// Whether the device works.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`] or [`DeviceError::Poisoned`], the first that happened.
+    /// [`DeviceError::Lost`], [`DeviceError::Poisoned`] or [`DeviceError::OutOfMemory`], the first that happened.
     pub fn status(&self) -> Result<(), DeviceError> {
         let shared = &self.inner.shared;
         #[cfg(not(target_arch = "wasm32"))]
@@ -89,7 +89,7 @@ pub(super) fn install_handlers(
     };
     let (complaints, discard_too) = (shared.clone(), discard.clone());
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        complaints.complain(error.to_string());
+        complaints.complain(&error);
         discard_too();
     }));
     device.set_device_lost_callback(move |reason, message| {

@@ -210,7 +210,8 @@ fn conform(profile: Profile, filter: Option<&str>) {
     let device = ziggurat_tensor::Device::from_executor(&executor);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor/conformance");
     let report =
-        suite::run_folder(&device, &folder, filter, |op| println!("{}", op.text())).unwrap();
+        suite::folder::run_folder(&device, &folder, filter, |op| println!("{}", op.text()))
+            .unwrap();
     println!("{}", report.totals());
     let failures: Vec<String> = report
         .ops

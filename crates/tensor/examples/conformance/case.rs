@@ -1,7 +1,7 @@
 //! The lines of `cases.jsonl`.
 
-use std::fs;
-use std::path::Path;
+#[cfg(not(target_arch = "wasm32"))]
+use std::{fs, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -113,13 +113,18 @@ impl Dtype {
 }
 
 /// All cases of a folder.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, String> {
     let path = folder.join("cases.jsonl");
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// The cases of a text, one in each line.
+pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Case>, String> {
     let parse = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|error| format!("{}:{}: {error}", path.display(), number + 1))
+        serde_json::from_str(line).map_err(|error| format!("{name}:{}: {error}", number + 1))
     };
     text.lines()
         .enumerate()

@@ -55,19 +55,33 @@ impl Files {
         Ok(bytes.clone())
     }
 
+    /// Takes the bytes of a file that somebody else has read, in place of the file.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), Trouble> {
+        self.current = Some((file.to_owned(), parsed(file, bytes)?));
+        Ok(())
+    }
+
     fn read(&self, file: &str) -> Result<Stored, Trouble> {
         let path = self.folder.join(file);
-        let bad = |error: String| Trouble::Vectors(format!("{}: {error}", path.display()));
-        let bytes = fs::read(&path).map_err(|error| bad(error.to_string()))?;
-        let parsed = SafeTensors::deserialize(&bytes).map_err(|error| bad(error.to_string()))?;
-        let owned = parsed.iter().map(|(name, view)| {
-            (
-                name.to_owned(),
-                (view.dtype(), view.shape().to_vec(), view.data().to_vec()),
-            )
-        });
-        Ok(owned.collect())
+        let name = path.display().to_string();
+        let bytes =
+            fs::read(&path).map_err(|error| Trouble::Vectors(format!("{name}: {error}")))?;
+        parsed(&name, &bytes)
     }
+}
+
+/// The tensors of a file.
+fn parsed(file: &str, bytes: &[u8]) -> Result<Stored, Trouble> {
+    let parsed = SafeTensors::deserialize(bytes)
+        .map_err(|error| Trouble::Vectors(format!("{file}: {error}")))?;
+    let owned = parsed.iter().map(|(name, view)| {
+        (
+            name.to_owned(),
+            (view.dtype(), view.shape().to_vec(), view.data().to_vec()),
+        )
+    });
+    Ok(owned.collect())
 }
 
 fn name_in_file(dtype: Dtype) -> safetensors::Dtype {

@@ -71,12 +71,12 @@ fn run() -> Result<bool, String> {
     let begin = Instant::now();
     if args.negative_control {
         let filter = args.filter.as_deref().unwrap_or("");
-        let wanted = |case: &suite::case::Case| suite::is_named(case, filter);
-        let noticed = suite::negative_control(&device, &args.folder, wanted)?;
+        let wanted = |case: &suite::case::Case| suite::folder::is_named(case, filter);
+        let noticed = suite::folder::negative_control(&device, &args.folder, wanted)?;
         println!("corrupted expected values, all noticed: {noticed:?}");
         return Ok(true);
     }
-    let report = suite::run_folder(&device, &args.folder, args.filter.as_deref(), |op| {
+    let report = suite::folder::run_folder(&device, &args.folder, args.filter.as_deref(), |op| {
         println!("{}", op.text());
     })?;
     println!(

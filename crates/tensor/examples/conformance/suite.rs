@@ -1,4 +1,4 @@
-//! Running conformance vectors: shared by the example `conformance` and the test of that name.
+//! Running conformance vectors: shared by the example `conformance`, the test of that name, and the tests in a browser.
 //!
 //! A folder of vectors holds `cases.jsonl` (one case per line: one op, its inputs, attributes, expected outputs and
 //! tolerance) and the tensors in safetensors files; its README defines every detail. Each case goes through the public
@@ -11,11 +11,13 @@ pub(crate) mod case;
 pub(crate) mod compare;
 pub(crate) mod corrupt;
 pub(crate) mod data;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod folder;
 pub(crate) mod ops;
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod report;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ziggurat_tensor::{Device, Tensor};
 
@@ -23,7 +25,6 @@ use case::{Case, Dtype, Output};
 use compare::Expected;
 use corrupt::Corruption;
 use data::Files;
-use report::{OpReport, Outcome, Report};
 
 /// Why a case did not pass.
 #[derive(Debug)]
@@ -42,58 +43,8 @@ impl From<ziggurat_tensor::Error> for Trouble {
     }
 }
 
-/// Whether a case's name or op contains the text; with `!` in front of it, whether neither does.
-pub(crate) fn is_named(case: &Case, filter: &str) -> bool {
-    let contains = |text: &str| case.name.contains(text) || case.op.contains(text);
-    match filter.strip_prefix('!') {
-        Some(text) => !contains(text),
-        None => contains(filter),
-    }
-}
-
-/// Runs all cases of a folder whose name or op contains `filter`, telling `progress` each op's result as it is known.
-pub(crate) fn run_folder(
-    device: &Device,
-    folder: &Path,
-    filter: Option<&str>,
-    mut progress: impl FnMut(&OpReport),
-) -> Result<Report, String> {
-    let mut by_op: BTreeMap<String, Vec<Case>> = BTreeMap::new();
-    for case in case::read(folder)? {
-        if filter.is_none_or(|filter| is_named(&case, filter)) {
-            by_op.entry(case.op.clone()).or_default().push(case);
-        }
-    }
-    let mut report = Report::new(device.name());
-    let mut files = Files::new(folder);
-    for (op, cases) in by_op {
-        let outcomes = cases
-            .iter()
-            .map(|case| {
-                (
-                    case.name.clone(),
-                    outcome(run_case(device, &mut files, case, None)),
-                )
-            })
-            .collect();
-        let op = OpReport { op, outcomes };
-        progress(&op);
-        report.ops.push(op);
-    }
-    Ok(report)
-}
-
-fn outcome(result: Result<(), Trouble>) -> Outcome {
-    match result {
-        Ok(()) => Outcome::Passed,
-        Err(Trouble::Unsupported) => Outcome::Unsupported,
-        Err(Trouble::Vectors(text)) => Outcome::Failed(format!("bad vectors: {text}")),
-        Err(Trouble::Wrong(text)) => Outcome::Failed(text),
-    }
-}
-
 /// Runs one case; with a corruption, against expected values that are wrong on purpose.
-pub(crate) fn run_case(
+pub(crate) async fn run_case(
     device: &Device,
     files: &mut Files,
     case: &Case,
@@ -121,7 +72,7 @@ pub(crate) fn run_case(
         if let Some(corruption) = corruption {
             corrupted |= corrupt::apply(corruption, &mut wanted);
         }
-        let bytes = actual.to_bytes_blocking()?;
+        let bytes = actual.to_bytes().await?;
         compare::check(
             &wanted,
             actual.dims(),
@@ -135,41 +86,6 @@ pub(crate) fn run_case(
         Some(_) if !corrupted => Err(Trouble::Unsupported),
         _ => Ok(()),
     }
-}
-
-/// Runs cases against expected values that are wrong on purpose; counts how often each corruption was noticed.
-///
-/// # Errors
-/// If a case does not pass as it is, or a corruption goes unnoticed.
-pub(crate) fn negative_control(
-    device: &Device,
-    folder: &Path,
-    wanted: impl Fn(&Case) -> bool,
-) -> Result<BTreeMap<Corruption, usize>, String> {
-    let mut files = Files::new(folder);
-    let mut noticed: BTreeMap<Corruption, usize> =
-        Corruption::ALL.map(|corruption| (corruption, 0)).into();
-    for case in case::read(folder)?
-        .iter()
-        .filter(|case| ops::is_built(&case.op) && wanted(case))
-    {
-        run_case(device, &mut files, case, None)
-            .map_err(|trouble| format!("{}: {trouble:?}", case.name))?;
-        for (&corruption, count) in &mut noticed {
-            match run_case(device, &mut files, case, Some(corruption)) {
-                Err(Trouble::Wrong(_)) => *count += 1,
-                // This case has nothing that could be corrupted so.
-                Err(Trouble::Unsupported) => {}
-                other => {
-                    return Err(format!(
-                        "{}: {corruption:?} went unnoticed: {other:?}",
-                        case.name
-                    ));
-                }
-            }
-        }
-    }
-    Ok(noticed)
 }
 
 fn expected_of(files: &mut Files, case: &Case, output: &Output) -> Result<Expected, Trouble> {

@@ -9,8 +9,8 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use suite::case::{self, Case};
+use suite::folder::{negative_control, run_folder};
 use suite::report::read_list;
-use suite::{negative_control, run_folder};
 use ziggurat_tensor::{Device, DeviceOptions, FusionPolicy};
 
 fn crate_path(name: &str) -> PathBuf {

@@ -1,0 +1,93 @@
+//! Chromium without a window.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::{env, fs};
+
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
+
+/// Names under which Chromium and its relatives are installed.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// WebGPU on the software adapter that Chromium brings, and none of what a browser does beside showing a page.
+const FLAGS: [&str; 14] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--enable-unsafe-webgpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--no-pings",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+];
+
+/// A running browser; dropped, it ends and its profile is deleted.
+#[derive(Debug)]
+pub(super) struct Browser {
+    child: Child,
+    profile: PathBuf,
+}
+
+/// Opens the page; installs Chromium first, where that is possible and it is missing.
+pub(super) fn open(address: &str) -> Outcome<Browser> {
+    let name = match installed() {
+        Some(name) => name,
+        None => install()?,
+    };
+    let profile = env::temp_dir().join(format!("ziggurat-web-{}", std::process::id()));
+    fs::create_dir_all(&profile)?;
+    let child = Command::new(name)
+        .args(FLAGS)
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let child = child.map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
+    Ok(Browser { child, profile })
+}
+
+fn installed() -> Option<&'static str> {
+    let runs = |name: &&str| process::succeeds(Command::new(name).arg("--version"));
+    NAMES.into_iter().find(runs)
+}
+
+fn install() -> Outcome<&'static str> {
+    if workspace::on_debian() {
+        let words = ["install", "-y", "--no-install-recommends", "chromium"];
+        let quiet = ("DEBIAN_FRONTEND", "noninteractive");
+        let mut apt = Command::new("apt-get");
+        process::quiet(
+            "apt-get install chromium",
+            apt.args(words).env(quiet.0, quiet.1),
+        )?;
+    }
+    installed().ok_or_else(|| {
+        Failure::new(format!(
+            "no browser with WebGPU: install one of {}",
+            NAMES.join(", ")
+        ))
+    })
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended by itself; its own processes end with it, a moment later.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for _ in 0..20 {
+            if fs::remove_dir_all(&self.profile).is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+}

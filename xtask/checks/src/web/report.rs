@@ -1,0 +1,104 @@
+//! What the page reported, and whether that is enough.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use xtask::failure::{Failure, Outcome};
+
+/// One message of the page.
+#[derive(Clone, Debug, Deserialize)]
+struct Message {
+    stage: String,
+    done: u64,
+    of: u64,
+    failures: Vec<String>,
+    note: String,
+}
+
+/// The last message of each stage, and all failures.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    stages: BTreeMap<String, Message>,
+    failures: Vec<String>,
+}
+
+/// The stages that must have run to their end.
+const STAGES: [&str; 3] = ["shaders", "behaviour", "conformance"];
+
+impl Report {
+    pub(super) fn add(&mut self, text: &str) -> Outcome {
+        let message: Message = serde_json::from_str(text)
+            .map_err(|error| Failure::new(format!("the page said {text:?}: {error}")))?;
+        println!(
+            "{}: {} of {} {}",
+            message.stage, message.done, message.of, message.note
+        );
+        for failure in &message.failures {
+            println!("FAILED {}: {failure}", message.stage);
+        }
+        self.failures.extend_from_slice(&message.failures);
+        self.stages.insert(message.stage.clone(), message);
+        Ok(())
+    }
+
+    /// One line, or the failures. A stage of which nothing was heard, or not the end, is a failure too.
+    pub(super) fn verdict(&self, only: Option<&str>) -> Outcome<String> {
+        let wanted = |stage: &&str| only.is_none_or(|only| only.split(',').any(|o| o == *stage));
+        let mut lines = Vec::new();
+        for stage in STAGES.into_iter().filter(wanted) {
+            match self.stages.get(stage) {
+                Some(Message { done, of, note, .. }) if done == of && *of > 0 => {
+                    lines.push(format!("{of} {stage} ({note})"));
+                }
+                other => {
+                    return Err(Failure::new(format!(
+                        "{stage} did not come to its end: {other:?}; failures: {:?}",
+                        self.failures
+                    )));
+                }
+            }
+        }
+        if lines.is_empty() {
+            return Err(Failure::new("no stage was asked for"));
+        }
+        if self.failures.is_empty() {
+            return Ok(lines.join("; "));
+        }
+        Err(Failure::new(format!(
+            "{} failures in the browser, the first: {}",
+            self.failures.len(),
+            self.failures[0]
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(lines: &[&str]) -> Outcome<String> {
+        let mut report = Report::default();
+        lines.iter().try_for_each(|line| report.add(line))?;
+        report.verdict(Some("shaders"))
+    }
+
+    #[test]
+    fn only_a_stage_that_ended_without_failures_passes() {
+        let end = r#"{"stage":"shaders","done":5,"of":5,"failures":[],"note":"n"}"#;
+        assert!(told(&[end]).is_ok_and(|line| line == "5 shaders (n)"));
+        let part = end.replace("\"done\":5", "\"done\":4");
+        let none = end.replace('5', "0");
+        let failed = end.replace("[]", "[\"one\"]");
+        let panicked = end.replace("[]", "[\"one\"]").replace("shaders", "panic");
+        for lines in [
+            &[part.as_str()][..],
+            &[&none],
+            &[&failed],
+            &[&panicked, end],
+            &[],
+        ] {
+            assert!(told(lines).is_err(), "{lines:?}");
+        }
+        assert!(told(&["nothing"]).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+// The tests' side in the page. Each message to /report is a line of JSON: {"stage", "done", "of", "failures", "note"}.
+
+const log = document.getElementById("log");
+
+async function post(path, value) {
+  await fetch(path, { method: "POST", body: JSON.stringify(value) });
+}
+
+async function report(stage, done, of, failures, note = "") {
+  log.textContent += `\n${stage}: ${done} of ${of}, ${failures.length} failed ${note}`;
+  await post("/report", { stage, done, of, failures, note });
+}
+
+globalThis.panicked = (text) => {
+  navigator.sendBeacon("/report", JSON.stringify({ stage: "panic", done: 0, of: 0, failures: [text], note: "" }));
+};
+
+async function text(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return await answer.text();
+}
+
+async function device() {
+  const adapter = await navigator.gpu?.requestAdapter();
+  if (!adapter) throw new Error("this browser gives no WebGPU adapter");
+  const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
+  return await adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } });
+}
+
+// What the browser's compiler and pipeline creation say about a shader; nothing if they accept it.
+async function complaint(gpu, { wgsl, constants, entry }, modules) {
+  gpu.pushErrorScope("validation");
+  let module = modules.get(wgsl);
+  const known = module !== undefined;
+  if (!known) {
+    module = gpu.createShaderModule({ code: wgsl });
+    modules.clear();
+    modules.set(wgsl, module);
+  }
+  const pipeline = gpu
+    .createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: entry ?? undefined, constants } })
+    .then(() => null, (error) => error.message);
+  const messages = known ? [] : (await module.getCompilationInfo()).messages.filter(({ type }) => type === "error");
+  const [refused, invalid] = await Promise.all([pipeline, gpu.popErrorScope()]);
+  if (messages.length > 0) return messages.map(({ lineNum, linePos, message }) => `${lineNum}:${linePos} ${message}`).join("; ");
+  return refused ?? invalid?.message ?? null;
+}
+
+// In its two branches invocations would wait for each other: naga accepts it, WebGPU does not.
+const NOT_UNIFORM = `
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+  if out[i] > 1u { workgroupBarrier(); }
+  out[i] = i;
+}`;
+
+async function shaders() {
+  const gpu = await device();
+  const failures = [];
+  const planted = await complaint(gpu, { wgsl: NOT_UNIFORM, constants: {} }, new Map());
+  if (!planted) failures.push("a barrier in control flow that is not uniform was accepted");
+  const lines = (await text("/catalogue.jsonl")).trim().split("\n");
+  const modules = new Map();
+  let done = 0;
+  for (const line of lines) {
+    const variant = JSON.parse(line);
+    const wrong = await complaint(gpu, variant, modules);
+    if (wrong) failures.push(`${variant.name}: ${wrong}`);
+    done += 1;
+    if (done % 500 === 0) await report("shaders", done, lines.length, []);
+  }
+  await report("shaders", done, lines.length, failures, `negative control: ${planted}`);
+  gpu.destroy();
+}
+
+async function conformance(program) {
+  const cases = await program.Cases.open(await text("/conformance/cases.jsonl"));
+  const files = cases.files();
+  const failures = [];
+  const ops = new Set();
+  let passed = 0;
+  let done = 0;
+  for (const file of files) {
+    const bytes = new Uint8Array(await (await fetch(`/conformance/${file}`)).arrayBuffer());
+    for (const { op, case: name, failure } of JSON.parse(await cases.run(file, bytes))) {
+      if (failure) failures.push(`${name}: ${failure}`);
+      else passed += 1;
+      ops.add(op);
+    }
+    done += 1;
+    if (done % 20 === 0) await report("conformance", done, files.length, [], "files");
+  }
+  await report("conformance", done, files.length, failures, `files; ${passed} cases of ${ops.size} ops passed`);
+}
+
+async function behaviours(program) {
+  const names = JSON.parse(program.behaviours());
+  const failures = [];
+  for (const name of names) {
+    const wrong = await program.behaviour(name);
+    if (wrong) failures.push(`${name}: ${wrong}`);
+    await report("behaviour", names.indexOf(name) + 1, names.length, [], name);
+  }
+  const times = [];
+  for (let i = 0; i < 5; i += 1) times.push(await program.first_result());
+  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms`);
+}
+
+async function all() {
+  const only = new URLSearchParams(location.search).get("only");
+  const wants = (stage) => !only || only.split(",").includes(stage);
+  if (wants("shaders")) await shaders();
+  if (wants("behaviour") || wants("conformance")) {
+    const program = await import("/program/ziggurat_web.js");
+    await program.default();
+    await report("adapter", 1, 1, [], await program.adapter());
+    if (wants("behaviour")) await behaviours(program);
+    if (wants("conformance")) await conformance(program);
+  }
+}
+
+addEventListener("unhandledrejection", ({ reason }) => globalThis.panicked(`unhandled: ${reason}`));
+try {
+  await all();
+  await post("/end", {});
+} catch (error) {
+  await report("page", 0, 1, [`${error}\n${error.stack ?? ""}`]);
+  await post("/end", {});
+}
