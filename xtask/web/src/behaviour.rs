@@ -182,7 +182,7 @@ async fn a_destroyed_device(device: &Device) -> Verdict {
 /// # Errors
 /// If there is no device or no such test.
 #[wasm_bindgen]
-pub(crate) async fn behaviour(name: String) -> Result<Option<String>, JsError> {
+pub async fn behaviour(name: String) -> Result<Option<String>, JsError> {
     let device = crate::open().await?;
     let verdict = match name.as_str() {
         "own_shader" => own_shader(&device).await,
@@ -200,7 +200,7 @@ pub(crate) async fn behaviour(name: String) -> Result<Option<String>, JsError> {
 
 /// The names that [`behaviour`] knows.
 #[wasm_bindgen]
-pub(crate) fn behaviours() -> String {
+pub fn behaviours() -> String {
     json!([
         "own_shader",
         "own_body",
@@ -219,7 +219,7 @@ pub(crate) fn behaviours() -> String {
 /// # Errors
 /// If anything of it fails.
 #[wasm_bindgen]
-pub(crate) async fn first_result() -> Result<f64, JsError> {
+pub async fn first_result() -> Result<f64, JsError> {
     let begin = js_sys::Date::now();
     let device = crate::open().await?;
     let a = Tensor::ones(&device, [256], DType::F32).map_err(crate::js)?;

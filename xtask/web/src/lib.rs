@@ -1,8 +1,8 @@
 //! The program in the page: the library's public interface on the browser's WebGPU, asked by `page/tests.js`.
 #![cfg(target_arch = "wasm32")]
 
-mod behaviour;
-mod cases;
+pub mod behaviour;
+pub mod cases;
 
 use std::panic;
 
