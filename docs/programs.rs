@@ -14,3 +14,8 @@ struct Models;
 #[cfg(doctest)]
 #[doc = include_str!("tutorial.md")]
 struct Tutorial;
+
+/// docs/web.md.
+#[cfg(doctest)]
+#[doc = include_str!("web.md")]
+struct Web;
