@@ -194,6 +194,9 @@ fn memory_is_that_of_the_blocks() {
     );
 }
 
+/// A call that fails, the kind of its error, and how the text begins.
+type Mistake = (Result<(), Error>, fn(&Error) -> bool, &'static str);
+
 #[test]
 fn mistakes_are_errors_that_say_what_was_given() {
     let device = device();
@@ -207,7 +210,7 @@ fn mistakes_are_errors_that_say_what_was_given() {
     let quantize = |x: &Tensor, format| x.quantize_blocking(format).map(drop);
     let infinite = Tensor::from_slice(&device, &[f32::INFINITY; 32], [1, 32]).unwrap();
     let huge = Tensor::from_slice(&device, &[1e30f32; 32], [1, 32]).unwrap();
-    let cases: [(Result<(), Error>, fn(&Error) -> bool, &str); 13] = [
+    let cases: [Mistake; 13] = [
         (
             weight.linear(&f(&[2, 32]), None).map(drop),
             Error::is_shape,
