@@ -19,6 +19,7 @@ use crate::run::view::View;
 
 mod choice;
 mod form;
+mod lanes;
 mod parts;
 mod plan;
 

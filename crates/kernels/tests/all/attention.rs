@@ -416,16 +416,55 @@ fn wrong_calls_are_typed_errors() {
     }
 }
 
+/// One row and several per key head, whose keys are shared by the invocations of subgroups, and by workgroups.
+#[test]
+fn every_way_of_few_rows_agrees_with_the_reference() {
+    let mut rng = Random(43);
+    for way in 0..6 {
+        let exec = common::matrix_executor().in_way(way);
+        for (e, dtype) in [
+            ([1, 2, 2, 1, 300, 64, 64], DType::F32),
+            ([2, 2, 2, 1, 130, 128, 96], DType::F16),
+            ([1, 8, 2, 1, 1100, 128, 128], DType::BF16),
+            ([1, 6, 2, 2, 70, 24, 16], DType::F16),
+            ([1, 3, 1, 3, 700, 72, 136], DType::F32),
+            ([2, 4, 4, 1, 40, 256, 256], DType::F32),
+        ] {
+            let mut case = case(&exec, e, dtype, Arrangement::Contiguous, &mut rng);
+            run(&exec, &case, &scaled(0.3));
+            let windows = AttentionOptions {
+                left_window: Some(40),
+                softcap: 2.0,
+                shift: 60,
+                ..scaled(1.5)
+            };
+            run(&exec, &case, &windows);
+            let [batch, heads, _, queries, keys, ..] = e;
+            let dims = [batch, heads, queries, keys];
+            case.mask = Some(operand(
+                &exec,
+                DType::Bool,
+                &dims,
+                Arrangement::Contiguous,
+                || rng.value(DType::Bool),
+            ));
+            case.lengths = Some((0..batch).map(|i| keys - 7 - 20 * i).collect());
+            run(&exec, &case, &scaled(0.3));
+        }
+    }
+}
+
 #[test]
 fn every_dtype_has_every_mask_with_lengths_and_caps() {
     let exec = common::executor();
     let mut rng = Random(8);
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        // Strided; aligned, with many rows and with few.
+        // Strided; aligned, with many rows, with few and with one.
         let forms = [
             [2, 2, 1, 3, 70, 5, 6],
             [1, 2, 1, 10, 70, 8, 4],
             [2, 2, 1, 3, 70, 8, 8],
+            [2, 1, 1, 1, 70, 8, 8],
         ];
         let masks = [None, Some(DType::Bool), Some(DType::F32)];
         for (extents, mask) in forms.into_iter().flat_map(|e| masks.map(|mask| (e, mask))) {
@@ -458,8 +497,8 @@ fn every_dtype_has_every_mask_with_lengths_and_caps() {
 fn every_form_keeps_what_the_contract_says_of_odd_numbers() {
     let exec = common::executor();
     let (nan, inf) = (f64::NAN, f64::INFINITY);
-    // Rows, elements: strided, few, tiles.
-    for (rows, dim) in [(2, 5), (2, 8), (40, 8)] {
+    // Rows, elements: strided, few, tiles, one.
+    for (rows, dim) in [(2, 5), (2, 8), (40, 8), (1, 8)] {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             for keys in [3, 600] {
                 let at = |row: usize, d: usize, x: f64| {

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ziggurat_kernels::device::{Device, DeviceOptions};
+use ziggurat_kernels::device::{Device, DeviceOptions, SoftwareWish};
 use ziggurat_kernels::memory::{Memory, MemoryOptions};
 use ziggurat_kernels::pipeline::Pipelines;
 use ziggurat_kernels::{Executor, KernelError};
@@ -58,6 +58,19 @@ pub(crate) fn fresh_executor() -> Executor {
         pipeline_cache: false,
         ..DeviceOptions::default()
     })
+}
+
+/// An executor on the software device of a GPU with matrix units.
+pub(crate) fn matrix_executor() -> Executor {
+    static EXECUTOR: Shared = Shared::new(|| {
+        let mut options = DeviceOptions {
+            pipeline_cache: false,
+            ..DeviceOptions::default()
+        };
+        options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+        open(options)
+    });
+    EXECUTOR.executor()
 }
 
 /// WebGPU's default limits, without optional features.

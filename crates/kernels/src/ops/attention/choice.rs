@@ -91,8 +91,18 @@ pub(super) fn kernel(
     let (form_name, operands) = match form {
         Form::Tile(_) if vec4 => ("tile", "attention/vec4.wgsl"),
         Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
-        Form::Few(_) if prelude::is_packed(dtype) => ("few", "attention/octs_half.wgsl"),
-        Form::Few(_) => ("few", "attention/octs_word.wgsl"),
+        Form::Few(_) | Form::Lanes(_) => {
+            let name = if let Form::Few(_) = form {
+                "few"
+            } else {
+                "lanes"
+            };
+            if prelude::is_packed(dtype) {
+                (name, "attention/octs_half.wgsl")
+            } else {
+                (name, "attention/octs_word.wgsl")
+            }
+        }
     };
     let mut choice = KernelChoice::new(OP)
         .name(dtype.name())
@@ -102,6 +112,9 @@ pub(super) fn kernel(
         .name(cap_name)
         .part(prelude::FLOAT)
         .load(dtype);
+    if let Form::Lanes(_) = form {
+        choice = choice.enable("enable/subgroups.wgsl");
+    }
     if hiding.mask == Some(DType::Bool) {
         choice = choice.part(prelude::LOAD_COND);
     }
@@ -122,6 +135,7 @@ pub(super) fn kernel(
         ]);
     choice = result(choice, dtype, leaves);
     let constants: &[(&'static str, u32)] = match form {
+        Form::Lanes(lanes) => &[("LANES", lanes.lanes)],
         Form::Tile(tile) => &[
             ("ROWS", tile.rows),
             ("KEYS", tile.keys),
@@ -138,6 +152,7 @@ pub(super) fn kernel(
         ],
     };
     let body = match form {
+        Form::Lanes(_) => "attention/lanes.wgsl",
         Form::Tile(_) => "attention/tile.wgsl",
         Form::Few(_) => "attention/few.wgsl",
     };
@@ -208,8 +223,8 @@ pub(crate) fn variants() -> Vec<Candidate> {
     all
 }
 
-/// Each form, and how operands are read.
-fn forms() -> [(Form, bool); 3] {
+/// Each form once, and how operands are read.
+fn forms() -> Vec<(Form, bool)> {
     let problem = |rows, vec4, octs| Problem {
         heads: 1,
         rows,
@@ -220,9 +235,19 @@ fn forms() -> [(Form, bool); 3] {
         octs,
     };
     let problems = [
+        problem(1, true, true),
         problem(4, true, true),
         problem(4, false, false),
         problem(1024, true, true),
     ];
-    problems.map(|p| (ways(&p, &Ability::WEBGPU).default, p.vec4))
+    let mut all = Vec::new();
+    for ability in Ability::SAMPLES {
+        for p in &problems {
+            let form = (ways(p, &ability).default, p.vec4);
+            if !all.contains(&form) {
+                all.push(form);
+            }
+        }
+    }
+    all
 }

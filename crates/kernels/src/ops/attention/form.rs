@@ -1,6 +1,7 @@
 //! Which kernel computes attention, as a pure function of the problem: tiles of rows and keys, or, for few rows, invocations
 //! that read keys on their own.
 
+use super::lanes::Lanes;
 use crate::limits::ability::Ability;
 use crate::ops::ways::Ways;
 
@@ -30,6 +31,7 @@ pub(super) struct Problem {
 pub(super) enum Form {
     Tile(Tile),
     Few(Few),
+    Lanes(Lanes),
 }
 
 /// `attention/tile.wgsl`: 4 rows by 4 keys per invocation, then 4 rows by 4 · `steps` columns.
@@ -142,6 +144,7 @@ impl Form {
         match self {
             Self::Tile(tile) => tile.rows,
             Self::Few(_) => Few::ROWS,
+            Self::Lanes(_) => 1,
         }
     }
 
@@ -150,6 +153,7 @@ impl Form {
         match self {
             Self::Tile(tile) => tile.keys,
             Self::Few(few) => few.keys,
+            Self::Lanes(lanes) => lanes.keys(),
         }
     }
 
@@ -157,7 +161,7 @@ impl Form {
     pub(super) fn column_tiles(self, p: &Problem) -> u64 {
         match self {
             Self::Tile(tile) => p.value_dim.div_ceil(u64::from(tile.columns())),
-            Self::Few(_) => 1,
+            Self::Few(_) | Self::Lanes(_) => 1,
         }
     }
 
@@ -165,6 +169,7 @@ impl Form {
         match self {
             Self::Tile(tile) => tile.invocations(),
             Self::Few(_) => Few::INVOCATIONS,
+            Self::Lanes(_) => Lanes::INVOCATIONS,
         }
     }
 
@@ -175,11 +180,16 @@ impl Form {
                 let queries = 8 * few.key_lanes * few.key_octs;
                 16 * (few.len() + queries + few.keys + few.keys / 8)
             }
+            Self::Lanes(_) => Lanes::WORKGROUP_BYTES,
         }
     }
 
     fn fits(self, ability: &Ability) -> bool {
-        self.invocations() <= ability.invocations
+        let able = match self {
+            Self::Tile(_) | Self::Few(_) => true,
+            Self::Lanes(lanes) => lanes.fits(ability),
+        };
+        able && self.invocations() <= ability.invocations
             && self.workgroup_bytes() <= ability.workgroup_bytes
     }
 
@@ -187,6 +197,7 @@ impl Form {
         match self {
             Self::Tile(tile) => tile.iterations(tiles, p),
             Self::Few(few) => few.iterations(tiles),
+            Self::Lanes(lanes) => lanes.iterations(tiles),
         }
     }
 
@@ -194,7 +205,7 @@ impl Form {
     const fn least_keys(self) -> u64 {
         match self {
             Self::Tile(_) => 256,
-            Self::Few(_) => 128,
+            Self::Few(_) | Self::Lanes(_) => 128,
         }
     }
 }
@@ -210,13 +221,15 @@ pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
     let few = few.then(|| Form::Few(Few::new(p)));
     let tiles = shapes.map(|shape| Form::Tile(Tile::new(shape, p.value_dim)));
     let [.., least] = tiles;
-    let (first, last) = if p.rows <= FEW_ROWS {
-        (few, None)
+    let tiles = tiles.map(Some);
+    let lanes = Lanes::new(p).map(Form::Lanes);
+    let order = if p.rows <= FEW_ROWS {
+        [&[lanes, few][..], &tiles]
     } else {
-        (None, few)
+        [&tiles, &[lanes, few][..]]
     };
     let fits = |form: &Form| form.fits(ability);
-    let mut all = first.into_iter().chain(tiles).chain(last).filter(fits);
+    let mut all = order.into_iter().flatten().copied().flatten().filter(fits);
     // The least tile has 64 invocations, which every device has.
     let default = all.next().unwrap_or(least);
     Ways::new(default, all)

@@ -138,7 +138,7 @@ fn steps(
         octs,
     };
     let ability = p.exec.ability();
-    let form = ways(&problem, &ability).default;
+    let form = ways(&problem, &ability).chosen(&ability);
     let room = p.exec.device().caps().max_binding_bytes.min(STATE_BYTES);
     let splits = splits(form, &problem, &ability, room);
     let write = p.out()?;

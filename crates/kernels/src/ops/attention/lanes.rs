@@ -1,0 +1,76 @@
+//! [`Lanes`]: attention of single rows by the invocations of subgroups.
+
+use super::form::Problem;
+use crate::limits::ability::Ability;
+
+/// `attention/lanes.wgsl`: a row per workgroup, and 4 keys for each `lanes` invocations at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lanes {
+    /// Invocations of a key, eight elements each.
+    pub(super) lanes: u32,
+}
+
+impl Lanes {
+    pub(super) const INVOCATIONS: u32 = 256;
+    /// The most invocations of a key.
+    const MOST: u64 = 32;
+
+    pub(super) fn new(p: &Problem) -> Option<Self> {
+        let lanes = p.head_dim.max(p.value_dim).div_ceil(8);
+        let lanes = lanes.next_power_of_two().max(4);
+        (p.rows == 1 && p.octs && lanes <= Self::MOST).then(|| Self {
+            lanes: u32::try_from(lanes).unwrap_or(u32::MAX),
+        })
+    }
+
+    pub(super) const fn keys(self) -> u32 {
+        4 * Self::INVOCATIONS / self.lanes
+    }
+
+    /// Bytes of workgroup memory: two vectors of sums per invocation; two numbers for each of up to 64 groups of lanes.
+    pub(super) const WORKGROUP_BYTES: u32 = 32 * Self::INVOCATIONS + 8 * 64;
+
+    pub(super) const fn fits(self, ability: &Ability) -> bool {
+        self.lanes <= ability.subgroup
+    }
+
+    /// Loop iterations of an invocation for so many tiles of keys.
+    pub(super) fn iterations(self, tiles: u64) -> u64 {
+        let groups = u64::from(Self::INVOCATIONS / self.lanes);
+        8_u64.saturating_mul(tiles).saturating_add(2 * groups + 40)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::form::{Form, ways};
+    use super::*;
+
+    #[test]
+    fn single_rows_are_for_subgroups_that_are_large_enough() {
+        let problem = |rows, dim| Problem {
+            heads: 8,
+            rows,
+            keys: 1000,
+            head_dim: dim,
+            value_dim: 64,
+            vec4: true,
+            octs: true,
+        };
+        let form = |rows, dim, subgroup| {
+            let ability = Ability {
+                subgroup,
+                ..Ability::LARGE
+            };
+            ways(&problem(rows, dim), &ability).default
+        };
+        for (dim, lanes) in [(128, 16), (8, 8), (256, 32)] {
+            let expected = Lanes { lanes };
+            assert_eq!(form(1, dim, 32), Form::Lanes(expected));
+            assert!(matches!(form(1, dim, lanes / 2), Form::Few(_)));
+            assert_eq!(expected.keys() * lanes, 4 * Lanes::INVOCATIONS);
+        }
+        assert!(matches!(form(2, 128, 32), Form::Few(_)));
+        assert!(matches!(form(1, 264, 32), Form::Tile(_)));
+    }
+}

@@ -1,0 +1,177 @@
+// Computes: the same as few.wgsl for one row per key head, where subgroups are of one size: LANES neighbouring invocations read a
+//           key and its value, eight elements each, and pass over keys of their own. Nothing goes through workgroup memory before
+//           the last key. What they read next is under way while they compute.
+// Bindings: params, those of the operand (octs), result or state, mask and length parts.
+// Grid: batches * kv_heads * row_tiles * splits workgroups of 256 invocations, folded; a workgroup makes one row.
+// Requires: subgroups of at least LANES invocations, in the order of local invocations; query_oct, key_oct, value_oct (operand
+//           part), seen_score, keys_of, shift_of (length part), finish (state part), weights_of.
+// Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
+
+override WG: u32 = 256u;
+// Invocations of a key: 4, 8, 16 or 32.
+override LANES: u32 = 16u;
+
+// The four keys of LANES invocations at a time lie as far from each other as there are such groups.
+override GROUPS: u32 = WG / LANES;
+override KEYS: u32 = GROUPS * 4u;
+
+// Sums of all groups, two vectors per invocation; the greatest score and the sum of weights of each group.
+var<workgroup> partial_sums: array<vec4<f32>, 512>;
+var<workgroup> partial_tops: array<f32, 64>;
+var<workgroup> partial_totals: array<f32, 64>;
+
+// Four keys or values.
+struct Pieces {
+    a: Packed,
+    b: Packed,
+    c: Packed,
+    d: Packed,
+}
+
+fn key_piece(base: u32, key: u32, end: u32, d: u32) -> Packed {
+    var piece = Packed();
+    if key < end && d < params.head_dim {
+        piece = key_oct(base + key * params.k_strides.z + d);
+    }
+    return piece;
+}
+
+fn value_piece(base: u32, key: u32, end: u32, column: u32) -> Packed {
+    var piece = Packed();
+    if key < end && column < params.value_dim {
+        piece = value_oct(base + key * params.v_strides.z + column);
+    }
+    return piece;
+}
+
+fn keys_at(base: u32, key: u32, end: u32, d: u32) -> Pieces {
+    return Pieces(
+        key_piece(base, key, end, d),
+        key_piece(base, key + GROUPS, end, d),
+        key_piece(base, key + 2u * GROUPS, end, d),
+        key_piece(base, key + 3u * GROUPS, end, d),
+    );
+}
+
+fn values_at(base: u32, key: u32, end: u32, column: u32) -> Pieces {
+    return Pieces(
+        value_piece(base, key, end, column),
+        value_piece(base, key + GROUPS, end, column),
+        value_piece(base, key + 2u * GROUPS, end, column),
+        value_piece(base, key + 3u * GROUPS, end, column),
+    );
+}
+
+fn query_at(at: Query, d: u32) -> Oct {
+    var q = Oct();
+    if d < params.head_dim {
+        q = oct_of(query_oct(params.q_offset + at.batch * params.q_strides.x + at.head * params.q_strides.y + at.query * params.q_strides.z + d));
+    }
+    return Oct(q.lo * params.scale, q.hi * params.scale);
+}
+
+fn product(q: Oct, k: Oct) -> f32 {
+    let p = q.lo * k.lo + q.hi * k.hi;
+    return (p.x + p.y) + (p.z + p.w);
+}
+
+fn any_zero(x: vec4<f32>) -> bool {
+    return any(bitcast<vec4<u32>>(x) == vec4<u32>(0u));
+}
+
+// Adds the values of four keys, but not those of weight 0: they may be NaN or infinite.
+fn add_values(to: Oct, w: vec4<f32>, a: Oct, b: Oct, c: Oct, d: Oct) -> Oct {
+    if any_zero(w) {
+        let none = vec4<f32>();
+        let out = bitcast<vec4<u32>>(w) == vec4<u32>(0u);
+        return Oct(
+            to.lo + w.x * select(a.lo, none, out.x) + w.y * select(b.lo, none, out.y) + w.z * select(c.lo, none, out.z) + w.w * select(d.lo, none, out.w),
+            to.hi + w.x * select(a.hi, none, out.x) + w.y * select(b.hi, none, out.y) + w.z * select(c.hi, none, out.z) + w.w * select(d.hi, none, out.w),
+        );
+    }
+    return Oct(
+        to.lo + w.x * a.lo + w.y * b.lo + w.z * c.lo + w.w * d.lo,
+        to.hi + w.x * a.hi + w.y * b.hi + w.z * c.hi + w.w * d.hi,
+    );
+}
+
+// Sums that fade to nothing are nothing, whatever they are.
+fn faded_oct(sums: Oct, x: f32) -> Oct {
+    if bitcast<u32>(x) == 0u {
+        return Oct();
+    }
+    return Oct(sums.lo * x, sums.hi * x);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, 1u, KEYS);
+    let end = share.keys.y;
+    let k_base = params.k_offset + share.batch * params.k_strides.x + share.kv_head * params.k_strides.y;
+    let v_base = params.v_offset + share.batch * params.v_strides.x + share.kv_head * params.v_strides.y;
+    let element = lid % LANES * 8u;
+    let own = lid / LANES;
+
+    let row = min(share.row0, share.rows - 1u);
+    let query = row % params.queries;
+    let at = Query(share.batch, share.head0 + row / params.queries, query, i32(query) + share.shift);
+
+    var keys = keys_at(k_base, share.keys.x + own, end, element);
+    let q = query_at(at, element);
+    var sums = Oct();
+    var top = -inf_f32();
+    var total = 0.0;
+    for (var first = share.keys.x; first < end; first += KEYS) {
+        let values = values_at(v_base, first + own, end, element);
+        var s = vec4<f32>(product(q, oct_of(keys.a)), product(q, oct_of(keys.b)), product(q, oct_of(keys.c)), product(q, oct_of(keys.d)));
+        keys = keys_at(k_base, first + KEYS + own, end, element);
+        for (var by = 1u; by < LANES; by *= 2u) {
+            s += subgroupShuffleXor(s, by);
+        }
+        let key = first + own;
+        if CAPPED || MASKED || first < share.all.x || first + KEYS > share.all.y {
+            s.x = seen_score(s.x, at, key, share.count);
+            s.y = seen_score(s.y, at, key + GROUPS, share.count);
+            s.z = seen_score(s.z, at, key + 2u * GROUPS, share.count);
+            s.w = seen_score(s.w, at, key + 3u * GROUPS, share.count);
+        }
+        let greatest = max(top, greatest_of(s));
+        let faded = weights_of(vec4<f32>(top), vec4<f32>(greatest)).x;
+        top = greatest;
+        let w = weights_of(s, vec4<f32>(top));
+        total = total * faded + ((w.x + w.y) + (w.z + w.w));
+        sums = add_values(faded_oct(sums, faded), w, oct_of(values.a), oct_of(values.b), oct_of(values.c), oct_of(values.d));
+    }
+
+    // What all groups have, relative to the greatest score of all.
+    if lid % LANES == 0u {
+        partial_tops[own] = top;
+    }
+    workgroupBarrier();
+    var greatest = partial_tops[0];
+    for (var i = 1u; i < GROUPS; i++) {
+        greatest = max(greatest, partial_tops[i]);
+    }
+    let faded = weights_of(vec4<f32>(top), vec4<f32>(greatest)).x;
+    if lid % LANES == 0u {
+        // What fades to nothing is nothing, whatever it is.
+        partial_totals[own] = select(total * faded, 0.0, bitcast<u32>(faded) == 0u);
+    }
+    sums = faded_oct(sums, faded);
+    partial_sums[lid * 2u] = sums.lo;
+    partial_sums[lid * 2u + 1u] = sums.hi;
+    workgroupBarrier();
+    if lid < LANES * 2u && share.inside && share.row0 < share.rows {
+        var sum = vec4<f32>();
+        var all = 0.0;
+        for (var i = 0u; i < GROUPS; i++) {
+            sum += partial_sums[i * LANES * 2u + lid];
+            all += partial_totals[i];
+        }
+        finish(share, share.row0, lid * 4u, sum, greatest, all);
+    }
+}
