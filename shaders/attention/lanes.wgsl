@@ -158,8 +158,8 @@ fn main(
     }
     let faded = weights_of(vec4<f32>(top), vec4<f32>(greatest)).x;
     if lid % LANES == 0u {
-        // What fades to nothing is nothing, whatever it is.
-        partial_totals[own] = select(total * faded, 0.0, bitcast<u32>(faded) == 0u);
+        // NaN, of a score that is not a number, has to stay; a group without other scores fades to nothing.
+        partial_totals[own] = total * faded;
     }
     sums = faded_oct(sums, faded);
     partial_sums[lid * 2u] = sums.lo;
