@@ -81,26 +81,28 @@ fn any_zero(x: vec4<f32>) -> bool {
 
 // Adds the values of four keys, but not those of weight 0: they may be NaN or infinite.
 fn add_values(to: Oct, w: vec4<f32>, a: Oct, b: Oct, c: Oct, d: Oct) -> Oct {
+    var sums = to;
     if any_zero(w) {
         let none = vec4<f32>();
         let out = bitcast<vec4<u32>>(w) == vec4<u32>(0u);
-        return Oct(
-            to.lo + w.x * select(a.lo, none, out.x) + w.y * select(b.lo, none, out.y) + w.z * select(c.lo, none, out.z) + w.w * select(d.lo, none, out.w),
-            to.hi + w.x * select(a.hi, none, out.x) + w.y * select(b.hi, none, out.y) + w.z * select(c.hi, none, out.z) + w.w * select(d.hi, none, out.w),
-        );
+        sums.lo += w.x * select(a.lo, none, out.x) + w.y * select(b.lo, none, out.y)
+            + w.z * select(c.lo, none, out.z) + w.w * select(d.lo, none, out.w);
+        sums.hi += w.x * select(a.hi, none, out.x) + w.y * select(b.hi, none, out.y)
+            + w.z * select(c.hi, none, out.z) + w.w * select(d.hi, none, out.w);
+    } else {
+        sums.lo += w.x * a.lo + w.y * b.lo + w.z * c.lo + w.w * d.lo;
+        sums.hi += w.x * a.hi + w.y * b.hi + w.z * c.hi + w.w * d.hi;
     }
-    return Oct(
-        to.lo + w.x * a.lo + w.y * b.lo + w.z * c.lo + w.w * d.lo,
-        to.hi + w.x * a.hi + w.y * b.hi + w.z * c.hi + w.w * d.hi,
-    );
+    return sums;
 }
 
 // Sums that fade to nothing are nothing, whatever they are.
 fn faded_oct(sums: Oct, x: f32) -> Oct {
-    if bitcast<u32>(x) == 0u {
-        return Oct();
+    var left = Oct();
+    if bitcast<u32>(x) != 0u {
+        left = Oct(sums.lo * x, sums.hi * x);
     }
-    return Oct(sums.lo * x, sums.hi * x);
+    return left;
 }
 
 @compute @workgroup_size(WG)
