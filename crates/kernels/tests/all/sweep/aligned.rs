@@ -256,11 +256,11 @@ cases! {
     "maxima of 3 x 3 in words", "pool/window_vec4.wgsl", PACKED, WINDOWS.div_ceil(4 * WORKGROUP), |exec, o| {
         pooled(exec, o, Pool::Max, [3, 1])
     };
-    "one query of many heads", "attention/few.wgsl", FLOATS, 600, |exec, o| {
-        attended(exec, o, [600, 1, 20])
+    "two queries of many heads", "attention/few.wgsl", FLOATS, 600, |exec, o| {
+        attended(exec, o, [600, 2, 20])
     };
-    "one query with long keys, in two splits", "attention/few.wgsl", FLOATS, 200, |exec, o| {
-        attended(exec, o, [100, 1, 256])
+    "two queries with long keys, in two splits", "attention/few.wgsl", FLOATS, 200, |exec, o| {
+        attended(exec, o, [100, 2, 256])
     };
     "one query with long keys, merged", "attention/merge.wgsl", FLOATS, 100, |exec, o| {
         attended(exec, o, [100, 1, 256])
