@@ -220,6 +220,42 @@ fn results_beyond_a_binding_are_made_in_parts() {
     assert_same(&read(&exec, &out), &want, "embedding");
 }
 
+/// More rows of weights than a plane of workgroups has, where a dimension has 24.
+#[test]
+fn products_of_many_rows_fold_the_grid() {
+    let exec = common::fresh_folded_executor();
+    let mut random = Random(6);
+    let rows = 5000;
+    let format = BlockFormat::Q8_0;
+    let (blocks, numbers) = matrix(&exec, format, [rows, 32], &USUAL, &mut random);
+    let x: Vec<f64> = (0..32).map(|i| f64::from(i % 5) - 2.0).collect();
+    let bytes = encode(DType::F32, &x);
+    let x_view = exec
+        .upload_bytes(DType::F32, &bytes, &shape(&[1, 32]))
+        .unwrap();
+    let out = exec.alloc(&shape(&[1, rows]), DType::F32).unwrap();
+    drop(exec.quantized_linear(&x_view, &blocks, &out).unwrap());
+    let got = read(&exec, &out);
+    assert_eq!(got.len(), rows);
+    for (row, got) in got.into_iter().enumerate() {
+        let terms = numbers[row * 32..][..32].iter().zip(&x);
+        let terms: Vec<f64> = terms.map(|(&w, x)| f64::from(w) * x).collect();
+        let (want, size) = (
+            terms.iter().sum::<f64>(),
+            terms.iter().map(|term| term.abs()).sum::<f64>(),
+        );
+        assert!(
+            (got - want).abs() <= 4e-6 * size,
+            "row {row}: {got}, not {want}"
+        );
+    }
+    let ran = exec.pipelines().trace();
+    assert!(ran.kernels().iter().any(|kernel| {
+        let last = kernel.source.parts().last();
+        last.is_some_and(|part| part.file == "quantised/product.wgsl")
+    }));
+}
+
 #[test]
 fn the_comparison_sees_a_number_that_is_wrong() {
     let wrong = std::panic::catch_unwind(|| assert_same(&[1.0, 0.0], &[1.0, -0.0], "control"));

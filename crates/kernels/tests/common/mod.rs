@@ -111,17 +111,20 @@ pub(crate) fn narrow_executor() -> Executor {
 }
 
 /// An executor whose grids have few workgroups along each dimension and small ones, so that small tensors take rows,
-/// planes and more of them.
+/// planes and more of them. What it ran is asked for by the sweep.
 pub(crate) fn folded_executor() -> Executor {
-    static EXECUTOR: Shared = Shared::new(|| {
-        open(DeviceOptions {
-            pipeline_cache: false,
-            workgroup_size: Some(8),
-            max_workgroups: Some(24),
-            ..DeviceOptions::default()
-        })
-    });
+    static EXECUTOR: Shared = Shared::new(fresh_folded_executor);
     EXECUTOR.executor()
+}
+
+/// Such an executor of one test's own.
+pub(crate) fn fresh_folded_executor() -> Executor {
+    open(DeviceOptions {
+        pipeline_cache: false,
+        workgroup_size: Some(8),
+        max_workgroups: Some(24),
+        ..DeviceOptions::default()
+    })
 }
 
 /// An executor of one test's own on a device with bindings of so many bytes and loops of so many iterations.

@@ -100,6 +100,15 @@ pub(crate) fn plan_dequantize(
     )
 }
 
+/// A row of the output is more than one binding holds.
+fn too_large(exec: &Executor, op: &'static str, out: &View) -> KernelError {
+    KernelError::BindingTooLarge {
+        op,
+        bytes: out.buffer.bytes(),
+        limit: exec.device().caps().max_binding_bytes,
+    }
+}
+
 /// Runs [`Call::Dequantize`] into an output that one binding cannot hold.
 pub(crate) fn run_dequantize(
     exec: &Executor,
@@ -110,7 +119,7 @@ pub(crate) fn run_dequantize(
     let words = memory(DEQUANTIZE, ends)?;
     let at = middle(rows);
     if at == 0 {
-        return exec.refuse_over_binding(std::iter::once(ends.out));
+        return Err(too_large(exec, DEQUANTIZE, ends.out));
     }
     for (start, len) in [(0, at), (at, rows - at)] {
         let out = narrow(DEQUANTIZE, ends.out, 0, start, len)?;
@@ -196,5 +205,5 @@ pub(crate) fn run_embedding(
     if exec.split(op, [indices, ends.out], 1, joints, each)? {
         return Ok(());
     }
-    exec.refuse_over_binding(std::iter::once(ends.out))
+    Err(too_large(exec, op, ends.out))
 }

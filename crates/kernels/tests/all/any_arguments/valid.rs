@@ -212,19 +212,19 @@ pub(crate) const CALLS: &[Call] = calls! {
         exec.matmul(&a, &b, &any.out(dtype, &[&batch[..], &[m, n]].concat()))
     };
     "quantized_linear" finite: |exec, any| {
-        let (weight, [n, k]) = blocks(exec, any);
+        let (weight, [n, k]) = blocks(exec, any)?;
         let (dtype, batch, m) = (any.float(), any.extents(0..=2), any.extent());
         let x = any.sized(dtype, &[&batch[..], &[m, k]].concat());
         let out = any.rng.pick(&[dtype, DType::F32]);
         exec.quantized_linear(&x, &weight, &any.out(out, &[&batch[..], &[m, n]].concat()))
     };
     "dequantize" finite: |exec, any| {
-        let (blocks, dims) = blocks(exec, any);
+        let (blocks, dims) = blocks(exec, any)?;
         let dtype = any.float();
         exec.dequantize(&blocks, &any.out(dtype, &dims))
     };
     "quantized_embedding" finite: |exec, any| {
-        let (table, [_, k]) = blocks(exec, any);
+        let (table, [_, k]) = blocks(exec, any)?;
         let named = any.full(0..=3);
         let indices = indices(any, &named, table.shape.dims()[0]);
         let dtype = any.float();

@@ -44,6 +44,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "more than 4,096 updates of one element: the tests of indices",
     ),
     (
+        "matmul/pack.wgsl",
+        "what packs operands for matrix units, as below",
+    ),
+    (
         "matmul/tile.wgsl",
         "small devices take the other kernel; the tests of products fold its grid by 65,537 batches",
     ),
@@ -54,10 +58,13 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("matmul/tile_cooperative_64.wgsl", "likewise"),
     ("matmul/tile_split.wgsl", "likewise"),
     ("matmul/tile_split_64.wgsl", "likewise"),
-    ("matmul/pack.wgsl", "what packs operands for those"),
     (
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",
+    ),
+    (
+        "quantised/product.wgsl",
+        "rows by blocks: `quantised::products_of_many_rows_fold_the_grid`",
     ),
 ];
 

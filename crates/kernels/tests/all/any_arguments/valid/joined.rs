@@ -132,7 +132,10 @@ pub(crate) fn rope(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, Ker
 }
 
 /// A quantised matrix of at least a row, whose numbers are small, and its extents.
-pub(super) fn blocks(exec: &Executor, any: &mut Any<'_>) -> (Blocks, [usize; 2]) {
+pub(super) fn blocks(
+    exec: &Executor,
+    any: &mut Any<'_>,
+) -> Result<(Blocks, [usize; 2]), KernelError> {
     let format = any.rng.pick(BlockFormat::ALL);
     let dims = [
         1 + any.rng.below(9),
@@ -149,5 +152,5 @@ pub(super) fn blocks(exec: &Executor, any: &mut Any<'_>) -> (Blocks, [usize; 2])
             block[at..at + 2].copy_from_slice(&[0x00, 0x20]);
         }
     }
-    (exec.upload_blocks(shape, &bytes).unwrap(), dims)
+    Ok((exec.upload_blocks(shape, &bytes)?, dims))
 }
