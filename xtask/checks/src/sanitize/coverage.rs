@@ -23,7 +23,7 @@ const NOT_RUN: [(&str, &str); 1] = [(
 )];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 29] = [
+const SIZES: [(&str, &str); 32] = [
     ("TAPS_HEIGHT", "a window, by a call"),
     ("TAPS_WIDTH", "likewise"),
     ("STEP_HEIGHT", "steps between windows, by a call"),
@@ -40,6 +40,12 @@ const SIZES: [(&str, &str); 29] = [
         "WG",
         "invocations of a workgroup, by the device and the row",
     ),
+    ("LOG_WG", "the logarithm of those"),
+    (
+        "BLOCK",
+        "elements that one workgroup sorts, by the device and the row",
+    ),
+    ("SEGMENT", "likewise"),
     (
         "LANES",
         "how a workgroup is laid over rows, by their number and length",

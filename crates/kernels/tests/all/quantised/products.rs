@@ -219,16 +219,19 @@ fn a_product_is_written_through_an_expression() {
     let random = &mut Random(14);
     let k = 256;
     let (weight, numbers) = matrix(&exec, BlockFormat::Q4_K, [10, k], &USUAL, random);
-    for m in [2, 17] {
-        let (input, values) = input(&exec, DType::F32, &[m, k], random);
-        let bias = exec.upload(&[0.5f32; 10], &shape(&[10])).unwrap();
+    let of_f32 = [1, 2, 17].map(|m| (m, DType::F32));
+    let others = [DType::F16, DType::BF16].map(|dtype| (1, dtype));
+    for (m, dtype) in of_f32.into_iter().chain(others) {
+        let (input, values) = input(&exec, dtype, &[m, k], random);
+        let halves = encode(dtype, &[0.5; 10]);
+        let bias = exec.upload_bytes(dtype, &halves, &shape(&[10])).unwrap();
         let mut e = Expression::new();
-        let (product, bias) = (e.computed(DType::F32), e.input(bias));
+        let (product, bias) = (e.computed(dtype), e.input(bias));
         let sum = e
             .op(FusedOp::Binary(Binary::Add), &[product, bias])
             .unwrap();
         let value = e.op(FusedOp::Unary(Unary::Relu), &[sum]).unwrap();
-        let out = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
+        let out = exec.alloc(&shape(&[m, 10]), dtype).unwrap();
         let written = FusedOutput {
             expression: &e,
             value,
@@ -238,13 +241,13 @@ fn a_product_is_written_through_an_expression() {
         let sink = Sink::new(&out).through(&written);
         drop(exec.quantized_linear(&input, &weight, sink).unwrap());
         // Unfused, the same bits.
-        let plain = exec.alloc(&shape(&[m, 10]), DType::F32).unwrap();
+        let plain = exec.alloc(&shape(&[m, 10]), dtype).unwrap();
         drop(exec.quantized_linear(&input, &weight, &plain).unwrap());
         let plain = read(&exec, &plain);
-        let want = plain.iter().map(|&x| f64::from((x as f32 + 0.5).max(0.0)));
+        let want = plain.iter().map(|&x| round_to(dtype, x + 0.5).max(0.0));
         assert_same(&read(&exec, &out), &want.collect::<Vec<_>>(), "an epilogue");
-        let want = expected(&values, &multiplied(DType::F32, m, &numbers), k);
-        assert_near(&plain, &want, k, DType::F32, "the product");
+        let want = expected(&values, &multiplied(dtype, m, &numbers), k);
+        assert_near(&plain, &want, k, dtype, "the product");
     }
 }
 
