@@ -29,7 +29,8 @@ use crate::{Device, Error, Tensor};
 /// assert_eq!(weight.bytes(), 80);
 /// let x = Tensor::ones(&device, [1, 32], DType::F32)?;
 /// let y = weight.linear(&x, None)?.to_vec_blocking::<f32>()?;
-/// assert!((y[0] - 7.75).abs() < 0.01 && (y[1] - 23.75).abs() < 0.03);
+/// // Each number is off by half a step at most, of 127 up to the greatest of its row.
+/// assert!((y[0] - 7.75).abs() < 0.07 && (y[1] - 23.75).abs() < 0.13);
 /// # Ok::<(), ziggurat_tensor::Error>(())
 /// ```
 #[derive(Clone)]
