@@ -69,8 +69,13 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
-/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter.
-const BY_WORKGROUP: &[&str] = &["norm/long.wgsl", "softmax/long.wgsl"];
+/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And the one for subgroups, which default
+/// limits leave out: the tests of attention run it on the software device.
+const BY_WORKGROUP: &[&str] = &[
+    "attention/lanes.wgsl",
+    "norm/long.wgsl",
+    "softmax/long.wgsl",
+];
 
 /// The file that a kernel's text ends with.
 pub(crate) fn body(source: &ShaderSource) -> String {
