@@ -152,7 +152,7 @@ mod tests {
     fn nested_loops_count_as_lavapipe_counts_them() {
         assert_eq!(nested(&[]), 0);
         assert_eq!(nested(&[7]), 8);
-        // Measured: 22 turns per channel of a convolution with 3 x 3 taps.
+        // Measured: 22 iterations per channel of a convolution with 3 x 3 taps.
         assert_eq!(nested(&[2900, 1, 3, 3]), 2900 * 22 + 4);
     }
 

@@ -1,7 +1,7 @@
 //! Reductions over any axes: sums, products, extremes, norms, variances.
 //!
 //! One kernel body serves rows (contiguous reduced axis), columns (contiguous kept axis) and anything between:
-//! [`lanes`] chooses how outputs and elements lie over a workgroup, [`walk`] how they lie in memory. Few outputs
+//! [`lanes`] chooses how outputs and elements lie over a workgroup, [`geometry`] how they lie in memory. Few outputs
 //! with many elements each take two passes. Every sum is a fixed tree, so results are the same on every run.
 //! Maxima and minima compare keys made from bits, so NaN wins on every adapter.
 

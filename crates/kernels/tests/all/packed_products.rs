@@ -1,4 +1,4 @@
-//! Products of f32 and bf16 on matrix units that multiply f16, beside sums of f32 by fused multiply-adds, one after the other:
+//! Products of f32 and bf16 on matrix units that multiply f16, compared with sums of f32 by fused multiply-adds, one after the other:
 //! no worse for any data, and the same bits on every run.
 
 use ziggurat_kernels::core::{decode, encode};

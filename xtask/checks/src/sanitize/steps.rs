@@ -76,10 +76,6 @@ const FORMS: &[&str] = &[
     "sort::every_dtype_is_sorted_in_blocks_and_by_digits",
 ];
 
-/// Of those, what is not run where loops are cut: there few rows are multiplied by weights that were decoded to f16 first, whose
-/// rounding the test of more rows allows for.
-const UNCUT: &[&str] = &["quantised::products::every_part_of_the_kernels_runs"];
-
 /// Unit tests that run what is chosen on larger devices, or for larger operands.
 const WAYS: &[&str] = &["matmul::tests::every_way_gives"];
 
@@ -129,7 +125,7 @@ pub(super) fn all() -> Vec<Step> {
         },
         Step {
             limits: SHORT_LOOPS,
-            ..step("cut forms", "nvidia", What::Tests(FORMS, UNCUT))
+            ..step("cut forms", "nvidia", What::Tests(FORMS, &[]))
         },
     ];
     for words in [

@@ -5,7 +5,7 @@ use ziggurat_pipeline::Grid;
 
 use super::geometry::{Direction, Geometry, at_least_one};
 use super::options::ConvOptions;
-use super::plan::{ConvParams, Method, Writes, iterations, params, walk};
+use super::plan::{ConvParams, Method, Writes, iterations, params, taps_of};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
@@ -37,7 +37,7 @@ pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
         "conv/common.wgsl",
         "conv/no_bias.wgsl",
         "conv/image.wgsl",
-        walk(Direction::Transposed),
+        taps_of(Direction::Transposed),
         "conv/taps.wgsl",
         "conv/fold.wgsl",
     ])

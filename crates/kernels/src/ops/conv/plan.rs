@@ -180,7 +180,7 @@ pub(super) fn choice(
         choice = choice.part("conv/image.wgsl");
     }
     if !matches!(method, Method::Pointwise { .. }) {
-        choice = choice.part(walk(direction));
+        choice = choice.part(taps_of(direction));
     }
     choice = choice
         .constant("VOLUME", u32::from(volume))
@@ -247,7 +247,7 @@ pub(super) fn iterations(
     search + nested(&[channels, depth.0, height.0, width.0])
 }
 
-pub(super) const fn walk(direction: Direction) -> &'static str {
+pub(super) const fn taps_of(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "conv/forward.wgsl",
         Direction::Transposed => "conv/transposed.wgsl",

@@ -1,4 +1,4 @@
-//! How an elementwise op walks its operands: flat vec4s where everything is dense, vec4 of rows where only the innermost
+//! How an elementwise op reads its operands: in vec4s of all elements where everything is dense, of rows where only the innermost
 //! axis is, strides where not.
 //!
 //! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
@@ -242,7 +242,7 @@ pub(crate) fn is_scalar(view: &View) -> bool {
     view.layout.span().is_some_and(|(low, high)| low == high) && reads_whole(view)
 }
 
-/// Whether all inputs can be read in vec4s along the innermost axis of their walk: which of them are one element along it.
+/// Whether all inputs can be read in vec4s along the innermost axis: which of them are one element along it.
 pub(super) fn splats<'a>(
     inputs: impl Iterator<Item = &'a View>,
     coalesced: &Coalesced,

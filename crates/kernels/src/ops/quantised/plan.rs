@@ -239,9 +239,11 @@ pub(crate) fn run_linear(
         let a = Operand::Memory(&dense);
         return exec.run_ends(&call, &Ends { a, ..*ends });
     }
-    // The product is over the numbers, unless that would make infinities of some.
+    // Numbers of x's dtype take the least memory. But f16 would make infinities of some, and a few rows are multiplied by
+    // unrounded numbers in whatever way.
     let dtype = match x.dtype {
         DType::F16 if !weight.fits_f16 => DType::F32,
+        _ if rows as u64 <= FEW_ROWS => DType::F32,
         own => own,
     };
     let row = (weight.cols as u64)

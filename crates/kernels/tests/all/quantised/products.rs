@@ -109,7 +109,9 @@ fn every_number_of_rows_multiplies() {
 fn every_way_multiplies() {
     let exec = common::executor().in_way(1);
     for &format in BlockFormat::ALL {
-        one(&exec, format, [3, 5, format.elements()], [DType::F32; 2]);
+        for dtype in FLOATS {
+            one(&exec, format, [3, 5, format.elements()], [dtype; 2]);
+        }
     }
 }
 
