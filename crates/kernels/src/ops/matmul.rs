@@ -67,7 +67,7 @@ impl Executor {
     /// # Errors
     /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
     /// dtype and `out` has it too, or is f32 for floats and i32 or u32 for integers; floats that differ are read as f32,
-    /// which `out` then is; [`KernelError::Output`];
+    /// which `out` then is (or as `a`, if b is f32); [`KernelError::Output`];
     /// [`KernelError::CannotFuse`] if one kernel cannot write an expression over the product.
     pub fn matmul<'a>(
         &self,

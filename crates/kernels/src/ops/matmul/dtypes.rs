@@ -37,7 +37,7 @@ impl DTypes {
             return refused("b", rule, self.b);
         }
         if !self.writes() {
-            let rule = "it must have the dtype of the operands, or the one that sums are kept in";
+            let rule = "it must have the dtype of the operands (of a, if b is f32), or the one that sums are kept in";
             return refused("out", rule, self.out);
         }
         Ok(())
@@ -47,10 +47,11 @@ impl DTypes {
         self.a == self.b || self.a.is_float() && self.b.is_float()
     }
 
-    /// The same dtype, or the one that sums are kept in.
+    /// The same dtype, or the one that sums are kept in; also that of a where b has decoded numbers of f32.
     fn writes(self) -> bool {
         let read = self.read();
-        self.out == read || self.out == read.compute()
+        let as_a = self.b == DType::F32 && self.out == self.a;
+        self.out == read || self.out == read.compute() || as_a
     }
 
     /// All that have products; the first ones have operands of one dtype.

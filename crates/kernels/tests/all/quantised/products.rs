@@ -115,6 +115,30 @@ fn every_way_multiplies() {
     }
 }
 
+/// Rows of f16 times numbers beyond what f16 holds, few and many, where kernels decode them and where memory has them.
+#[test]
+fn numbers_beyond_f16_multiply_rows_of_f16() {
+    let of = |way| common::executor().in_way(way);
+    for (exec, m) in [(of(0), 3), (of(1), 3), (of(0), 19)] {
+        let random = &mut Random(77);
+        let k = 64;
+        let (weight, numbers) = matrix(&exec, BlockFormat::Q8_0, [5, k], &[1000.0], random);
+        assert!(numbers.iter().any(|number| number.abs() > 65_504.0));
+        let values: Vec<f64> = (0..m * k).map(|_| random.number() / 1024.0).collect();
+        let x = exec.upload_bytes(DType::F16, &encode(DType::F16, &values), &shape(&[m, k]));
+        for out in [DType::F16, DType::F32] {
+            let target = exec.alloc(&shape(&[m, 5]), out).unwrap();
+            drop(
+                exec.quantized_linear(x.as_ref().unwrap(), &weight, &target)
+                    .unwrap(),
+            );
+            let numbers = rounded(DType::F32, &numbers);
+            let want = expected(&values, &numbers, k);
+            assert_near(&read(&exec, &target), &want, k, out, "large numbers");
+        }
+    }
+}
+
 #[test]
 fn the_same_input_gives_the_same_bits() {
     let exec = common::executor();
