@@ -20,6 +20,7 @@ use crate::run::view::View;
 mod choice;
 mod form;
 mod lanes;
+mod matrix;
 mod parts;
 mod plan;
 

@@ -91,6 +91,7 @@ pub(super) fn kernel(
     let (form_name, operands) = match form {
         Form::Tile(_) if vec4 => ("tile", "attention/vec4.wgsl"),
         Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
+        Form::Matrix(_) => ("matrix", "attention/halves.wgsl"),
         Form::Few(_) | Form::Lanes(_) => {
             let name = if let Form::Few(_) = form {
                 "few"
@@ -115,6 +116,12 @@ pub(super) fn kernel(
     if let Form::Lanes(_) = form {
         choice = choice.enable("enable/subgroups.wgsl");
     }
+    if let Form::Matrix(_) = form {
+        choice = choice
+            .enable("enable/f16.wgsl")
+            .enable("enable/subgroups.wgsl")
+            .enable("enable/cooperative_matrix.wgsl");
+    }
     if hiding.mask == Some(DType::Bool) {
         choice = choice.part(prelude::LOAD_COND);
     }
@@ -134,8 +141,17 @@ pub(super) fn kernel(
             operands,
         ]);
     choice = result(choice, dtype, leaves);
+    if let Form::Matrix(_) = form {
+        choice = choice.part("attention/careful.wgsl");
+    }
     let constants: &[(&'static str, u32)] = match form {
         Form::Lanes(lanes) => &[("LANES", lanes.lanes)],
+        Form::Matrix(matrix) => &[
+            ("ROW_BLOCKS", matrix.row_blocks),
+            ("KEY_BLOCKS", matrix.key_blocks),
+            ("VALUE_BLOCKS", matrix.value_blocks),
+            ("LEN", matrix.len()),
+        ],
         Form::Tile(tile) => &[
             ("ROWS", tile.rows),
             ("KEYS", tile.keys),
@@ -153,6 +169,7 @@ pub(super) fn kernel(
     };
     let body = match form {
         Form::Lanes(_) => "attention/lanes.wgsl",
+        Form::Matrix(_) => "attention/matrix.wgsl",
         Form::Tile(_) => "attention/tile.wgsl",
         Form::Few(_) => "attention/few.wgsl",
     };
@@ -195,7 +212,7 @@ pub(super) fn merge(dtype: DType, lanes: u32, leaves: Leaves) -> KernelChoice {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (form, vec4) in forms() {
+        for (form, vec4) in forms(dtype) {
             for mask in [None, Some(DType::Bool), Some(DType::F32)] {
                 for (lengths, capped) in
                     [(false, false), (true, false), (false, true), (true, true)]
@@ -224,7 +241,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 /// Each form once, and how operands are read.
-fn forms() -> Vec<(Form, bool)> {
+fn forms(dtype: DType) -> Vec<(Form, bool)> {
     let problem = |rows, vec4, octs| Problem {
         heads: 1,
         rows,
@@ -233,6 +250,7 @@ fn forms() -> Vec<(Form, bool)> {
         value_dim: 64,
         vec4,
         octs,
+        halves: dtype == DType::F16,
     };
     let problems = [
         problem(1, true, true),

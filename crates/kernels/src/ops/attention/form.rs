@@ -2,6 +2,7 @@
 //! that read keys on their own.
 
 use super::lanes::Lanes;
+use super::matrix::Matrix;
 use crate::limits::ability::Ability;
 use crate::ops::ways::Ways;
 
@@ -24,6 +25,8 @@ pub(super) struct Problem {
     pub(super) vec4: bool,
     /// They can be read eight elements at a time.
     pub(super) octs: bool,
+    /// They are f16.
+    pub(super) halves: bool,
 }
 
 /// A kernel.
@@ -32,6 +35,7 @@ pub(super) enum Form {
     Tile(Tile),
     Few(Few),
     Lanes(Lanes),
+    Matrix(Matrix),
 }
 
 /// `attention/tile.wgsl`: 4 rows by 4 keys per invocation, then 4 rows by 4 · `steps` columns.
@@ -145,6 +149,7 @@ impl Form {
             Self::Tile(tile) => tile.rows,
             Self::Few(_) => Few::ROWS,
             Self::Lanes(_) => 1,
+            Self::Matrix(matrix) => matrix.rows(),
         }
     }
 
@@ -154,6 +159,7 @@ impl Form {
             Self::Tile(tile) => tile.keys,
             Self::Few(few) => few.keys,
             Self::Lanes(lanes) => lanes.keys(),
+            Self::Matrix(_) => Matrix::KEYS,
         }
     }
 
@@ -161,7 +167,7 @@ impl Form {
     pub(super) fn column_tiles(self, p: &Problem) -> u64 {
         match self {
             Self::Tile(tile) => p.value_dim.div_ceil(u64::from(tile.columns())),
-            Self::Few(_) | Self::Lanes(_) => 1,
+            Self::Few(_) | Self::Lanes(_) | Self::Matrix(_) => 1,
         }
     }
 
@@ -170,6 +176,7 @@ impl Form {
             Self::Tile(tile) => tile.invocations(),
             Self::Few(_) => Few::INVOCATIONS,
             Self::Lanes(_) => Lanes::INVOCATIONS,
+            Self::Matrix(matrix) => matrix.invocations,
         }
     }
 
@@ -181,6 +188,7 @@ impl Form {
                 16 * (few.len() + queries + few.keys + few.keys / 8)
             }
             Self::Lanes(_) => Lanes::WORKGROUP_BYTES,
+            Self::Matrix(matrix) => matrix.workgroup_bytes(),
         }
     }
 
@@ -188,6 +196,7 @@ impl Form {
         let able = match self {
             Self::Tile(_) | Self::Few(_) => true,
             Self::Lanes(lanes) => lanes.fits(ability),
+            Self::Matrix(_) => Matrix::fits(ability),
         };
         able && self.invocations() <= ability.invocations
             && self.workgroup_bytes() <= ability.workgroup_bytes
@@ -198,13 +207,14 @@ impl Form {
             Self::Tile(tile) => tile.iterations(tiles, p),
             Self::Few(few) => few.iterations(tiles),
             Self::Lanes(lanes) => lanes.iterations(tiles),
+            Self::Matrix(matrix) => matrix.iterations(tiles),
         }
     }
 
     /// Keys that a workgroup is worth having for.
     const fn least_keys(self) -> u64 {
         match self {
-            Self::Tile(_) => 256,
+            Self::Tile(_) | Self::Matrix(_) => 256,
             Self::Few(_) | Self::Lanes(_) => 128,
         }
     }
@@ -223,10 +233,11 @@ pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
     let [.., least] = tiles;
     let tiles = tiles.map(Some);
     let lanes = Lanes::new(p).map(Form::Lanes);
+    let [many_rows, some_rows] = Matrix::all(p).map(|matrix| matrix.map(Form::Matrix));
     let order = if p.rows <= FEW_ROWS {
-        [&[lanes, few][..], &tiles]
+        [&[lanes, few, some_rows][..], &tiles, &[many_rows]]
     } else {
-        [&tiles, &[lanes, few][..]]
+        [&[many_rows][..], &tiles, &[some_rows, lanes, few]]
     };
     let fits = |form: &Form| form.fits(ability);
     let mut all = order.into_iter().flatten().copied().flatten().filter(fits);
@@ -298,6 +309,7 @@ mod tests {
             value_dim: dim,
             vec4: true,
             octs: dim.is_multiple_of(8),
+            halves: true,
         }
     }
 

@@ -56,6 +56,7 @@ mod tests {
             value_dim: 64,
             vec4: true,
             octs: true,
+            halves: false,
         };
         let form = |rows, dim, subgroup| {
             let ability = Ability {

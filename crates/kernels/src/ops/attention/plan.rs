@@ -136,6 +136,7 @@ fn steps(
         value_dim: extents.value_dim as u64,
         vec4,
         octs,
+        halves: q.dtype == DType::F16,
     };
     let ability = p.exec.ability();
     let form = ways(&problem, &ability).chosen(&ability);

@@ -1,0 +1,119 @@
+//! [`Matrix`]: attention of f16 on matrix units.
+
+use super::form::Problem;
+use crate::limits::ability::{Ability, Cooperative};
+
+/// `attention/matrix.wgsl`: pairs of subgroups of 32, each with 16 or 32 rows by 32 keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Matrix {
+    pub(super) invocations: u32,
+    /// Blocks of 16 rows of a pair of subgroups: 1 or 2.
+    pub(super) row_blocks: u32,
+    /// Blocks of 16 elements of a key.
+    pub(super) key_blocks: u32,
+    /// Blocks of 16 columns of the result that a subgroup has: half of all.
+    pub(super) value_blocks: u32,
+}
+
+impl Matrix {
+    pub(super) const KEYS: u32 = 32;
+    /// The most elements of a head whose queries and sums a subgroup keeps in registers.
+    const DIM: u64 = 128;
+
+    /// Those for 64 rows, and for 16.
+    pub(super) fn all(p: &Problem) -> [Option<Self>; 2] {
+        [(128, 2), (64, 1)].map(|(invocations, row_blocks)| Self::new(p, invocations, row_blocks))
+    }
+
+    fn new(p: &Problem, invocations: u32, row_blocks: u32) -> Option<Self> {
+        let blocks = |n: u64, each: u64| {
+            let whole = n > 0 && n <= Self::DIM && n.is_multiple_of(each);
+            u32::try_from(n / each).ok().filter(|_| whole)
+        };
+        let matrix = Self {
+            invocations,
+            row_blocks,
+            key_blocks: blocks(p.head_dim, 16)?,
+            value_blocks: blocks(p.value_dim, 32)?,
+        };
+        // Behind the last key that one is read again: there has to be one.
+        (p.halves && p.vec4 && p.keys > 0).then_some(matrix)
+    }
+
+    pub(super) const fn rows(self) -> u32 {
+        self.invocations / 4 * self.row_blocks
+    }
+
+    /// Vectors of workgroup memory: of queries; then of keys and values. Each line has two more against bank conflicts.
+    pub(super) fn len(self) -> u32 {
+        let (key, value) = (4 * self.key_blocks + 2, 8 * self.value_blocks + 2);
+        (self.rows() * key).max(Self::KEYS * (key + value))
+    }
+
+    pub(super) fn workgroup_bytes(self) -> u32 {
+        // Those; scores in f32 and weights in f16, whose lines have one and two vectors more; two words.
+        let line = 16 * (Self::KEYS / 4 + 1) + 8 * (Self::KEYS / 4 + 2);
+        8 * self.len() + self.rows() * line + 16
+    }
+
+    pub(super) fn fits(ability: &Ability) -> bool {
+        ability.f16 && ability.subgroup == 32 && ability.cooperative.has(Cooperative::F16_F32_16)
+    }
+
+    /// Loop iterations of an invocation for so many tiles of keys. Those of a row in which something is NaN or infinite are
+    /// not counted: no adapter with matrix units ends long loops.
+    pub(super) fn iterations(self, tiles: u64) -> u64 {
+        let loads = Self::KEYS * (4 * self.key_blocks + 8 * self.value_blocks) / self.invocations;
+        u64::from(2 * loads + 20)
+            .saturating_mul(tiles)
+            .saturating_add(100)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::form::{Form, ways};
+    use super::*;
+
+    fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
+        Problem {
+            heads: 8,
+            rows,
+            keys,
+            head_dim: dim,
+            value_dim: dim,
+            vec4: true,
+            octs: true,
+            halves: true,
+        }
+    }
+
+    #[test]
+    fn matrix_units_take_f16_of_up_to_128_elements() {
+        fn form(p: &Problem, ability: &Ability) -> Form {
+            ways(p, ability).default
+        }
+        let (p, large) = (problem(1000, 1000, 128), Ability::LARGE);
+        assert!(matches!(form(&p, &large), Form::Matrix(_)));
+        assert_eq!(form(&p, &large).rows(), 64);
+        assert_eq!(form(&problem(4, 1000, 128), &large).rows(), 16);
+        for dim in [8, 132, 136, 256] {
+            let other = form(&problem(1000, 1000, dim), &large);
+            assert!(matches!(other, Form::Tile(_)), "{dim}");
+        }
+        for other in [Problem { halves: false, ..p }, Problem { vec4: false, ..p }] {
+            assert!(matches!(form(&other, &large), Form::Tile(_)));
+        }
+        let small = Ability {
+            workgroup_bytes: 16 << 10,
+            ..large
+        };
+        let uneven = Ability {
+            subgroup: 0,
+            ..large
+        };
+        for ability in [small, uneven, Ability::WEBGPU] {
+            assert!(matches!(form(&p, &ability), Form::Tile(_)));
+        }
+    }
+}

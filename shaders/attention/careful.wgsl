@@ -1,0 +1,40 @@
+// Rows of matrix.wgsl in which something is NaN or infinite: there a weight of 0 has to leave a value out, which matrix units
+// do not. Requires query_vector, key_vector, value_vector (operand part), seen_score, weights_of, finish.
+
+fn is_odd(v: vec4<f32>) -> bool {
+    let w = bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu);
+    return max(max(w.x, w.y), max(w.z, w.w)) >= 0x7f800000u;
+}
+
+fn careful_score(share: Share, at: Query, q_base: u32, k_base: u32, key: u32) -> f32 {
+    var s = 0.0;
+    for (var vector = 0u; vector < params.head_dim / 4u; vector++) {
+        s += dot(vec4<f32>(query_vector(q_base, vector)) * params.scale, vec4<f32>(key_vector(k_base, key, vector)));
+    }
+    return seen_score(s, at, key, share.count);
+}
+
+// Leaves `count` vectors of columns, at most 16: of each four, `some` from `first` on.
+fn careful_row(share: Share, at: Query, row: u32, first: u32, some: u32, count: u32) {
+    let q_base = query_base(share, row);
+    let k_base = key_base(share);
+    let v_base = value_base(share);
+    var top = -inf_f32();
+    for (var key = share.keys.x; key < share.keys.y; key++) {
+        top = max(top, counted(vec4<f32>(careful_score(share, at, q_base, k_base, key))).x);
+    }
+    var total = 0.0;
+    var sums = array<vec4<f32>, 16>();
+    for (var key = share.keys.x; key < share.keys.y; key++) {
+        let w = weights_of(vec4<f32>(careful_score(share, at, q_base, k_base, key)), vec4<f32>(top)).x;
+        if bitcast<u32>(w) != 0u {
+            total += w;
+            for (var i = 0u; i < count; i++) {
+                sums[i] += w * vec4<f32>(value_vector(v_base, key, first + i / some * 4u + i % some));
+            }
+        }
+    }
+    for (var i = 0u; i < count; i++) {
+        finish(share, row, (first + i / some * 4u + i % some) * 4u, sums[i], top, total);
+    }
+}
