@@ -96,7 +96,9 @@ mod tests {
         let (p, large) = (problem(1000, 1000, 128), Ability::LARGE);
         assert!(matches!(form(&p, &large), Form::Matrix(_)));
         assert_eq!(form(&p, &large).rows(), 64);
-        assert_eq!(form(&problem(4, 1000, 128), &large).rows(), 16);
+        let few = problem(4, 1000, 128);
+        let some_rows = |form: Form| matches!(form, Form::Matrix(_)) && form.rows() == 16;
+        assert!(ways(&few, &large).all().any(some_rows));
         for dim in [8, 132, 136, 256] {
             let other = form(&problem(1000, 1000, dim), &large);
             assert!(matches!(other, Form::Tile(_)), "{dim}");
