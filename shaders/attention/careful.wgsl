@@ -14,7 +14,8 @@ fn careful_score(share: Share, at: Query, q_base: u32, k_base: u32, key: u32) ->
     return seen_score(s, at, key, share.count);
 }
 
-// Leaves `count` vectors of columns, at most 16: of each four, `some` from `first` on.
+// Leaves `count` vectors of columns, at most 16: of each four, `some` from `first` on. The count is a parameter's, so that a driver
+// does not unroll loops that hardly ever run.
 fn careful_row(share: Share, at: Query, row: u32, first: u32, some: u32, count: u32) {
     let q_base = query_base(share, row);
     let k_base = key_base(share);

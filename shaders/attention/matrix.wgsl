@@ -46,9 +46,9 @@ var<workgroup> tile_all: array<vec4<f16>, LEN>;
 // Scores, also sums on their way from and to matrices.
 var<workgroup> tile_scores: array<vec4<f32>, ROWS * SCORE_PITCH>;
 var<workgroup> tile_weights: array<vec4<f16>, ROWS * WEIGHT_PITCH>;
-// Whether some row's sums have to be scaled, for every other tile of keys. Four, of which two are used: cooperative loads need the
-// arrays before and behind at multiples of 16 bytes.
-var<workgroup> tile_grown: array<atomic<u32>, 4>;
+// Whether sums of a subgroup's rows have to be scaled, of at most four: cooperative loads need the arrays before and behind at
+// multiples of 16 bytes.
+var<workgroup> tile_grown: array<u32, 4>;
 
 // The matrix of 16 queries and 16 elements.
 fn queries_at(row: u32, block: u32) -> coop_mat16x16<f16, A> {
@@ -121,9 +121,8 @@ fn main(
         let vector = n % (KEY_BLOCKS * 4u);
         tile_all[line * KEY_PITCH + vector] = query_vector(query_base(share, share.row0 + line), vector);
     }
-    if lid == 0u {
-        atomicStore(&tile_grown[0], 0u);
-        atomicStore(&tile_grown[1], 0u);
+    if lid < 4u {
+        tile_grown[lid] = 0u;
     }
     workgroupBarrier();
     var q00 = coop_mat16x16<f16, A>();
@@ -319,6 +318,7 @@ fn main(
         }
         top = max(top, greatest);
         var faded = 1.0;
+        var grown = false;
         let above = top * LOG2_E;
         if !seen {
             if bitcast<u32>(top) != HIDDEN {
@@ -329,10 +329,11 @@ fn main(
             faded = exp2(used - (above - FIRST));
             used = above - FIRST;
             total *= faded;
-            atomicStore(&tile_grown[first / KEYS % 2u], 1u);
+            grown = true;
         }
-        if lid == 0u {
-            atomicStore(&tile_grown[(first / KEYS + 1u) % 2u], 0u);
+        let some_grown = subgroupAny(grown);
+        if lid % 32u == 0u {
+            tile_grown[lid / 32u] = select(0u, 1u, some_grown);
         }
         for (var i = 0u; i < VECTORS; i++) {
             let weights = vec4<f16>(exp2(s[i] * LOG2_E - used));
@@ -340,9 +341,9 @@ fn main(
             let counts = vec4<f32>(weights);
             total += (counts.x + counts.y) + (counts.z + counts.w);
         }
-        workgroupBarrier();
-
-        if (atomicLoad(&tile_grown[0]) | atomicLoad(&tile_grown[1])) != 0u {
+        // Also the barrier behind which the weights are seen.
+        let all_grown = workgroupUniformLoad(&tile_grown);
+        if (all_grown[0] | all_grown[1] | all_grown[2] | all_grown[3]) != 0u {
             coopStoreT(o00, &tile_scores[to_0], SCORE_PITCH);
             if ROW_BLOCKS > 1u {
                 coopStoreT(o10, &tile_scores[to_1], SCORE_PITCH);
@@ -486,6 +487,6 @@ fn main(
         }
     }
     if live && odd {
-        careful_row(share, at, pair, own_columns, VECTORS, VALUE_BLOCKS * VECTORS);
+        careful_row(share, at, pair, own_columns, VECTORS, params.value_dim / (4u * LANES));
     }
 }

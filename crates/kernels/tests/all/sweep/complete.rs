@@ -36,6 +36,10 @@ fn kernels() -> BTreeMap<String, BTreeSet<&'static str>> {
 /// Bodies that no small device reaches by size, and what runs them.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
+        "attention/matrix.wgsl",
+        "matrix units, which the software device has: the tests of attention run every way",
+    ),
+    (
         "elementwise/probe.wgsl",
         "the probe of numerics has tests of its own",
     ),
@@ -57,7 +61,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("matmul/tile_cooperative_64.wgsl", "likewise"),
     ("matmul/tile_split.wgsl", "likewise"),
-    ("matmul/tile_split_64.wgsl", "likewise"),
     (
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",
