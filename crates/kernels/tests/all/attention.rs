@@ -528,7 +528,7 @@ fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
         .collect();
     let growing = |step: f64| -> Vec<f64> {
         let key = |i: usize| {
-            if i % dim == 0 {
+            if i.is_multiple_of(dim) {
                 step * (i / dim) as f64
             } else {
                 0.5
