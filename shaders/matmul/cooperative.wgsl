@@ -1,5 +1,5 @@
-// Shared by the kernels of tiles on matrix units: tiles of f16 in workgroup memory, their matrices, and matrices of sums that
-// are written. Requires SIDE (rows and columns of the tile), fetch_a4, fetch_b4, restored and emit4.
+// Shared by the kernels of tiles of f16 on matrix units: the tiles in workgroup memory, and their matrices.
+// Requires SIDE (rows and columns of the tile), fetch_a4 and fetch_b4.
 
 // 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
 override A_ACROSS: u32 = 0u;
@@ -20,8 +20,6 @@ const LOADS: u32 = SIDE * DEPTH / 512u;
 
 var<workgroup> tile_a: array<vec4<f16>, LEN_A>;
 var<workgroup> tile_b: array<vec4<f16>, LEN_B>;
-// A matrix of sums of each subgroup. With more of them fewer workgroups would fit a multiprocessor.
-var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
 // Line and vector in it of load `i` of the tile.
 fn place(i: u32, is_across: u32) -> vec2<u32> {
@@ -74,24 +72,3 @@ fn right(k: u32, col: u32) -> coop_mat16x16<f16, B> {
     let along = col * PITCH_ALONG + k / 4u;
     return coopLoad<coop_mat16x16<f16, B>>(&tile_b[along], PITCH_ALONG);
 }
-
-// Where a subgroup's outputs are, and which invocation of it this is.
-struct Strip {
-    batch: u32,
-    row: u32,
-    col: u32,
-    first: u32,
-    lane: u32,
-    live: bool,
-}
-
-// Writes the matrix at a row and column of the subgroup's outputs.
-fn emit_strip(to: Strip, row: u32, col: u32) {
-    if to.live {
-        for (var q = to.lane; q < 64u; q += 32u) {
-            let at = vec2<u32>(to.row + row + q / 4u, to.col + col + (q % 4u) * 4u);
-            emit4(to.batch, at.x, at.y, restored(to.batch, at.x, at.y, partial_sums[to.first + q]));
-        }
-    }
-}
-

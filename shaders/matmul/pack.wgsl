@@ -13,7 +13,7 @@ override SPLIT: u32 = 1u;
 // k is packed up to a multiple of this.
 override DEPTH: u32 = 16u;
 
-// Lines along k, with SPLIT for each 16 of k first the higher and then the lower f16.
+// Lines along k; with SPLIT blocks of 16 lines and 16 of k, of each first the higher and then the lower f16, those of a line together.
 @group(0) @binding(3) var<storage, read_write> out_0: array<vec4<f16>>;
 @group(0) @binding(4) var<storage, read_write> out_1: array<vec4<f16>>;
 // Of each block what its 16 lines are to be multiplied by, as exponents of 2, and whether one of them is flagged.
@@ -54,7 +54,7 @@ fn pack4(of_a: bool, x: vec4<f32>, scale: f32, to: u32) {
     let high = rounded_11(scaled);
     write(of_a, to, high);
     if SPLIT == 1u {
-        write(of_a, to + 4u, rounded_11((scaled - high) * 2048.0));
+        write(of_a, to + 64u, rounded_11((scaled - high) * 2048.0));
     }
 }
 
@@ -127,15 +127,15 @@ fn main(
     let factors = bitcast<vec4<f32>>((vec4<u32>(268u) - known) << vec4<u32>(23u));
 
     let depth = (params.k + DEPTH - 1u) / DEPTH * DEPTH;
-    // Vec4 of a line.
-    let pitch = depth / 4u * (1u + SPLIT);
+    // Vec4 from one line to the next.
+    let pitch = select(depth / 4u, 4u, SPLIT == 1u);
     for (var k0 = 0u; k0 < depth; k0 += 256u) {
         let k = k0 + place.y * 4u;
         let next = load(of_a, at, line, k);
         if live && k < depth {
             var to = (block * 16u + place.x * 4u) * pitch + k / 4u;
             if SPLIT == 1u {
-                to += k / 16u * 4u;
+                to = (block * (depth / 16u) + k / 16u) * 128u + place.x * 16u + k / 4u % 4u;
             }
             // What is flagged is not multiplied.
             let x0 = select(vec4<f32>(), next.k0, fits);

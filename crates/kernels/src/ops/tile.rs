@@ -17,7 +17,7 @@ pub(crate) enum TileKind {
     /// `matmul/tile_cooperative.wgsl` and its smaller form: a quarter of the outputs for each of 4 subgroups of 32, by
     /// matrix units that multiply f16 and add in f32.
     Cooperative,
-    /// `matmul/tile_split.wgsl` and its smaller form: the same for f32, of which each element is packed as two f16.
+    /// `matmul/tile_split.wgsl`: the same for f32, of which each element is packed as two f16, without workgroup memory for them.
     Split,
 }
 
@@ -47,9 +47,7 @@ impl Tile {
     /// The same for outputs of few tiles.
     pub(crate) const COOPERATIVE_64: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
     /// Of f32 by the same units.
-    pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 128, 128, 16);
-    /// The same for outputs of few tiles.
-    pub(crate) const SPLIT_64: Self = Self::of(TileKind::Split, 64, 64, 16);
+    pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 64, 64, 16);
 
     /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
@@ -59,6 +57,9 @@ impl Tile {
 
     /// Those that are never a default.
     pub(crate) const SMALL: [Self; 2] = [Self::SQUARE_32, Self::HALF_64];
+
+    /// Bytes of a matrix of 16 × 16 sums of each of 4 subgroups.
+    const STRIPS: u32 = 4 * 4 * 16 * 16;
 
     const fn vector(rows: u32, cols: u32, depth: u32) -> Self {
         Self::of(TileKind::Vector, rows, cols, depth)
@@ -84,7 +85,6 @@ impl Tile {
             TileKind::Wide => "matmul/tile_wide.wgsl",
             TileKind::Cooperative if self.rows == 64 => "matmul/tile_cooperative_64.wgsl",
             TileKind::Cooperative => "matmul/tile_cooperative.wgsl",
-            TileKind::Split if self.rows == 64 => "matmul/tile_split_64.wgsl",
             TileKind::Split => "matmul/tile_split.wgsl",
         }
     }
@@ -115,9 +115,8 @@ impl Tile {
             TileKind::Vector => 16 * (rows * (depth / 4 + 1) + depth * (cols / 4 + 1)),
             TileKind::Wide => 4 * depth * (rows + cols),
             // Lines of f16, each with two vectors more; and a matrix of 16 × 16 sums of each of 4 subgroups.
-            TileKind::Cooperative | TileKind::Split => {
-                8 * (rows + cols) * (self.halves() / 4 + 2) + 4 * 4 * 16 * 16
-            }
+            TileKind::Cooperative => 8 * (rows + cols) * (depth / 4 + 2) + Self::STRIPS,
+            TileKind::Split => Self::STRIPS,
         }
     }
 
@@ -179,15 +178,17 @@ impl Tile {
     /// Loop iterations of an invocation for an inner extent of `k`.
     pub(crate) fn iterations(self, k: u64) -> u64 {
         let steps = k.div_ceil(u64::from(self.depth));
-        let vectors = u64::from(self.halves() / 4);
+        let vectors = u64::from(self.depth / 4);
         let invocations = u64::from(self.invocations());
+        // Matrices of 16 × 16 outputs per subgroup.
+        let strips = u64::from(self.rows * self.cols / (4 * 16 * 16)) * nested(&[2]);
         match self.kind {
             TileKind::Vector => {}
             TileKind::Wide => return nested(&[steps, 16]),
-            // Loads; in each step stores, loads and two parts; then matrices of 16 × 16 outputs per subgroup.
-            TileKind::Cooperative | TileKind::Split => {
+            TileKind::Split => return steps.saturating_add(strips + 1),
+            // Loads; in each step stores, loads and two parts.
+            TileKind::Cooperative => {
                 let loads = nested(&[u64::from(self.rows) * vectors / invocations]);
-                let strips = u64::from(self.rows * self.cols / (4 * 16 * 16)) * nested(&[2]);
                 let step = 2 * loads + nested(&[2]) + 1;
                 return steps
                     .saturating_mul(step)
@@ -255,7 +256,6 @@ mod tests {
         assert!(tile.fits(&Ability::LARGE) && !tile.fits(&Ability::WEBGPU));
         // An H200 takes twice as long with 4 bytes more: it has one such workgroup less at a time.
         assert_eq!(tile.workgroup_bytes(), 24_576);
-        assert_eq!(Tile::SPLIT.workgroup_bytes(), 24_576);
         assert_eq!(tile.invocations(), 128);
         let lacking = [
             Ability {

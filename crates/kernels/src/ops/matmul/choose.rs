@@ -139,13 +139,10 @@ fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
     if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < PACKED_WORK {
         return None;
     }
-    let [large, small] = packed::tiles(dtype)?;
-    let tile = if large.fills(p.m, p.n, p.batches(), ability) {
-        large
-    } else {
-        small
-    };
-    Packed::new(p, tile, ability)
+    let tiles = packed::tiles(dtype);
+    let fills = |tile: &&Tile| tile.fills(p.m, p.n, p.batches(), ability);
+    let tile = tiles.iter().find(fills).or(tiles.last())?;
+    Packed::new(p, *tile, ability)
 }
 
 /// Whether there are matrix units for a dtype.
@@ -160,8 +157,8 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
-    let packed = packed::tiles(dtype).into_iter().flatten();
-    let packed = packed.filter_map(|tile| Packed::new(p, tile, ability));
+    let packed = packed::tiles(dtype).iter();
+    let packed = packed.filter_map(|tile| Packed::new(p, *tile, ability));
     let all = all.chain(packed.map(Choice::Packed));
     let all = all.chain(narrow(p, dtype, ability).map(Choice::Narrow));
     let all = all.chain([Choice::Dot(dot(p, ability))]);

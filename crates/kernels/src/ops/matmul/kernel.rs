@@ -147,7 +147,9 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
             },
         ],
         TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
-        TileKind::Cooperative | TileKind::Split => [
+        // Its operands are always packed.
+        TileKind::Split => [&[], &[]],
+        TileKind::Cooperative => [
             match tile.a {
                 Load::Along | Load::Across => &["matmul/half_a.wgsl"],
                 Load::Words => &["matmul/half_a_word.wgsl"],
@@ -202,7 +204,6 @@ pub(super) fn tiled(
             TileKind::Wide => "wide",
             TileKind::Cooperative if tile.tile == Tile::COOPERATIVE_64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
-            TileKind::Split if tile.tile == Tile::SPLIT_64 => "split_64",
             TileKind::Split => "split",
         },
         name_a(tile.a),
@@ -221,9 +222,12 @@ pub(super) fn tiled(
             "matmul/raster.wgsl",
             "matmul/block.wgsl",
         ],
-        TileKind::Cooperative | TileKind::Split => {
-            &["matmul/raster.wgsl", "matmul/cooperative.wgsl"]
-        }
+        TileKind::Cooperative => &[
+            "matmul/raster.wgsl",
+            "matmul/cooperative.wgsl",
+            "matmul/strips.wgsl",
+        ],
+        TileKind::Split => &["matmul/raster.wgsl", "matmul/strips.wgsl"],
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],
@@ -245,7 +249,8 @@ pub(super) fn tiled(
             ("A_ALONG_DEPTH", flag(tile.a_along_depth)),
             ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
         ],
-        TileKind::Cooperative | TileKind::Split => &[
+        TileKind::Split => &[],
+        TileKind::Cooperative => &[
             ("A_ACROSS", flag(!tile.a_along_depth)),
             ("B_ACROSS", flag(!tile.b_along_depth)),
             ("WHOLE", flag(tile.whole)),

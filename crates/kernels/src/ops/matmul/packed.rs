@@ -45,11 +45,11 @@ pub(crate) struct Packed {
 }
 
 /// The tiles that can compute packed operands of a dtype, the larger first.
-pub(super) const fn tiles(dtype: DType) -> Option<[Tile; 2]> {
+pub(super) const fn tiles(dtype: DType) -> &'static [Tile] {
     match dtype {
-        DType::F32 => Some([Tile::SPLIT, Tile::SPLIT_64]),
-        DType::BF16 => Some([Tile::COOPERATIVE, Tile::COOPERATIVE_64]),
-        _ => None,
+        DType::F32 => &[Tile::SPLIT],
+        DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+        _ => &[],
     }
 }
 

@@ -173,7 +173,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
             .count()
     };
     assert_eq!(packed(rest), 2);
-    assert_eq!(packed(&names(64, f32, large)), 2);
+    assert_eq!(packed(&names(64, f32, large)), 1);
     assert_eq!(packed(&names(64, f32, Ability::WEBGPU)), 0);
     assert_eq!(packed(&units), 0);
 }
@@ -191,12 +191,12 @@ fn packing_pays_for_large_products_on_matrix_units() {
     let (f32, bf16, large) = (DType::F32, DType::BF16, Ability::LARGE);
     let cubed = |n: usize, dtype: DType| default([n; 3], dtype, large);
     assert_eq!(cubed(512, f32), None);
-    assert_eq!(cubed(1024, f32), Some(Tile::SPLIT_64));
+    assert_eq!(cubed(1024, f32), Some(Tile::SPLIT));
     assert_eq!(cubed(4096, f32), Some(Tile::SPLIT));
     assert_eq!(cubed(4096, bf16), Some(Tile::COOPERATIVE));
     assert_eq!(cubed(4096, DType::F16), None);
     assert_eq!(default([32, 4096, 4096], f32, large), None);
-    assert_eq!(default([64, 4096, 4096], f32, large), Some(Tile::SPLIT_64));
+    assert_eq!(default([64, 4096, 4096], f32, large), Some(Tile::SPLIT));
     assert_eq!(default([4096; 3], f32, Ability::WEBGPU), None);
     let small = Ability {
         binding_bytes: 1 << 26,
