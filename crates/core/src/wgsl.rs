@@ -106,20 +106,26 @@ pub fn measure(text: &str) -> Extent {
 /// assert_eq!(words, ["fn", "f", "x", "u32", "y", "x", "1u"]);
 /// ```
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let word = |token: &&str| token.bytes().next().is_some_and(is_word);
+    tokens(text).map(|(_, token)| token).filter(word)
+}
+
+/// The words of a text and the signs between them, each sign by itself, with the byte where each begins. Comments are left out.
+///
+/// ```
+/// let tokens: Vec<_> = ziggurat_core::wgsl::tokens("a /* no */ += b1").collect();
+/// assert_eq!(tokens, [(0, "a"), (11, "+"), (12, "="), (14, "b1")]);
+/// ```
+pub fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        loop {
-            let start = skip_blank(bytes, at);
-            if !is_word(*bytes.get(start)?) {
-                at = start + 1;
-                continue;
-            }
-            let length = bytes.iter().skip(start).take_while(|byte| is_word(**byte));
-            at = start + length.count();
-            // Bytes of names in other scripts stay together, so both ends are between letters.
-            return Some(text.get(start..at).unwrap_or_default());
-        }
+        let start = skip_blank(bytes, at);
+        let first = *bytes.get(start)?;
+        let length = bytes.iter().skip(start).take_while(|byte| is_word(**byte));
+        at = start + if is_word(first) { length.count() } else { 1 };
+        // Bytes of names in other scripts stay together, so both ends are between letters.
+        Some((start, text.get(start..at).unwrap_or_default()))
     })
 }
 

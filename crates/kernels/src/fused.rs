@@ -18,6 +18,7 @@ pub(crate) mod params;
 mod parts;
 pub(crate) mod prologue;
 mod run;
+pub(crate) mod user;
 
 use ziggurat_core::Shape;
 
@@ -30,6 +31,7 @@ pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
 pub use prologue::{FusedInput, FusedReader};
+pub use user::UserOp;
 
 pub(crate) use epilogue::Epilogue;
 pub(crate) use params::number_bits;

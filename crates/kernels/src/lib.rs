@@ -46,7 +46,7 @@ pub use catalogue::catalogue;
 pub use compose::composite::Composite;
 #[doc(hidden)]
 pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec};
-pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader};
+pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader, UserOp};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
 pub use ops::conv::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};

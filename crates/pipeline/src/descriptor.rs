@@ -60,6 +60,13 @@ impl KernelDescriptor {
         self.checks
     }
 
+    /// Leaves out none of wgpu's checks, which is how a descriptor begins.
+    #[must_use]
+    pub fn with_all_checks(mut self) -> Self {
+        self.checks = Checks::All;
+        self
+    }
+
     /// Leaves out some of wgpu's checks.
     ///
     /// # Safety

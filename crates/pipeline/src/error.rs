@@ -11,7 +11,9 @@ use ziggurat_core::text::{self, at_most_error_bytes};
 use ziggurat_device::DeviceError;
 use ziggurat_memory::MemoryError;
 
+use crate::place::Assembled;
 use crate::reflect::{Access, Scalar};
+use crate::source::ShaderSource;
 
 /// What follows as one text of an error, of at most 1 KiB: what is longer ends in ` [...]`.
 macro_rules! short {
@@ -598,6 +600,27 @@ pub enum PipelineError {
     /// Parameter memory failed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+}
+
+impl PipelineError {
+    /// A text that breaks a rule of whoever takes it: [`PipelineError::Validation`] with the place of these bytes of the text.
+    #[must_use]
+    pub fn refused(
+        source: &ShaderSource,
+        bytes: std::ops::Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        let text = Assembled::new(source);
+        let place = text.place_of_written(Some((bytes.start, bytes.end)));
+        Self::Validation {
+            kernel: text.name(),
+            file: place.file,
+            line: place.line,
+            column: place.column,
+            message: message.into(),
+            snippet: place.snippet,
+        }
+    }
 }
 
 /// A list for a message: `a, b` or `none`; of many the first eight, and how many more there are.

@@ -71,11 +71,15 @@ impl<'a> Assembled<'a> {
         // What is missing at the end of the text is missing behind its last letter.
         let last = self.text.trim_end().len();
         let range = range.map(|range| range.start.min(last)..range.end);
-        self.place_at(range.map(|range| {
-            let (start, end) = match &self.written {
-                Some((_, places)) => (places.original(range.start), places.original(range.end)),
-                None => (range.start, range.end),
-            };
+        self.place_of_written(range.map(|range| match &self.written {
+            Some((_, places)) => (places.original(range.start), places.original(range.end)),
+            None => (range.start, range.end),
+        }))
+    }
+
+    /// The place of bytes of the text as it was written.
+    pub(crate) fn place_of_written(&self, range: Option<(usize, usize)>) -> Place {
+        self.place_at(range.map(|(start, end)| {
             let line = self.lines().partition_point(|begin| *begin <= start);
             let begin = line.checked_sub(1).and_then(|line| self.lines().get(line));
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

@@ -155,5 +155,7 @@ pub(crate) fn descriptor(
             (source, WritesBy::Result)
         }
     };
-    choice.descriptor_from(source, writes, wg)
+    let descriptor = choice.descriptor_from(source, writes, wg)?;
+    let graphs = ends.iter().flatten().map(|(graph, _)| *graph);
+    Ok(graphs.fold(descriptor, generate::checked))
 }

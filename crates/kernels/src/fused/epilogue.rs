@@ -57,6 +57,7 @@ impl Epilogue {
         let further = output.also.iter().map(|(id, _)| *id);
         let values = std::iter::once(output.value).chain(further);
         let graph = Graph::of(output.expression, values.clone())?;
+        graph.refuse_loops()?;
         let further_views = || output.also.iter().map(|(_, view)| view);
         for (value, view) in values.zip(std::iter::once(out).chain(further_views())) {
             if view.dtype != output.expression.dtype(value) {

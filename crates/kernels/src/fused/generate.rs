@@ -15,6 +15,7 @@ use crate::fused::form::{Access, Form};
 use crate::fused::graph::{Graph, Slots, Source};
 use crate::fused::params::HEAD;
 use crate::fused::parts::{self, Settle, compute, function, settle};
+use crate::fused::user::UserOp;
 use crate::run::error::KernelError;
 use crate::source::params::ParamField;
 use crate::source::trusted::trusted;
@@ -68,7 +69,16 @@ pub(crate) fn descriptor(
     let descriptor = KernelDescriptor::new(source)
         .entry("main")
         .constant("WG", f64::from(wg));
-    Ok(trusted(descriptor, Checks::Divisions))
+    Ok(checked(trusted(descriptor, Checks::Divisions), graph))
+}
+
+/// The kernel with all checks where it calls a user's function that needs them.
+pub(crate) fn checked(descriptor: KernelDescriptor, graph: &Graph) -> KernelDescriptor {
+    if graph.users().any(UserOp::needs_checks) {
+        descriptor.with_all_checks()
+    } else {
+        descriptor
+    }
 }
 
 /// Appends the generated part, behind the files whose functions it calls.

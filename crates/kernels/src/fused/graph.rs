@@ -11,6 +11,7 @@ use crate::fused::MAX_OPS;
 use crate::fused::expression::{Expression, Id, Node};
 use crate::fused::form::Form;
 use crate::fused::op::FusedOp;
+use crate::fused::user::UserOp;
 use crate::run::error::{CannotFuse, KernelError};
 
 /// The index of the input that is no view: what the kernel around the expression computes.
@@ -199,6 +200,19 @@ impl Graph {
             if let Source::Step(index) = output {
                 self.steps[*index].consumed = true;
             }
+        }
+    }
+
+    /// Its ops of users' WGSL.
+    pub(crate) fn users(&self) -> impl Iterator<Item = UserOp> + '_ {
+        self.steps.iter().filter_map(|step| step.op.user())
+    }
+
+    /// An error if it has loops of a user's, for a kernel that has loops of its own.
+    pub(crate) fn refuse_loops(&self) -> Result<(), KernelError> {
+        match self.users().find(|op| op.has_loops()) {
+            Some(op) => Err(CannotFuse::Loops { name: op.name() }.into()),
+            None => Ok(()),
         }
     }
 

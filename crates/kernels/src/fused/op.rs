@@ -2,6 +2,7 @@
 
 use ziggurat_core::DType;
 
+use crate::fused::user::UserOp;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::predicate::Predicate;
@@ -25,12 +26,14 @@ pub enum FusedOp {
     Where,
     /// A cast of one operand to this dtype.
     Cast(DType),
+    /// A function of a user's WGSL.
+    User(UserOp),
 }
 
 impl FusedOp {
     /// The op's name, as the catalogue has it.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Unary(op) => op.spec().name,
             Self::Binary(op) => op.spec().name,
@@ -38,16 +41,35 @@ impl FusedOp {
             Self::Predicate(op) => op.spec().name,
             Self::Where => "where",
             Self::Cast(_) => "cast",
+            Self::User(op) => op.name(),
         }
     }
 
     /// What code generation and fusion plans must know of the op.
-    pub(crate) const fn code_facts(self) -> CodeFacts {
+    pub(crate) fn code_facts(self) -> CodeFacts {
         match self {
             Self::Unary(op) => op.spec().code,
             Self::Binary(op) => op.spec().code,
             Self::Compare(_) | Self::Predicate(_) | Self::Where => CodeFacts::SELECTION,
             Self::Cast(_) => CodeFacts::EXACT,
+            Self::User(op) => op.code_facts(),
+        }
+    }
+
+    /// As how many ops it counts where an expression's size is limited.
+    #[must_use]
+    pub fn weight(self) -> u32 {
+        match self {
+            Self::User(op) => op.weight(),
+            _ => 1,
+        }
+    }
+
+    /// The op, if it is a user's.
+    pub(crate) const fn user(self) -> Option<UserOp> {
+        match self {
+            Self::User(op) => Some(op),
+            _ => None,
         }
     }
 
@@ -58,6 +80,7 @@ impl FusedOp {
             Self::Unary(_) | Self::Predicate(_) | Self::Cast(_) => 1,
             Self::Binary(_) | Self::Compare(_) => 2,
             Self::Where => 3,
+            Self::User(op) => op.arity(),
         }
     }
 
@@ -89,6 +112,7 @@ impl FusedOp {
                 Ok(a)
             }
             (Self::Cast(to), &[_]) => Ok(to),
+            (Self::User(op), operands) if operands.len() == op.arity() => op.dtype(operands),
             _ => Err(KernelError::Option {
                 op: self.name(),
                 option: "the number of operands",
@@ -131,6 +155,7 @@ impl FusedOp {
             Self::Where => 0x300,
             Self::Predicate(op) => 0x500 + op as u64,
             Self::Cast(to) => 0x400 + to as u64,
+            Self::User(op) => op.code(),
         }
     }
 }

@@ -10,6 +10,7 @@ use ziggurat_pipeline::ShaderSource;
 
 use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
+use crate::fused::user::UserOp;
 use crate::ops::elementwise::row::ResultKind;
 use crate::run::error::KernelError;
 use crate::source::prelude;
@@ -57,6 +58,10 @@ pub(crate) fn function(graph: &Graph, step: &Step) -> String {
         FusedOp::Compare(_) => format!("op_{}_{first}", step.op.name()),
         FusedOp::Predicate(_) => format!("op_{}_{}", step.op.name(), compute(first)),
         FusedOp::Cast(to) => format!("op_cast_{}_to_{to}", compute(first)),
+        FusedOp::User(op) => {
+            let prefix = op.definition().map_or("user", |known| known.prefix);
+            format!("{prefix}_apply")
+        }
     }
 }
 
@@ -135,6 +140,17 @@ impl Parts {
         })
     }
 
+    /// A user's function, which has names of its own already.
+    fn user(&mut self, op: UserOp) -> Result<(), KernelError> {
+        let known = op.definition()?;
+        if !self.seen.iter().any(|(_, name)| name == known.prefix) {
+            let source = std::mem::replace(&mut self.source, ShaderSource::new(""));
+            self.source = source.part(known.name, known.text);
+            self.seen.push((known.name, known.prefix.to_owned()));
+        }
+        Ok(())
+    }
+
     fn snippet(&mut self, graph: &Graph, step: &Step) -> Result<(), KernelError> {
         let operand = graph.operand_dtype(step, step.op.arity() - 1);
         let (functions, file): (&[&'static str], _) = match step.op {
@@ -144,6 +160,7 @@ impl Parts {
             FusedOp::Predicate(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Where => (&[], "elementwise/where.wgsl"),
             FusedOp::Cast(to) => (&[], prelude::cast(operand, to)),
+            FusedOp::User(op) => return self.user(op),
         };
         for function in functions.iter().filter(|_| operand.is_float()) {
             self.plain(function)?;

@@ -248,6 +248,7 @@ impl Prologue {
     ) -> Result<Self, KernelError> {
         let mut graph = Graph::of(input.expression, std::iter::once(input.value))?;
         graph.consume_outputs();
+        graph.refuse_loops()?;
         let work = repeated_work(&graph, reads);
         if work > MAX_REPEATED_WORK {
             return Err(CannotFuse::RepeatedWork {

@@ -13,6 +13,14 @@ use ziggurat_pipeline::PipelineError;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
+    /// A process has only so many different elementwise ops of users' WGSL.
+    #[error(
+        "custom: there are {limit} different elementwise ops already, which is the most that a process can have"
+    )]
+    TooManyUserOps {
+        /// The most.
+        limit: usize,
+    },
     /// A shape or axis rule of the core layer does not hold.
     #[error("{op}: {source}")]
     Shape {
@@ -252,6 +260,12 @@ pub enum CannotFuse {
         needed: u64,
         /// The most of one kernel.
         limit: u64,
+    },
+    /// An op of a user's WGSL has loops, nobody knows how long, and kernels of other ops have loops of their own.
+    #[error("the loops of `{name}` may take too long within those of another kernel")]
+    Loops {
+        /// The op's name.
+        name: &'static str,
     },
     /// The expression reads nothing but numbers, so that nothing stands at the binding of the kernel's input.
     #[error("it reads no memory: its value is the same everywhere")]

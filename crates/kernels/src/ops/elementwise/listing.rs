@@ -12,15 +12,16 @@ use crate::run::executor::Executor;
 use crate::run::view::View;
 
 /// The recipe of an op, by the dtypes of its last operand and of its output.
-fn recipe(op: FusedOp, operand: DType, out: DType) -> Recipe {
-    match op {
+fn recipe(op: FusedOp, operand: DType, out: DType) -> Result<Recipe, KernelError> {
+    Ok(match op {
         FusedOp::Unary(op) => op.recipe(operand),
         FusedOp::Binary(op) => op.recipe(operand),
         FusedOp::Compare(op) => op.recipe(operand),
         FusedOp::Predicate(op) => op.recipe(operand),
         FusedOp::Where => where_op::recipe(out.bytes()),
         FusedOp::Cast(to) => cast::recipe(operand, to),
-    }
+        FusedOp::User(op) => return Err(op.has_no_kernel()),
+    })
 }
 
 impl Executor {
@@ -35,10 +36,14 @@ impl Executor {
         operands: &[View],
         out: &View,
     ) -> Result<String, KernelError> {
+        if let FusedOp::User(user) = op {
+            let (expression, value) = user.expression(operands)?;
+            return self.fused_source(&expression, &[(value, out.clone())]);
+        }
         let inputs = operands.iter().map(|view| broadcast(op.name(), view, out));
         let inputs = inputs.collect::<Result<Vec<View>, _>>()?;
         let dtype = inputs.last().map_or(out.dtype, |view| view.dtype);
-        let recipe = recipe(op, dtype, out.dtype);
+        let recipe = recipe(op, dtype, out.dtype)?;
         let scalars: Vec<bool> = inputs.iter().map(is_scalar).collect();
         let flat = (inputs.iter().zip(&scalars)).all(|(view, scalar)| *scalar || view.is_vec4());
         let (choice, bytes) = if flat {
