@@ -5,6 +5,11 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// docs/cookbook.md.
+#[cfg(doctest)]
+#[doc = include_str!("cookbook.md")]
+struct Cookbook;
+
 /// docs/models.md.
 #[cfg(doctest)]
 #[doc = include_str!("models.md")]

@@ -112,6 +112,21 @@ impl CustomKernel {
         self
     }
 
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    pub(crate) fn input_types(&self) -> Vec<crate::InputType> {
+        self.inputs.iter().map(|dtype| (*dtype).into()).collect()
+    }
+
+    pub(crate) const fn descriptor(&self) -> &KernelDescriptor {
+        &self.descriptor
+    }
+
+    /// The dtypes of all buffers, if any was said.
+    pub(crate) fn signature(&self) -> Option<Vec<DType>> {
+        let all = || self.inputs.iter().chain([&self.output]).copied();
+        (!self.inputs.is_empty()).then(|| all().collect())
+    }
+
     /// Starts a call on these inputs, on their device.
     pub fn call<'a>(&'a self, inputs: &[&'a Tensor]) -> CustomCall<'a> {
         CustomCall {
@@ -273,13 +288,13 @@ impl<'a> CustomCall<'a> {
 
 /// Whether the first bytes of a call are the parameters of the dispatch: for an immediate variable, or where there are not
 /// several uniforms to choose from.
-fn takes_first(kernel: &Kernel, first: &Arg<'_>) -> bool {
+pub(crate) fn takes_first(kernel: &Kernel, first: &Arg<'_>) -> bool {
     let reflection = kernel.reflection();
     !first.is_placed() && (reflection.params.is_some() || reflection.uniforms.is_empty())
 }
 
 /// The whole 32-bit words that hold the elements of a dense view; at least one, since a binding cannot be empty.
-fn words<'a>(view: &View, arg: Arg<'a>) -> Arg<'a> {
+pub(crate) fn words<'a>(view: &View, arg: Arg<'a>) -> Arg<'a> {
     let bytes = (view.layout.len() as u64 * view.dtype.bytes() as u64)
         .next_multiple_of(4)
         .max(4);
@@ -288,7 +303,7 @@ fn words<'a>(view: &View, arg: Arg<'a>) -> Arg<'a> {
 
 impl Tensor {
     /// The values in row-major order from the beginning of a buffer, copied where they do not lie so.
-    fn dense(&self, op: &'static str) -> Result<Self, Error> {
+    pub(crate) fn dense(&self, op: &'static str) -> Result<Self, Error> {
         let view = self.stored()?;
         if view.layout.is_contiguous() && (view.layout.offset() == 0 || self.is_empty()) {
             return Ok(self.clone());

@@ -30,7 +30,10 @@
 //! signature outside [`interop`].
 
 mod capture;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod check_kernel;
 mod custom;
+mod custom_op;
 mod device;
 mod display;
 mod error;
@@ -48,11 +51,17 @@ mod range;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 mod scalar;
+mod sequence;
 mod tensor;
 mod tensor_kernel;
 
 pub use capture::{Captured, CapturedKernel, MemoryPlan};
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+pub use check_kernel::{
+    HostValues, KernelCheck, KernelReport, KernelToCheck, WorstElement, check_kernel,
+};
 pub use custom::{CustomCall, CustomKernel};
+pub use custom_op::CustomOp;
 pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
@@ -69,6 +78,7 @@ pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{GemmOptions, Generator, Unique};
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
+pub use sequence::{Sequence, SequenceBuffer, SequenceStep};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};

@@ -57,6 +57,11 @@ impl Scalar {
         }
     }
 
+    /// Whether it is a number of this type, which converting changes only by rounding.
+    pub(crate) fn is_of(self, dtype: DType) -> bool {
+        self.beside(dtype) == dtype && self.fits(dtype)
+    }
+
     /// Whether `dtype` can hold the number: always for floats and bool, by range for integers.
     pub(crate) fn fits(self, dtype: DType) -> bool {
         let info = dtype.info();

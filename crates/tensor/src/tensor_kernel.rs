@@ -183,6 +183,12 @@ impl TensorKernel {
         }
     }
 
+    /// What its inputs may be.
+    #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+    pub(crate) fn input_types(&self) -> Vec<InputType> {
+        self.inputs.iter().map(|(_, ty)| ty.clone()).collect()
+    }
+
     /// Forgets what was made of the declarations before.
     fn changed(mut self) -> Self {
         self.made = Arc::default();

@@ -453,6 +453,7 @@ pub(super) fn record_alone(
         (FusedOp::Predicate(op), [a]) => executor.predicate(op, a, out),
         (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, out),
         (FusedOp::Cast(_), [a]) => executor.cast(a, out),
+        (FusedOp::User(op), operands) => executor.user_op(op, operands, out),
         _ => return None,
     })
 }

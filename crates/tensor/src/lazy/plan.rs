@@ -261,7 +261,7 @@ impl Plan {
                     if broadcast && cost.ops > CHEAP {
                         return None;
                     }
-                    if matches!(work, Work::Kernel(_)) && !runs {
+                    if matches!(work, Work::Kernel(_)) && (!runs || self.loops()) {
                         return None;
                     }
                     Some(Body::of(work))
@@ -311,6 +311,14 @@ impl Plan {
             body,
         });
         Ok(Operand::Step(self.steps.len() - 1))
+    }
+
+    /// Whether an op above loops, nobody knows how long: it is no part of a kernel with loops of its own.
+    fn loops(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(
+            |step| matches!(step.body, Body::Op { op: FusedOp::User(op), .. } if op.has_loops()),
+        )
     }
 
     fn find(&self, node: &Arc<Node>) -> Option<usize> {
@@ -421,6 +429,10 @@ impl Plan {
         let (Some((op, operands)), None) = (ops.next(), ops.next()) else {
             return None;
         };
+        if matches!(op, FusedOp::User(_)) {
+            // Its kernel is the fused one.
+            return None;
+        }
         let operands = operands.iter().flatten().map(|operand| match *operand {
             Operand::Scalar(dtype, value) => Some(Source::Scalar(dtype, value)),
             Operand::Leaf { step, map } => self.leaf(step, map).map(Source::View),

@@ -34,7 +34,7 @@ pub(crate) fn record(
         .dtype(dtypes.get(..count).unwrap_or(&dtypes))
         .map_err(|error| Error::from_kernel(name, error))?;
     device.check_len(name, &shape, dtype)?;
-    let mut cost = over(&inputs)?;
+    let mut cost = over(op, &inputs)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
         evaluate_all(device, &inputs)?;
         let out = evaluate::single(device, name, op, (&shape, dtype), &inputs)?;
@@ -44,11 +44,11 @@ pub(crate) fn record(
     if cost.rough && !limits.allow(&cost) {
         // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
         let _gate = device.lazy().gate.lock();
-        cost = measured(&inputs);
+        cost = measured(op, &inputs);
     }
     if !limits.allow(&cost) {
         evaluate_all(device, &inputs)?;
-        cost = over(&inputs)?;
+        cost = over(op, &inputs)?;
     }
     let work = Work::Op { op, name, inputs };
     Ok(Node::pending(shape, dtype, work, cost))
@@ -131,7 +131,7 @@ impl Input {
 ///
 /// # Errors
 /// That of an input which failed.
-fn over(inputs: &Inputs) -> Result<Cost, Error> {
+fn over(op: FusedOp, inputs: &Inputs) -> Result<Cost, Error> {
     let mut cost = Cost::default();
     for input in inputs {
         let Some(Input::Node(node)) = input else {
@@ -144,12 +144,12 @@ fn over(inputs: &Inputs) -> Result<Cost, Error> {
             None => cost = cost.beside(node.pending_cost()),
         }
     }
-    on_top(&mut cost);
+    on_top(op, &mut cost);
     Ok(cost)
 }
 
-fn on_top(cost: &mut Cost) {
-    cost.ops = cost.ops.saturating_add(1);
+fn on_top(op: FusedOp, cost: &mut Cost) {
+    cost.ops = cost.ops.saturating_add(op.weight());
     cost.depth = cost.depth.saturating_add(1);
 }
 
@@ -159,7 +159,7 @@ fn bytes(node: &Node) -> u64 {
 }
 
 /// As [`over`], with everything that is shared counted once.
-fn measured(inputs: &Inputs) -> Cost {
+fn measured(op: FusedOp, inputs: &Inputs) -> Cost {
     let mut seen: Vec<Arc<Node>> = Vec::new();
     let mut cost = Cost::default();
     let mut todo: Vec<Arc<Node>> = inputs
@@ -176,8 +176,8 @@ fn measured(inputs: &Inputs) -> Cost {
         node.set_slot(seen.len());
         let own = node.cost().copied().unwrap_or_default();
         let below = node.peek(|work| match work {
-            Work::Op { inputs, .. } => {
-                cost.ops += 1;
+            Work::Op { op, inputs, .. } => {
+                cost.ops = cost.ops.saturating_add(op.weight());
                 depth = depth.max(own.depth);
                 todo.extend(inputs.iter().flatten().filter_map(Input::node).cloned());
             }
@@ -191,7 +191,7 @@ fn measured(inputs: &Inputs) -> Cost {
     }
     cost.depth = depth;
     cost.rough = false;
-    on_top(&mut cost);
+    on_top(op, &mut cost);
     cost
 }
 

@@ -59,11 +59,11 @@ impl InputType {
         self
     }
 
-    pub(super) fn dtypes(&self) -> &[DType] {
+    pub(crate) fn dtypes(&self) -> &[DType] {
         &self.dtypes
     }
 
-    pub(super) fn wanted_rank(&self) -> Option<usize> {
+    pub(crate) fn wanted_rank(&self) -> Option<usize> {
         self.rank
     }
 }

@@ -10,7 +10,7 @@ use ziggurat_tensor::{
 const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 /// The device that tests share, and the software device as every kind of GPU.
-fn devices() -> Vec<Device> {
+pub(crate) fn devices() -> Vec<Device> {
     let profiles = software::Profile::all().into_iter();
     std::iter::once(common::device())
         .chain(profiles.map(software_device))
@@ -48,7 +48,7 @@ fn numbers(device: &Device, dims: &[usize], dtype: DType) -> Tensor {
 }
 
 /// Views of a tensor of three axes.
-fn views(x: &Tensor) -> Vec<Tensor> {
+pub(crate) fn views(x: &Tensor) -> Vec<Tensor> {
     vec![
         x.clone(),
         x.permute([2, 0, 1]).unwrap(),
@@ -82,7 +82,7 @@ fn one_text_serves_every_dtype_and_view() {
     }
 }
 
-fn values(tensor: &Tensor) -> Vec<f32> {
+pub(crate) fn values(tensor: &Tensor) -> Vec<f32> {
     let all = tensor.to_dtype(DType::F32).unwrap();
     all.to_vec_blocking::<f32>().unwrap()
 }

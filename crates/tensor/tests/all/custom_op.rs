@@ -1,0 +1,489 @@
+//! Elementwise operations of a user's own WGSL: dtypes, views, fusion, names, captures, and what is refused.
+
+use std::time::{Duration, Instant};
+
+use crate::common;
+use crate::tensor_kernel::{devices, values, views};
+use ziggurat_tensor::software::assert_clean;
+use ziggurat_tensor::{
+    CustomOp, DType, Device, DeviceOptions, Error, FusionPolicy, Operand, Tensor,
+};
+
+const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
+
+fn op(name: &str, text: &str) -> CustomOp {
+    CustomOp::elementwise(name, text).unwrap()
+}
+
+/// Several roundings, so that a compiler could contract them.
+fn curve() -> CustomOp {
+    op(
+        "curve",
+        "fn apply(x: f32, y: f32, k: f32) -> f32 { return x * y + bend(k * x); }
+         const SLOPE: f32 = 0.3;
+         fn bend(x: f32) -> f32 { return x * SLOPE - x * x * 0.01; }",
+    )
+}
+
+/// Either of two numbers: exact.
+fn either() -> CustomOp {
+    op(
+        "either",
+        "fn apply(x: f32, y: f32, k: f32) -> f32 { if x > k { return x; } return y; }",
+    )
+}
+
+/// Numbers of all kinds.
+fn numbers(device: &Device, dims: &[usize], dtype: DType) -> Tensor {
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-40, 6e4];
+    let len = dims.iter().product::<usize>();
+    let values: Vec<f32> = (0..len)
+        .map(|i| match i % 37 {
+            13 => *odd.get(i / 37 % odd.len()).unwrap(),
+            other => (other as f32 * 0.61 - 9.3) * (1.0 + i as f32 * 0.013),
+        })
+        .collect();
+    let x = Tensor::from_slice(device, &values, dims).unwrap();
+    x.to_dtype(dtype).unwrap()
+}
+
+/// The bits of the values, NaNs alike.
+fn bits(tensor: &Tensor) -> Vec<u32> {
+    let all = values(tensor).into_iter();
+    all.map(|x| {
+        if x.is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            x.to_bits()
+        }
+    })
+    .collect()
+}
+
+#[test]
+fn every_float_and_view_is_an_operand() {
+    for device in devices() {
+        for dtype in FLOATS {
+            for x in views(&numbers(&device, &[3, 5, 7], dtype)) {
+                let y = x.neg().unwrap();
+                let z = either().call(&[&x, &y, &0.5]).unwrap();
+                let expected = x.gt(0.5).unwrap().where_(&x, &y).unwrap();
+                assert_eq!((z.dims(), z.dtype()), (x.dims(), dtype));
+                assert_eq!(bits(&z), bits(&expected), "{dtype} {:?}", x.dims());
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_broadcast_and_have_the_dtypes_of_their_parameters() {
+    let device = common::device();
+    let x = numbers(&device, &[2, 1, 3], DType::F16);
+    let y = numbers(&device, &[4, 1], DType::BF16);
+    let dtype = |operands: [&dyn Operand; 3]| either().call(&operands).unwrap().dtype();
+    assert_eq!(either().call(&[&x, &y, &1]).unwrap().dims(), [2, 4, 3]);
+    assert_eq!(dtype([&x, &x, &1.5]), DType::F16, "numbers have no dtype");
+    assert_eq!(dtype([&x, &y, &1.5]), DType::F32);
+    let whole = Tensor::arange(&device, 0, 4, 1, DType::I32).unwrap();
+    let column = whole.reshape([4, 1]).unwrap();
+    assert_eq!(
+        dtype([&x, &column, &0]),
+        DType::F16,
+        "integers are converted"
+    );
+    assert_eq!(dtype([&column, &1, &2]), DType::F32);
+    let scalar = Tensor::from_slice(&device, &[2.0f32], [0; 0]).unwrap();
+    assert_eq!(
+        dtype([&x, &scalar, &0]),
+        DType::F16,
+        "a rank-0 tensor yields"
+    );
+
+    let wide = op(
+        "wide",
+        "fn apply(x: i32, y: i32) -> i32 { return x * 100 + y; }",
+    );
+    let narrow = Tensor::from_slice(&device, &[1i8, 2, -128], [3]).unwrap();
+    let wrapped = wide.call(&[&narrow, &7]).unwrap();
+    assert_eq!(wrapped.dtype(), DType::I8);
+    assert_eq!(wrapped.to_vec_blocking::<i8>().unwrap(), [107, -49, 7]);
+    let sum = wide
+        .call(&[&narrow, &whole.slice(0, 1..).unwrap()])
+        .unwrap();
+    assert_eq!(sum.to_vec_blocking::<i32>().unwrap(), [101, 202, -12797]);
+
+    let near = op(
+        "near",
+        "fn apply(x: f32, n: u32, on: bool) -> bool { return on && abs(x - f32(n)) < 0.5; }",
+    );
+    let n = Tensor::from_slice(&device, &[1u8, 2, 200], [3]).unwrap();
+    let x = Tensor::from_slice(&device, &[1.25f32, 2.75, 200.0], [3]).unwrap();
+    let on = Tensor::from_slice(&device, &[true, true, false], [3]).unwrap();
+    let hit = near.call(&[&x, &n, &on]).unwrap();
+    assert_eq!(hit.to_vec_blocking::<bool>().unwrap(), [true, false, false]);
+    let hit = near.call(&[&x, &n, &true]).unwrap().logical_not().unwrap();
+    assert_eq!(hit.to_vec_blocking::<bool>().unwrap(), [false, true, false]);
+}
+
+/// What stands before, around and behind the op: elementwise, reductions, products, norms.
+fn neighbours(x: &Tensor, y: &Tensor, k: f32) -> Result<Vec<Tensor>, Error> {
+    let before = x.mul(1.7)?.add(y)?;
+    let own = curve().call(&[&before, &y.t()?.contiguous()?.t()?, &k])?;
+    let behind = own.mul(y)?.add(0.37)?;
+    let product = curve().call(&[&x.matmul(&y.t()?)?, &0.25, &k])?.relu()?;
+    let column = y.slice(1, 0..1)?;
+    let reduced = either().call(&[&behind, &column, &k])?.mean([1], true)?;
+    let other = curve().call(&[&x.sum([1], true)?, &reduced, &3])?;
+    let norm = curve().call(&[&x.softmax(-1)?, y, &k])?;
+    Ok(vec![behind, product, reduced, other, norm])
+}
+
+#[test]
+fn fused_and_unfused_give_equal_bits() {
+    for device in devices() {
+        for dtype in FLOATS {
+            let x = numbers(&device, &[24, 36], dtype);
+            let y = numbers(&device, &[36, 24], dtype).t().unwrap();
+            for k in [0.5, -3.0, 1e30] {
+                let fused: Vec<_> = neighbours(&x, &y, k).unwrap().iter().map(bits).collect();
+                let _unfused = FusionPolicy::Unfused.enter();
+                let unfused: Vec<_> = neighbours(&x, &y, k).unwrap().iter().map(bits).collect();
+                assert_eq!(fused, unfused, "{dtype} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_one_kernel_with_its_neighbours() {
+    let device = common::device();
+    let x = numbers(&device, &[8, 16], DType::F32);
+    let one = |tensor: Tensor, ops: &[&str]| {
+        let explained = tensor.explain().unwrap();
+        let [kernel] = explained.kernels() else {
+            panic!("{ops:?}: {} kernels", explained.kernels().len());
+        };
+        assert_eq!(kernel.ops(), ops);
+        assert!(kernel.wgsl().unwrap().contains("---- curve"), "{explained}");
+    };
+    let call = |x: &Tensor| curve().call(&[x, x, &0.5]).unwrap();
+    one(call(&x), &["curve"]);
+    one(
+        call(&x.exp().unwrap()).relu().unwrap(),
+        &["exp", "curve", "relu"],
+    );
+    one(call(&x).sum([1], false).unwrap(), &["curve", "sum"]);
+    one(call(&x.sum([1], false).unwrap()), &["sum", "curve"]);
+    one(
+        call(&x.matmul(&x.t().unwrap()).unwrap()),
+        &["matmul", "curve"],
+    );
+    one(call(&x).softmax(-1).unwrap(), &["curve", "softmax"]);
+}
+
+#[test]
+fn numbers_are_parameters_and_texts_are_compiled_once() {
+    let device = Device::open_blocking(DeviceOptions::default()).unwrap();
+    let compiled = || device.executor().pipelines().stats().entries;
+    let x = numbers(&device, &[100], DType::F32);
+    let call = |k: f32| values(&either().call(&[&x, &-1, &k]).unwrap());
+    let first = call(0.5);
+    let before = compiled();
+    assert_ne!(first, call(3.0));
+    assert_eq!(compiled(), before);
+}
+
+#[test]
+fn names_clash_with_nothing() {
+    let device = common::device();
+    let x = numbers(&device, &[40], DType::BF16);
+    // Names of the library, of members, of attributes, and the same helper in two operations of one kernel.
+    let first = op(
+        "first",
+        "alias elem = f32;
+         const params = 2.0;
+         struct Lane { @align(16) keep: elem, x: elem }
+         fn keep(align: elem) -> Lane { return Lane(align, params * align); }
+         fn load_0(v: vec2<elem>) -> elem { return v.x; }
+         const x = 0.0; // x, params
+         fn apply(store_0: f32) -> f32 { let out_0 = keep(store_0); return load_0(vec2(out_0.keep, x)); }",
+    );
+    let second = op(
+        "second",
+        "fn load_0(x: f32) -> f32 { let max = x; return max; } /* /* fn apply() */ */
+         fn apply(apply: f32, y: f32) -> f32 { return select(y, load_0(apply), true); }",
+    );
+    let both = second.call(&[&first.call(&[&x]).unwrap(), &1]).unwrap();
+    assert_eq!(both.explain().unwrap().kernels().len(), 1);
+    assert_eq!(bits(&both), bits(&x));
+}
+
+#[test]
+fn nothing_is_computed_of_nothing() {
+    let device = common::device();
+    let x = Tensor::zeros(&device, [3, 0], DType::F16).unwrap();
+    let y = curve().call(&[&x, &1, &2]).unwrap();
+    assert_eq!((y.dims(), y.dtype()), (&[3, 0][..], DType::F16));
+    assert!(values(&y).is_empty());
+    assert_eq!(values(&y.sum([1], false).unwrap()), [0.0; 3]);
+}
+
+#[test]
+fn loops_and_indices_are_checked_and_stay_out_of_other_kernels() {
+    let powers = op(
+        "powers",
+        "fn apply(x: f32, n: i32) -> f32 {
+             var all = array<f32, 4>(1.0, x, x * x, x * x * x);
+             var sum = 0.0;
+             for (var i = 0; i < n; i++) { sum += all[i]; }
+             return sum;
+         }",
+    );
+    for device in devices() {
+        let x = Tensor::from_slice(&device, &[2.0f32, -1.0], [2]).unwrap();
+        let sums = powers.call(&[&x, &3]).unwrap();
+        assert_eq!(values(&sums), [7.0, 1.0]);
+        let total = powers.call(&[&x, &3]).unwrap().sum([0], false).unwrap();
+        assert_eq!(total.explain().unwrap().kernels().len(), 1, "the sum alone");
+        assert_eq!(values(&total), [8.0]);
+        let behind = powers.call(&[&x.sum([0], true).unwrap(), &2]).unwrap();
+        assert_eq!(behind.explain().unwrap().kernels().len(), 2);
+        assert_eq!(values(&behind), [2.0]);
+    }
+}
+
+#[test]
+fn captures_replay_it() {
+    let device = common::device();
+    let x = numbers(&device, &[6, 8], DType::F16);
+    let y = numbers(&device, &[8, 6], DType::F16).t().unwrap();
+    let captured = device
+        .capture(&[&x, &y], |inputs| neighbours(&inputs[0], &inputs[1], 0.5))
+        .unwrap();
+    let other = x.mul(0.5).unwrap();
+    let replayed = captured.run(&[&other, &y]).unwrap();
+    let expected = neighbours(&other, &y, 0.5).unwrap();
+    for (replayed, expected) in replayed.iter().zip(&expected) {
+        assert_eq!(bits(replayed), bits(expected));
+    }
+}
+
+#[test]
+fn the_sanitizer_finds_nothing() {
+    assert_clean(|device: &Device| {
+        for dtype in FLOATS {
+            let x = numbers(device, &[7, 9], dtype);
+            let y = numbers(device, &[9, 7], dtype).t().unwrap();
+            for result in neighbours(&x, &y, 0.5).unwrap() {
+                let _ = values(&result);
+            }
+        }
+    });
+}
+
+#[test]
+fn long_chains_and_heavy_texts_are_cut_into_kernels() {
+    let device = common::device();
+    let x = numbers(&device, &[33], DType::F32).relu().unwrap();
+    let heavy: String = (0..200)
+        .map(|i| format!("y += sin(x * {i}.5);\n"))
+        .collect();
+    let heavy =
+        format!("fn apply(x: f32) -> f32 {{ var y = 0.0;\n{heavy} return min(x, abs(y) + 1e9); }}");
+    let heavy = op("heavy", &heavy);
+    let mut y = x.clone();
+    for _ in 0..6 {
+        y = heavy.call(&[&y]).unwrap().add(0).unwrap();
+    }
+    let explained = y.explain().unwrap();
+    let ops: Vec<_> = explained
+        .kernels()
+        .iter()
+        .map(|kernel| kernel.ops().to_vec())
+        .collect();
+    assert_eq!(
+        ops,
+        [["add"]],
+        "what is below is computed already, each by itself"
+    );
+    for _ in 0..300 {
+        y = either().call(&[&y, &x, &-1]).unwrap();
+    }
+    assert_eq!(bits(&y).len(), 33);
+}
+
+#[track_caller]
+fn refused(text: &str, place: &str, words: &str) {
+    let error = CustomOp::elementwise("own", text).unwrap_err();
+    assert!(error.is_kernel(), "{error}");
+    let shown = error.to_string();
+    assert!(shown.contains(&format!("own:{place}: ")), "{text}\n{shown}");
+    assert!(shown.contains(words), "{text}\n{shown}");
+    assert!(shown.len() < 1200);
+}
+
+#[test]
+fn mistakes_in_a_text_have_line_and_column() {
+    refused(
+        "fn apply(x: f32) -> f32 {\n    return x + z;\n}",
+        "2:16",
+        "z",
+    );
+    refused(
+        "fn apply(x: f32) -> f32 {\n    return 1u;\n}",
+        "2:12",
+        "return",
+    );
+    refused(
+        "fn apply(x: f32) -> f32 {\n    return x;",
+        "2:14",
+        "expected",
+    );
+    refused(
+        "fn apply(x: f32) -> f32 { return x; }\n/* open",
+        "1:38",
+        "not closed",
+    );
+    refused("fn apply(x: f16) -> f32 { return 0.0; }", "1:13", "f16");
+    refused(
+        "fn apply(x: vec2<f32>) -> f32 { return x.x; }",
+        "1:13",
+        "not `vec2`",
+    );
+    refused("fn apply() -> f32 { return 1.0; }", "1:10", "at least one");
+    refused(
+        "fn apply(a: f32, b: f32, c: f32, d: f32) -> f32 { return a; }",
+        "1:34",
+        "TensorKernel",
+    );
+    refused("fn apply(a: f32) { }", "1:18", "expected `-`");
+    refused(
+        "fn other(a: f32) -> f32 { return a; }",
+        "1:38",
+        "no function `apply`",
+    );
+    refused("", "1:1", "no function `apply`");
+    refused(
+        "var<private> n: u32;\nfn apply(a: f32) -> f32 { return a; }",
+        "1:1",
+        "`var`",
+    );
+    refused(
+        "@compute @workgroup_size(1) fn main() { }",
+        "1:2",
+        "entry point",
+    );
+    refused(
+        "enable f16;\nfn apply(a: f32) -> f32 { return a; }",
+        "1:1",
+        "`enable`",
+    );
+    refused(
+        "fn apply(a: f32) -> f32 {\n workgroupBarrier(); return a; }",
+        "2:2",
+        "each element by itself",
+    );
+    refused(
+        "fn apply(a: f32) -> f32 {\n return subgroupAdd(a); }",
+        "2:9",
+        "each element by itself",
+    );
+    refused(
+        "alias f32 = u32; fn apply(a: f32) -> f32 { return a; }",
+        "1:7",
+        "name of a type",
+    );
+    refused(
+        "fn apply(a: f32) -> f32 { return a; }\nfn apply(a: f32) -> f32 { return a; }",
+        "2:4",
+        "apply",
+    );
+    refused(
+        "fn apply(a: f32) -> f32 { return apply(a); }",
+        "1:34",
+        "apply",
+    );
+    assert!(CustomOp::elementwise("a/b\n", "fn apply(x: f32) -> f32 { return x; }").is_err());
+    assert!(CustomOp::elementwise("", "fn apply(x: f32) -> f32 { return x; }").is_err());
+}
+
+#[test]
+fn what_is_too_large_is_refused_at_once() {
+    let refused_soon = |text: String, words: &str| {
+        let begin = Instant::now();
+        let error = CustomOp::elementwise("own", &text).unwrap_err();
+        assert!(begin.elapsed() < Duration::from_secs(1));
+        assert!(
+            error.is_kernel() && error.to_string().contains(words),
+            "{error}"
+        );
+    };
+    let nested = |n: usize| {
+        format!(
+            "fn apply(x: f32) -> f32 {{ return {}x{}; }}",
+            "(".repeat(n),
+            ")".repeat(n)
+        )
+    };
+    refused_soon(nested(10_000), "operations within each other");
+    refused_soon(nested(5_000_000), "bytes of text");
+    let long = |n: usize| {
+        format!(
+            "fn apply(x: f32) -> f32 {{ {} return x; }}",
+            "_ = x;".repeat(n)
+        )
+    };
+    refused_soon(long(4_000), "tokens in one function");
+    let doubled: String = (1..30)
+        .map(|i| {
+            format!(
+                "fn f{i}(x: f32) -> f32 {{ return f{0}(x) + f{0}(x); }}\n",
+                i - 1
+            )
+        })
+        .collect();
+    let doubled = format!(
+        "fn f0(x: f32) -> f32 {{ return x; }}\n{doubled}fn apply(x: f32) -> f32 {{ return f29(x); }}"
+    );
+    refused_soon(doubled, "once calls are inlined");
+    assert!(CustomOp::elementwise("own", &nested(80)).is_ok());
+}
+
+#[test]
+fn calls_are_checked() {
+    let device = common::device();
+    let x = numbers(&device, &[3], DType::F32);
+    let y = numbers(&device, &[4], DType::F32);
+    let fails = |operands: &[&dyn Operand]| either().call(operands).unwrap_err();
+    assert!(fails(&[&x]).is_argument());
+    assert!(fails(&[&1, &2, &3]).is_argument());
+    assert!(fails(&[&x, &y, &1]).is_shape());
+    let other = Device::open_blocking(DeviceOptions::default()).unwrap();
+    assert!(fails(&[&x, &numbers(&other, &[3], DType::F32), &1]).is_argument());
+    let whole = op(
+        "whole",
+        "fn apply(x: i32, on: bool) -> i32 { return select(0, x, on); }",
+    );
+    let error = whole.call(&[&x, &true]).unwrap_err();
+    assert!(
+        error.is_dtype() && error.to_string().contains("operand 1"),
+        "{error}"
+    );
+    let n = Tensor::arange(&device, 0, 3, 1, DType::I32).unwrap();
+    assert!(whole.call(&[&n, &1]).unwrap_err().is_dtype());
+    assert!(whole.call(&[&n, &n]).unwrap_err().is_dtype());
+    assert!(
+        whole
+            .call(&[&1.5, &n.gt(1).unwrap()])
+            .unwrap_err()
+            .is_dtype()
+    );
+    assert!(
+        whole
+            .call(&[&3e9, &n.gt(1).unwrap()])
+            .unwrap_err()
+            .is_dtype()
+    );
+    let chosen = whole.call(&[&-5, &n.gt(1).unwrap()]).unwrap();
+    assert_eq!(chosen.to_vec_blocking::<i32>().unwrap(), [0, 0, -5]);
+}
