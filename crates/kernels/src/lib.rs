@@ -32,6 +32,7 @@ mod own;
 pub mod reference;
 mod run;
 mod source;
+mod tune;
 
 pub use ziggurat_core as core;
 pub use ziggurat_pipeline as pipeline;
@@ -90,3 +91,7 @@ pub use run::view::View;
 pub use source::candidate::Variant;
 #[doc(hidden)]
 pub use source::params::{ParamField, ParamType, Params};
+pub use tune::{
+    Problems, TuneEnd, TuneOptions, TuneReport, TuneStep, TunedOutcome, TunedProblem, TunedWay,
+    WayOutcome,
+};

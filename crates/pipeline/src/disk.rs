@@ -10,23 +10,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const MAGIC: &[u8; 8] = b"ZIGPIPEC";
-const FORMAT: u32 = 1;
+use crate::envelope::{Kind, Rejected, checksum};
+
+const KIND: Kind = Kind {
+    magic: *b"ZIGPIPEC",
+    format: 1,
+};
 /// Larger files are not read: no real cache comes near it.
 const MAX_BYTES: u64 = 512 << 20;
-
-/// Why a file was not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rejected {
-    /// It cannot be read, or is absurdly large.
-    Unreadable,
-    /// It is no cache file, or of another format.
-    Format,
-    /// It belongs to another adapter, driver or version.
-    Foreign,
-    /// It is cut off, too long, or its bytes changed.
-    Corrupt,
-}
 
 /// The cache file of one adapter, driver and version.
 #[derive(Clone, Debug)]
@@ -65,20 +56,26 @@ impl CacheFile {
 
     /// Its data; `Ok(None)` if there is no file.
     pub(crate) fn load(&self) -> Result<Option<Vec<u8>>, Rejected> {
-        let bytes = match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.len() > MAX_BYTES || !metadata.is_file() => {
-                return Err(Rejected::Unreadable);
-            }
-            Ok(_) => fs::read(&self.path).map_err(|_| Rejected::Unreadable)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(_) => return Err(Rejected::Unreadable),
+        let Some(bytes) = read(&self.path, MAX_BYTES)? else {
+            return Ok(None);
         };
-        decode(&self.identity, &bytes).map(|data| Some(data.to_vec()))
+        KIND.decode(&self.identity, &bytes)
+            .map(|data| Some(data.to_vec()))
     }
 
     /// Replaces the file as a whole.
     pub(crate) fn store(&self, data: &[u8]) -> io::Result<()> {
-        replace(&self.path, &encode(&self.identity, data))
+        replace(&self.path, &KIND.encode(&self.identity, data))
+    }
+}
+
+/// The bytes of a file of at most so many; `Ok(None)` if there is none.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Rejected> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.len() > most || !metadata.is_file() => Err(Rejected::Unreadable),
+        Ok(_) => fs::read(path).map(Some).map_err(|_| Rejected::Unreadable),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(_) => Err(Rejected::Unreadable),
     }
 }
 
@@ -105,52 +102,6 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
-}
-
-/// FNV-1a over some byte strings: guards against damage, not against forgers.
-fn checksum(parts: &[&[u8]]) -> u64 {
-    let bytes = parts.iter().flat_map(|part| part.iter());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-fn encode(identity: &str, data: &[u8]) -> Vec<u8> {
-    let mut file = Vec::with_capacity(data.len() + identity.len() + 64);
-    file.extend_from_slice(MAGIC);
-    file.extend_from_slice(&FORMAT.to_le_bytes());
-    file.extend_from_slice(&(identity.len() as u64).to_le_bytes());
-    file.extend_from_slice(&(data.len() as u64).to_le_bytes());
-    file.extend_from_slice(&checksum(&[identity.as_bytes(), data]).to_le_bytes());
-    file.extend_from_slice(identity.as_bytes());
-    file.extend_from_slice(data);
-    file
-}
-
-fn decode<'a>(identity: &str, file: &'a [u8]) -> Result<&'a [u8], Rejected> {
-    let mut rest = file;
-    let mut take = |bytes: usize| {
-        let (head, tail) = rest.split_at_checked(bytes)?;
-        rest = tail;
-        Some(head)
-    };
-    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).ok();
-    if take(MAGIC.len()) != Some(MAGIC) || take(4) != Some(&FORMAT.to_le_bytes()) {
-        return Err(Rejected::Format);
-    }
-    let mut field = || take(8).and_then(number).ok_or(Rejected::Corrupt);
-    let (identity_bytes, data_bytes, sum) = (field()?, field()?, field()?);
-    let identity_bytes = usize::try_from(identity_bytes).map_err(|_| Rejected::Corrupt)?;
-    let (found, data) = rest
-        .split_at_checked(identity_bytes)
-        .ok_or(Rejected::Corrupt)?;
-    if data.len() as u64 != data_bytes || checksum(&[found, data]) != sum {
-        return Err(Rejected::Corrupt);
-    }
-    if found != identity.as_bytes() {
-        return Err(Rejected::Foreign);
-    }
-    Ok(data)
 }
 
 #[cfg(test)]
@@ -196,41 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn empty_data_survives() {
-        assert_eq!(decode(IDENTITY, &encode(IDENTITY, b"")), Ok(&b""[..]));
-    }
-
-    #[test]
-    fn any_changed_byte_is_noticed() {
-        let whole = encode(IDENTITY, b"some pipeline data");
-        assert!(decode(IDENTITY, &whole).is_ok());
-        for index in 0..whole.len() {
-            let mut broken = whole.clone();
-            broken[index] ^= 0x10;
-            assert!(decode(IDENTITY, &broken).is_err(), "byte {index}");
-        }
-    }
-
-    #[test]
-    fn any_other_length_is_noticed() {
-        let whole = encode(IDENTITY, b"some pipeline data");
-        for length in 0..whole.len() {
-            assert!(
-                decode(IDENTITY, &whole[..length]).is_err(),
-                "{length} bytes"
-            );
-        }
-        let mut longer = whole;
-        longer.push(0);
-        assert_eq!(decode(IDENTITY, &longer), Err(Rejected::Corrupt));
-    }
-
-    #[test]
     fn a_foreign_file_is_rejected() {
-        let foreign = encode("another driver", b"data");
-        assert_eq!(decode(IDENTITY, &foreign), Err(Rejected::Foreign));
-        assert_eq!(decode(IDENTITY, b"#!/bin/sh\n"), Err(Rejected::Format));
-
+        let foreign = KIND.encode("another driver", b"data");
         let folder = Folder::new("foreign");
         let file = folder.file();
         file.store(b"x").unwrap();

@@ -578,13 +578,19 @@ pub enum PipelineError {
         /// The device's limit per dimension.
         limit: u32,
     },
-    /// The pipeline cache could not be written.
-    #[error("{}", short!("cannot write the pipeline cache {path}: {message}"))]
+    /// A file of the pipeline cache or of tuning could not be written.
+    #[error("{}", short!("cannot write the cache {path}: {message}"))]
     CacheFile {
         /// The file.
         path: String,
         /// What the operating system says.
         message: String,
+    },
+    /// There is neither a timestamp nor a clock to measure a kernel with, as in some browsers.
+    #[error("{}", short!("{kernel}: cannot be measured, because the device has no timestamps and the platform no clock"))]
+    NotMeasured {
+        /// The kernel's name.
+        kernel: String,
     },
     /// A rule of this crate was broken by itself.
     #[error("{kernel}: internal error: {what}; this is a bug in Ziggurat")]

@@ -10,6 +10,7 @@
 //! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]
 //! - bind groups and parameters: [`Pipelines::dispatch`], [`Arg`]
+//! - what measurements chose, and measuring workgroup sizes: [`TuningStore`], [`Pipelines::tune`]
 //!
 //! Invariants: this is the only crate that creates shader modules, pipelines and bind groups. It knows no op and no
 //! tensor. Every mistake in a dispatch is an error before anything is recorded.
@@ -26,6 +27,7 @@ mod disk;
 #[cfg(not(target_arch = "wasm32"))]
 mod disk_cache;
 mod dispatch;
+mod envelope;
 mod error;
 mod feature;
 mod grid;
@@ -47,6 +49,7 @@ mod source;
 mod stats;
 mod tape;
 mod trace;
+mod tuning;
 #[cfg(not(target_arch = "wasm32"))]
 mod workers;
 
@@ -76,3 +79,7 @@ pub use source::{ShaderSource, SourcePart};
 pub use stats::PipelineStats;
 pub use tape::{Tape, TapeScope, TapedDispatch};
 pub use trace::{Trace, TraceError};
+pub use tuning::{
+    CandidateTime, KernelCandidate, KernelTimes, KernelWork, Patience, RunTime, Tuned, TuningKey,
+    TuningRejected, TuningStore, interleaved,
+};

@@ -24,6 +24,7 @@ use crate::reflect::Texts;
 use crate::shader_limits::ShaderLimits;
 use crate::stats::PipelineStats;
 use crate::tape::Taping;
+use crate::tuning::TuningStore;
 use ziggurat_device::ShaderFeature;
 
 mod creation;
@@ -57,6 +58,7 @@ struct Inner {
     compile_time_ns: Arc<AtomicU64>,
     dispatches: AtomicU64,
     empty_dispatches: AtomicU64,
+    tuning: TuningStore,
     #[cfg(not(target_arch = "wasm32"))]
     disk: Option<Arc<DiskCache>>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -80,6 +82,7 @@ impl Pipelines {
         Self {
             inner: Arc::new(Inner {
                 id: NEXT.fetch_add(1, Ordering::Relaxed),
+                tuning: TuningStore::new(&device.wgpu().adapter_info()),
                 features: features(&device),
                 #[cfg(not(target_arch = "wasm32"))]
                 disk: DiskCache::open(&device).map(Arc::new),
@@ -119,6 +122,11 @@ impl Pipelines {
     /// What the device can do.
     pub fn caps(&self) -> &Caps {
         self.inner.device.caps()
+    }
+
+    /// What was measured on this device: empty until something is tuned or loaded.
+    pub fn tuning(&self) -> &TuningStore {
+        &self.inner.tuning
     }
 
     /// What shaders may use on this device.

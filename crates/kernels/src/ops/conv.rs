@@ -10,6 +10,7 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
+use crate::limits::ability::Ability;
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
@@ -224,7 +225,9 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
     let ability = exec.ability();
-    let mut method = ways(g, &x.layout, &ability).chosen(&ability);
+    let all = |ability: &Ability| ways(g, &x.layout, ability);
+    let class = || plan::class(g, &x.layout, x.dtype, bias.is_some());
+    let mut method = p.way(class, |ability| all(ability).default, all);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
     let parts = parts(extents, ability.loop_budget, |len| {

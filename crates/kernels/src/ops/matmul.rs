@@ -142,10 +142,11 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         out_offset: write.offset,
         ..params
     };
-    let way = match ability.way {
-        0 => choose::default(p, dtype, &ability),
-        _ => ways(p, dtype, &ability).chosen(&ability),
-    };
+    let way = plan.way(
+        || choose::class(p, [dtypes.a, dtypes.b, dtypes.out]),
+        |ability| choose::default(p, dtype, ability),
+        |ability| ways(p, dtype, ability),
+    );
     let more = ends.epilogue.map_or(0, |epilogue| epilogue.views().count());
     let way = match way {
         // These kernels bind one thing more than the operands and the output.

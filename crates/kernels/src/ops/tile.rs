@@ -5,6 +5,7 @@
 
 use crate::limits::ability::{Ability, Cooperative};
 use crate::limits::budget::nested;
+use crate::tune::WayName;
 
 /// A shader that computes tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +77,12 @@ impl Tile {
             cols,
             depth,
         }
+    }
+
+    /// The name of a way that computes by this tile.
+    pub(crate) const fn name(self, kind: &'static str) -> WayName {
+        // Tiles of one kind differ in size, and those of different kinds too.
+        WayName::new(kind, [self.rows, self.cols, self.depth])
     }
 
     /// The shader.

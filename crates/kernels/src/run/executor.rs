@@ -21,6 +21,7 @@ use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
 use crate::run::program::unnoted;
 use crate::run::view::View;
+use crate::tune::{Forced, Meetings};
 
 /// Cached scalars beyond this number are made anew each time.
 const MAX_SCALARS: usize = 1024;
@@ -43,6 +44,10 @@ struct Inner {
     halves: Arc<Halves>,
     /// Whether dispatches go to a capture, which is to hold nothing else.
     captures: bool,
+    /// Who notes which problems there are.
+    meetings: Arc<Meetings>,
+    /// The way of one class of problems, for measuring it.
+    forced: Option<Forced>,
 }
 
 impl std::fmt::Debug for Executor {
@@ -65,20 +70,48 @@ impl Executor {
             any_order: Arc::default(),
             halves: Arc::default(),
             captures: false,
+            meetings: Arc::default(),
+            forced: None,
         }))
     }
 
     /// An executor whose dispatches go through other pipelines of the same device.
     pub(crate) fn through(&self, pipelines: Pipelines) -> Self {
         Self(Arc::new(Inner {
+            captures: true,
+            ..self.inner(pipelines)
+        }))
+    }
+
+    /// An executor like this one that computes a class of problems in one way, whatever the store says.
+    pub(crate) fn forced_to(&self, forced: Forced) -> Self {
+        Self(Arc::new(Inner {
+            forced: Some(forced),
+            ..self.inner(self.pipelines().clone())
+        }))
+    }
+
+    /// What executors of the same device share.
+    fn inner(&self, pipelines: Pipelines) -> Inner {
+        Inner {
             pipelines,
             ability: self.0.ability,
             scalars: Arc::clone(&self.0.scalars),
             tables: Arc::clone(&self.0.tables),
             any_order: Arc::clone(&self.0.any_order),
             halves: Arc::clone(&self.0.halves),
-            captures: true,
-        }))
+            captures: self.0.captures,
+            meetings: Arc::clone(&self.0.meetings),
+            forced: self.0.forced,
+        }
+    }
+
+    pub(crate) fn meetings(&self) -> &Meetings {
+        &self.0.meetings
+    }
+
+    pub(crate) fn forced(&self) -> Option<Forced> {
+        self.0.forced
     }
 
     /// An executor on the same device whose ops take another one of the ways that they can be computed in, where they have

@@ -194,6 +194,19 @@ impl Executor {
         self.dispatch(&kernel, args, params, grid, iter::empty())
     }
 
+    /// Compiles what [`Self::launch_words`] would dispatch, and waits for it.
+    pub(crate) fn compile_choice(
+        &self,
+        choice: &KernelChoice,
+        params: &[u32],
+    ) -> Result<(), KernelError> {
+        let caps = self.device().caps();
+        let (part, wg) = (params_part(caps, size_of_val(params)), caps.workgroup_size);
+        let (descriptor, _) = natively(choice.descriptor(part, wg)?, self.has_native_halves());
+        self.pipelines().kernel(&descriptor)?;
+        Ok(())
+    }
+
     /// Like [`Self::launch`], for ops that know a short key: `choose` runs only when the key is new (in debug builds
     /// each time, to be compared). The key must tell apart everything that `choose` depends on.
     pub(crate) fn launch_keyed<P: Params>(

@@ -12,6 +12,7 @@ use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
 use crate::fused::ends::{Generated, OwnParams};
+use crate::run::call::Call;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -144,15 +145,23 @@ pub(crate) struct Planner<'a> {
     pub(crate) exec: &'a Executor,
     pub(crate) op: &'static str,
     pub(crate) ends: &'a Ends<'a>,
+    /// What is planned; `None` for calls within calls that have no [`Call`] of their own.
+    pub(crate) call: Option<&'a Call>,
     pub(super) steps: Steps,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(exec: &'a Executor, op: &'static str, ends: &'a Ends<'a>) -> Self {
+    pub(super) fn new(
+        exec: &'a Executor,
+        op: &'static str,
+        ends: &'a Ends<'a>,
+        call: Option<&'a Call>,
+    ) -> Self {
         Self {
             exec,
             op,
             ends,
+            call,
             steps: Steps::default(),
         }
     }

@@ -358,7 +358,7 @@ impl Executor {
     /// would be dispatched after it.
     #[must_use]
     pub fn kernel_state(&self) -> u64 {
-        u64::from(self.has_native_halves())
+        self.pipelines().tuning().generation() << 1 | u64::from(self.has_native_halves())
     }
 
     /// Notes memory that was allocated for an op.

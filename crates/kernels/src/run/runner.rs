@@ -55,6 +55,30 @@ impl Executor {
         })
     }
 
+    /// Compiles the kernels of a call, and waits for that: what a driver refuses is an error here, and no failure of the
+    /// device. Kernels of calls on parts of operands, and generated ones, are left.
+    ///
+    /// # Errors
+    /// Those of [`Executor::plan`], and of compiling.
+    pub(crate) fn compile(
+        &self,
+        call: &Call,
+        operands: &Operands<'_>,
+        sink: Sink<'_>,
+    ) -> Result<(), KernelError> {
+        self.with_ends(call, operands, sink, |ends| {
+            let Body::Steps(steps) = self.body(call, ends)? else {
+                return Ok(());
+            };
+            let own = |step: &&Step| {
+                let generated = step.generated(ends);
+                generated.reads.is_none() && generated.writes.is_none()
+            };
+            let mut steps = steps.steps.iter().filter(own);
+            steps.try_for_each(|step| self.compile_choice(&step.choice, step.own().words))
+        })
+    }
+
     /// Plans a call and records it. The methods named like ops do this.
     ///
     /// # Errors
@@ -86,7 +110,7 @@ impl Executor {
         ends: &Ends<'_>,
         plan: impl FnOnce(&mut Planner<'_>) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
-        let mut planner = Planner::new(self, op, ends);
+        let mut planner = Planner::new(self, op, ends, None);
         plan(&mut planner)?;
         let steps = planner.steps;
         self.run_steps(op, &steps, ends)
@@ -139,7 +163,7 @@ impl Executor {
     }
 
     fn body(&self, call: &Call, ends: &Ends<'_>) -> Result<Body, KernelError> {
-        let mut planner = Planner::new(self, call.name(), ends);
+        let mut planner = Planner::new(self, call.name(), ends, Some(call));
         let p = &mut planner;
         let planned = match call {
             Call::Reduce { op, axes } => reduce::plan(p, *op, axes.as_slice())?,

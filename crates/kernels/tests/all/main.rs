@@ -67,3 +67,4 @@ mod softmax;
 mod sort;
 mod special_pairs;
 mod sweep;
+mod tune;

@@ -62,15 +62,18 @@ pub(crate) fn fresh_executor() -> Executor {
 
 /// An executor on the software device of a GPU with matrix units.
 pub(crate) fn matrix_executor() -> Executor {
-    static EXECUTOR: Shared = Shared::new(|| {
-        let mut options = DeviceOptions {
-            pipeline_cache: false,
-            ..DeviceOptions::default()
-        };
-        options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
-        open(options)
-    });
+    static EXECUTOR: Shared = Shared::new(fresh_matrix_executor);
     EXECUTOR.executor()
+}
+
+/// One of a test's own.
+pub(crate) fn fresh_matrix_executor() -> Executor {
+    let mut options = DeviceOptions {
+        pipeline_cache: false,
+        ..DeviceOptions::default()
+    };
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    open(options)
 }
 
 /// WebGPU's default limits, without optional features.

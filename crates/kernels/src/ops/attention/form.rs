@@ -5,6 +5,7 @@ use super::lanes::Lanes;
 use super::matrix::Matrix;
 use crate::limits::ability::Ability;
 use crate::ops::ways::Ways;
+use crate::tune::{Class, Named, WayName, bucket};
 
 /// Rows per key head up to which keys are read by [`Few`].
 const FEW_ROWS: u64 = 16;
@@ -139,6 +140,27 @@ impl Few {
         (u64::from(self.key_lanes) + 24)
             .saturating_mul(tiles)
             .saturating_add(4 * (u64::from(Self::INVOCATIONS / self.value_lanes) + 8) + 40)
+    }
+}
+
+impl Named for Form {
+    fn name(&self) -> WayName {
+        match self {
+            Self::Tile(tile) => WayName::new("tile", [tile.rows, tile.keys, 0]),
+            Self::Few(_) => WayName::new("few", [0; 3]),
+            Self::Lanes(_) => WayName::new("lanes", [0; 3]),
+        }
+    }
+}
+
+impl Problem {
+    /// Problems that the same kernel is the fastest for: rows, keys and heads count by their power of two. `more` is what else
+    /// the kernels depend on.
+    pub(super) fn class(&self, more: &[u64]) -> Class {
+        let counts = [self.heads, self.rows, self.keys].map(bucket);
+        let lies = [self.vec4, self.octs].map(u64::from);
+        let dims = [self.head_dim, self.value_dim];
+        Class::new("attention", [&counts[..], &dims, &lies, more].concat())
     }
 }
 

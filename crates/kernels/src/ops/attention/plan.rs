@@ -10,6 +10,7 @@ use super::parts::cut;
 use super::{
     AttentionOperands, AttentionOptions, Extents, FURTHEST, OP, check, operands, seen_mask,
 };
+use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planned, Planner};
@@ -139,7 +140,20 @@ fn steps(
         halves: q.dtype == DType::F16,
     };
     let ability = p.exec.ability();
-    let form = ways(&problem, &ability).chosen(&ability);
+    let class = || {
+        let mask = given.mask.map_or(0, |mask| 1 + mask.dtype as u64);
+        let hides = [
+            options.causal,
+            read_lengths.is_some(),
+            options.softcap > 0.0,
+        ];
+        let windows = [options.left_window, options.right_window];
+        let windows = windows.map(|window| window.map_or(0, |extent| 1 + u64::from(extent)));
+        let more = [&[q.dtype as u64, mask], &hides.map(u64::from)[..], &windows].concat();
+        problem.class(&more)
+    };
+    let all = |ability: &Ability| ways(&problem, ability);
+    let form = p.way(class, |ability| all(ability).default, all);
     let room = p.exec.device().caps().max_binding_bytes.min(STATE_BYTES);
     let splits = splits(form, &problem, &ability, room);
     let write = p.out()?;

@@ -16,6 +16,7 @@ use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
 use crate::source::prelude;
+use crate::tune::{Class, Named, WayName, bucket};
 
 params! {
     /// Parameters of the convolution kernels.
@@ -105,6 +106,27 @@ pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> 
         return Ways::new(method(default), tiles.map(method).chain([Method::Direct]));
     }
     Ways::new(Method::Direct, tiles.map(method))
+}
+
+impl Named for Method {
+    fn name(&self) -> WayName {
+        match self {
+            Self::Direct => WayName::new("direct", [0; 3]),
+            Self::Tiled(tile) => tile.name("tiled"),
+            Self::Pointwise { tile, .. } => tile.name("pointwise"),
+        }
+    }
+}
+
+/// Convolutions that the same kernel is the fastest for: images count by their power of two.
+pub(super) fn class(g: &Geometry, x: &Layout, dtype: DType, bias: bool) -> Class {
+    let n = |extent: usize| extent as u64;
+    let pointwise = pointwise_vec4(g, x).map_or(0, |vec4| 1 + u64::from(vec4));
+    let sorts = [g.direction as u64, dtype as u64, bias.into(), pointwise];
+    let channels = [bucket(n(g.batch)), n(g.groups), n(g.channels), n(g.filters)];
+    let axes = [g.input, g.kernel, g.output, g.stride, g.dilation, g.pads];
+    let axes: Vec<u64> = axes.into_iter().flatten().map(n).collect();
+    Class::new("conv", [&sorts[..], &channels, &axes].concat())
 }
 
 /// Whether a convolution is a plain product of each image's plane, and then whether it may read four positions at a time.

@@ -12,6 +12,7 @@ use crate::ops::reduce::axes::Axis;
 use crate::ops::reduce::lanes::{self, Lanes, Side, power_above};
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
+use crate::tune::{Class, Named, WayName, bucket};
 
 /// A side below this wastes most of a tile.
 const NARROW: u64 = 16;
@@ -34,6 +35,26 @@ pub(crate) enum Choice {
     Narrow(Narrow),
     /// A row of lanes per output.
     Dot(Lanes),
+}
+
+impl Named for Choice {
+    fn name(&self) -> WayName {
+        match self {
+            Self::Tile(tiled) => tiled.tile.name("tile"),
+            Self::Packed(packed) => packed.tile().name("packed"),
+            Self::Narrow(_) => WayName::new("narrow", [0; 3]),
+            Self::Dot(_) => WayName::new("dot", [0; 3]),
+        }
+    }
+}
+
+/// Products that the same kernel is the fastest for: rows and matrices of a batch count by their power of two.
+pub(super) fn class(p: &Problem, dtypes: [DType; 3]) -> Class {
+    let loads = loads(p).map(|load| load as u64);
+    let along = [p.a_depth.abs() == 1, p.b_depth.abs() == 1].map(u64::from);
+    let dtypes = dtypes.map(|dtype| dtype as u64);
+    let extents = [bucket(p.m), p.n, p.k, bucket(p.batches())];
+    Class::new("matmul", [&dtypes[..], &extents, &loads, &along].concat())
 }
 
 /// How an operand is read.

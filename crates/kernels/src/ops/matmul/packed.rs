@@ -92,6 +92,11 @@ impl Packed {
         })
     }
 
+    /// How packed lines are computed.
+    pub(super) const fn tile(self) -> Tile {
+        self.tile.tile
+    }
+
     /// The tiles that compute every output from the operands as they are.
     pub(super) const fn every_tile(self) -> Tiled {
         self.flagged

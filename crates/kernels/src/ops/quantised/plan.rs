@@ -18,6 +18,7 @@ use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
+use crate::tune::{Class, Named, WayName, bucket};
 
 const LINEAR: &str = "quantized_linear";
 
@@ -28,6 +29,15 @@ enum Way {
     Few(Lines),
     /// The weight is decoded into memory first.
     Decoded,
+}
+
+impl Named for Way {
+    fn name(&self) -> WayName {
+        match self {
+            Self::Few(_) => WayName::new("few", [0; 3]),
+            Self::Decoded => WayName::new("decoded", [0; 3]),
+        }
+    }
 }
 
 /// Rows of an input whose elements lie side by side: how many, and the step from one to the next.
@@ -191,8 +201,14 @@ pub(crate) fn plan_linear(
         return Ok(Planned::Nothing);
     }
     let input = Input::of(&x.layout).filter(|_| k > 0);
-    let ability = p.exec.ability();
-    let way = ways(input, weight, &ability).chosen(&ability);
+    let class = || {
+        let dtypes = [x.dtype, computed].map(|dtype| dtype as u64);
+        let extents = [input.map_or(0, |input| bucket(input.m)), weight.cols as u64];
+        let format = [weight.format as u64, weight.rows as u64];
+        Class::new("quantized_linear", [dtypes, extents, format].concat())
+    };
+    let all = |ability: &Ability| ways(input, weight, ability);
+    let way = p.way(class, |ability| all(ability).default, all);
     let (Way::Few(lines), Some(input)) = (way, input) else {
         return Ok(Planned::Parts);
     };

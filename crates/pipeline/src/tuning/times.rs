@@ -1,0 +1,154 @@
+//! How long several runs take, measured in turn so that clocks, other programs and heat are the same for all of them.
+//!
+//! By timestamps where the device has them: marks between batches that nothing waits for. Else by the host's clock, a batch
+//! at a time. Of several rounds the least time counts: nothing makes a device faster than it is.
+
+use std::time::Duration;
+
+use ziggurat_device::{Device, DeviceError};
+
+/// How long [`interleaved`] measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How often each run is measured.
+    pub rounds: u32,
+    /// How long a batch of the same run takes, about.
+    pub batch: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            rounds: 5,
+            batch: Duration::from_millis(2),
+        }
+    }
+}
+
+/// Calls of a batch, at most.
+const MOST_CALLS: u32 = 512;
+/// What takes so many times as long as the fastest run is not measured again.
+const HOPELESS: f64 = 4.0;
+
+/// What was measured of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunTime {
+    /// Nanoseconds of one call.
+    pub ns: f64,
+    /// Calls that were measured.
+    pub calls: u32,
+}
+
+/// Measures runs 0 to `count`, which `record` records, and which have run before (a first call compiles). `go_on` is asked
+/// before every round.
+///
+/// `None` if it said no, or if there is neither a timestamp nor a clock, as in a browser without timestamps. What takes more
+/// than four times as long as the fastest run is measured once.
+///
+/// # Errors
+/// What `record` returns, and the device's failure.
+pub async fn interleaved<E: From<DeviceError>>(
+    device: &Device,
+    count: usize,
+    patience: &Patience,
+    mut record: impl FnMut(usize) -> Result<(), E>,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Option<Vec<RunTime>>, E> {
+    let mut calls = vec![1_u32; count];
+    let mut times: Vec<RunTime> = Vec::new();
+    // The first round says how many calls make a batch.
+    for _ in 0..=patience.rounds.max(1) {
+        if !go_on() {
+            return Ok(None);
+        }
+        let Some(round) = round(device, &calls, &mut record).await? else {
+            return Ok(None);
+        };
+        if times.is_empty() {
+            let least = round.iter().copied().fold(f64::INFINITY, f64::min);
+            for (calls, ns) in calls.iter_mut().zip(&round) {
+                *calls = if *ns > HOPELESS * least {
+                    0
+                } else {
+                    calls_for(patience.batch, *ns)
+                };
+            }
+            times = round.iter().map(|&ns| RunTime { ns, calls: 1 }).collect();
+            continue;
+        }
+        for ((time, ns), calls) in times.iter_mut().zip(round).zip(&calls) {
+            if *calls > 0 {
+                // One call alone says less than a batch.
+                let first = time.calls <= 1;
+                time.ns = if first { ns } else { time.ns.min(ns) };
+                time.calls = time.calls.saturating_add(*calls);
+            }
+        }
+    }
+    Ok(Some(times))
+}
+
+/// Calls that take so long.
+fn calls_for(batch: Duration, ns: f64) -> u32 {
+    let wanted = batch.as_nanos() as f64 / ns.max(1.0);
+    (wanted.ceil() as u32).clamp(1, MOST_CALLS)
+}
+
+/// Nanoseconds of a call of each run; 0 where there are no calls.
+async fn round<E: From<DeviceError>>(
+    device: &Device,
+    calls: &[u32],
+    record: &mut impl FnMut(usize) -> Result<(), E>,
+) -> Result<Option<Vec<f64>>, E> {
+    let mut batch = |run: usize, calls: u32| (0..calls).try_for_each(|_| record(run));
+    if device.caps().timestamps {
+        let _earlier = device.take_marks().await?;
+        device.record(|recorder| recorder.mark_time())?;
+        for (run, &calls) in calls.iter().enumerate() {
+            batch(run, calls)?;
+            device.record(|recorder| recorder.mark_time())?;
+        }
+        let marks = device.take_marks().await?;
+        // Somebody else's marks are in between, or a clock was reset: the host's clock is left.
+        if marks.len() == calls.len() + 1 {
+            let each = marks.windows(2).zip(calls);
+            let each = each.map(|(pair, &calls)| match pair {
+                [begin, end] if calls > 0 => (end - begin).max(1) as f64 / f64::from(calls),
+                _ => 0.0,
+            });
+            return Ok(Some(each.collect()));
+        }
+    }
+    #[cfg(target_arch = "wasm32")]
+    return Ok(None);
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let mut each = Vec::with_capacity(calls.len());
+        for (run, &calls) in calls.iter().enumerate() {
+            if calls == 0 {
+                each.push(0.0);
+                continue;
+            }
+            device.synchronize().await?;
+            let started = std::time::Instant::now();
+            batch(run, calls)?;
+            device.synchronize().await?;
+            each.push((started.elapsed().as_nanos().max(1)) as f64 / f64::from(calls));
+        }
+        Ok(Some(each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_long_enough_and_end() {
+        let ms = Duration::from_millis;
+        assert_eq!(calls_for(ms(2), 1e6), 2);
+        assert_eq!(calls_for(ms(2), 5e6), 1);
+        assert_eq!(calls_for(ms(2), 0.0), MOST_CALLS);
+        assert_eq!(calls_for(ms(2), f64::INFINITY), 1);
+    }
+}
