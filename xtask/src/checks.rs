@@ -4,7 +4,7 @@ use xtask::failure::Outcome;
 use xtask::{process, workspace};
 
 /// Its commands, and what each does.
-pub(crate) const COMMANDS: [(&str, &str); 9] = [
+pub(crate) const COMMANDS: [(&str, &str); 10] = [
     (
         "setup",
         "Say what computes here; nothing has to be installed",
@@ -16,6 +16,10 @@ pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("tidy", "Check names, lengths and documents"),
     ("docs", "Write the generated documents"),
     ("bench", "Measure ops, copies, upload and readback"),
+    (
+        "tune",
+        "Measure which ways to compute ops are the fastest on this adapter",
+    ),
     (
         "sanitize",
         "Run every kernel under the software device's sanitizer",

@@ -19,6 +19,9 @@ mod hostile;
 #[cfg(feature = "software")]
 #[path = "../../software/tests/support/random.rs"]
 mod random;
+#[cfg(feature = "software")]
+#[path = "adapter/tuning.rs"]
+mod tuning;
 
 use std::time::{Duration, Instant};
 

@@ -16,8 +16,12 @@ use std::borrow::Cow;
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
-use ziggurat_pipeline::{Arg, Grid, Kernel, KernelDescriptor, ShaderSource};
+use ziggurat_pipeline::{
+    Arg, Grid, Kernel, KernelCandidate, KernelDescriptor, KernelTimes, KernelWork, PipelineError,
+    Pipelines, ShaderSource,
+};
 
+use crate::once::once;
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -51,7 +55,10 @@ pub struct CustomKernel {
     descriptor: KernelDescriptor,
     inputs: Vec<DType>,
     output: DType,
+    candidates: Vec<KernelCandidate>,
 }
+
+const OP: &str = "custom";
 
 impl CustomKernel {
     /// A kernel from one WGSL text; `name` stands in errors and profiles.
@@ -81,6 +88,7 @@ impl CustomKernel {
             descriptor: KernelDescriptor::new(source),
             inputs: Vec::new(),
             output: DType::F32,
+            candidates: Vec::new(),
         }
     }
 
@@ -125,6 +133,49 @@ impl CustomKernel {
     pub(crate) fn signature(&self) -> Option<Vec<DType>> {
         let all = || self.inputs.iter().chain([&self.output]).copied();
         (!self.inputs.is_empty()).then(|| all().collect())
+    }
+
+    /// Values of constants of which [`CustomCall::tune`] finds the fastest. Until it has, the constants are those of the kernel.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelCandidate, Tensor};
+    ///
+    /// let double = CustomKernel::wgsl("double", "
+    ///     override WG: u32 = 64u;
+    ///     @group(0) @binding(0) var<storage, read> x: array<f32>;
+    ///     @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+    ///     @compute @workgroup_size(WG)
+    ///     fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    ///         let i = id.x + (id.y + id.z * n.y) * n.x * WG;
+    ///         if (i < arrayLength(&out)) { out[i] = 2.0 * x[i]; }
+    ///     }
+    /// ").input(DType::F32).candidates(KernelCandidate::workgroup_sizes("WG", [64, 128, 256]));
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let x = Tensor::ones(&device, [1000], DType::F32)?;
+    /// let times = double.call(&[&x]).tune_blocking()?;
+    /// println!("{times}");
+    /// // With the fastest size from now on.
+    /// assert_eq!(double.call(&[&x]).run()?.sum([0], false)?.item_blocking::<f32>()?, 2000.0);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn candidates(mut self, candidates: impl IntoIterator<Item = KernelCandidate>) -> Self {
+        self.candidates = candidates.into_iter().collect();
+        self
+    }
+
+    /// The kernel with the constants of a candidate.
+    fn with(
+        &self,
+        tuned: Option<&KernelCandidate>,
+        pipelines: &Pipelines,
+    ) -> Result<Kernel, Error> {
+        let kernel = match tuned {
+            Some(candidate) => pipelines.kernel(&candidate.of(&self.descriptor)),
+            None => pipelines.kernel(&self.descriptor),
+        };
+        kernel.map_err(fail)
     }
 
     /// Starts a call on these inputs, on their device.
@@ -213,7 +264,53 @@ impl<'a> CustomCall<'a> {
     /// a folded grid that the entry point cannot index, or the shader is refused: parse or validation failure, binding count, type or access, uniform size, workgroup limits; the text names the
     /// WGSL line.
     pub fn run(self) -> Result<Tensor, Error> {
-        const OP: &str = "custom";
+        let call = self.checked()?;
+        let pipelines = call.device.executor().pipelines();
+        let kernel = call.kernel;
+        let tuned = pipelines.tuned(&kernel.descriptor, &kernel.candidates, call.grid);
+        let pipeline = kernel.with(tuned, pipelines)?;
+        let (args, params) = call.bound(&pipeline)?;
+        let grid = tuned
+            .and_then(KernelCandidate::own_grid)
+            .unwrap_or(call.grid);
+        pipelines
+            .dispatch(&pipeline, &args, params, grid)
+            .map_err(fail)?;
+        Ok(Tensor::from_view(call.device, call.out))
+    }
+
+    /// Measures the kernel's [`CustomKernel::candidates`] on this call and keeps the fastest, for this call and others with
+    /// about as much work, in [`Device::tuning`]. The call itself is not made.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; if there is neither a timestamp nor a clock. What one candidate alone is refused for stands in its
+    /// row.
+    pub fn tune(self) -> impl Future<Output = Result<KernelTimes, Error>> + use<'a> {
+        once(async move {
+            let call = self.checked()?;
+            let (pipelines, kernel) = (call.device.executor().pipelines(), call.kernel);
+            let (args, params) = call.bound(&kernel.with(None, pipelines)?)?;
+            let work = KernelWork {
+                args: &args,
+                params,
+                grid: call.grid,
+            };
+            let times = pipelines.tune(&kernel.descriptor, &kernel.candidates, work);
+            times.await.map_err(fail)
+        })
+    }
+
+    /// [`Self::tune`], waiting in place.
+    ///
+    /// # Errors
+    /// As [`Self::tune`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn tune_blocking(self) -> Result<KernelTimes, Error> {
+        ziggurat_device::block_on(self.tune())
+    }
+
+    /// The call with its output, after all checks that need no shader.
+    fn checked(self) -> Result<Checked<'a>, Error> {
         let kernel = self.kernel;
         let device = self.device.ok_or_else(|| {
             Error::argument(OP, "a call without inputs must name a device: use call_on")
@@ -250,40 +347,58 @@ impl<'a> CustomCall<'a> {
             }
             dense.push(input.dense(OP)?);
         }
-        let pipelines = device.executor().pipelines();
-        let fail = |error| Error::from_pipeline(OP, error);
-        let pipeline = pipelines.kernel(&kernel.descriptor).map_err(fail)?;
-        let out = device.alloc_zeroed(OP, &shape, kernel.output)?;
-        let views = dense
-            .iter()
-            .map(Tensor::stored)
-            .collect::<Result<Vec<&View>, Error>>()?;
-        let mut args: Vec<Arg<'_>> = views
-            .iter()
-            .map(|view| words(view, Arg::read(&view.buffer)))
-            .collect();
-        args.push(words(&out, Arg::write(&out.buffer)));
-        let mut uniforms = self.uniforms.into_iter();
-        let params = uniforms
-            .next()
-            .map_or(&[][..], |first| match first.bytes() {
-                Some(bytes) if takes_first(&pipeline, &first) => bytes,
-                _ => {
-                    args.push(first);
-                    &[]
-                }
-            });
-        args.extend(uniforms);
         let grid = match self.grid {
             Some(workgroups) => Grid::Workgroups(workgroups),
             None if self.stride => Grid::stride(shape.len() as u64, self.per_invocation),
             None => Grid::elements(shape.len() as u64, self.per_invocation),
         };
-        pipelines
-            .dispatch(&pipeline, &args, params, grid)
-            .map_err(fail)?;
-        Ok(Tensor::from_view(device, out))
+        Ok(Checked {
+            kernel,
+            device,
+            dense,
+            out: device.alloc_zeroed(OP, &shape, kernel.output)?,
+            uniforms: self.uniforms,
+            grid,
+        })
     }
+}
+
+/// A call that was checked against its signature.
+struct Checked<'a> {
+    kernel: &'a CustomKernel,
+    device: &'a Device,
+    dense: Vec<Tensor>,
+    out: View,
+    uniforms: Vec<Arg<'a>>,
+    grid: Grid,
+}
+
+impl Checked<'_> {
+    /// The arguments, and the bytes of the parameters.
+    fn bound<'b>(&'b self, pipeline: &Kernel) -> Result<(Vec<Arg<'b>>, &'b [u8]), Error> {
+        let mut args = Vec::with_capacity(self.dense.len() + 1);
+        for tensor in &self.dense {
+            let view = tensor.stored()?;
+            args.push(words(view, Arg::read(&view.buffer)));
+        }
+        args.push(words(&self.out, Arg::write(&self.out.buffer)));
+        let mut uniforms = self.uniforms.iter();
+        let params = uniforms
+            .next()
+            .map_or(&[][..], |first| match first.bytes() {
+                Some(bytes) if takes_first(pipeline, first) => bytes,
+                _ => {
+                    args.push(*first);
+                    &[]
+                }
+            });
+        args.extend(uniforms.copied());
+        Ok((args, params))
+    }
+}
+
+fn fail(error: PipelineError) -> Error {
+    Error::from_pipeline(OP, error)
 }
 
 /// Whether the first bytes of a call are the parameters of the dispatch: for an immediate variable, or where there are not

@@ -54,6 +54,7 @@ mod scalar;
 mod sequence;
 mod tensor;
 mod tensor_kernel;
+mod tune;
 
 pub use capture::{Captured, CapturedKernel, MemoryPlan};
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
@@ -102,5 +103,9 @@ pub use ziggurat_device::{
 #[cfg(not(target_arch = "wasm32"))]
 pub use ziggurat_device::{adapters_blocking, block_on};
 pub use ziggurat_kernels::{Pad, ScanOptions, Scatter, View};
+pub use ziggurat_kernels::{
+    TuneEnd, TuneOptions, TuneReport, TuneStep, TunedOutcome, TunedProblem, TunedWay, WayOutcome,
+};
 pub use ziggurat_memory::Usage;
-pub use ziggurat_pipeline::PipelineStats;
+pub use ziggurat_pipeline::{CandidateTime, KernelCandidate, KernelTimes, RunTime};
+pub use ziggurat_pipeline::{PipelineStats, Tuned, TuningKey, TuningRejected, TuningStore};

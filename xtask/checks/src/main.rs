@@ -15,6 +15,7 @@ mod rust_text;
 mod sanitize;
 mod setup;
 mod tidy;
+mod tune;
 mod web;
 mod wgsl;
 
@@ -52,6 +53,8 @@ enum Chore {
     Doctor,
     /// Measure ops, copies, upload and readback
     Bench(bench::Choice),
+    /// Measure which ways to compute ops are the fastest on this adapter
+    Tune(tune::Choice),
     /// Run every kernel under the software device's sanitizer
     Sanitize(sanitize::Choice),
     /// Serve the page of the tests in a browser, and open it
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Docs { check } => docs::run(*check),
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
+        Chore::Tune(choice) => tune::run(choice),
         Chore::Sanitize(choice) => sanitize::run(choice),
         Chore::Web(choice) => web::run(choice),
     };

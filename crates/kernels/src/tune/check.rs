@@ -23,7 +23,8 @@ pub(super) enum Bound {
         /// Rows have sums of very different sizes.
         uneven: bool,
     },
-    /// `8 ε · (4 · dim · scale + 8)` and 3 ε for each time that the number of splits doubles, as attention promises.
+    /// `8 ε · (4 · dim · scale + 8)`, 3 ε for each time that the number of splits doubles, and 2^-10 for f16, as attention
+    /// promises.
     Attention { dim: usize, scale: f64 },
 }
 
@@ -77,8 +78,8 @@ impl Bound {
         let far = |(at, (&wanted, &got)): (usize, (&f64, &f64))| {
             let allowed = absolute.map_or(0.0, |absolute| absolute + ulp * wanted.abs() + least);
             let same = wanted == got || (wanted.is_nan() && got.is_nan());
-            // Written so that a NaN on one side alone is far.
-            let near = same || (wanted - got).abs() <= allowed;
+            // Written so that what is no number, or infinite, on one side alone is far.
+            let near = same || (wanted.is_finite() && (wanted - got).abs() <= allowed);
             (!near).then_some(Difference {
                 at,
                 wanted,
@@ -116,7 +117,13 @@ impl Bound {
             }
             Self::Attention { dim, scale } => {
                 let scores = 4.0 * dim as f64 * scale.abs();
-                Some(2.0 * EPS * (8.0 * (scores + 8.0) + 3.0 * 16.0))
+                // Matrix units multiply weights in f16.
+                let weights = if dtype == DType::F16 {
+                    2_f64.powi(-10)
+                } else {
+                    0.0
+                };
+                Some(2.0 * (EPS * (8.0 * (scores + 8.0) + 3.0 * 16.0) + weights))
             }
         }
     }

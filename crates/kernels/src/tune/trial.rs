@@ -87,7 +87,11 @@ fn scratch(
     let values: Vec<f64> = (0..PERIOD).map(|_| number()).collect();
     let period = encode(dtype, &values);
     let bytes = (high + 1 - front) * dtype.bytes();
-    let all: Vec<u8> = period.iter().copied().cycle().take(bytes).collect();
+    let mut all = Vec::with_capacity(bytes.next_multiple_of(period.len()));
+    while all.len() < bytes {
+        all.extend_from_slice(&period);
+    }
+    all.truncate(bytes);
     View::new(exec.memory().upload(&all)?, moved, dtype)
 }
 

@@ -62,6 +62,11 @@ impl KernelCandidate {
         }
     }
 
+    /// The grid that [`grid`](Self::grid) gave.
+    pub fn own_grid(&self) -> Option<Grid> {
+        self.grid
+    }
+
     /// The constants.
     pub fn constants(&self) -> impl Iterator<Item = (&str, f64)> {
         let constants = self.constants.iter();

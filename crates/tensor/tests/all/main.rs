@@ -76,4 +76,5 @@ mod sequence;
 mod sort;
 mod storage;
 mod tensor_kernel;
+mod tune;
 mod views;
