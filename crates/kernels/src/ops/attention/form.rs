@@ -149,6 +149,9 @@ impl Named for Form {
             Self::Tile(tile) => WayName::new("tile", [tile.rows, tile.keys, 0]),
             Self::Few(_) => WayName::new("few", [0; 3]),
             Self::Lanes(_) => WayName::new("lanes", [0; 3]),
+            Self::Matrix(matrix) => {
+                WayName::new("matrix", [matrix.rows(), Matrix::KEYS, matrix.invocations])
+            }
         }
     }
 }
