@@ -43,7 +43,7 @@ pub struct RunTime {
 /// before every round.
 ///
 /// `None` if it said no, or if there is neither a timestamp nor a clock, as in a browser without timestamps. What takes more
-/// than four times as long as the fastest run is measured once.
+/// than four times as long as the fastest run is only called twice, unless it is run 0, which others are compared with.
 ///
 /// # Errors
 /// What `record` returns, and the device's failure.
@@ -55,33 +55,41 @@ pub async fn interleaved<E: From<DeviceError>>(
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Option<Vec<RunTime>>, E> {
     let mut calls = vec![1_u32; count];
-    let mut times: Vec<RunTime> = Vec::new();
-    // The first round says how many calls make a batch.
-    for _ in 0..=patience.rounds.max(1) {
+    let mut least = vec![f64::INFINITY; count];
+    // Single calls say how many make a batch; twice, because one of them may meet a busy machine.
+    for _ in 0..2 {
         if !go_on() {
             return Ok(None);
         }
         let Some(round) = round(device, &calls, &mut record).await? else {
             return Ok(None);
         };
-        if times.is_empty() {
-            let least = round.iter().copied().fold(f64::INFINITY, f64::min);
-            for (calls, ns) in calls.iter_mut().zip(&round) {
-                *calls = if *ns > HOPELESS * least {
-                    0
-                } else {
-                    calls_for(patience.batch, *ns)
-                };
-            }
-            times = round.iter().map(|&ns| RunTime { ns, calls: 1 }).collect();
-            continue;
+        for (least, ns) in least.iter_mut().zip(round) {
+            *least = least.min(ns);
         }
-        for ((time, ns), calls) in times.iter_mut().zip(round).zip(&calls) {
-            if *calls > 0 {
-                // One call alone says less than a batch.
-                let first = time.calls <= 1;
-                time.ns = if first { ns } else { time.ns.min(ns) };
-                time.calls = time.calls.saturating_add(*calls);
+    }
+    let fastest = least.iter().copied().fold(f64::INFINITY, f64::min);
+    for (at, (calls, ns)) in calls.iter_mut().zip(&least).enumerate() {
+        *calls = if at > 0 && *ns > HOPELESS * fastest {
+            0
+        } else {
+            calls_for(patience.batch, *ns)
+        };
+    }
+    let single = least.iter().map(|&ns| RunTime { ns, calls: 2 });
+    let mut times: Vec<RunTime> = single.collect();
+    for at in 0..patience.rounds.max(1) {
+        if !go_on() {
+            return Ok(None);
+        }
+        let Some(round) = round(device, &calls, &mut record).await? else {
+            return Ok(None);
+        };
+        for ((time, ns), &calls) in times.iter_mut().zip(round).zip(&calls) {
+            if calls > 0 {
+                // Batches are what programs do; a single call has no other behind it.
+                time.ns = if at == 0 { ns } else { time.ns.min(ns) };
+                time.calls = time.calls.saturating_add(calls);
             }
         }
     }
