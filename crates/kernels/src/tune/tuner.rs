@@ -223,7 +223,7 @@ impl Executor {
                 way: name.bits(),
             })
         };
-        let execs: Vec<Executor> = met.ways.iter().map(forced).collect();
+        let execs: Vec<Self> = met.ways.iter().map(forced).collect();
         let mut outcomes = vec![None; execs.len()];
         let mut kept = None;
         for (fill, bound) in met.checks() {
@@ -237,7 +237,7 @@ impl Executor {
         }
         let Some(trial) = kept else { return Ok(None) };
         let able = execs.iter().zip(&outcomes);
-        let able: Vec<&Executor> = able
+        let able: Vec<&Self> = able
             .filter_map(|(exec, outcome)| outcome.is_none().then_some(exec))
             .collect();
         let patience = Patience {

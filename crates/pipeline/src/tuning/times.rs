@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ziggurat_device::{Device, DeviceError};
+use ziggurat_device::{Device, DeviceError, once};
 
 /// How long [`interleaved`] measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,18 @@ pub struct RunTime {
 ///
 /// # Errors
 /// What `record` returns, and the device's failure.
-pub async fn interleaved<E: From<DeviceError>>(
+pub fn interleaved<'a, E: From<DeviceError> + 'a>(
+    device: &'a Device,
+    count: usize,
+    patience: &'a Patience,
+    record: impl FnMut(usize) -> Result<(), E> + 'a,
+    go_on: impl FnMut() -> bool + 'a,
+) -> impl Future<Output = Result<Option<Vec<RunTime>>, E>> {
+    let measured = measured(device, count, patience, record, go_on);
+    once(measured, || DeviceError::Finished.into())
+}
+
+async fn measured<E: From<DeviceError>>(
     device: &Device,
     count: usize,
     patience: &Patience,
