@@ -70,7 +70,7 @@ pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 pub use ops::quantised::{BlockShape, Blocks};
 pub use ops::random::{Random, RandomState};
-pub use ops::reduce::Reduce;
+pub use ops::reduce::{Reduce, UserReduce};
 #[doc(hidden)]
 pub use ops::reduce::{ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};

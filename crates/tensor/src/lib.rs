@@ -34,6 +34,7 @@ mod capture;
 mod check_kernel;
 mod custom;
 mod custom_op;
+mod custom_reduce;
 mod device;
 mod display;
 mod error;
@@ -63,6 +64,7 @@ pub use check_kernel::{
 };
 pub use custom::{CustomCall, CustomKernel};
 pub use custom_op::CustomOp;
+pub use custom_reduce::CustomReduce;
 pub use device::Device;
 pub use display::Printed;
 pub use error::Error;

@@ -6,7 +6,7 @@
 //! Invariants: a definition is never changed or dropped; equal name and text are one definition; what it says of its loops
 //! and indices is true of the text, because kernels are compiled without wgpu's checks where there are none.
 
-mod text;
+pub(crate) mod text;
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -99,15 +99,13 @@ impl UserOp {
         if number >= MOST {
             return Err(KernelError::TooManyUserOps { limit: MOST });
         }
-        // The same in every process, so that compiled kernels are found again on disk.
-        let mut hash = DefaultHasher::new();
-        key.hash(&mut hash);
-        let mut prefix = format!("user{:016x}", hash.finish());
+        let mut prefix = prefix(name, text);
         if table.all.iter().any(|other| other.prefix == prefix) {
             prefix = format!("{prefix}n{number}");
         }
         let renamed = read.renamed(text, &prefix);
-        text::check_renamed(name, &renamed, &prefix, &read.facts)?;
+        let apply = format!("{prefix}_apply");
+        text::compile(name, &renamed, &[(&apply, &read.facts.params)])?;
         let definition = Definition {
             name: String::leak(name.to_owned()),
             text: String::leak(renamed),
@@ -252,6 +250,13 @@ impl UserOp {
     }
 }
 
+/// What the names of a text begin with: the same in every process, so that compiled kernels are found again on disk.
+pub(crate) fn prefix(name: &str, text: &str) -> String {
+    let mut hash = DefaultHasher::new();
+    (name, text).hash(&mut hash);
+    format!("user{:016x}", hash.finish())
+}
+
 impl Executor {
     /// Computes a user's op over memory, in one dispatch. Operands are broadcast to the output's shape.
     ///
@@ -269,7 +274,7 @@ impl Executor {
 }
 
 /// Names are files in errors, and parts of labels.
-fn check_name(name: &str) -> Result<(), KernelError> {
+pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
     let fine = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
     if !name.is_empty() && name.len() <= NAME && name.chars().all(fine) {
         return Ok(());

@@ -23,12 +23,14 @@ mod kernel;
 pub(crate) mod lanes;
 mod op;
 mod parts;
+pub(crate) mod user;
 
 use geometry::{MAX_COUNT, Order, ReduceGeometry};
 use kernel::Job;
 pub(crate) use kernel::{Pass, reading_fused, sample, variants, with_constants, writing_fused};
 use lanes::{Lanes, Registers};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
+pub use user::UserReduce;
 
 impl Executor {
     /// Memory for `words` per output.
@@ -294,7 +296,7 @@ pub(crate) fn run_parts(
 ) -> Result<(), KernelError> {
     let job = Job::of(op, ends, ends.out.dtype);
     let each = &mut |[a, out]: &[View; 2]| exec.reduce(op, a, axes, out).map(drop);
-    run_job_parts(exec, (op.op.name(), ends), &job, axes, each)
+    run_job_parts(exec, (op.name(), ends), &job, axes, each)
 }
 
 /// Runs [`Call::VarMean`] on parts of an operand that one binding cannot hold.

@@ -17,7 +17,7 @@ use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::quantised::BlockShape;
-use crate::ops::reduce::Reduce;
+use crate::ops::reduce::{Reduce, UserReduce};
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::{self, SoftmaxKind};
 use crate::run::view::View;
@@ -102,6 +102,18 @@ pub struct ReduceOp {
     pub op: Reduce,
     /// Its argument.
     pub argument: F32Bits,
+    /// What combines in place of its own operator.
+    pub(crate) user: Option<UserReduce>,
+}
+
+impl ReduceOp {
+    /// Its name in errors and labels.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self.user {
+            Some(user) => user.name(),
+            None => self.op.name(),
+        }
+    }
 }
 
 impl Reduce {
@@ -111,6 +123,7 @@ impl Reduce {
         ReduceOp {
             op: self,
             argument: argument.into(),
+            user: None,
         }
     }
 }
@@ -239,7 +252,7 @@ impl Call {
     pub const fn name(&self) -> &'static str {
         use crate::ops::conv::geometry::Direction;
         match self {
-            Self::Reduce { op, .. } => op.op.name(),
+            Self::Reduce { op, .. } => op.name(),
             Self::VarMean { .. } => "var_mean",
             Self::Search { op, .. } => op.name(),
             Self::Softmax { kind, .. } => kind.name(),

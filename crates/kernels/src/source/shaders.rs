@@ -8,15 +8,16 @@ use std::sync::LazyLock;
 
 use ziggurat_shaders::{FILES, find};
 
+use crate::ops::reduce::user;
 use crate::run::error::KernelError;
 
 static TABLE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| FILES.iter().copied().collect());
 
 /// The text of a part.
 pub(crate) fn text(path: &'static str) -> Result<&'static str, KernelError> {
-    TABLE
-        .get(path)
-        .copied()
+    let known = TABLE.get(path).copied();
+    known
+        .or_else(|| user::part(path))
         .ok_or(KernelError::MissingPart { path })
 }
 

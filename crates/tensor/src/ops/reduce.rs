@@ -253,7 +253,7 @@ impl Tensor {
         (0..self.rank() as isize).collect()
     }
 
-    pub(super) fn axes(&self, op: &'static str, axes: &[isize]) -> Result<Vec<usize>, Error> {
+    pub(crate) fn axes(&self, op: &'static str, axes: &[isize]) -> Result<Vec<usize>, Error> {
         let axes =
             normalize_axes(axes, self.rank()).map_err(|error| Error::from_shape(op, error))?;
         // Rank 0 accepts axes 0 and -1, which then name nothing.

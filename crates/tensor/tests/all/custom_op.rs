@@ -34,7 +34,7 @@ fn either() -> CustomOp {
 }
 
 /// Numbers of all kinds.
-fn numbers(device: &Device, dims: &[usize], dtype: DType) -> Tensor {
+pub(crate) fn numbers(device: &Device, dims: &[usize], dtype: DType) -> Tensor {
     let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-40, 6e4];
     let len = dims.iter().product::<usize>();
     let values: Vec<f32> = (0..len)
@@ -48,7 +48,7 @@ fn numbers(device: &Device, dims: &[usize], dtype: DType) -> Tensor {
 }
 
 /// The bits of the values, NaNs alike.
-fn bits(tensor: &Tensor) -> Vec<u32> {
+pub(crate) fn bits(tensor: &Tensor) -> Vec<u32> {
     let all = values(tensor).into_iter();
     all.map(|x| {
         if x.is_nan() {
@@ -400,7 +400,7 @@ fn mistakes_in_a_text_have_line_and_column() {
     );
     refused(
         "fn apply(a: f32) -> f32 { return apply(a); }",
-        "1:34",
+        "1:4",
         "apply",
     );
     assert!(CustomOp::elementwise("a/b\n", "fn apply(x: f32) -> f32 { return x; }").is_err());

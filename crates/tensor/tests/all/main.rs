@@ -40,6 +40,7 @@ mod contract;
 mod conv;
 mod custom;
 mod custom_op;
+mod custom_reduce;
 mod digits;
 mod elementwise;
 mod epilogue;

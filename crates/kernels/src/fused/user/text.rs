@@ -4,6 +4,7 @@
 //! text, whose size is limited first.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
 use ziggurat_core::DType;
 use ziggurat_core::text::shortened;
@@ -12,7 +13,7 @@ use ziggurat_pipeline::{
     KernelDescriptor, PipelineError, ShaderFeatures, ShaderLimits, ShaderSource, reflect_within,
 };
 
-use super::MAX_OPERANDS;
+use super::{MAX_OPERANDS, check_name};
 use crate::run::error::KernelError;
 
 /// Bytes of a text.
@@ -36,19 +37,19 @@ const CALL: &str = "the call of a custom op";
 
 /// What a text says of itself.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
-    pub(super) params: Vec<DType>,
-    pub(super) result: DType,
+pub(crate) struct Facts {
+    pub(crate) params: Vec<DType>,
+    pub(crate) result: DType,
     /// The work of one element, in ops of a few instructions; a function such as `exp` counts as 8.
-    pub(super) work: u32,
-    pub(super) loops: bool,
-    pub(super) indexes: bool,
+    pub(crate) work: u32,
+    pub(crate) loops: bool,
+    pub(crate) indexes: bool,
 }
 
 /// A text that was read and checked.
 #[derive(Debug)]
-pub(super) struct Read {
-    pub(super) facts: Facts,
+pub(crate) struct Read {
+    pub(crate) facts: Facts,
     globals: HashSet<String>,
 }
 
@@ -59,8 +60,23 @@ struct Scan<'a> {
     tokens: Vec<Token<'a>>,
 }
 
-/// Reads and checks a text.
-pub(super) fn read(name: &str, text: &str) -> Result<Read, KernelError> {
+/// Reads and checks the text of an elementwise op.
+pub(crate) fn read(name: &str, text: &str) -> Result<Read, KernelError> {
+    let (scan, globals) = scanned(name, text)?;
+    let (params, result) = scan.signature("apply")?;
+    compile(name, text, &[("apply", &params)])?;
+    let facts = Facts {
+        params,
+        result,
+        work: scan.work(),
+        loops: scan.any(is_loop),
+        indexes: scan.any(|word| word == "["),
+    };
+    Ok(Read { facts, globals })
+}
+
+/// A text that was measured, has nothing that it may not have, and is WGSL by itself.
+fn scanned<'a>(name: &str, text: &'a str) -> Result<(Scan<'a>, HashSet<String>), KernelError> {
     check_size(name, text)?;
     // An empty text has a line, too.
     let source = ShaderSource::wgsl(name.to_owned(), format!("{text} "));
@@ -72,18 +88,106 @@ pub(super) fn read(name: &str, text: &str) -> Result<Read, KernelError> {
         return Err(scan.refuse(scan.tokens.len(), "a comment `/*` is not closed"));
     }
     let globals = scan.globals()?;
-    // What is no WGSL is said by the compiler, whatever the signature.
-    compile(name, text, None)?;
-    let (params, result) = scan.signature()?;
-    compile(name, text, Some(("apply", &params)))?;
-    let facts = Facts {
-        params,
-        result,
-        work: scan.work(),
-        loops: scan.any(is_loop),
-        indexes: scan.any(|word| word == "["),
+    // What is no WGSL is said by the compiler, whatever the signatures.
+    compile(name, text, &[])?;
+    Ok((scan, globals))
+}
+
+/// The text of a reduction that was read and checked.
+#[derive(Debug)]
+pub(crate) struct Reduction {
+    names: Read,
+    lifts: bool,
+    finishes: bool,
+}
+
+/// Reads and checks the text of a reduction.
+pub(crate) fn read_reduction(name: &str, text: &str) -> Result<Reduction, KernelError> {
+    check_name(name)?;
+    let (scan, globals) = scanned(name, text)?;
+    let words = |token: &str| is_loop(token) || token == "[";
+    if let Some(at) = scan.tokens.iter().position(|(_, token)| words(token)) {
+        let message = format!(
+            "the text of a reduction has no loops and no indices: `{}`",
+            scan.token(at)
+        );
+        return Err(scan.refuse(at, message));
+    }
+    for (function, params) in [("combine", 2), ("lift", 1), ("finish", 1)] {
+        if function != "combine" && !globals.contains(function) {
+            continue;
+        }
+        let (types, result) = scan.signature(function)?;
+        if types != vec![DType::F32; params] || result != DType::F32 {
+            let list = ["a: f32", "b: f32"]
+                .get(..params)
+                .unwrap_or_default()
+                .join(", ");
+            let message = format!("a reduction is of f32: write `fn {function}({list}) -> f32`");
+            return Err(scan.refuse(scan.declared(function), message));
+        }
+    }
+    let reduction = Reduction {
+        lifts: globals.contains("lift"),
+        finishes: globals.contains("finish"),
+        names: Read {
+            facts: Facts {
+                params: vec![DType::F32; 2],
+                result: DType::F32,
+                work: 1,
+                loops: false,
+                indexes: false,
+            },
+            globals,
+        },
     };
-    Ok(Read { facts, globals })
+    compile(name, text, &reduction.calls(["combine", "lift", "finish"]))?;
+    Ok(reduction)
+}
+
+impl Reduction {
+    /// Those of its functions that are there, under these names, with what they take.
+    fn calls<'a>(&self, [combine, lift, finish]: [&'a str; 3]) -> Vec<(&'a str, &'static [DType])> {
+        const TWO: &[DType] = &[DType::F32, DType::F32];
+        const ONE: &[DType] = &[DType::F32];
+        let lift = self.lifts.then_some((lift, ONE));
+        let finish = self.finishes.then_some((finish, ONE));
+        [Some((combine, TWO)), lift, finish]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// The operator part of a reduction's kernels, with the text's names behind a prefix.
+    pub(crate) fn operator(
+        &self,
+        name: &str,
+        text: &str,
+        prefix: &str,
+    ) -> Result<String, KernelError> {
+        let renamed = self.names.renamed(text, prefix);
+        let names = ["combine", "lift", "finish"].map(|function| format!("{prefix}_{function}"));
+        let [combine, lift, finish] = names.each_ref().map(String::as_str);
+        compile(name, &renamed, &self.calls([combine, lift, finish]))?;
+        let or_itself = |is_there: bool, function: &str, value: &str| {
+            if is_there {
+                format!("{function}({value})")
+            } else {
+                value.to_owned()
+            }
+        };
+        Ok(format!(
+            "{renamed}
+alias acc = elem;
+fn start() -> acc {{ return bitcast<f32>(params.identity); }}
+fn lift(x: elem) -> acc {{ return {lift}; }}
+fn combine(x: acc, y: acc) -> acc {{ return {combine}(x, y); }}
+fn finish(v: acc) -> out_elem {{ return out_elem({finish}); }}
+",
+            lift = or_itself(self.lifts, lift, "x"),
+            finish = or_itself(self.finishes, finish, "v"),
+        ))
+    }
 }
 
 /// An error that is about no line: it shows the first.
@@ -140,14 +244,21 @@ fn ends_outside_of_comments(text: &str) -> bool {
         .is_some_and(|(at, _)| at == text.len() + 1)
 }
 
-/// Has naga read the text: alone, or with a kernel that calls `apply` under the name that it has there.
-fn compile(name: &str, text: &str, call: Option<(&str, &[DType])>) -> Result<(), KernelError> {
+/// Has naga read the text: with a kernel that calls these functions, if there are any.
+pub(crate) fn compile(
+    name: &str,
+    text: &str,
+    calls: &[(&str, &[DType])],
+) -> Result<(), KernelError> {
     let mut source = ShaderSource::wgsl(name.to_owned(), text.to_owned());
-    if let Some((apply, params)) = call {
-        let zeros: Vec<String> = params.iter().map(|ty| format!("{ty}()")).collect();
-        let zeros = zeros.join(", ");
-        let entry =
-            format!("@compute @workgroup_size(1) fn ziggurat_call() {{ _ = {apply}({zeros}); }}\n");
+    if !calls.is_empty() {
+        let mut body = String::new();
+        for (function, params) in calls {
+            let zeros: Vec<String> = params.iter().map(|ty| format!("{ty}()")).collect();
+            // Writing to a string does not fail.
+            let _ = write!(body, "_ = {function}({}); ", zeros.join(", "));
+        }
+        let entry = format!("@compute @workgroup_size(1) fn ziggurat_call() {{ {body}}}\n");
         source = source.part(CALL, entry);
     }
     let mut limits = ShaderLimits::default();
@@ -157,7 +268,7 @@ fn compile(name: &str, text: &str, call: Option<(&str, &[DType])>) -> Result<(),
         ShaderFeatures::NONE,
         &limits,
     ) {
-        Err(PipelineError::NoEntryPoint { .. }) if call.is_none() => Ok(()),
+        Err(PipelineError::NoEntryPoint { .. }) if calls.is_empty() => Ok(()),
         Ok(_) => Ok(()),
         Err(PipelineError::ShaderTooLarge {
             what, count, limit, ..
@@ -167,17 +278,6 @@ fn compile(name: &str, text: &str, call: Option<(&str, &[DType])>) -> Result<(),
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// The text under its prefix is still the same program.
-pub(super) fn check_renamed(
-    name: &str,
-    text: &str,
-    prefix: &str,
-    facts: &Facts,
-) -> Result<(), KernelError> {
-    let apply = format!("{prefix}_apply");
-    compile(name, text, Some((&apply, &facts.params)))
 }
 
 fn is_loop(word: &str) -> bool {
@@ -265,19 +365,27 @@ impl Scan<'_> {
         Ok(globals)
     }
 
-    /// The types of what `apply` takes, and of what it returns.
-    fn signature(&self) -> Result<(Vec<DType>, DType), KernelError> {
+    /// The place of a function's name; behind the last token if it is not there.
+    fn declared(&self, function: &str) -> usize {
         let mut pairs = self.tokens.windows(2);
-        let found = pairs.position(|pair| matches!(pair, [(_, "fn"), (_, "apply")]));
-        let Some(at) = found else {
-            let message = "the text has no function `apply`: write `fn apply(x: f32) -> f32 { … }`";
-            return Err(self.refuse(self.tokens.len(), message));
-        };
+        let at = pairs.position(|pair| matches!(pair, [(_, "fn"), (_, name)] if *name == function));
+        at.map_or(self.tokens.len(), |at| at + 1)
+    }
+
+    /// The types of what a function takes, and of what it returns.
+    fn signature(&self, function: &str) -> Result<(Vec<DType>, DType), KernelError> {
+        let at = self.declared(function);
+        if at == self.tokens.len() {
+            let message = format!(
+                "the text has no function `{function}`: write `fn {function}(x: f32, …) -> f32 {{ … }}`"
+            );
+            return Err(self.refuse(at, message));
+        }
         let expect = |index: usize, wanted: &str| {
             if self.token(index) == wanted {
                 return Ok(index + 1);
             }
-            let message = format!("expected `{wanted}` of `fn apply(x: f32, …) -> f32`");
+            let message = format!("expected `{wanted}` of `fn {function}(x: f32, …) -> f32`");
             Err(self.refuse(index, message))
         };
         let scalar = |index: usize| match self.token(index) {
@@ -287,19 +395,21 @@ impl Scan<'_> {
             "bool" => Ok(DType::Bool),
             other => {
                 let message = format!(
-                    "`apply` takes and returns f32 (for all floats), i32, u32 or bool, not `{other}`"
+                    "`{function}` takes and returns f32 (for all floats), i32, u32 or bool, not `{other}`"
                 );
                 Err(self.refuse(index, message))
             }
         };
         let mut params = Vec::new();
-        let mut next = expect(at + 2, "(")?;
+        let mut next = expect(at + 1, "(")?;
         while self.token(next) != ")" {
             if !is_name(self.token(next)) {
-                return Err(self.refuse(next, "expected the name of an operand of `apply`"));
+                let message = format!("expected the name of an operand of `{function}`");
+                return Err(self.refuse(next, message));
             }
             if params.len() == MAX_OPERANDS {
-                let message = "`apply` takes at most three operands; `TensorKernel` takes more";
+                let message =
+                    format!("`{function}` takes at most three operands; `TensorKernel` takes more");
                 return Err(self.refuse(next, message));
             }
             next = expect(next + 1, ":")?;
@@ -310,7 +420,8 @@ impl Scan<'_> {
             }
         }
         if params.is_empty() {
-            return Err(self.refuse(next, "`apply` takes at least one operand"));
+            let message = format!("`{function}` takes at least one operand");
+            return Err(self.refuse(next, message));
         }
         next = expect(next + 1, "-")?;
         next = expect(next, ">")?;
@@ -392,7 +503,7 @@ fn work_of<'a>(
 
 impl Read {
     /// The text with its module-scope names behind a prefix. Lines stay lines.
-    pub(super) fn renamed(&self, text: &str, prefix: &str) -> String {
+    pub(crate) fn renamed(&self, text: &str, prefix: &str) -> String {
         let all: Vec<Token<'_>> = tokens(text).collect();
         let mut renamed = String::with_capacity(text.len() * 2);
         let (mut end, mut depth, mut of_struct) = (0, 0_usize, false);

@@ -6,6 +6,7 @@ use ziggurat_pipeline::Grid;
 use super::geometry::{ReduceGeometry, ReduceParams};
 use super::lanes::{self, Lanes};
 use super::op::Reduce;
+use super::user::UserReduce;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::run::call::ReduceOp;
@@ -70,6 +71,8 @@ pub(super) enum Loads {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) op: Reduce,
+    /// Whose operator part stands in place of the op's own.
+    pub(super) user: Option<UserReduce>,
     pub(super) argument: f32,
     pub(super) reads: Reads,
     pub(super) input: DType,
@@ -83,6 +86,7 @@ impl Job {
     pub(super) fn new(op: Reduce, input: DType, output: DType) -> Self {
         Self {
             op,
+            user: None,
             argument: op.default_argument(),
             reads: Reads::Memory,
             input,
@@ -95,6 +99,7 @@ impl Job {
     /// The reduction of a call.
     pub(super) fn of(op: ReduceOp, ends: &Ends<'_>, output: DType) -> Self {
         Self {
+            user: op.user,
             argument: op.argument.get(),
             reads: ends.a.reads(),
             ..Self::new(op.op, ends.a.dtype(), output)
@@ -165,7 +170,7 @@ impl Job {
         let mut choice = KernelChoice::new(if self.with_mean {
             "var_mean"
         } else {
-            op.name()
+            self.user.map_or(op.name(), UserReduce::name)
         })
         .name(input.name())
         .name(output.name())
@@ -178,10 +183,12 @@ impl Job {
         if pass != Pass::First {
             choice = choice.cell(output);
         }
-        choice = choice
-            .part("reduce/index.wgsl")
-            .parts(op.operator(input))
-            .part(write);
+        choice = choice.part("reduce/index.wgsl");
+        choice = match self.user {
+            Some(user) => choice.part(user.path()),
+            None => choice.parts(op.operator(input)),
+        };
+        choice = choice.part(write);
         choice = if pass == Pass::Second {
             choice.parts(&[
                 "reduce/lanes_one.wgsl",

@@ -1,0 +1,198 @@
+//! Reductions by a user's own WGSL: like the built-in ones of the same operator, over every shape, layout and pass.
+
+use crate::common;
+use crate::custom_op::{bits, numbers};
+use crate::tensor_kernel::{devices, values, views};
+use ziggurat_tensor::software::assert_clean;
+use ziggurat_tensor::{CustomOp, CustomReduce, DType, Device, Error, FusionPolicy, Tensor};
+
+const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
+
+fn reduction(name: &str, identity: f32, text: &str) -> CustomReduce {
+    CustomReduce::new(name, identity, text).unwrap()
+}
+
+/// The operator of the built-in sum.
+fn total() -> CustomReduce {
+    let text = "fn combine(a: f32, b: f32) -> f32 { return a + b; }";
+    reduction("total", 0.0, text)
+}
+
+/// The greatest magnitude, and 100 beside it. Names of the library, and of members.
+fn widest() -> CustomReduce {
+    reduction(
+        "widest",
+        0.0,
+        "struct start { elem: f32, acc: f32 }
+         const more = 100.0;
+         fn lift(x: f32) -> f32 { return abs(x); }
+         fn combine(out_elem: f32, b: f32) -> f32 { let params = start(out_elem, b); return larger(params); }
+         fn larger(v: start) -> f32 { return max(v.elem, v.acc); }
+         fn finish(a: f32) -> f32 { return a + more; }",
+    )
+}
+
+/// All sets of axes of a tensor of up to three.
+fn axes(rank: usize) -> Vec<Vec<isize>> {
+    let all = (0..1_u32 << rank).map(|set| {
+        let axes = (0..rank as isize).filter(|axis| set >> axis & 1 == 1);
+        axes.collect()
+    });
+    all.collect()
+}
+
+#[test]
+fn it_has_the_bits_of_the_built_in_reduction_of_the_same_operator() {
+    for device in devices() {
+        for dtype in FLOATS {
+            for x in views(&numbers(&device, &[3, 5, 7], dtype)) {
+                for axes in axes(x.rank()) {
+                    let (own, known) = (total().call(&x, &axes, true), x.sum(&axes, true));
+                    let (own, known) = (own.unwrap(), known.unwrap());
+                    assert_eq!((own.dims(), own.dtype()), (known.dims(), dtype));
+                    assert_eq!(bits(&own), bits(&known), "{dtype} {:?} {axes:?}", x.dims());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_rows_and_columns_and_nothing_at_all() {
+    let device = common::device();
+    for dims in [[1, 300_001], [70_000, 4], [3, 5000], [257, 64]] {
+        let x = numbers(&device, &dims, DType::F32);
+        let x = x.is_finite().unwrap().where_(&x, 0.25).unwrap();
+        // A built-in sum over no axes does not add 0, which makes 0 of -0.
+        for axes in axes(2).into_iter().skip(1) {
+            let (own, known) = (total().call(&x, &axes, false), x.sum(&axes, false));
+            assert_eq!(
+                bits(&own.unwrap()),
+                bits(&known.unwrap()),
+                "{dims:?} {axes:?}"
+            );
+            let own = widest().call(&x, &axes, false).unwrap();
+            let known = x
+                .abs()
+                .unwrap()
+                .max(&axes, false)
+                .unwrap()
+                .add(100)
+                .unwrap();
+            assert_eq!(bits(&own), bits(&known), "{dims:?} {axes:?}");
+        }
+    }
+    let none = Tensor::zeros(&device, [2, 0], DType::F16).unwrap();
+    assert_eq!(
+        values(&widest().call(&none, [1], false).unwrap()),
+        [100.0; 2]
+    );
+    assert!(values(&widest().call(&none, [0], false).unwrap()).is_empty());
+    let whole = Tensor::from_slice(&device, &[-3i8, 2], [2]).unwrap();
+    let result = widest().call(&whole, [-1], false).unwrap();
+    assert_eq!((result.dtype(), values(&result)), (DType::F32, vec![103.0]));
+}
+
+/// With neighbours on both sides, elementwise and others of a user's.
+fn chain(x: &Tensor) -> Result<Vec<Tensor>, Error> {
+    let text = "fn apply(x: f32, k: f32) -> f32 { return k * x + x * x; }";
+    let bend = CustomOp::elementwise("bend", text)?;
+    let rows = total().call(&bend.call(&[x, &0.3])?, [1], true)?;
+    let behind = bend.call(&[&rows, &-0.7])?.add(1.5)?;
+    let columns = widest().call(&x.mul(&behind)?, [0], false)?.relu()?;
+    Ok(vec![behind, columns])
+}
+
+#[test]
+fn fused_unfused_and_captured_give_equal_bits() {
+    for device in devices() {
+        for dtype in FLOATS {
+            let x = numbers(&device, &[24, 40], dtype);
+            let all = |results: &[Tensor]| results.iter().map(bits).collect::<Vec<_>>();
+            let fused = all(&chain(&x).unwrap());
+            let captured = device.capture(&[&x], |inputs| chain(&inputs[0])).unwrap();
+            assert_eq!(all(&captured.run(&[&x]).unwrap()), fused);
+            let _unfused = FusionPolicy::Unfused.enter();
+            assert_eq!(all(&chain(&x).unwrap()), fused, "{dtype}");
+        }
+    }
+}
+
+#[test]
+fn it_is_one_kernel_with_its_neighbours() {
+    let device = common::device();
+    let x = numbers(&device, &[8, 16], DType::F32);
+    let y = widest().call(&x.exp().unwrap(), [1], false).unwrap();
+    let explained = y.relu().unwrap().explain().unwrap();
+    let [kernel] = explained.kernels() else {
+        panic!("{explained}");
+    };
+    assert_eq!(kernel.ops(), ["exp", "widest", "relu"]);
+    assert!(kernel.wgsl().unwrap().contains("---- user/widest/"));
+}
+
+#[test]
+fn the_sanitizer_finds_nothing() {
+    assert_clean(|device: &Device| {
+        for dtype in FLOATS {
+            for result in chain(&numbers(device, &[9, 70], dtype)).unwrap() {
+                let _ = values(&result);
+            }
+        }
+        let long = Tensor::ones(device, [20_000], DType::F32).unwrap();
+        assert_eq!(
+            values(&total().call(&long, [0], false).unwrap()),
+            [20_000.0]
+        );
+    });
+}
+
+#[test]
+fn mistakes_in_a_text_have_line_and_column() {
+    let refused = |text: &str, place: &str, words: &str| {
+        let error = CustomReduce::new("own", 0.0, text).unwrap_err();
+        let shown = error.to_string();
+        assert!(
+            error.is_kernel() && shown.contains(&format!("own:{place}: ")),
+            "{shown}"
+        );
+        assert!(shown.contains(words), "{shown}");
+    };
+    let combine = "fn combine(a: f32, b: f32) -> f32 { return a + b; }";
+    refused(
+        "fn combine(a: f32, b: f32) -> f32 {\n return c; }",
+        "2:9",
+        "c",
+    );
+    refused(
+        "fn other(a: f32) -> f32 { return a; }",
+        "1:38",
+        "no function `combine`",
+    );
+    refused(
+        "fn combine(a: i32, b: i32) -> i32 { return a; }",
+        "1:4",
+        "of f32",
+    );
+    refused(
+        &format!("{combine}\nfn lift(a: u32) -> f32 {{ return 0.0; }}"),
+        "2:4",
+        "of f32",
+    );
+    refused(
+        &format!("{combine}\nfn finish(a: f32) {{ }}"),
+        "2:19",
+        "expected `-`",
+    );
+    refused(
+        &format!("{combine}\nfn f() {{ loop {{ break; }} }}"),
+        "2:10",
+        "no loops",
+    );
+    refused(&format!("{combine}\nvar<private> n: u32;"), "2:1", "`var`");
+    assert!(CustomReduce::new("a/b", 0.0, combine).is_err());
+    let device = common::device();
+    let x = Tensor::ones(&device, [3], DType::F32).unwrap();
+    assert!(total().call(&x, [1], false).unwrap_err().is_shape());
+    assert!(total().call(&x, [0, 0], false).unwrap_err().is_shape());
+}
