@@ -33,6 +33,13 @@ fn scaled_exp(y: f32, x: f32) -> f32 {
     return y * exp_reduced(r) * power;
 }
 
+// y * e^x for x from -174 to 0, also where e^x alone would be subnormal.
+fn scaled_exp_far(y: f32, x: f32) -> f32 {
+    let k = floor(x * 1.44269504 + 0.5);
+    let r = (x - k * 0.693359375) + k * 2.12194440e-4;
+    return scale_by_power(y * exp_reduced(r), k);
+}
+
 // Without branches: numbers beyond the ends, and NaN, are exchanged for the results that they have.
 fn exp_f32(x: f32) -> f32 {
     let within = min(max(x, -104.0), 89.0);

@@ -2,14 +2,11 @@
 // Requires functions/exp.wgsl.
 
 fn apply(x: elem) -> elem {
-    if is_nan(x) {
-        return x;
-    }
-    if x < -110.0 {
-        return -0.0;
-    }
-    let z = exp_f32(-abs(x));
+    let size = -min(abs(x), 174.0);
+    let z = scaled_exp(1.0, size);
     let above = 1.0 + 2.0 * z;
-    let below = z * (z + 2.0);
-    return x * select(below / (below + 2.0), above / (above + 2.0 * z * z), x >= 0.0);
+    // x times z is found before it is scaled, so that it does not suffer from a subnormal z.
+    let below = scaled_exp_far(max(x, -1e30), size) * (z + 2.0) / (z * (z + 2.0) + 2.0);
+    let y = select(below, x * (above / (above + 2.0 * z * z)), x >= 0.0);
+    return select(y, x, is_nan(x));
 }

@@ -11,7 +11,7 @@ use ziggurat_pipeline::ShaderSource;
 use crate::fused::graph::{Graph, MADE, Step};
 use crate::fused::op::FusedOp;
 use crate::fused::user::UserOp;
-use crate::ops::elementwise::row::ResultKind;
+use crate::ops::elementwise::row::{ResultKind, Snippets};
 use crate::run::error::KernelError;
 use crate::source::prelude;
 use crate::source::rename::rename;
@@ -153,16 +153,20 @@ impl Parts {
 
     fn snippet(&mut self, graph: &Graph, step: &Step) -> Result<(), KernelError> {
         let operand = graph.operand_dtype(step, step.op.arity() - 1);
+        let number = |snippets: Snippets, general| {
+            let functions = snippets.functions(operand, general);
+            (functions, snippets.of(operand))
+        };
         let (functions, file): (&[&'static str], _) = match step.op {
-            FusedOp::Unary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
-            FusedOp::Binary(op) => (op.spec().functions, op.spec().snippets.of(operand)),
+            FusedOp::Unary(op) => number(op.spec().snippets, op.spec().functions),
+            FusedOp::Binary(op) => number(op.spec().snippets, op.spec().functions),
             FusedOp::Compare(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Predicate(op) => (&[], op.spec().snippets.of(operand)),
             FusedOp::Where => (&[], "elementwise/where.wgsl"),
             FusedOp::Cast(to) => (&[], prelude::cast(operand, to)),
             FusedOp::User(op) => return self.user(op),
         };
-        for function in functions.iter().filter(|_| operand.is_float()) {
+        for function in functions {
             self.plain(function)?;
         }
         let name = function(graph, step);

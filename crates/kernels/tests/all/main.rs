@@ -39,6 +39,7 @@ mod edges_binary;
 mod elementwise;
 mod epilogue;
 mod errors;
+mod every_half;
 mod formulas;
 mod fused;
 mod fused_forms;

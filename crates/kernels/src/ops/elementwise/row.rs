@@ -215,7 +215,8 @@ macro_rules! elementwise_table {
                 let (spec, to) = (self.spec(), $to);
                 let operands = $crate::ops::elementwise::row::row!(count $operands);
                 let snippet = spec.snippets.of(dtype);
-                recipe(spec.name, operands, dtype, to(dtype), spec.functions, snippet)
+                let functions = spec.snippets.functions(dtype, spec.functions);
+                recipe(spec.name, operands, dtype, to(dtype), functions, snippet)
             }
 
             /// Catalogue entries.
@@ -239,10 +240,15 @@ macro_rules! elementwise_table {
 }
 pub(crate) use elementwise_table;
 
+/// What snippets for results of 16 bits may call.
+const NARROW: &[&str] = &["functions/narrow.wgsl"];
+
 /// Where an op's snippet may lie: one for its kind of dtype goes before the general one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snippets {
     pub(crate) general: &'static str,
+    /// For floats of 16 bits, which fewer instructions compute.
+    pub(crate) narrow: &'static str,
     pub(crate) int: &'static str,
     pub(crate) bool: &'static str,
 }
@@ -252,10 +258,27 @@ impl Snippets {
     pub(crate) fn of(&self, dtype: DType) -> &'static str {
         if dtype.is_bool() {
             self.bool
-        } else if dtype.is_float() {
+        } else if !dtype.is_float() {
+            self.int
+        } else if dtype == DType::F32 {
             self.general
         } else {
-            self.int
+            self.narrow
+        }
+    }
+
+    /// The functions that the snippet for `dtype` calls, `general` being those of the general one.
+    pub(crate) fn functions(
+        &self,
+        dtype: DType,
+        general: &'static [&'static str],
+    ) -> &'static [&'static str] {
+        if !dtype.is_float() {
+            &[]
+        } else if dtype != DType::F32 && self.narrow != self.general {
+            NARROW
+        } else {
+            general
         }
     }
 }
@@ -265,6 +288,16 @@ macro_rules! snippets {
     ($table:literal, $name:ident) => {
         $crate::ops::elementwise::row::Snippets {
             general: concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
+            narrow: $crate::source::shaders::first_of(
+                concat!(
+                    "elementwise/",
+                    $table,
+                    "/narrow/",
+                    stringify!($name),
+                    ".wgsl"
+                ),
+                concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
+            ),
             int: $crate::source::shaders::first_of(
                 concat!("elementwise/", $table, "/int/", stringify!($name), ".wgsl"),
                 concat!("elementwise/", $table, "/", stringify!($name), ".wgsl"),
@@ -287,7 +320,7 @@ pub(crate) fn recipe(
     functions: &'static [&'static str],
     snippet: &'static str,
 ) -> Recipe {
-    let mut parts = List::of(if from.is_float() { functions } else { &[] });
+    let mut parts = List::of(functions);
     parts.push(snippet);
     let bodies = if operands == 1 {
         Bodies::UNARY
@@ -317,5 +350,14 @@ mod tests {
             snippets!("unary", abs).of(DType::I8),
             "elementwise/unary/abs.wgsl"
         );
+        let tanh = snippets!("unary", tanh);
+        assert_eq!(tanh.of(DType::F32), "elementwise/unary/tanh.wgsl");
+        for dtype in [DType::F16, DType::BF16] {
+            assert_eq!(tanh.of(dtype), "elementwise/unary/narrow/tanh.wgsl");
+            assert_eq!(tanh.functions(dtype, &["general"]), NARROW);
+            assert_eq!(neg.functions(dtype, &["general"]), ["general"]);
+        }
+        assert_eq!(tanh.functions(DType::F32, &["general"]), ["general"]);
+        assert!(neg.functions(DType::I32, &["general"]).is_empty());
     }
 }
