@@ -1,11 +1,11 @@
 // Computes: out[i] = apply(a[i], b[i]), all elements contiguous; a and b may each be a scalar instead.
 // Bindings: params, 1 a, 2 b, 3 out.
-// Grid: one row of workgroups, looping; STEPS times four elements per invocation and turn, all of them loaded before any is stored.
+// Grid: one row of workgroups, looping; STEPS times four elements per invocation and iteration, all of them loaded before any is stored.
 // Requires: elem, words, unpack; out_elem, out_words, emit; apply.
 // Accuracy: that of apply.
 
 override WG: u32 = 256u;
-// 2 for packed elements, of which four are few bytes.
+// More for packed elements, of which four are few bytes; at most 4.
 override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
@@ -37,19 +37,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
     for (var vector = id.x; vector < vectors; vector += STEPS * step) {
-        let x = vec4_a(vector);
-        let y = vec4_b(vector);
-        let next = vector + step;
-        if STEPS == 2u {
-            let at = min(next, vectors - 1u);
-            let x_next = vec4_a(at);
-            let y_next = vec4_b(at);
-            emit(vector, results(x, y));
-            if next < vectors {
-                emit(next, results(x_next, y_next));
+        var x: array<vec4<elem>, 4>;
+        var y: array<vec4<elem>, 4>;
+        for (var s = 0u; s < STEPS; s++) {
+            let at = min(vector + s * step, vectors - 1u);
+            x[s] = vec4_a(at);
+            y[s] = vec4_b(at);
+        }
+        for (var s = 0u; s < STEPS; s++) {
+            let at = vector + s * step;
+            if at < vectors {
+                emit(at, results(x[s], y[s]));
             }
-        } else {
-            emit(vector, results(x, y));
         }
     }
 }

@@ -1,11 +1,11 @@
 // Computes: out[i] = b[i] where a[i], else c[i], as bare bits; all elements contiguous, or scalars.
 // Bindings: params, 1 a (the condition), 2 b, 3 c, 4 out.
-// Grid: one row of workgroups, looping; STEPS times four elements per invocation and turn, all of them loaded before any is stored.
+// Grid: one row of workgroups, looping; STEPS times four elements per invocation and iteration, all of them loaded before any is stored.
 // Requires: elem, words, unpack; cond_words, unpack_cond; out_elem, out_words, emit.
 // Accuracy: exact.
 
 override WG: u32 = 256u;
-// 2 for packed elements, of which four are few bytes.
+// More for packed elements, of which four are few bytes; at most 4.
 override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
@@ -46,21 +46,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
     for (var vector = id.x; vector < vectors; vector += STEPS * step) {
-        let c = vec4_a(vector);
-        let x = vec4_b(vector);
-        let y = vec4_c(vector);
-        let next = vector + step;
-        if STEPS == 2u {
-            let at = min(next, vectors - 1u);
-            let c_next = vec4_a(at);
-            let x_next = vec4_b(at);
-            let y_next = vec4_c(at);
-            emit(vector, results(c, x, y));
-            if next < vectors {
-                emit(next, results(c_next, x_next, y_next));
+        var c: array<vec4<bool>, 4>;
+        var x: array<vec4<elem>, 4>;
+        var y: array<vec4<elem>, 4>;
+        for (var s = 0u; s < STEPS; s++) {
+            let at = min(vector + s * step, vectors - 1u);
+            c[s] = vec4_a(at);
+            x[s] = vec4_b(at);
+            y[s] = vec4_c(at);
+        }
+        for (var s = 0u; s < STEPS; s++) {
+            let at = vector + s * step;
+            if at < vectors {
+                emit(at, results(c[s], x[s], y[s]));
             }
-        } else {
-            emit(vector, results(c, x, y));
         }
     }
 }

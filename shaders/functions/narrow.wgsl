@@ -14,11 +14,13 @@ fn sigmoid_narrow(x: f32) -> f32 {
     return select(y, x, is_nan(x));
 }
 
-// x times the sigmoid of y, of the same sign: the limit -0.0 for -inf.
+// x times the sigmoid of y, of the same sign: the limit -0.0 for -inf. A quotient, whose divisor is scaled where its reciprocal
+// would be subnormal: a product with e^y that is grouped to keep its digits there is regrouped by compilers.
 fn times_sigmoid_narrow(x: f32, y: f32) -> f32 {
-    // The root of e^-|y|, by which x is multiplied twice: their product may be normal where e^-|y| is not.
-    let root = exp2(-0.72134752 * min(abs(y), 220.0));
-    let small = max(x, -1e30) * root * root;
-    let product = select(small, x, y >= 0.0) / (1.0 + root * root);
+    let power = min(max(-1.44269504 * y, -100.0), 149.5);
+    let is_far = power > 64.0;
+    let scale = select(1.0, 5.9604645e-8, is_far); // 2^-24
+    let divisor = exp2(select(power, power - 24.0, is_far)) + scale;
+    let product = max(x, -1000.0) * scale / divisor;
     return select(product, x, is_nan(x));
 }

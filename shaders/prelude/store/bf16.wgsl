@@ -12,6 +12,12 @@ fn out_bits(x: out_elem) -> u32 {
 }
 
 fn pack(v: vec4<out_elem>) -> out_words {
+    let bits = bitcast<vec4<u32>>(v);
+    if all((bits & vec4<u32>(0x7fffffffu)) <= vec4<u32>(0x7f800000u)) {
+        // None is NaN, as usual.
+        let r = bits + ((bits >> vec4<u32>(16u)) & vec4<u32>(1u)) + vec4<u32>(0x7fffu);
+        return vec2<u32>((r.x >> 16u) | (r.y & 0xffff0000u), (r.z >> 16u) | (r.w & 0xffff0000u));
+    }
     return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
 }
 

@@ -143,7 +143,11 @@ impl Recipe {
 
     /// Vectors of four that an invocation has in flight, of dense operands.
     fn steps(&self) -> u32 {
-        if self.bytes < 4 { 2 } else { 1 }
+        match self.bytes {
+            1 => 4,
+            2 => 2,
+            _ => 1,
+        }
     }
 
     /// The variant for dense operands, those marked being scalars.
