@@ -5,7 +5,7 @@
 // Accuracy: that of apply.
 
 override WG: u32 = 256u;
-// More for packed elements, of which four are few bytes; at most 4.
+// More for packed elements, of which four are few bytes; 1, 2 or 4.
 override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
@@ -37,18 +37,37 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
     for (var vector = id.x; vector < vectors; vector += STEPS * step) {
-        var x: array<vec4<elem>, 4>;
-        var y: array<vec4<elem>, 4>;
-        for (var s = 0u; s < STEPS; s++) {
-            let at = min(vector + s * step, vectors - 1u);
-            x[s] = vec4_a(at);
-            y[s] = vec4_b(at);
+        let x = vec4_a(vector);
+        let y = vec4_b(vector);
+        if STEPS == 1u {
+            emit(vector, results(x, y));
+            continue;
         }
-        for (var s = 0u; s < STEPS; s++) {
-            let at = vector + s * step;
-            if at < vectors {
-                emit(at, results(x[s], y[s]));
+        let next = vector + step;
+        let x_next = vec4_a(min(next, vectors - 1u));
+        let y_next = vec4_b(min(next, vectors - 1u));
+        if STEPS == 2u {
+            emit(vector, results(x, y));
+            if next < vectors {
+                emit(next, results(x_next, y_next));
             }
+            continue;
+        }
+        let third = next + step;
+        let x_third = vec4_a(min(third, vectors - 1u));
+        let y_third = vec4_b(min(third, vectors - 1u));
+        let fourth = third + step;
+        let x_fourth = vec4_a(min(fourth, vectors - 1u));
+        let y_fourth = vec4_b(min(fourth, vectors - 1u));
+        emit(vector, results(x, y));
+        if next < vectors {
+            emit(next, results(x_next, y_next));
+        }
+        if third < vectors {
+            emit(third, results(x_third, y_third));
+        }
+        if fourth < vectors {
+            emit(fourth, results(x_fourth, y_fourth));
         }
     }
 }

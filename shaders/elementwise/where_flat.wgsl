@@ -5,7 +5,7 @@
 // Accuracy: exact.
 
 override WG: u32 = 256u;
-// More for packed elements, of which four are few bytes; at most 4.
+// More for packed elements, of which four are few bytes; 1, 2 or 4.
 override STEPS: u32 = 1u;
 override SCALAR_A: bool = false;
 override SCALAR_B: bool = false;
@@ -46,20 +46,41 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
     for (var vector = id.x; vector < vectors; vector += STEPS * step) {
-        var c: array<vec4<bool>, 4>;
-        var x: array<vec4<elem>, 4>;
-        var y: array<vec4<elem>, 4>;
-        for (var s = 0u; s < STEPS; s++) {
-            let at = min(vector + s * step, vectors - 1u);
-            c[s] = vec4_a(at);
-            x[s] = vec4_b(at);
-            y[s] = vec4_c(at);
+        let c = vec4_a(vector);
+        let x = vec4_b(vector);
+        let y = vec4_c(vector);
+        if STEPS == 1u {
+            emit(vector, results(c, x, y));
+            continue;
         }
-        for (var s = 0u; s < STEPS; s++) {
-            let at = vector + s * step;
-            if at < vectors {
-                emit(at, results(c[s], x[s], y[s]));
+        let next = vector + step;
+        let c_next = vec4_a(min(next, vectors - 1u));
+        let x_next = vec4_b(min(next, vectors - 1u));
+        let y_next = vec4_c(min(next, vectors - 1u));
+        if STEPS == 2u {
+            emit(vector, results(c, x, y));
+            if next < vectors {
+                emit(next, results(c_next, x_next, y_next));
             }
+            continue;
+        }
+        let third = next + step;
+        let c_third = vec4_a(min(third, vectors - 1u));
+        let x_third = vec4_b(min(third, vectors - 1u));
+        let y_third = vec4_c(min(third, vectors - 1u));
+        let fourth = third + step;
+        let c_fourth = vec4_a(min(fourth, vectors - 1u));
+        let x_fourth = vec4_b(min(fourth, vectors - 1u));
+        let y_fourth = vec4_c(min(fourth, vectors - 1u));
+        emit(vector, results(c, x, y));
+        if next < vectors {
+            emit(next, results(c_next, x_next, y_next));
+        }
+        if third < vectors {
+            emit(third, results(c_third, x_third, y_third));
+        }
+        if fourth < vectors {
+            emit(fourth, results(c_fourth, x_fourth, y_fourth));
         }
     }
 }
