@@ -25,6 +25,7 @@ mod list;
 mod packed;
 mod parts;
 mod problem;
+mod shares;
 
 use choose::{Choice, Tiled, ways};
 use dispatch::{dispatch_dot, dispatch_narrow, dispatch_tiles};
@@ -157,6 +158,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     };
     let (choice, params, grid) = match way {
         Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
+        Choice::Shared(shared) => return shared.steps(plan, p, dtypes),
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;

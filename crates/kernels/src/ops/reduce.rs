@@ -265,12 +265,23 @@ fn second_pass(
     write: Bound,
 ) {
     let rows = ReduceGeometry::rows(outputs, chunks);
+    combine(p, job, (partial, &rows), count, write);
+}
+
+/// Adds the step that combines accumulators.
+fn combine(
+    p: &mut Planner<'_>,
+    job: &Job,
+    (partial, seen): (Bound, &ReduceGeometry),
+    count: u64,
+    write: Bound,
+) {
     let ability = p.exec.ability();
-    let lanes = lanes::choose(rows.outputs, rows.len, rows.side(), false, &ability);
-    let choice = job.choice(Pass::Second, &rows, &lanes);
+    let lanes = lanes::choose(seen.outputs, seen.len, seen.side(), false, &ability);
+    let choice = job.choice(Pass::Second, seen, &lanes);
     let identity = job.identity();
-    let params = rows.params(&lanes, partial.offset, write.offset, identity, count);
-    let grid = Grid::elements(lanes.invocations(rows.outputs), 1);
+    let params = seen.params(&lanes, partial.offset, write.offset, identity, count);
+    let grid = Grid::elements(lanes.invocations(seen.outputs), 1);
     p.last(choice, [partial, write], &params, grid);
 }
 
@@ -285,6 +296,19 @@ pub(crate) fn add_sums(
 ) {
     let job = Job::new(Reduce::Sum, dtype, p.ends.computed());
     second_pass(p, &job, (partial, u64::from(chunks)), totals, write);
+}
+
+/// The same where the sums of all outputs lie side by side, `layers` times.
+pub(crate) fn add_layers(
+    p: &mut Planner<'_>,
+    dtype: DType,
+    (partial, layers): (Bound, u32),
+    [outputs, count]: [u64; 2],
+    write: Bound,
+) {
+    let job = Job::new(Reduce::Sum, dtype, p.ends.computed());
+    let seen = ReduceGeometry::columns(outputs, u64::from(layers));
+    combine(p, &job, (partial, &seen), count, write);
 }
 
 /// Runs [`Call::Reduce`] on parts of an operand that one binding cannot hold.

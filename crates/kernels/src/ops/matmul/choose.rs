@@ -6,6 +6,7 @@ use ziggurat_core::DType;
 
 use super::packed::{self, Packed};
 use super::problem::Problem;
+use super::shares::Shared;
 use crate::limits::ability::Ability;
 use crate::limits::budget::nested;
 use crate::ops::reduce::axes::Axis;
@@ -31,6 +32,8 @@ pub(crate) enum Choice {
     Tile(Tiled),
     /// Tiles on matrix units, of operands that are packed for them first.
     Packed(Packed),
+    /// Tiles of which each is computed by several workgroups.
+    Shared(Shared),
     /// Few rows: blocks of b times all of them.
     Narrow(Narrow),
     /// A row of lanes per output.
@@ -42,6 +45,7 @@ impl Named for Choice {
         match self {
             Self::Tile(tiled) => tiled.tile.name("tile"),
             Self::Packed(packed) => packed.tile().name("packed"),
+            Self::Shared(shared) => shared.name(),
             Self::Narrow(_) => WayName::new("narrow", [0; 3]),
             Self::Dot(_) => WayName::new("dot", [0; 3]),
         }
@@ -148,6 +152,10 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let tile = if filling { large } else { small };
     // Tiles smaller than these have not been measured.
     if p.m >= NARROW && p.n >= NARROW && fits(&tile) {
+        let shared = units.then(|| Shared::paying(p, tile, dtype, ability));
+        if let Some(shared) = shared.flatten() {
+            return Choice::Shared(shared);
+        }
         return Choice::Tile(tiled(p, tile));
     }
     Choice::Dot(dot(p, ability))
@@ -181,6 +189,10 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let packed = packed::tiles(dtype).iter();
     let packed = packed.filter_map(|tile| Packed::new(p, *tile, ability));
     let all = all.chain(packed.map(Choice::Packed));
+    let shared = has_units(dtype, ability)
+        .then(|| Shared::new(p, 2, Tile::COOPERATIVE_64, dtype, ability))
+        .flatten();
+    let all = all.chain(shared.map(Choice::Shared));
     let all = all.chain(narrow(p, dtype, ability).map(Choice::Narrow));
     let all = all.chain([Choice::Dot(dot(p, ability))]);
     Ways::new(default, all.filter(|way| *way != default))

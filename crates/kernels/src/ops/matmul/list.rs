@@ -56,6 +56,13 @@ pub(crate) fn variants() -> Vec<Candidate> {
                             Computes::Flagged,
                         ));
                     }
+                    Choice::Shared(shared) => add(tiled(
+                        dtypes,
+                        axes + 1,
+                        shared.tile,
+                        Writes::Sums,
+                        Computes::Every,
+                    )),
                     Choice::Narrow(n) => add(narrow(dtypes, axes, &n)),
                     Choice::Dot(lanes) => add(dot(dtypes, axes, &lanes)),
                 }

@@ -120,6 +120,24 @@ impl ReduceGeometry {
         }
     }
 
+    /// The walk over the columns of a dense `len × outputs` matrix.
+    pub(crate) fn columns(outputs: u64, len: u64) -> Self {
+        let stride = isize::try_from(outputs).unwrap_or(isize::MAX);
+        let axis = |dim, stride| {
+            merge(&[Axis {
+                dim,
+                strides: [stride],
+            }])
+        };
+        Self {
+            kept: axis(outputs, 1),
+            reduced: axis(len, stride),
+            outputs,
+            len,
+            shift: 0,
+        }
+    }
+
     /// Which side has the neighbours in memory.
     pub(crate) fn side(&self) -> Side {
         let step = |axes: &[Axis<1>]| axes.last().map(|axis| axis.strides[0].unsigned_abs());

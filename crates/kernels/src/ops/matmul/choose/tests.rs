@@ -130,6 +130,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         let name = |way| match way {
             Choice::Tile(tiled) => format!("{:?} {}", tiled.tile.kind, tiled.tile.rows),
             Choice::Packed(packed) => format!("Packed {}", packed.tile.tile.rows),
+            Choice::Shared(shared) => format!("Shared {}", shared.shares),
             Choice::Narrow(_) => "Narrow".to_owned(),
             Choice::Dot(_) => "Dot".to_owned(),
         };
@@ -206,6 +207,30 @@ fn packing_pays_for_large_products_on_matrix_units() {
 }
 
 #[test]
+fn workgroups_share_deep_products_of_few_tiles() {
+    let default = |[m, k, n]: [usize; 3], ability: Ability| {
+        let p = Problem::new(&layout(&[m, k]), &layout(&[k, n])).unwrap().0;
+        match default(&p, DType::F16, &ability) {
+            Choice::Shared(shared) => Some((shared.shares, shared.tile.tile.rows)),
+            _ => None,
+        }
+    };
+    let large = Ability::LARGE;
+    assert_eq!(default([32, 4096, 4096], large), Some((4, 64)));
+    assert_eq!(default([64, 1 << 16, 256], large), Some((16, 64)));
+    assert_eq!(default([128, 4096, 4096], large), None);
+    assert_eq!(default([512; 3], large), None);
+    assert_eq!(default([32, 2048, 4096], large), None);
+    assert_eq!(default([32, 4100, 4096], large), None);
+    assert_eq!(default([1024; 3], large), None);
+    let little = Ability {
+        binding_bytes: 1 << 20,
+        ..large
+    };
+    assert_eq!(default([32, 4096, 4096], little), None);
+}
+
+#[test]
 fn samples_reach_every_way_to_load_and_store() {
     let mut loads = std::collections::HashSet::new();
     let mut lines = std::collections::BTreeSet::new();
@@ -220,6 +245,7 @@ fn samples_reach_every_way_to_load_and_store() {
                     lines.insert(n.lines);
                 }
                 Choice::Packed(_) => {}
+                Choice::Shared(shared) => assert_eq!(shared.shares, 2),
                 Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
             }
         }

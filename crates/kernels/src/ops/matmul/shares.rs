@@ -1,0 +1,124 @@
+//! Products whose tiles would leave most of a device idle: several workgroups share the inner extent of each tile.
+//!
+//! Each share is an entry of one more batch axis, the outermost. Two dispatches: one leaves the sums of every share, the other
+//! adds them in a fixed order.
+
+use ziggurat_core::DType;
+
+use super::MatmulParams;
+use super::choose::{Tiled, tiled};
+use super::dispatch::dispatch_tiles;
+use super::dtypes::DTypes;
+use super::kernel::Writes;
+use super::problem::Problem;
+use crate::limits::ability::Ability;
+use crate::ops::reduce::add_layers;
+use crate::ops::reduce::axes::Axis;
+use crate::ops::tile::Tile;
+use crate::run::error::KernelError;
+use crate::run::plan::{Bound, Planner};
+use crate::tune::WayName;
+
+/// The least of the inner extent that a share is worth its sums for.
+const LEAST_DEPTH: u64 = 1024;
+
+/// Tiles of a product cut along its inner extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    pub(crate) tile: Tiled,
+    pub(crate) shares: u32,
+}
+
+impl Shared {
+    /// As many shares as keep a device busy, if those are several: on an H200 32 × 4096² takes half as long in 4 shares, 256
+    /// workgroups of 128 invocations; in 8 it takes longer again, and of 128 rows two do not pay.
+    pub(super) fn paying(p: &Problem, tile: Tile, dtype: DType, ability: &Ability) -> Option<Self> {
+        let [rows, cols] = tile.count(p.m, p.n);
+        let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+        let room = (ability.busy_groups / 4 / groups.max(1)).min(p.k / LEAST_DEPTH);
+        let shares = 1 << room.checked_ilog2()?.min(4);
+        (shares >= 4)
+            .then(|| Self::new(p, shares, tile, dtype, ability))
+            .flatten()
+    }
+
+    /// So many equal shares, if there are: whole tiles deep, and with room for their sums.
+    pub(super) fn new(
+        p: &Problem,
+        shares: u32,
+        tile: Tile,
+        dtype: DType,
+        ability: &Ability,
+    ) -> Option<Self> {
+        let whole = u64::from(shares) * u64::from(tile.depth);
+        let bytes = u64::from(shares)
+            .saturating_mul(p.outputs())
+            .saturating_mul(dtype.compute().bytes() as u64);
+        let each = p.k / u64::from(shares);
+        let can = p.k > 0
+            && p.k.is_multiple_of(whole)
+            && tile.fits(ability)
+            && tile.iterations(each) <= ability.loop_budget
+            && bytes <= ability.binding_bytes;
+        can.then(|| Self {
+            tile: Tiled {
+                out_vec4: false,
+                ..tiled(&share_of(p, shares), tile)
+            },
+            shares,
+        })
+    }
+
+    /// As tuning calls it: rows and columns of a tile, and how many share it.
+    pub(super) const fn name(self) -> WayName {
+        let Tile { rows, cols, .. } = self.tile.tile;
+        WayName::new("shared", [rows, cols, self.shares])
+    }
+
+    /// Adds the dispatches.
+    pub(super) fn steps(
+        self,
+        plan: &mut Planner<'_>,
+        p: &Problem,
+        dtypes: DTypes,
+    ) -> Result<(), KernelError> {
+        let left = plan.first()?;
+        let Some(right) = plan.other(0)? else {
+            return Err(KernelError::Internal {
+                op: super::OP,
+                what: "a product has no second operand",
+            });
+        };
+        let dtype = dtypes.read();
+        let sums: Bound = plan.partials(dtype.compute(), p.outputs(), self.shares)?;
+        let share = share_of(p, self.shares);
+        let (choice, params, grid) = dispatch_tiles(&share, self.tile, dtypes, Writes::Sums);
+        let params = MatmulParams {
+            a_offset: left.offset,
+            b_offset: right.offset,
+            out_offset: sums.offset,
+            ..params
+        };
+        plan.step(choice, [left, right, sums], &params, grid);
+        let out = plan.out()?;
+        let layers = (sums.read(), self.shares);
+        add_layers(plan, dtype, layers, [p.outputs(), p.k], out);
+        Ok(())
+    }
+}
+
+/// The product of all shares as one batch.
+fn share_of(p: &Problem, shares: u32) -> Problem {
+    let k = p.k / u64::from(shares);
+    // No inner extent is longer than what an index reaches.
+    let depth = isize::try_from(k).unwrap_or(isize::MAX);
+    let axis = Axis {
+        dim: u64::from(shares),
+        strides: [p.a_depth, p.b_depth].map(|stride| stride.wrapping_mul(depth)),
+    };
+    Problem {
+        k,
+        batch: [&[axis], &p.batch[..]].concat(),
+        ..p.clone()
+    }
+}
