@@ -11,7 +11,13 @@ use xtask::failure::{Failure, Outcome};
 use xtask::{process, workspace};
 
 /// Members of the workspace that are not for a registry.
-const PRIVATE: [&str; 4] = ["digits", "xtask", "xtask-checks", "ziggurat-docs"];
+const PRIVATE: [&str; 5] = [
+    "digits",
+    "xtask",
+    "xtask-checks",
+    "ziggurat-docs",
+    "ziggurat-web",
+];
 
 const MANIFEST: &str = "\
 [package]
