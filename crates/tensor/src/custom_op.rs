@@ -151,7 +151,7 @@ impl CustomOp {
         side: Side<'_>,
         param: DType,
         place: usize,
-        beside: &Tensor,
+        first: &Tensor,
     ) -> Result<Input, Error> {
         let (name, place) = (self.op.name(), place + 1);
         match side {
@@ -164,9 +164,9 @@ impl CustomOp {
                     _ => false,
                 };
                 if got.compute() == param {
-                    tensor.as_input(beside.device())
+                    tensor.as_input(first.device())
                 } else if converts {
-                    tensor.converted(name, param)?.as_input(beside.device())
+                    tensor.converted(name, param)?.as_input(first.device())
                 } else {
                     let detail = format!(
                         "operand {place} of `apply` is {param}, got a tensor of {got}: convert it with `to_dtype`"

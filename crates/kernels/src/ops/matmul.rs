@@ -135,11 +135,11 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let ability = exec.ability();
     let sums = dtype.compute();
     let totals = [p.outputs(), p.k];
-    let (left, right) = (plan.first()?, plan.other(0)?);
-    let operands = |write: Bound| [Some(left), right, Some(write)].into_iter().flatten();
+    let (left, right) = (plan.first()?, plan.needed(0)?);
+    let operands = |write: Bound| [left, right, write];
     let bound = |params: MatmulParams, write: Bound| MatmulParams {
         a_offset: left.offset,
-        b_offset: right.map_or(0, |right| right.offset),
+        b_offset: right.offset,
         out_offset: write.offset,
         ..params
     };

@@ -334,10 +334,11 @@ pub(super) const fn row_bytes(value_dim: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
+    /// Eight heads of f16.
+    pub(in super::super) fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
         Problem {
             heads: 8,
             rows,

@@ -72,21 +72,9 @@ impl Matrix {
 
 #[cfg(test)]
 mod tests {
+    use super::super::form::tests::problem;
     use super::super::form::{Form, ways};
     use super::*;
-
-    fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
-        Problem {
-            heads: 8,
-            rows,
-            keys,
-            head_dim: dim,
-            value_dim: dim,
-            vec4: true,
-            octs: true,
-            halves: true,
-        }
-    }
 
     #[test]
     fn matrix_units_take_f16_of_up_to_128_elements() {

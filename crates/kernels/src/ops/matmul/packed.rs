@@ -114,13 +114,7 @@ impl Packed {
         p: &Problem,
         dtypes: DTypes,
     ) -> Result<(), KernelError> {
-        let left = plan.first()?;
-        let Some(right) = plan.other(0)? else {
-            return Err(KernelError::Internal {
-                op: super::OP,
-                what: "a product has no second operand",
-            });
-        };
+        let (left, right) = (plan.first()?, plan.needed(0)?);
         let tile = self.tile.tile;
         let (axes, batches) = (p.batch.len(), p.batches());
         let row = line(tile, p.k);

@@ -82,13 +82,7 @@ impl Shared {
         p: &Problem,
         dtypes: DTypes,
     ) -> Result<(), KernelError> {
-        let left = plan.first()?;
-        let Some(right) = plan.other(0)? else {
-            return Err(KernelError::Internal {
-                op: super::OP,
-                what: "a product has no second operand",
-            });
-        };
+        let (left, right) = (plan.first()?, plan.needed(0)?);
         let dtype = dtypes.read();
         let sums: Bound = plan.partials(dtype.compute(), p.outputs(), self.shares)?;
         let share = share_of(p, self.shares);

@@ -215,13 +215,7 @@ pub(crate) fn plan_linear(
     if !whole(p, &[x, ends.out])? {
         return Ok(Planned::Parts);
     }
-    let (left, blocks, out) = (p.first()?, p.other(0)?, p.out()?);
-    let Some(blocks) = blocks else {
-        return Err(KernelError::Internal {
-            op,
-            what: "a product without a weight",
-        });
-    };
+    let (left, blocks, out) = (p.first()?, p.needed(0)?, p.out()?);
     let tiles = (weight.rows as u64).div_ceil(u64::from(lines.rows));
     let params = BlockParams {
         m: saturated(input.m),

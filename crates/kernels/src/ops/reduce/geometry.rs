@@ -120,7 +120,7 @@ impl ReduceGeometry {
         }
     }
 
-    /// The walk over the columns of a dense `len × outputs` matrix.
+    /// That of the columns of a dense `len × outputs` matrix.
     pub(crate) fn columns(outputs: u64, len: u64) -> Self {
         let stride = isize::try_from(outputs).unwrap_or(isize::MAX);
         let axis = |dim, stride| {
