@@ -199,6 +199,12 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
         (options.immediates, wgpu::Features::IMMEDIATES),
         (options.pipeline_cache, wgpu::Features::PIPELINE_CACHE),
         (cooperative, wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX),
+        // They cost nothing, and shaders with textures are written for them.
+        (
+            true,
+            wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
+                | wgpu::Features::FLOAT32_FILTERABLE,
+        ),
     ]
     .into_iter()
     .filter(|&(wish, _)| wish)

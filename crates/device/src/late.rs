@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::DeviceError;
 use crate::encode::Encoding;
 use crate::queue::Batch;
-use crate::recorder::{BoundGroup, Dispatch};
+use crate::recorder::{BoundGroup, Dispatch, TextureCopy};
 
 /// A compute pipeline that may still be being made. Clones stand for the same pipeline.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +131,7 @@ pub(crate) enum Command {
         buffer: wgpu::Buffer,
         bytes: u64,
     },
+    Texture(Box<TextureCopy>),
     Mark,
     Dispatch(Box<Launch>),
 }
@@ -227,6 +228,7 @@ pub(crate) fn encode(
             }) => encoding
                 .command(batch)
                 .clear_buffer(&buffer, offset, Some(bytes)),
+            Some(Command::Texture(copy)) => copy.encode(encoding.command(batch)),
             Some(Command::Undefined { buffer, bytes }) => {
                 crate::software::mark_undefined(encoding.command(batch), &buffer, 0..bytes);
             }

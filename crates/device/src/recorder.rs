@@ -44,6 +44,53 @@ pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
     pub bytes: [u64; 2],
 }
 
+/// A box of texels of one level of a texture, and where the same texels lie in a buffer, from its beginning.
+#[derive(Clone, Debug)]
+pub struct TextureCopy {
+    /// Into the texture, or out of it.
+    pub into_texture: bool,
+    /// The texture.
+    pub texture: wgpu::Texture,
+    /// Its level.
+    pub level: u32,
+    /// The first layer of a 2D texture.
+    pub layer: u32,
+    /// Columns, rows, and layers or slices.
+    pub size: wgpu::Extent3d,
+    /// The buffer.
+    pub buffer: wgpu::Buffer,
+    /// Bytes from one row to the next: a multiple of 256.
+    pub bytes_per_row: u32,
+}
+
+impl TextureCopy {
+    pub(crate) fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        let texture = wgpu::TexelCopyTextureInfo {
+            texture: &self.texture,
+            mip_level: self.level,
+            origin: wgpu::Origin3d {
+                x: 0,
+                y: 0,
+                z: self.layer,
+            },
+            aspect: wgpu::TextureAspect::All,
+        };
+        let buffer = wgpu::TexelCopyBufferInfo {
+            buffer: &self.buffer,
+            layout: wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(self.bytes_per_row),
+                rows_per_image: Some(self.size.height),
+            },
+        };
+        if self.into_texture {
+            encoder.copy_buffer_to_texture(buffer, texture, self.size);
+        } else {
+            encoder.copy_texture_to_buffer(texture, buffer, self.size);
+        }
+    }
+}
+
 /// The open batch, for as long as one [`Device::record`](crate::Device::record) lasts.
 pub struct Recorder<'a> {
     pub(crate) locked: Locked<'a>,
@@ -104,6 +151,18 @@ impl<'a> Recorder<'a> {
                 offset,
                 bytes,
             },
+        );
+    }
+
+    /// Copies texels between a buffer and a texture. Empty copies record nothing.
+    pub fn copy_texture(&mut self, copy: &TextureCopy) {
+        let size = copy.size;
+        if [size.width, size.height, size.depth_or_array_layers].contains(&0) {
+            return;
+        }
+        self.copy(
+            |encoder| copy.encode(encoder),
+            || Command::Texture(Box::new(copy.clone())),
         );
     }
 

@@ -30,11 +30,15 @@ pub enum ShaderFeature {
     Coherent,
     /// `@volatile` storage.
     Volatile,
+    /// Atomics on texels of storage textures.
+    TextureAtomics,
+    /// Storage textures of 16-bit normalised formats.
+    Norm16Textures,
 }
 
 struct Row(ShaderFeature, &'static str, wgpu::Features);
 
-const TABLE: [Row; 13] = [
+const TABLE: [Row; 15] = [
     Row(ShaderFeature::F16, "f16", wgpu::Features::SHADER_F16),
     Row(
         ShaderFeature::Int16,
@@ -91,6 +95,16 @@ const TABLE: [Row; 13] = [
         ShaderFeature::Volatile,
         "volatile storage",
         wgpu::Features::MEMORY_DECORATION_VOLATILE,
+    ),
+    Row(
+        ShaderFeature::TextureAtomics,
+        "texture atomics",
+        wgpu::Features::TEXTURE_ATOMIC,
+    ),
+    Row(
+        ShaderFeature::Norm16Textures,
+        "16-bit normalised texture formats",
+        wgpu::Features::TEXTURE_FORMAT_16BIT_NORM,
     ),
 ];
 

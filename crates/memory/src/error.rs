@@ -86,6 +86,38 @@ pub enum MemoryError {
         /// wgpu's words.
         message: String,
     },
+    /// A texture, a view or a sampler that this device cannot make.
+    #[error("{operation}: {message}")]
+    Texture {
+        /// What was asked for.
+        operation: &'static str,
+        /// The rule, in wgpu's words or ours.
+        message: String,
+    },
+    /// A texture was created without a usage that the operation needs.
+    #[error("{operation}: the texture has the usages {have:?} but needs {needs:?}")]
+    MissingTextureUsage {
+        /// What was asked for.
+        operation: &'static str,
+        /// Usages the texture was created with.
+        have: wgpu::TextureUsages,
+        /// Usages that are needed.
+        needs: wgpu::TextureUsages,
+    },
+    /// As many bytes as a level of a texture has not.
+    #[error(
+        "write_texture: {got} bytes for a level of {size:?} texels of {format:?}, which has {expected}"
+    )]
+    TextureBytes {
+        /// Columns, rows, and layers or slices.
+        size: [u32; 3],
+        /// The format.
+        format: wgpu::TextureFormat,
+        /// Bytes of the level.
+        expected: u64,
+        /// Bytes given.
+        got: u64,
+    },
     /// A slice to read into is not as long as the range to read.
     #[error("cannot read {bytes} bytes into a slice of {slice} bytes")]
     SliceLength {

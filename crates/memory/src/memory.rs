@@ -88,6 +88,10 @@ impl Memory {
         &self.inner.device
     }
 
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.inner.pool
+    }
+
     /// The options given to [`new`](Self::new), with the limit that holds.
     #[must_use]
     pub fn options(&self) -> &MemoryOptions {

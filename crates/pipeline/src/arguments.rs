@@ -1,17 +1,20 @@
-//! What a dispatch is given, and which argument is for which variable of the shader.
+//! What a dispatch is given.
 
 use ziggurat_core::{DType, Layout};
-use ziggurat_memory::Buffer;
+use ziggurat_memory::{Buffer, Sampler, Texture};
 
-use crate::dispatch::{binding_count, params_size};
-use crate::error::PipelineError;
-use crate::kernel::Kernel;
-use crate::reflect::{Access, ParamSpace, Params, Reflection};
+use crate::reflect::Access;
 
-/// What one variable of the shader is bound to: a buffer, or the bytes of a uniform.
+pub(crate) mod resources;
+mod slots;
+
+pub(crate) use resources::{HeldResource, ResourceArg, ResourceEntry};
+pub(crate) use slots::arrange;
+
+/// What one variable of the shader is bound to: a buffer, the bytes of a uniform, a texture or a sampler.
 ///
-/// Buffers go to storage bindings and bytes to uniforms, each kind in the order of group and binding index; [`Arg::at`]
-/// says otherwise.
+/// Buffers go to storage bindings, bytes to uniforms, textures and samplers (together) to theirs, each kind in the order of
+/// group and binding index; [`Arg::at`] says otherwise.
 ///
 /// ```no_run
 /// use ziggurat_pipeline::{Arg, Grid, Kernel, PipelineError, Pipelines, memory::Buffer};
@@ -43,6 +46,7 @@ pub struct Arg<'a> {
 enum What<'a> {
     Buffer(BufferArg<'a>),
     Uniform(&'a [u8]),
+    Resource(ResourceArg<'a>),
 }
 
 /// A buffer for a storage binding.
@@ -70,6 +74,36 @@ impl<'a> Arg<'a> {
     pub fn uniform(bytes: &'a [u8]) -> Self {
         Self {
             what: What::Uniform(bytes),
+            place: None,
+        }
+    }
+
+    /// For a `texture_…` variable, sampled or storage. Format, dimension and usages must be those that the shader declares.
+    ///
+    /// ```no_run
+    /// use ziggurat_pipeline::memory::{Sampler, Texture};
+    /// use ziggurat_pipeline::{Arg, Grid, Kernel, PipelineError, Pipelines};
+    ///
+    /// # fn example(pipelines: &Pipelines, kernel: &Kernel, from: &Texture, smooth: &Sampler, to: &Texture)
+    /// #     -> Result<(), PipelineError> {
+    /// // @group(0) @binding(0) var photo: texture_2d<f32>;
+    /// // @group(0) @binding(1) var smooth: sampler;
+    /// // @group(0) @binding(2) var half: texture_storage_2d<rgba8unorm, write>;
+    /// let args = [Arg::texture(from), Arg::sampler(smooth), Arg::texture(to)];
+    /// pipelines.dispatch(kernel, &args, &[], Grid::Workgroups([40, 30, 1]))
+    /// # }
+    /// ```
+    pub fn texture(texture: &'a Texture) -> Self {
+        Self {
+            what: What::Resource(ResourceArg::Texture(texture)),
+            place: None,
+        }
+    }
+
+    /// For a `sampler` or `sampler_comparison`.
+    pub fn sampler(sampler: &'a Sampler) -> Self {
+        Self {
+            what: What::Resource(ResourceArg::Sampler(sampler)),
             place: None,
         }
     }
@@ -129,8 +163,8 @@ impl<'a> Arg<'a> {
     /// The bytes, if it is a uniform.
     pub fn bytes(&self) -> Option<&'a [u8]> {
         match self.what {
-            What::Buffer(_) => None,
             What::Uniform(bytes) => Some(bytes),
+            What::Buffer(_) | What::Resource(_) => None,
         }
     }
 
@@ -142,7 +176,14 @@ impl<'a> Arg<'a> {
     pub(crate) fn as_buffer(&self) -> Option<&BufferArg<'a>> {
         match &self.what {
             What::Buffer(arg) => Some(arg),
-            What::Uniform(_) => None,
+            What::Uniform(_) | What::Resource(_) => None,
+        }
+    }
+
+    fn as_resource(&self) -> Option<ResourceArg<'a>> {
+        match self.what {
+            What::Resource(resource) => Some(resource),
+            What::Buffer(_) | What::Uniform(_) => None,
         }
     }
 
@@ -180,193 +221,4 @@ impl BufferArg<'_> {
             (0, padded.min(self.buffer.capacity()))
         })
     }
-}
-
-/// The arguments of a dispatch in the order of the shader's variables.
-#[derive(Debug)]
-pub(crate) enum Arranged<'a> {
-    /// As they were given.
-    AsGiven,
-    /// Buffers by group and binding index, and the joined parameters.
-    Anew(Vec<Arg<'a>>, Vec<u8>),
-}
-
-impl<'a> Arranged<'a> {
-    /// Buffers and parameters, of which the first are those that were given.
-    pub(crate) fn parts<'b>(
-        &'b self,
-        args: &'b [Arg<'a>],
-        params: &'b [u8],
-    ) -> (&'b [Arg<'a>], &'b [u8]) {
-        match self {
-            Self::AsGiven => (args, params),
-            Self::Anew(args, params) => (args, params),
-        }
-    }
-}
-
-/// Finds the variable of each argument; allocates nothing for buffers in order and one variable of parameters.
-pub(crate) fn arrange<'a>(
-    kernel: &Kernel,
-    args: &[Arg<'a>],
-    params: &[u8],
-) -> Result<Arranged<'a>, PipelineError> {
-    if kernel.param_bytes().is_plain() && args.iter().all(Arg::is_plain) {
-        return Ok(Arranged::AsGiven);
-    }
-    let reflection = kernel.reflection();
-    let mut slots = Slots {
-        reflection,
-        buffers: vec![None; reflection.bindings.len()],
-        uniforms: vec![None; reflection.uniforms.len()],
-        counts: [0; 2],
-    };
-    let (placed, others): (Vec<&Arg<'a>>, Vec<&Arg<'a>>) =
-        args.iter().partition(|arg| arg.place.is_some());
-    for arg in placed.into_iter().chain(others) {
-        slots.take(*arg)?;
-    }
-    slots.finish(kernel, params)
-}
-
-/// The shader's variables, with the arguments found so far.
-struct Slots<'r, 'a> {
-    reflection: &'r Reflection,
-    buffers: Vec<Option<Arg<'a>>>,
-    uniforms: Vec<Option<&'a [u8]>>,
-    /// How many buffers and uniforms were given.
-    counts: [usize; 2],
-}
-
-impl<'a> Slots<'_, 'a> {
-    fn take(&mut self, arg: Arg<'a>) -> Result<(), PipelineError> {
-        let [buffers, uniforms] = &mut self.counts;
-        match arg.what {
-            What::Buffer(_) => {
-                *buffers += 1;
-                let index = match arg.place {
-                    None => self.buffers.iter().position(Option::is_none),
-                    Some(place) => Some(self.buffer_at(place)?),
-                };
-                if let Some(slot) = index.and_then(|index| self.buffers.get_mut(index)) {
-                    *slot = Some(arg);
-                }
-            }
-            What::Uniform(bytes) => {
-                *uniforms += 1;
-                let index = match arg.place {
-                    None => self.uniforms.iter().position(Option::is_none),
-                    Some(place) => Some(self.uniform_at(place)?),
-                };
-                if let Some(slot) = index.and_then(|index| self.uniforms.get_mut(index)) {
-                    *slot = Some(bytes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn buffer_at(&self, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
-        let all = &self.reflection.bindings;
-        let found = all
-            .iter()
-            .position(|b| (b.group, b.binding) == (group, binding));
-        let (Some(index), Some(declared)) = (found, found.and_then(|i| all.get(i))) else {
-            let place = |b: &crate::Binding| place_text(&b.name, b.group, b.binding);
-            return Err(PipelineError::NoSuchBinding {
-                kernel: self.reflection.kernel.clone(),
-                kind: "storage buffer",
-                group,
-                binding,
-                declared: all.iter().map(place).collect(),
-            });
-        };
-        match self.buffers.get(index) {
-            Some(None) => Ok(index),
-            _ => Err(PipelineError::BoundTwice {
-                kernel: self.reflection.kernel.clone(),
-                file: declared.file.clone(),
-                line: declared.line,
-                name: declared.name.clone(),
-                group,
-                binding,
-            }),
-        }
-    }
-
-    fn uniform_at(&self, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
-        let all = &self.reflection.uniforms;
-        let space = ParamSpace::Uniform { group, binding };
-        let found = all.iter().position(|uniform| uniform.space == space);
-        let (Some(index), Some(declared)) = (found, found.and_then(|i| all.get(i))) else {
-            let place = |uniform: &Params| match uniform.space {
-                ParamSpace::Uniform { group, binding } => place_text(&uniform.name, group, binding),
-                ParamSpace::Immediate => format!("`{}`", uniform.name),
-            };
-            return Err(PipelineError::NoSuchBinding {
-                kernel: self.reflection.kernel.clone(),
-                kind: "uniform",
-                group,
-                binding,
-                declared: all.iter().map(place).collect(),
-            });
-        };
-        match self.uniforms.get(index) {
-            Some(None) => Ok(index),
-            _ => Err(PipelineError::BoundTwice {
-                kernel: self.reflection.kernel.clone(),
-                file: declared.file.clone(),
-                line: declared.line,
-                name: declared.name.clone(),
-                group,
-                binding,
-            }),
-        }
-    }
-
-    /// All variables with their arguments. `params` go to the immediate variable, or to the only uniform that is left.
-    fn finish(mut self, kernel: &Kernel, params: &[u8]) -> Result<Arranged<'a>, PipelineError> {
-        let reflection = self.reflection;
-        let [buffers, uniforms] = self.counts;
-        let args: Vec<Arg<'a>> = self.buffers.drain(..).flatten().collect();
-        if args.len() != reflection.bindings.len() || buffers != args.len() {
-            return Err(binding_count(reflection, buffers));
-        }
-        let immediate = reflection.params.as_ref();
-        let immediate = immediate.filter(|declared| declared.space == ParamSpace::Immediate);
-        let mut left = self.uniforms.iter().filter(|given| given.is_none());
-        let takes_params = immediate.is_none()
-            && left.next().is_some()
-            && left.next().is_none()
-            && !params.is_empty();
-        let given: Vec<&[u8]> = self
-            .uniforms
-            .iter()
-            .filter_map(|given| given.or(takes_params.then_some(params)))
-            .collect();
-        if given.len() != reflection.uniforms.len() || uniforms > given.len() {
-            let declared = |p: &Params| format!("`{}` ({}:{})", p.name, p.file, p.line);
-            return Err(PipelineError::UniformCount {
-                kernel: reflection.kernel.clone(),
-                expected: reflection.uniforms.len(),
-                got: uniforms,
-                declared: reflection.uniforms.iter().map(declared).collect(),
-            });
-        }
-        for (declared, bytes) in reflection.uniforms.iter().zip(&given) {
-            if usize::try_from(declared.bytes) != Ok(bytes.len()) {
-                return Err(params_size(reflection, Some(declared), bytes.len()));
-            }
-        }
-        let immediates = if takes_params { &[] } else { params };
-        if usize::try_from(immediate.map_or(0, |p| p.bytes)) != Ok(immediates.len()) {
-            return Err(params_size(reflection, immediate, immediates.len()));
-        }
-        let joined = kernel.param_bytes().join(immediates, &given);
-        Ok(Arranged::Anew(args, joined))
-    }
-}
-
-fn place_text(name: &str, group: u32, binding: u32) -> String {
-    format!("`{name}` (group {group}, binding {binding})")
 }

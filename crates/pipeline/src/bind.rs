@@ -18,6 +18,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use ziggurat_device::BoundGroup;
 
+use crate::arguments::ResourceEntry;
 use crate::param_bytes::ParamBytes;
 use crate::quick_hash::QuickMap;
 use crate::reflect::{Access, Reflection};
@@ -26,7 +27,7 @@ use crate::reflect::{Access, Reflection};
 pub(crate) const MAX_GROUPS: usize = 1024;
 
 /// One entry of a layout, as a cache key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Slot {
     group: u32,
     binding: u32,
@@ -34,11 +35,15 @@ struct Slot {
     min_bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Read,
     ReadWrite,
-    Uniform { is_dynamic: bool },
+    Uniform {
+        is_dynamic: bool,
+    },
+    /// A texture or a sampler.
+    Resource(wgpu::BindingType),
 }
 
 /// A bind group layout with the number that stands for it in keys.
@@ -104,6 +109,8 @@ pub(crate) struct Entries<'a> {
     few: [Option<Entry<'a>>; INLINE],
     len: usize,
     more: Vec<Entry<'a>>,
+    /// Textures and samplers, of few kernels.
+    pub(crate) resources: Vec<ResourceEntry<'a>>,
 }
 
 impl<'a> Entries<'a> {
@@ -191,6 +198,7 @@ impl State {
         key: &[u64],
     ) -> wgpu::BindGroup {
         self.misses += 1;
+        let resources = entries.resources.iter();
         let bound: Vec<_> = entries
             .iter()
             .map(|entry| wgpu::BindGroupEntry {
@@ -201,13 +209,20 @@ impl State {
                     size: NonZeroU64::new(entry.bytes),
                 }),
             })
+            .chain(resources.map(|entry| wgpu::BindGroupEntry {
+                binding: entry.binding,
+                resource: entry.bound(),
+            }))
             .collect();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
             layout: &layout.wgpu,
             entries: &bound,
         });
-        self.insert(&Key::from(key), group.clone());
+        // Textures are large and have no memory to tell when they go: their groups are not kept.
+        if entries.resources.is_empty() {
+            self.insert(&Key::from(key), group.clone());
+        }
         group
     }
 
@@ -294,6 +309,11 @@ impl BindCache {
             let mut own = Entries::default();
             let of_group = entries.iter().filter(|entry| entry.group == group);
             of_group.for_each(|entry| own.push(*entry));
+            let resources = entries.resources.iter();
+            own.resources = resources
+                .filter(|entry| entry.group == group)
+                .copied()
+                .collect();
             self.group(device, layout, &own)
         };
         let first = layouts.first.as_ref();
@@ -325,7 +345,9 @@ impl BindCache {
     ) -> wgpu::BindGroup {
         let mut state = self.state.lock();
         entries.with_key(layout.id, |key| {
-            if let Some(group) = state.groups.get(key) {
+            if entries.resources.is_empty()
+                && let Some(group) = state.groups.get(key)
+            {
                 let group = group.clone();
                 state.hits += 1;
                 return group;
@@ -377,23 +399,31 @@ fn slots(reflection: &Reflection, params: &ParamBytes) -> Vec<Slot> {
         },
         min_bytes: uniform.bytes,
     });
-    let mut slots: Vec<_> = storage.chain(uniforms).collect();
-    slots.sort_unstable();
+    let resources = reflection.resources.iter().map(|resource| Slot {
+        group: resource.group,
+        binding: resource.binding,
+        kind: Kind::Resource(resource.ty),
+        min_bytes: 0,
+    });
+    let mut slots: Vec<_> = storage.chain(uniforms).chain(resources).collect();
+    slots.sort_unstable_by_key(|slot| (slot.group, slot.binding));
     slots
 }
 
 fn entry(slot: &Slot) -> wgpu::BindGroupLayoutEntry {
+    let buffer = |ty| wgpu::BindingType::Buffer {
+        ty,
+        has_dynamic_offset: slot.kind == Kind::Uniform { is_dynamic: true },
+        min_binding_size: NonZeroU64::new(slot.min_bytes),
+    };
     wgpu::BindGroupLayoutEntry {
         binding: slot.binding,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty: match slot.kind {
-                Kind::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                Kind::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                Kind::Uniform { .. } => wgpu::BufferBindingType::Uniform,
-            },
-            has_dynamic_offset: slot.kind == Kind::Uniform { is_dynamic: true },
-            min_binding_size: NonZeroU64::new(slot.min_bytes),
+        ty: match slot.kind {
+            Kind::Read => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+            Kind::ReadWrite => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
+            Kind::Uniform { .. } => buffer(wgpu::BufferBindingType::Uniform),
+            Kind::Resource(ty) => ty,
         },
         count: None,
     }

@@ -7,7 +7,7 @@
 use ziggurat_device::Caps;
 use ziggurat_memory::{Buffer, Memory};
 
-use crate::arguments::{Arg, BufferArg};
+use crate::arguments::{Arg, BufferArg, resources};
 use crate::bind::{Entries, Entry};
 use crate::error::PipelineError;
 use crate::grid::Grid;
@@ -29,14 +29,17 @@ pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> 
 }
 
 /// Bytes that a dispatch reads, and that it writes; what is changed in place counts as written.
-pub(crate) fn bytes(args: &[Arg<'_>]) -> [u64; 2] {
-    buffers(args).fold([0, 0], |[read, written], arg| {
-        let bytes = arg.touched();
-        match arg.access {
-            Access::Read => [read + bytes, written],
-            Access::ReadWrite => [read, written + bytes],
-        }
-    })
+pub(crate) fn bytes(reflection: &Reflection, args: &[Arg<'_>]) -> [u64; 2] {
+    buffers(args).fold(
+        resources::bytes(reflection, args),
+        |[read, written], arg| {
+            let bytes = arg.touched();
+            match arg.access {
+                Access::Read => [read + bytes, written],
+                Access::ReadWrite => [read, written + bytes],
+            }
+        },
+    )
 }
 
 /// The buffers among arguments.
@@ -55,8 +58,11 @@ pub(crate) fn check_kinds(
 ) -> Result<(), PipelineError> {
     let reflection = kernel.reflection();
     let bindings = &reflection.bindings;
-    if bindings.len() != args.len() {
+    if bindings.len() + reflection.resources.len() != args.len() {
         return Err(binding_count(reflection, args.len()));
+    }
+    if !reflection.resources.is_empty() {
+        resources::check(reflection, memory, args)?;
     }
     for (binding, arg) in bindings.iter().zip(buffers(args)) {
         if !memory.owns(arg.buffer) {
@@ -168,6 +174,10 @@ pub(crate) fn check_ranges<'a>(
             offset,
             bytes,
         });
+    }
+    if !reflection.resources.is_empty() {
+        resources::check_aliases(reflection, args)?;
+        entries.resources = resources::entries(reflection, args);
     }
     check_aliases(reflection, args)
 }

@@ -177,8 +177,8 @@ pub enum PipelineError {
         /// What is missing.
         feature: &'static str,
     },
-    /// The shader declares a binding that is not a storage or uniform buffer, or whose index is of no use.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what}; only storage and uniform buffers with one legal index each can be bound"))]
+    /// The shader declares a binding that is not a buffer, a texture or a sampler, or whose index is of no use.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what}; only buffers, textures and samplers with one legal index each can be bound"))]
     UnsupportedBinding {
         /// The kernel's name.
         kernel: String,
@@ -234,6 +234,24 @@ pub enum PipelineError {
         line: u32,
         /// The last binding's name.
         name: String,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// More textures or samplers of a kind than the device binds at once.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what} number {count}; the device binds at most {limit}"))]
+    TooManyResources {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the last of them.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// Its name.
+        name: String,
+        /// Sampler, sampled texture or storage texture.
+        what: &'static str,
         /// How many there are.
         count: usize,
         /// How many there may be.
@@ -361,6 +379,47 @@ pub enum PipelineError {
         got: usize,
         /// The uniforms, each with file and line.
         declared: Vec<String>,
+    },
+    /// The texture and sampler arguments are not as many as the shader's textures and samplers.
+    #[error("{}", short!("{kernel}: expected {expected} textures and samplers for {}, got {got}; give each as `Arg::texture` or `Arg::sampler`",
+        list(declared)))]
+    ResourceCount {
+        /// The kernel's name.
+        kernel: String,
+        /// Textures and samplers of the shader.
+        expected: usize,
+        /// Textures and samplers given.
+        got: usize,
+        /// Those of the shader, each with file and line.
+        declared: Vec<String>,
+    },
+    /// A texture or sampler that its variable cannot be bound to.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {detail}"))]
+    ResourceMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// The type that the shader declares, what was given, and why it does not fit.
+        detail: String,
+    },
+    /// A storage texture whose format and access do not go together on this device.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {declared}, which this device does not have; r32float, r32uint and r32sint are read and written at once everywhere, other formats with the feature TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES"))]
+    StorageTexture {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// Its type.
+        declared: String,
     },
     /// An argument was given for a place where the shader has nothing of its kind.
     #[error("{}", short!("{kernel}: the shader has no {kind} at group {group}, binding {binding}; it has {}", list(declared)))]

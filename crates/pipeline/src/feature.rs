@@ -18,6 +18,8 @@ fn capability(feature: ShaderFeature) -> Capabilities {
         ShaderFeature::CooperativeMatrix => Capabilities::COOPERATIVE_MATRIX,
         ShaderFeature::Coherent => Capabilities::MEMORY_DECORATION_COHERENT,
         ShaderFeature::Volatile => Capabilities::MEMORY_DECORATION_VOLATILE,
+        ShaderFeature::TextureAtomics => Capabilities::TEXTURE_ATOMIC,
+        ShaderFeature::Norm16Textures => Capabilities::STORAGE_TEXTURE_16BIT_NORM_FORMATS,
         // What a newer device crate knows, and this one does not yet.
         _ => Capabilities::empty(),
     }
@@ -65,9 +67,11 @@ impl ShaderFeatures {
         ShaderFeature::all().filter(move |&feature| self.contains(feature))
     }
 
-    /// For naga. `pack2x16float` and its kin are plain WGSL that some old GLES drivers lack; wgpu finds those.
+    /// For naga. `pack2x16float` and its kin, and arrays of cubes, are plain WGSL that some old GLES drivers lack;
+    /// wgpu finds those.
     pub(crate) fn capabilities(self) -> Capabilities {
-        self.0.union(Capabilities::SHADER_FLOAT16_IN_FLOAT32)
+        let plain = Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::CUBE_ARRAY_TEXTURES;
+        self.0.union(plain)
     }
 }
 

@@ -71,8 +71,8 @@ pub use prepared::PreparedDispatch;
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
 pub use reflect::{
-    Access, Binding, GridInputs, Member, Override, ParamSpace, Params, Reflection, Scalar,
-    WorkgroupVariable, check_limits, reflect, reflect_within,
+    Access, Binding, GridInputs, Member, Override, ParamSpace, Params, Reflection, Resource,
+    Scalar, WorkgroupVariable, check_limits, reflect, reflect_within,
 };
 pub use shader_limits::ShaderLimits;
 pub use source::{ShaderSource, SourcePart};

@@ -257,7 +257,7 @@ impl Pipelines {
         }
         drop(span);
         let bytes = if inner.device.is_profiling() {
-            dispatch::bytes(args)
+            dispatch::bytes(kernel.reflection(), args)
         } else {
             [0, 0]
         };

@@ -6,7 +6,7 @@
 
 use ziggurat_memory::Buffer;
 
-use crate::arguments::{Arg, arrange};
+use crate::arguments::{Arg, HeldResource, ResourceEntry, arrange};
 use crate::bind::{Entries, Entry};
 use crate::dispatch;
 use crate::error::PipelineError;
@@ -19,6 +19,7 @@ use crate::pipelines::Pipelines;
 pub struct PreparedDispatch {
     kernel: Kernel,
     slots: Box<[Slot]>,
+    resources: Box<[HeldResource]>,
     params_bytes: usize,
     workgroups: [u32; 3],
     /// Bytes that are read, and that are written.
@@ -43,7 +44,9 @@ impl PreparedDispatch {
         // A kernel that was forgotten meanwhile is compiled again.
         let same_kernel = self.kernel.same(&other.kernel)
             || self.kernel.descriptor() == other.kernel.descriptor();
-        same_kernel && self.slots == other.slots && self.workgroups == other.workgroups
+        // Textures are not told apart: dispatches with some are never the same.
+        let plain = self.resources.is_empty() && other.resources.is_empty();
+        plain && same_kernel && self.slots == other.slots && self.workgroups == other.workgroups
     }
 }
 
@@ -78,13 +81,14 @@ impl Pipelines {
         Ok(Some(PreparedDispatch {
             kernel: kernel.clone(),
             slots: slots.collect(),
+            resources: entries.resources.iter().map(ResourceEntry::held).collect(),
             params_bytes: params.len(),
             workgroups,
-            bytes: dispatch::bytes(args),
+            bytes: dispatch::bytes(kernel.reflection(), args),
         }))
     }
 
-    /// Records a prepared dispatch with these buffers, one for each storage binding in the order of group and binding, and
+    /// Records a prepared dispatch with the textures and samplers of its preparation and these buffers, one for each storage binding in the order of group and binding, and
     /// parameters, as many as it was prepared with (several uniforms joined as they were then).
     ///
     /// # Errors
@@ -128,6 +132,8 @@ impl Pipelines {
                 "a prepared dispatch gets all its buffers and parameters",
             ));
         }
+        let resources = prepared.resources.iter();
+        entries.resources = resources.map(HeldResource::entry).collect();
         if marked {
             let writes = prepared.slots.iter().map(|slot| slot.writes);
             dispatch::carry_marks(buffers.zip(writes));

@@ -11,6 +11,7 @@ mod globals;
 mod grid_inputs;
 mod limits;
 mod module;
+mod resources;
 mod texts;
 mod words;
 
@@ -31,6 +32,9 @@ use crate::shader_limits::ShaderLimits;
 
 pub use grid_inputs::GridInputs;
 pub use limits::check_limits;
+pub use resources::Resource;
+
+pub(crate) use resources::{check_formats, dimension, format_name};
 
 pub(crate) use texts::{Read, Text, Texts};
 
@@ -215,6 +219,8 @@ pub struct Reflection {
     pub params: Option<Params>,
     /// The uniforms, by group and binding index.
     pub uniforms: Vec<Params>,
+    /// Textures and samplers, by group and binding index.
+    pub resources: Vec<Resource>,
     /// Workgroup memory that the entry point uses.
     pub workgroup_memory: Vec<WorkgroupVariable>,
     /// What the entry point looks at of its place in the grid.

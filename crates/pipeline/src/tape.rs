@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use ziggurat_device::Recorder;
 use ziggurat_memory::{Arena, ArenaUsage, Buffer, Memory};
 
-use crate::arguments::Arg;
+use crate::arguments::{Arg, HeldResource, ResourceEntry};
 use crate::bind::{Entries, Entry, Groups};
 use crate::descriptor::KernelDescriptor;
 use crate::dispatch;
@@ -41,6 +41,7 @@ struct Step {
     /// Bytes that are read, and that are written.
     bytes: [u64; 2],
     bound: Box<[Bound]>,
+    resources: Box<[HeldResource]>,
 }
 
 /// A binding that keeps its memory.
@@ -120,8 +121,9 @@ impl Taping {
             groups,
             params: start..all.params.len(),
             workgroups,
-            bytes: dispatch::bytes(args),
+            bytes: dispatch::bytes(kernel.reflection(), args),
             bound: bound.collect(),
+            resources: entries.resources.iter().map(ResourceEntry::held).collect(),
         });
         Ok(())
     }
@@ -220,6 +222,7 @@ impl Tape {
                 bytes: bound.bytes,
             });
         }
+        entries.resources = step.resources.iter().map(HeldResource::entry).collect();
         joined.entries(&slice).for_each(|entry| entries.push(entry));
         let groups = self.pipelines.groups(kernel, &entries, slice.offset);
         launch(&groups, slice.offset, immediates, recorder);

@@ -19,6 +19,10 @@ mod hostile;
 #[cfg(feature = "software")]
 #[path = "../../software/tests/support/random.rs"]
 mod random;
+#[path = "adapter/texture_refusals.rs"]
+mod texture_refusals;
+#[path = "adapter/textures.rs"]
+mod textures;
 #[cfg(feature = "software")]
 #[path = "adapter/tuning.rs"]
 mod tuning;

@@ -26,6 +26,8 @@ mod queue;
 mod reflect;
 mod shader;
 mod state;
+mod texture;
+mod uses;
 
 pub use adapter::{OpenError, Software};
 pub use checked::{is_checked, mark_own, mark_undefined, name_lines};

@@ -24,6 +24,7 @@ mod shadow;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod texture;
 
 use std::collections::HashMap;
 
@@ -31,6 +32,7 @@ pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use print::Line;
 pub use print::Value;
 pub(crate) use storage::Storage;
+pub(crate) use texture::{Axes, BoundHandle, Filter, Handle, Level, Sampler, Texel, View, Wrap};
 
 use crate::profile::Profile;
 use crate::sanitize::Kind;
@@ -148,7 +150,7 @@ impl Program {
     /// Runs `workgroups` workgroups.
     pub(crate) fn run(
         &self,
-        bindings: &[Bound<'_>],
+        bindings: (&[Bound<'_>], &[BoundHandle]),
         immediates: &[u8],
         workgroups: [u32; 3],
         limits: &RunLimits,
@@ -159,14 +161,14 @@ impl Program {
     /// [`Program::run`] under a sanitizer.
     pub(crate) fn run_checked(
         &self,
-        bindings: &[Bound<'_>],
+        bindings: (&[Bound<'_>], &[BoundHandle]),
         immediates: &[u8],
         workgroups: [u32; 3],
         limits: &RunLimits,
         watch: &Watch,
     ) -> Result<(), Trap> {
         if watch.checks.aliasing {
-            self.find_aliases(bindings, watch);
+            self.find_aliases(bindings.0, watch);
         }
         let outcome = exec::run(
             &self.code,
@@ -176,7 +178,7 @@ impl Program {
             limits,
             Some(watch),
         );
-        for bound in bindings {
+        for bound in bindings.0 {
             bound.storage.end_dispatch();
         }
         outcome

@@ -59,17 +59,33 @@ pub struct TensorBuffer {
     pub dtype: DType,
 }
 
-/// Where a tensor's values are.
+/// Where a tensor's values are, to be read. Whoever writes there changes what shares the memory: clones, views, and values
+/// that are computed from it later. To write, ask for [`buffer_mut`].
 ///
 /// # Errors
 /// If something that the tensor's value depends on failed.
 pub fn buffer(tensor: &Tensor) -> Result<TensorBuffer, Error> {
-    let view = tensor.stored()?;
-    Ok(TensorBuffer {
+    tensor.stored().map(described)
+}
+
+/// Where a tensor's values are, to be written: row-major, and nobody else's. What shares the memory until now (clones,
+/// views, pending expressions that read it) keeps the values as they are, because the tensor then gets a copy.
+///
+/// For kernels of the pipeline layer [`Tensor::storage_mut`] gives the same memory as a buffer that
+/// [`Arg::write`](ziggurat_pipeline::Arg::write) takes.
+///
+/// # Errors
+/// If something that the tensor's value depends on failed, or the device has no memory for the copy.
+pub fn buffer_mut(tensor: &mut Tensor) -> Result<TensorBuffer, Error> {
+    tensor.storage_mut().map(described)
+}
+
+fn described(view: &View) -> TensorBuffer {
+    TensorBuffer {
         buffer: view.buffer.wgpu().clone(),
         layout: view.layout,
         dtype: view.dtype,
-    })
+    }
 }
 
 /// A tensor over a buffer of the application, without a copy: row-major from its beginning. The buffer needs the usages

@@ -28,7 +28,7 @@ use crate::once_map::Origin;
 use crate::param_bytes::ParamBytes;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::reflect::too_slow;
-use crate::reflect::{Read, Text, check_limits, guarded};
+use crate::reflect::{Read, Text, check_formats, check_limits, guarded};
 
 /// What tests have called before a kernel is compiled: it may wait, or refuse.
 #[cfg(all(test, not(target_arch = "wasm32")))]
@@ -225,6 +225,8 @@ impl Inner {
         #[cfg(target_arch = "wasm32")]
         let _ = is_large;
         check_limits(&reflection, &self.device.caps().limits)?;
+        let features = self.device.wgpu().features();
+        check_formats(&reflection.kernel, &reflection.resources, features)?;
         let params = ParamBytes::new(&reflection, self.device.caps());
         let layouts = || {
             let device = self.device.wgpu();

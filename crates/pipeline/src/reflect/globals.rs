@@ -7,7 +7,8 @@ use naga::{
 };
 use ziggurat_core::text::shortened;
 
-use super::{Access, Binding, Member, ParamSpace, Params, Scalar, WorkgroupVariable};
+use super::resources::binding_type;
+use super::{Access, Binding, Member, ParamSpace, Params, Resource, Scalar, WorkgroupVariable};
 use crate::error::PipelineError;
 use crate::place::{Assembled, Place};
 
@@ -17,6 +18,7 @@ pub(super) struct Globals {
     pub(super) bindings: Vec<Binding>,
     pub(super) params: Option<Params>,
     pub(super) uniforms: Vec<Params>,
+    pub(super) resources: Vec<Resource>,
     pub(super) workgroup_memory: Vec<WorkgroupVariable>,
 }
 
@@ -38,8 +40,10 @@ pub(super) fn collect(
         // What is bound is told by its name in errors only.
         let name = variable.name.as_deref().unwrap_or_default();
         let name = shortened(name, 64).into_owned();
+        let sampled = uses.sampling_set.iter().any(|key| key.image == handle);
         let one = One {
             text,
+            sampled,
             module,
             variable,
             place,
@@ -50,6 +54,9 @@ pub(super) fn collect(
     found
         .bindings
         .sort_by_key(|binding| (binding.group, binding.binding));
+    found
+        .resources
+        .sort_by_key(|resource| (resource.group, resource.binding));
     found
         .uniforms
         .sort_by_key(|uniform| place_of(uniform.space));
@@ -66,6 +73,8 @@ struct One<'a> {
     variable: &'a GlobalVariable,
     place: Place,
     name: String,
+    /// Whether it is a texture that is used with a sampler.
+    sampled: bool,
 }
 
 impl One<'_> {
@@ -89,7 +98,7 @@ impl One<'_> {
                 Ok(())
             }
             AddressSpace::Uniform => {
-                let (group, binding) = self.binding()?;
+                let (group, binding) = self.binding();
                 let space = ParamSpace::Uniform { group, binding };
                 let clash = found.uniforms.iter().any(|other| other.space == space);
                 if clash && !used {
@@ -100,7 +109,7 @@ impl One<'_> {
                 Ok(())
             }
             AddressSpace::Storage { access } => {
-                let (group, binding) = self.binding()?;
+                let (group, binding) = self.binding();
                 let clashes = |other: &Binding| (other.group, other.binding) == (group, binding);
                 if !used && found.bindings.iter().any(clashes) {
                     return Ok(());
@@ -124,13 +133,33 @@ impl One<'_> {
                 });
                 Ok(())
             }
-            AddressSpace::Handle => Err(PipelineError::UnsupportedBinding {
-                kernel: self.text.name(),
-                file: self.place.file,
-                line: self.place.line,
-                name: self.name,
-                what: what(&self.module.types[self.variable.ty].inner),
-            }),
+            AddressSpace::Handle => {
+                let (group, binding) = self.binding();
+                let inner = &self.module.types[self.variable.ty].inner;
+                let Some(ty) = binding_type(inner, self.sampled) else {
+                    return Err(PipelineError::UnsupportedBinding {
+                        kernel: self.text.name(),
+                        file: self.place.file,
+                        line: self.place.line,
+                        name: self.name,
+                        what: unbindable(inner).unwrap_or("an opaque handle"),
+                    });
+                };
+                let clashes = |other: &Resource| (other.group, other.binding) == (group, binding);
+                if !used && found.resources.iter().any(clashes) {
+                    return Ok(());
+                }
+                found.resources.retain(|other| !clashes(other));
+                found.resources.push(Resource {
+                    group,
+                    binding,
+                    name: self.name,
+                    file: self.place.file,
+                    line: self.place.line,
+                    ty,
+                });
+                Ok(())
+            }
             AddressSpace::Function
             | AddressSpace::Private
             | AddressSpace::TaskPayload
@@ -139,20 +168,10 @@ impl One<'_> {
         }
     }
 
-    /// Group and binding index; refuses arrays of buffers.
-    fn binding(&self) -> Result<(u32, u32), PipelineError> {
-        let inner = &self.module.types[self.variable.ty].inner;
-        if matches!(inner, TypeInner::BindingArray { .. }) {
-            return Err(PipelineError::UnsupportedBinding {
-                kernel: self.text.name(),
-                file: self.place.file.clone(),
-                line: self.place.line,
-                name: self.name.clone(),
-                what: what(inner),
-            });
-        }
+    /// Group and binding index.
+    fn binding(&self) -> (u32, u32) {
         let place = self.variable.binding.as_ref();
-        Ok(place.map_or((0, 0), |place| (place.group, place.binding)))
+        place.map_or((0, 0), |place| (place.group, place.binding))
     }
 
     fn params(self, space: ParamSpace, bytes: u32) -> Params {
@@ -236,12 +255,15 @@ fn scalar(module: &Module, ty: Handle<Type>) -> Scalar {
     }
 }
 
-fn what(inner: &TypeInner) -> &'static str {
+/// What a type is that no argument is for.
+pub(super) fn unbindable(inner: &TypeInner) -> Option<&'static str> {
     match inner {
-        TypeInner::Image { .. } => "a texture",
-        TypeInner::Sampler { .. } => "a sampler",
-        TypeInner::AccelerationStructure { .. } => "an acceleration structure",
-        TypeInner::BindingArray { .. } => "an array of bindings",
-        _ => "an opaque handle",
+        TypeInner::Image {
+            class: naga::ImageClass::External,
+            ..
+        } => Some("an external texture"),
+        TypeInner::AccelerationStructure { .. } => Some("an acceleration structure"),
+        TypeInner::BindingArray { .. } => Some("an array of bindings"),
+        _ => None,
     }
 }

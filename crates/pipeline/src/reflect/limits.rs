@@ -5,7 +5,7 @@
 use super::{ParamSpace, Reflection};
 use crate::error::PipelineError;
 
-/// Checks workgroup size, workgroup memory, number and indices of storage buffers, and parameter bytes.
+/// Checks workgroup size, workgroup memory, number and indices of buffers, textures and samplers, and parameter bytes.
 ///
 /// # Errors
 ///
@@ -68,15 +68,23 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     }
 
     let highest = limits.max_bindings_per_bind_group;
-    if let Some(over) = reflection.bindings.iter().find(|b| b.binding >= highest) {
-        return Err(PipelineError::UnsupportedBinding {
+    let places = |(binding, file, line, name): (u32, &String, u32, &String)| {
+        (binding >= highest).then(|| PipelineError::UnsupportedBinding {
             kernel: reflection.kernel.clone(),
-            file: over.file.clone(),
-            line: over.line,
-            name: over.name.clone(),
+            file: file.clone(),
+            line,
+            name: name.clone(),
             what: "at a binding index over the device's limit",
-        });
+        })
+    };
+    let buffers = reflection.bindings.iter();
+    let buffers = buffers.map(|b| (b.binding, &b.file, b.line, &b.name));
+    let resources = reflection.resources.iter();
+    let resources = resources.map(|r| (r.binding, &r.file, r.line, &r.name));
+    if let Some(error) = buffers.chain(resources).find_map(places) {
+        return Err(error);
     }
+    check_resources(reflection, limits)?;
 
     check_groups(reflection, limits.max_bind_groups)?;
 
@@ -114,6 +122,45 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     Ok(())
 }
 
+/// As many textures and samplers of each kind as the device binds.
+fn check_resources(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(), PipelineError> {
+    use wgpu::BindingType as Type;
+    let kind = |ty: &Type| match ty {
+        Type::Sampler(_) => "sampler",
+        Type::StorageTexture { .. } => "storage texture",
+        _ => "sampled texture",
+    };
+    let rules = [
+        ("sampler", limits.max_samplers_per_shader_stage),
+        (
+            "sampled texture",
+            limits.max_sampled_textures_per_shader_stage,
+        ),
+        (
+            "storage texture",
+            limits.max_storage_textures_per_shader_stage,
+        ),
+    ];
+    for (what, limit) in rules {
+        let all = || reflection.resources.iter().filter(|r| kind(&r.ty) == what);
+        let count = all().count();
+        if let Some(last) = all().next_back()
+            && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
+        {
+            return Err(PipelineError::TooManyResources {
+                kernel: reflection.kernel.clone(),
+                file: last.file.clone(),
+                line: last.line,
+                name: last.name.clone(),
+                what,
+                count,
+                limit,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// The first variable in a group that the device does not have is an error.
 fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError> {
     let buffers = reflection.bindings.iter();
@@ -125,7 +172,10 @@ fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError
         };
         (group, &u.file, u.line, &u.name)
     });
-    match buffers.chain(uniforms).find(|(group, ..)| *group >= limit) {
+    let resources = reflection.resources.iter();
+    let resources = resources.map(|r| (r.group, &r.file, r.line, &r.name));
+    let mut all = buffers.chain(uniforms).chain(resources);
+    match all.find(|(group, ..)| *group >= limit) {
         None => Ok(()),
         Some((group, file, line, name)) => Err(PipelineError::BindingGroup {
             kernel: reflection.kernel.clone(),

@@ -35,6 +35,7 @@ pub(super) fn read(
     limits: &ShaderLimits,
 ) -> Result<Valid, PipelineError> {
     let module = parse(text)?;
+    refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
     let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
     let at = text.function(&entry);
@@ -99,6 +100,7 @@ pub(super) fn specialise(
         bindings: found.bindings,
         params: found.params,
         uniforms: found.uniforms,
+        resources: found.resources,
         workgroup_memory: found.workgroup_memory,
         grid_inputs: GridInputs::of(&resolved, point, uses),
         overrides,
@@ -248,6 +250,25 @@ fn validate(
     }
     let info = check(module, available).map_err(|error| validation_error(text, &error))?;
     Ok((info, needed))
+}
+
+/// What no argument is for is told by its variable: validation would only name a capability.
+fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), PipelineError> {
+    for (handle, variable) in module.global_variables.iter() {
+        let Some(what) = globals::unbindable(&module.types[variable.ty].inner) else {
+            continue;
+        };
+        let place = text.place(Some(module.global_variables.get_span(handle)));
+        let name = variable.name.as_deref().unwrap_or_default();
+        return Err(PipelineError::UnsupportedBinding {
+            kernel: text.name(),
+            file: place.file,
+            line: place.line,
+            name: shortened(name, NAME).into_owned(),
+            what,
+        });
+    }
+    Ok(())
 }
 
 fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Place) -> PipelineError {

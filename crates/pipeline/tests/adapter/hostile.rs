@@ -190,7 +190,7 @@ fn errors_stay_short_whatever_they_name() {
         format!(
             "@group(1000) @binding(0) var<storage> {name}: array<u32>;\n{MAIN} {{ _ = {name}[0]; }}"
         ),
-        format!("@group(0) @binding(0) var {name}: sampler;\n{MAIN} {{ _ = {name}; }}"),
+        format!("@group(0) @binding(100000) var {name}: sampler;\n{MAIN} {{ _ = {name}; }}"),
         format!(
             "{HEAD}@compute @workgroup_size(1) fn {name}() {{}}\n@compute @workgroup_size(1) fn b() {{}}"
         ),

@@ -239,11 +239,11 @@ impl AdapterInterface for Adapter {
         info(&self.profile)
     }
 
-    fn get_texture_format_features(&self, _: wgpu::TextureFormat) -> wgpu::TextureFormatFeatures {
-        wgpu::TextureFormatFeatures {
-            allowed_usages: wgpu::TextureUsages::empty(),
-            flags: wgpu::TextureFormatFeatureFlags::empty(),
-        }
+    fn get_texture_format_features(
+        &self,
+        format: wgpu::TextureFormat,
+    ) -> wgpu::TextureFormatFeatures {
+        super::texture::format_features(format, self.profile.features)
     }
 
     fn get_presentation_timestamp(&self) -> wgpu::PresentationTimestamp {

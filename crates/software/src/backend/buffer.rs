@@ -69,6 +69,16 @@ pub(super) struct OutOfMemory {
     budget: u64,
 }
 
+impl OutOfMemory {
+    pub(super) fn new(state: &State, requested: u64) -> Self {
+        Self {
+            requested,
+            used: state.memory_used(),
+            budget: state.profile.memory_budget,
+        }
+    }
+}
+
 enum MapState {
     Idle,
     /// Mapped from its creation until the first `unmap`.
@@ -198,11 +208,7 @@ fn allocate(state: &Arc<State>, label: &str, bytes: u64) -> Option<Memory> {
         })
     });
     if memory.is_none() {
-        let error = OutOfMemory {
-            requested: bytes,
-            used: state.memory_used(),
-            budget: state.profile.memory_budget,
-        };
+        let error = OutOfMemory::new(state, bytes);
         state.report(
             Kind::OutOfMemory,
             "Device::create_buffer",

@@ -9,7 +9,8 @@ use super::object::ObjectError;
 use super::pipeline::PipelineData;
 use super::query::QueryData;
 use super::state::State;
-use crate::engine::{Bound, RunLimits, Stop, Storage, Trap, Watch};
+use super::texture::{TextureCopy, ViewData};
+use crate::engine::{Bound, BoundHandle, Handle, RunLimits, Sampler, Stop, Storage, Trap, Watch};
 use crate::sanitize::Program;
 
 /// A part of a buffer bound for one dispatch.
@@ -19,6 +20,19 @@ pub(super) struct Binding {
     pub(super) binding: u32,
     pub(super) buffer: Arc<BufferData>,
     pub(super) range: Range<u64>,
+}
+
+/// A texture or sampler bound for one dispatch.
+pub(super) struct HandleBinding {
+    pub(super) group: u32,
+    pub(super) binding: u32,
+    pub(super) what: BoundHandleData,
+}
+
+/// See [`HandleBinding`].
+pub(super) enum BoundHandleData {
+    View(Arc<ViewData>),
+    Sampler(Sampler),
 }
 
 /// The size of a dispatch: known, or read from a buffer when it runs.
@@ -35,6 +49,7 @@ pub(super) enum Workgroups {
 pub(super) struct Dispatch {
     pub(super) pipeline: Arc<PipelineData>,
     pub(super) bindings: Vec<Binding>,
+    pub(super) handles: Vec<HandleBinding>,
     pub(super) immediates: Vec<u8>,
     pub(super) workgroups: Workgroups,
 }
@@ -59,6 +74,16 @@ pub(super) enum Command {
         range: Range<u64>,
     },
     Dispatch(Dispatch),
+    /// From a buffer into a texture.
+    WriteTexture {
+        copy: TextureCopy,
+        source: Arc<BufferData>,
+    },
+    /// From a texture into a buffer.
+    ReadTexture {
+        copy: TextureCopy,
+        target: Arc<BufferData>,
+    },
     Timestamp {
         set: Arc<QueryData>,
         index: u32,
@@ -112,6 +137,8 @@ impl Command {
                 f(target)
             }
             Self::Clear { buffer, .. } => f(buffer),
+            Self::WriteTexture { source, .. } => f(source),
+            Self::ReadTexture { target, .. } => f(target),
             // No use of the buffer: it may be mapped or gone by then.
             Self::Undefine { .. } => Ok(()),
             Self::Resolve { target, .. } => f(target),
@@ -162,6 +189,8 @@ impl Command {
                 }
             }
             Self::Dispatch(dispatch) => dispatch.run(state)?,
+            Self::WriteTexture { copy, source } => copy.write_from(&*source.storage()?)?,
+            Self::ReadTexture { copy, target } => copy.read_into(&*target.storage()?)?,
             Self::Timestamp { set, index } => set.stamp(*index),
             Self::Resolve {
                 set,
@@ -225,7 +254,19 @@ impl Dispatch {
             steps: state.profile.steps,
             workgroup_steps: state.profile.workgroup_steps,
         };
-        let outcome = self.execute(state, &bound, workgroups, &limits);
+        let handle = |bound: &HandleBinding| {
+            let what = match &bound.what {
+                BoundHandleData::View(view) => Handle::View(Arc::new(view.view()?)),
+                BoundHandleData::Sampler(sampler) => Handle::Sampler(*sampler),
+            };
+            Ok(BoundHandle {
+                group: bound.group,
+                binding: bound.binding,
+                what,
+            })
+        };
+        let handles: Result<Vec<_>, ObjectError> = self.handles.iter().map(handle).collect();
+        let outcome = self.execute(state, (&bound, &handles?), workgroups, &limits);
         state.collect_prints(&self.pipeline);
         outcome.map_err(|trap| RunError::Stopped {
             kernel: self.pipeline.label.clone(),
@@ -238,7 +279,7 @@ impl Dispatch {
     fn execute(
         &self,
         state: &State,
-        bound: &[Bound<'_>],
+        bound: (&[Bound<'_>], &[BoundHandle]),
         workgroups: [u32; 3],
         limits: &RunLimits,
     ) -> Result<(), Trap> {

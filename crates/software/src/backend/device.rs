@@ -24,6 +24,7 @@ use super::pipeline::ComputePipeline;
 use super::query::QuerySet;
 use super::shader::ShaderModule;
 use super::state::State;
+use super::texture::{Sampler, Texture};
 use crate::profile::Profile;
 
 /// wgpu's handle.
@@ -166,7 +167,7 @@ impl DeviceInterface for Device {
     }
 
     fn create_texture(&self, desc: &wgpu::TextureDescriptor<'_>) -> DispatchTexture {
-        DispatchTexture::custom(self.absent("Device::create_texture", desc.label, "textures"))
+        DispatchTexture::custom(Texture::create(&self.state, desc))
     }
 
     fn create_external_texture(
@@ -199,7 +200,7 @@ impl DeviceInterface for Device {
     }
 
     fn create_sampler(&self, desc: &wgpu::SamplerDescriptor<'_>) -> DispatchSampler {
-        DispatchSampler::custom(self.absent("Device::create_sampler", desc.label, "samplers"))
+        DispatchSampler::custom(Sampler::create(&self.state, desc))
     }
 
     fn create_query_set(&self, desc: &wgpu::QuerySetDescriptor<'_>) -> DispatchQuerySet {

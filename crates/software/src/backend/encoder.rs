@@ -7,19 +7,20 @@ use std::error::Error;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use wgpu::BufferUsages;
 use wgpu::custom::{
     CommandBufferInterface, CommandEncoderInterface, DispatchBuffer, DispatchCommandBuffer,
     DispatchComputePass, DispatchQuerySet, DispatchRenderPass, DispatchTexture,
 };
+use wgpu::{BufferUsages, TextureUsages};
 
-use super::buffer::{BufferData, BufferError, COPY_ALIGNMENT, own_buffer};
+use super::buffer::{Buffer, BufferData, BufferError, COPY_ALIGNMENT, own_buffer};
 use super::command::Command;
 use super::graphics::Absent;
-use super::object::{Object, ObjectError, debug_by_name};
+use super::object::{Object, ObjectError, debug_by_name, own};
 use super::pass::ComputePass;
 use super::query::{QueryError, own_query_set};
 use super::state::State;
+use super::texture::{TextureCopy, TextureError, copy_of};
 
 /// Why a command cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,8 @@ pub(super) enum EncodeError {
     Buffer(#[from] BufferError),
     #[error(transparent)]
     Query(#[from] QueryError),
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     #[error("source and target of a copy are the same buffer, '{label}'")]
     SameBuffer { label: String },
     #[error("{what} {value} is not a multiple of {alignment}")]
@@ -216,6 +219,24 @@ impl CommandEncoder {
         }))
     }
 
+    /// A checked copy between a buffer and a texture.
+    fn texture_copy(
+        &self,
+        buffer: &wgpu::TexelCopyBufferInfo<'_>,
+        texture: &wgpu::TexelCopyTextureInfo<'_>,
+        size: wgpu::Extent3d,
+        (in_buffer, in_texture): (BufferUsages, TextureUsages),
+    ) -> Result<(Arc<BufferData>, TextureCopy), EncodeError> {
+        let state = &self.0.state;
+        let data = &own(state, buffer.buffer.as_custom::<Buffer>())?.0;
+        data.require_usage(in_buffer)?;
+        let alignment = u64::from(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+        let bytes = data.bytes;
+        let layout = &buffer.layout;
+        let copy = copy_of(state, texture, layout, size, in_texture, bytes, alignment)?;
+        Ok((Arc::clone(data), copy))
+    }
+
     fn clear(
         &self,
         buffer: &DispatchBuffer,
@@ -283,22 +304,34 @@ impl CommandEncoderInterface for CommandEncoder {
 
     fn copy_buffer_to_texture(
         &self,
-        _: wgpu::TexelCopyBufferInfo<'_>,
-        _: wgpu::TexelCopyTextureInfo<'_>,
-        _: wgpu::Extent3d,
+        source: wgpu::TexelCopyBufferInfo<'_>,
+        destination: wgpu::TexelCopyTextureInfo<'_>,
+        size: wgpu::Extent3d,
     ) {
-        self.0
-            .unsupported("CommandEncoder::copy_buffer_to_texture", "textures");
+        self.0.encode("CommandEncoder::copy_buffer_to_texture", || {
+            let usages = (BufferUsages::COPY_SRC, TextureUsages::COPY_DST);
+            let (buffer, copy) = self.texture_copy(&source, &destination, size, usages)?;
+            Ok(Some(Command::WriteTexture {
+                copy,
+                source: buffer,
+            }))
+        });
     }
 
     fn copy_texture_to_buffer(
         &self,
-        _: wgpu::TexelCopyTextureInfo<'_>,
-        _: wgpu::TexelCopyBufferInfo<'_>,
-        _: wgpu::Extent3d,
+        source: wgpu::TexelCopyTextureInfo<'_>,
+        destination: wgpu::TexelCopyBufferInfo<'_>,
+        size: wgpu::Extent3d,
     ) {
-        self.0
-            .unsupported("CommandEncoder::copy_texture_to_buffer", "textures");
+        self.0.encode("CommandEncoder::copy_texture_to_buffer", || {
+            let usages = (BufferUsages::COPY_DST, TextureUsages::COPY_SRC);
+            let (buffer, copy) = self.texture_copy(&destination, &source, size, usages)?;
+            Ok(Some(Command::ReadTexture {
+                copy,
+                target: buffer,
+            }))
+        });
     }
 
     fn copy_texture_to_texture(
@@ -307,8 +340,10 @@ impl CommandEncoderInterface for CommandEncoder {
         _: wgpu::TexelCopyTextureInfo<'_>,
         _: wgpu::Extent3d,
     ) {
-        self.0
-            .unsupported("CommandEncoder::copy_texture_to_texture", "textures");
+        self.0.unsupported(
+            "CommandEncoder::copy_texture_to_texture",
+            "copies between textures",
+        );
     }
 
     fn begin_compute_pass(&self, desc: &wgpu::ComputePassDescriptor<'_>) -> DispatchComputePass {
@@ -365,7 +400,7 @@ impl CommandEncoderInterface for CommandEncoder {
 
     fn clear_texture(&self, _: &DispatchTexture, _: &wgpu::ImageSubresourceRange) {
         self.0
-            .unsupported("CommandEncoder::clear_texture", "textures");
+            .unsupported("CommandEncoder::clear_texture", "clears of textures");
     }
 
     fn clear_buffer(&self, buffer: &DispatchBuffer, offset: u64, size: Option<u64>) {

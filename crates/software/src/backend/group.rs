@@ -1,16 +1,21 @@
-//! Bind groups: buffers checked against a layout.
+//! Bind groups: buffers, textures and samplers checked against a layout.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use wgpu::custom::BindGroupInterface;
-use wgpu::{BindingResource, BindingType, BufferBindingType, BufferUsages};
+use wgpu::{
+    BindingResource, BindingType, BufferBindingType, BufferUsages, SamplerBindingType,
+    StorageTextureAccess, TextureSampleType, TextureUsages,
+};
 
 use super::buffer::{Buffer, BufferData, BufferError};
 use super::layout::{BindGroupLayout, LayoutData};
 use super::object::{Object, ObjectError, debug_by_name, own};
 use super::state::State;
+use super::texture::{Sampler, TextureError, TextureView, ViewData};
+use crate::engine;
 
 /// Sizes of storage bindings are multiples of this.
 const STORAGE_SIZE_ALIGNMENT: u64 = 4;
@@ -63,7 +68,27 @@ pub(super) enum GroupError {
         bytes: u64,
         least: u64,
     },
-    #[error("buffer '{label}' is bound writable and in another way as well")]
+    #[error(transparent)]
+    Texture(#[from] TextureError),
+    #[error("binding {binding} is of another kind than the layout's {ty:?}")]
+    WrongKind { binding: u32, ty: BindingType },
+    #[error(
+        "the view of texture '{label}' ({format:?}, {dimension:?}) does not fit binding {binding}, \
+         {expected:?}"
+    )]
+    WrongView {
+        binding: u32,
+        label: String,
+        format: wgpu::TextureFormat,
+        dimension: wgpu::TextureViewDimension,
+        expected: BindingType,
+    },
+    #[error("the sampler of binding {binding} is not {kind:?}")]
+    WrongSampler {
+        binding: u32,
+        kind: SamplerBindingType,
+    },
+    #[error("'{label}' is bound writable and in another way as well")]
     Conflict { label: String },
     #[error("{got} dynamic offsets given for {expected} dynamic bindings")]
     DynamicCount { expected: usize, got: usize },
@@ -75,9 +100,21 @@ pub(super) enum GroupError {
     },
 }
 
-/// One buffer of a group.
+/// One resource of a group.
 pub(super) struct GroupEntry {
     pub(super) binding: u32,
+    pub(super) what: Resource,
+}
+
+/// What is bound.
+pub(super) enum Resource {
+    Buffer(GroupBuffer),
+    Texture { view: Arc<ViewData>, writes: bool },
+    Sampler(engine::Sampler),
+}
+
+/// One buffer of a group.
+pub(super) struct GroupBuffer {
     pub(super) buffer: Arc<BufferData>,
     pub(super) range: Range<u64>,
     pub(super) ty: BufferBindingType,
@@ -176,20 +213,113 @@ fn check_entry(
     let Some(declared) = layout.entries.get(&binding) else {
         return Err(GroupError::NotInLayout { binding });
     };
-    let (
-        BindingResource::Buffer(given),
-        BindingType::Buffer {
-            ty,
-            has_dynamic_offset,
-            min_binding_size,
-        },
-    ) = (&entry.resource, declared.ty)
-    else {
-        return Err(ObjectError::Unsupported {
-            what: "bindings other than single buffers",
+    let what = match (&entry.resource, declared.ty) {
+        (
+            BindingResource::Buffer(given),
+            BindingType::Buffer {
+                ty,
+                has_dynamic_offset,
+                min_binding_size,
+            },
+        ) => Resource::Buffer(check_buffer(
+            state,
+            binding,
+            given,
+            (ty, has_dynamic_offset, min_binding_size),
+        )?),
+        (BindingResource::TextureView(view), _) => {
+            let view = &own(state, view.as_custom::<TextureView>())?.0;
+            let writes = check_view(state, binding, view, declared.ty)?;
+            Resource::Texture {
+                view: Arc::clone(view),
+                writes,
+            }
         }
-        .into());
+        (BindingResource::Sampler(sampler), BindingType::Sampler(kind)) => {
+            let sampler = own(state, sampler.as_custom::<Sampler>())?;
+            let filters = kind == SamplerBindingType::NonFiltering && sampler.is_filtering;
+            if filters || kind == SamplerBindingType::Comparison {
+                return Err(GroupError::WrongSampler { binding, kind });
+            }
+            Resource::Sampler(sampler.rules)
+        }
+        (BindingResource::BufferArray(_) | BindingResource::TextureViewArray(_), _) => {
+            return Err(ObjectError::Unsupported {
+                what: "bindings of arrays",
+            }
+            .into());
+        }
+        (_, ty) => return Err(GroupError::WrongKind { binding, ty }),
     };
+    Ok(GroupEntry { binding, what })
+}
+
+/// A view fits what the layout says; whether it is written.
+fn check_view(
+    state: &State,
+    binding: u32,
+    view: &ViewData,
+    declared: BindingType,
+) -> Result<bool, GroupError> {
+    let wrong = |expected| GroupError::WrongView {
+        binding,
+        label: view.label().to_owned(),
+        format: view.format,
+        dimension: view.dimension,
+        expected,
+    };
+    let need = |usage| match view.usage.contains(usage) {
+        true => Ok(()),
+        false => Err(view
+            .texture
+            .require_usage(usage)
+            .err()
+            .map_or_else(|| wrong(declared), GroupError::Texture)),
+    };
+    match declared {
+        BindingType::Texture {
+            sample_type,
+            view_dimension,
+            multisampled: false,
+        } => {
+            need(TextureUsages::TEXTURE_BINDING)?;
+            let is = view.format.sample_type(None, Some(state.features));
+            let fits = match (sample_type, is) {
+                (
+                    TextureSampleType::Float { filterable },
+                    Some(TextureSampleType::Float { filterable: can }),
+                ) => can || !filterable,
+                (wanted, is) => Some(wanted) == is,
+            };
+            if fits && view.dimension == view_dimension {
+                Ok(false)
+            } else {
+                Err(wrong(declared))
+            }
+        }
+        BindingType::StorageTexture {
+            access,
+            format,
+            view_dimension,
+        } => {
+            need(TextureUsages::STORAGE_BINDING)?;
+            let one = view.levels.end - view.levels.start == 1;
+            if view.format == format && view.dimension == view_dimension && one {
+                Ok(access != StorageTextureAccess::ReadOnly)
+            } else {
+                Err(wrong(declared))
+            }
+        }
+        ty => Err(GroupError::WrongKind { binding, ty }),
+    }
+}
+
+fn check_buffer(
+    state: &Arc<State>,
+    binding: u32,
+    given: &wgpu::BufferBinding<'_>,
+    (ty, has_dynamic_offset, min_binding_size): (BufferBindingType, bool, Option<wgpu::BufferSize>),
+) -> Result<GroupBuffer, GroupError> {
     let limits = &state.limits;
     let (align, limit) = alignment(limits, ty);
     if !given.offset.is_multiple_of(u64::from(align.max(1))) {
@@ -250,8 +380,7 @@ fn check_entry(
             least,
         });
     }
-    Ok(GroupEntry {
-        binding,
+    Ok(GroupBuffer {
         buffer: Arc::clone(buffer),
         range: given.offset..given.offset + bytes,
         ty,
@@ -266,7 +395,9 @@ impl GroupData {
 
     /// Checks dynamic offsets and gives one for every entry, 0 for those that are not dynamic.
     pub(super) fn dynamic_offsets(&self, offsets: &[u32]) -> Result<Vec<u64>, GroupError> {
-        let expected = self.entries.iter().filter(|entry| entry.dynamic).count();
+        let is_dynamic =
+            |entry: &&GroupEntry| matches!(&entry.what, Resource::Buffer(b) if b.dynamic);
+        let expected = self.entries.iter().filter(is_dynamic).count();
         let got = offsets.len();
         if expected != got {
             return Err(GroupError::DynamicCount { expected, got });
@@ -274,12 +405,16 @@ impl GroupData {
         let mut given = offsets.iter();
         let mut all = Vec::with_capacity(self.entries.len());
         for entry in &self.entries {
-            let next = if entry.dynamic { given.next() } else { None };
-            let Some(&offset) = next else {
+            let buffer = match &entry.what {
+                Resource::Buffer(buffer) if buffer.dynamic => Some(buffer),
+                _ => None,
+            };
+            let Some((buffer, &offset)) = buffer.and_then(|buffer| Some((buffer, given.next()?)))
+            else {
                 all.push(0);
                 continue;
             };
-            let (align, limit) = alignment(&self.state.limits, entry.ty);
+            let (align, limit) = alignment(&self.state.limits, buffer.ty);
             if !offset.is_multiple_of(align.max(1)) {
                 return Err(GroupError::Misaligned {
                     binding: entry.binding,
@@ -288,7 +423,7 @@ impl GroupData {
                     limit,
                 });
             }
-            let most = entry.buffer.bytes.saturating_sub(entry.range.end);
+            let most = buffer.buffer.bytes.saturating_sub(buffer.range.end);
             if u64::from(offset) > most {
                 return Err(GroupError::DynamicOutOfRange {
                     binding: entry.binding,
@@ -299,37 +434,5 @@ impl GroupData {
             all.push(u64::from(offset));
         }
         Ok(all)
-    }
-}
-
-/// How each buffer is used at once: any number of readers, or one kind of writer.
-#[derive(Default)]
-pub(super) struct Uses(BTreeMap<u64, Use>);
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Read,
-    Write,
-}
-
-impl Uses {
-    /// Adds a binding's use of its buffer.
-    pub(super) fn add(&mut self, entry: &GroupEntry) -> Result<(), GroupError> {
-        let writes = entry.ty == BufferBindingType::Storage { read_only: false };
-        self.insert(&entry.buffer, if writes { Use::Write } else { Use::Read })
-    }
-
-    /// Adds a use as the source of an indirect dispatch.
-    pub(super) fn add_indirect(&mut self, buffer: &BufferData) -> Result<(), GroupError> {
-        self.insert(buffer, Use::Read)
-    }
-
-    fn insert(&mut self, buffer: &BufferData, kind: Use) -> Result<(), GroupError> {
-        match self.0.insert(buffer.id, kind) {
-            Some(before) if before != kind => Err(GroupError::Conflict {
-                label: buffer.label().to_owned(),
-            }),
-            _ => Ok(()),
-        }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wgpu::custom::{BindGroupLayoutInterface, DispatchBindGroupLayout, PipelineLayoutInterface};
-use wgpu::{BindGroupLayoutEntry, BindingType, BufferBindingType, ShaderStages};
+use wgpu::{
+    BindGroupLayoutEntry, BindingType, BufferBindingType, ShaderStages, StorageTextureAccess,
+};
 
 use super::object::{Object, ObjectError, debug_by_name, own};
 use super::state::State;
@@ -18,7 +20,13 @@ pub(super) enum LayoutError {
     DuplicateBinding { binding: u32 },
     #[error("binding {binding} is not below the limit max_bindings_per_bind_group, {limit}")]
     BindingIndex { binding: u32, limit: u32 },
-    #[error("binding {binding} is a writable storage buffer and visible to the vertex stage")]
+    #[error("{access:?} access to storage textures of {format:?} (binding {binding})")]
+    StorageTexture {
+        binding: u32,
+        format: wgpu::TextureFormat,
+        access: StorageTextureAccess,
+    },
+    #[error("binding {binding} is writable storage and visible to the vertex stage")]
     WritableInVertex { binding: u32 },
     #[error("visibility {visibility:?} of binding {binding} has unknown bits")]
     Visibility {
@@ -146,13 +154,20 @@ fn check_entries(state: &State, list: &[BindGroupLayoutEntry]) -> Result<Entries
         if entry.count.is_some() {
             state.require(wgpu::Features::BUFFER_BINDING_ARRAY)?;
         }
-        let BindingType::Buffer { ty, .. } = entry.ty else {
-            return Err(ObjectError::Unsupported {
-                what: "bindings other than buffers",
+        let writable = match entry.ty {
+            BindingType::Buffer { ty, .. } => ty == BufferBindingType::Storage { read_only: false },
+            BindingType::Sampler(_) | BindingType::Texture { .. } => false,
+            BindingType::StorageTexture { access, format, .. } => {
+                check_storage_texture(state, binding, format, access)?;
+                access != StorageTextureAccess::ReadOnly
             }
-            .into());
+            BindingType::AccelerationStructure { .. } | BindingType::ExternalTexture => {
+                return Err(ObjectError::Unsupported {
+                    what: "bindings other than buffers, textures and samplers",
+                }
+                .into());
+            }
         };
-        let writable = ty == BufferBindingType::Storage { read_only: false };
         if writable
             && entry.visibility.contains(ShaderStages::VERTEX)
             && !state
@@ -168,11 +183,39 @@ fn check_entries(state: &State, list: &[BindGroupLayoutEntry]) -> Result<Entries
     Ok(entries)
 }
 
+/// A storage texture has a format and an access that go together.
+fn check_storage_texture(
+    state: &State,
+    binding: u32,
+    format: wgpu::TextureFormat,
+    access: StorageTextureAccess,
+) -> Result<(), LayoutError> {
+    use wgpu::TextureFormatFeatureFlags as Flags;
+    let has = state.format_features(format).flags;
+    let fits = match access {
+        StorageTextureAccess::ReadOnly => has.contains(Flags::STORAGE_READ_ONLY),
+        StorageTextureAccess::WriteOnly => has.contains(Flags::STORAGE_WRITE_ONLY),
+        StorageTextureAccess::ReadWrite => has.contains(Flags::STORAGE_READ_WRITE),
+        StorageTextureAccess::Atomic => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(LayoutError::StorageTexture {
+        binding,
+        format,
+        access,
+    })
+}
+
 /// How many bindings of each limited kind a pipeline layout has.
 #[derive(Default)]
 struct Counts {
     storage: [u32; 3],
     uniform: [u32; 3],
+    sampled_textures: [u32; 3],
+    storage_textures: [u32; 3],
+    samplers: [u32; 3],
     dynamic_storage: u32,
     dynamic_uniform: u32,
 }
@@ -186,22 +229,31 @@ const STAGES: [ShaderStages; 3] = [
 impl Counts {
     fn add(&mut self, entries: &Entries) {
         for entry in entries.values() {
-            let BindingType::Buffer {
-                ty,
-                has_dynamic_offset,
-                ..
-            } = entry.ty
-            else {
-                continue;
-            };
-            let (per_stage, dynamic) = match ty {
-                BufferBindingType::Uniform => (&mut self.uniform, &mut self.dynamic_uniform),
-                BufferBindingType::Storage { .. } => (&mut self.storage, &mut self.dynamic_storage),
+            let per_stage = match entry.ty {
+                BindingType::Buffer {
+                    ty: BufferBindingType::Uniform,
+                    has_dynamic_offset,
+                    ..
+                } => {
+                    self.dynamic_uniform += u32::from(has_dynamic_offset);
+                    &mut self.uniform
+                }
+                BindingType::Buffer {
+                    has_dynamic_offset, ..
+                } => {
+                    self.dynamic_storage += u32::from(has_dynamic_offset);
+                    &mut self.storage
+                }
+                BindingType::Texture { .. } => &mut self.sampled_textures,
+                BindingType::StorageTexture { .. } => &mut self.storage_textures,
+                BindingType::Sampler(_) => &mut self.samplers,
+                BindingType::AccelerationStructure { .. } | BindingType::ExternalTexture => {
+                    continue;
+                }
             };
             for (count, stage) in per_stage.iter_mut().zip(STAGES) {
                 *count += u32::from(entry.visibility.contains(stage));
             }
-            *dynamic += u32::from(has_dynamic_offset);
         }
     }
 
@@ -223,6 +275,24 @@ impl Counts {
                 most(self.uniform),
                 "max_uniform_buffers_per_shader_stage",
                 limits.max_uniform_buffers_per_shader_stage,
+            ),
+            (
+                "sampled textures in one stage",
+                most(self.sampled_textures),
+                "max_sampled_textures_per_shader_stage",
+                limits.max_sampled_textures_per_shader_stage,
+            ),
+            (
+                "storage textures in one stage",
+                most(self.storage_textures),
+                "max_storage_textures_per_shader_stage",
+                limits.max_storage_textures_per_shader_stage,
+            ),
+            (
+                "samplers in one stage",
+                most(self.samplers),
+                "max_samplers_per_shader_stage",
+                limits.max_samplers_per_shader_stage,
             ),
             (
                 "buffers in one stage",

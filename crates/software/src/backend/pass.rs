@@ -11,12 +11,13 @@ use wgpu::custom::{
 };
 
 use super::buffer::{BufferError, own_buffer};
-use super::command::{Binding, Command, Dispatch, Workgroups};
+use super::command::{Binding, BoundHandleData, Command, Dispatch, HandleBinding, Workgroups};
 use super::encoder::EncoderData;
-use super::group::{BindGroup, GroupData, GroupError, Uses};
+use super::group::{BindGroup, GroupData, GroupError, Resource};
 use super::object::{ObjectError, debug_by_name, own};
 use super::pipeline::{ComputePipeline, PipelineData};
 use super::query::{QueryData, QueryError, own_query_set};
+use super::uses::Uses;
 
 /// Bytes of the arguments of an indirect dispatch.
 const INDIRECT_BYTES: u64 = 12;
@@ -234,6 +235,7 @@ impl ComputePass {
         let pipeline = self.pipeline.as_ref().ok_or(PassError::NoPipeline)?;
         let mut uses = Uses::default();
         let mut bindings = Vec::new();
+        let mut handles = Vec::new();
         for (index, layout) in pipeline.layout.groups.iter().enumerate() {
             let Some(layout) = layout else { continue };
             let set = self.groups.get(index).and_then(Option::as_ref);
@@ -254,12 +256,25 @@ impl ComputePass {
             let group = u32::try_from(index).unwrap_or(u32::MAX);
             for (entry, offset) in set.group.entries.iter().zip(&set.offsets) {
                 uses.add(entry)?;
-                bindings.push(Binding {
-                    group,
-                    binding: entry.binding,
-                    buffer: Arc::clone(&entry.buffer),
-                    range: entry.range.start + offset..entry.range.end + offset,
-                });
+                let binding = entry.binding;
+                match &entry.what {
+                    Resource::Buffer(bound) => bindings.push(Binding {
+                        group,
+                        binding,
+                        buffer: Arc::clone(&bound.buffer),
+                        range: bound.range.start + offset..bound.range.end + offset,
+                    }),
+                    Resource::Texture { view, .. } => handles.push(HandleBinding {
+                        group,
+                        binding,
+                        what: BoundHandleData::View(Arc::clone(view)),
+                    }),
+                    Resource::Sampler(sampler) => handles.push(HandleBinding {
+                        group,
+                        binding,
+                        what: BoundHandleData::Sampler(*sampler),
+                    }),
+                }
             }
         }
         check_sizes(pipeline, &bindings)?;
@@ -288,6 +303,7 @@ impl ComputePass {
         self.encoder.record(Command::Dispatch(Dispatch {
             pipeline: Arc::clone(pipeline),
             bindings,
+            handles,
             immediates: self.immediates.clone(),
             workgroups,
         }));

@@ -43,7 +43,7 @@ enum PipelineError {
     #[error("{place} is {shader:?} in the shader, but {layout:?} in the layout")]
     WrongType {
         place: Place,
-        shader: BufferBindingType,
+        shader: BindingType,
         layout: BindingType,
     },
     #[error("{place} needs {bytes} bytes, more than the layout's minimum {least}")]
@@ -357,13 +357,13 @@ fn check_resource(layout: &PipelineLayoutData, resource: &Resource) -> Result<()
     if !entry.visibility.contains(ShaderStages::COMPUTE) {
         return Err(PipelineError::Invisible(place()));
     }
-    let shader = buffer_type(resource)?;
+    let shader = binding_type(resource)?;
     match entry.ty {
         BindingType::Buffer {
             ty,
             min_binding_size,
             ..
-        } if ty == shader => match min_binding_size.map(std::num::NonZero::get) {
+        } if is_buffer(shader, ty) => match min_binding_size.map(std::num::NonZero::get) {
             Some(least) if least < resource.bytes => Err(PipelineError::TooSmall {
                 place: place(),
                 bytes: resource.bytes,
@@ -371,6 +371,7 @@ fn check_resource(layout: &PipelineLayoutData, resource: &Resource) -> Result<()
             }),
             _ => Ok(()),
         },
+        layout if serves(layout, shader) => Ok(()),
         layout => Err(PipelineError::WrongType {
             place: place(),
             shader,
@@ -379,9 +380,41 @@ fn check_resource(layout: &PipelineLayoutData, resource: &Resource) -> Result<()
     }
 }
 
-fn buffer_type(resource: &Resource) -> Result<BufferBindingType, ObjectError> {
+fn is_buffer(shader: BindingType, of: BufferBindingType) -> bool {
+    matches!(shader, BindingType::Buffer { ty, .. } if ty == of)
+}
+
+/// Whether a texture or sampler of the layout is what the shader declares.
+fn serves(layout: BindingType, shader: BindingType) -> bool {
+    use wgpu::TextureSampleType::Float;
+    match (layout, shader) {
+        (BindingType::Buffer { .. }, _) => false,
+        // Whether samplers filter is a matter of the layout.
+        (BindingType::Sampler(_), BindingType::Sampler(_)) => {
+            layout == shader || {
+                let compares = BindingType::Sampler(wgpu::SamplerBindingType::Comparison);
+                layout != compares && shader != compares
+            }
+        }
+        (
+            BindingType::Texture {
+                sample_type: Float { .. },
+                view_dimension: layout,
+                multisampled: false,
+            },
+            BindingType::Texture {
+                sample_type: Float { .. },
+                view_dimension: shader,
+                multisampled: false,
+            },
+        ) => layout == shader,
+        _ => layout == shader,
+    }
+}
+
+fn binding_type(resource: &Resource) -> Result<BindingType, ObjectError> {
     resource.ty.ok_or(ObjectError::Unsupported {
-        what: "bindings other than single buffers",
+        what: "bindings other than single buffers, textures and samplers",
     })
 }
 
@@ -392,11 +425,7 @@ fn derive(state: &Arc<State>, interface: &Interface) -> Result<PipelineLayoutDat
         let entry = BindGroupLayoutEntry {
             binding: resource.binding,
             visibility: ShaderStages::COMPUTE,
-            ty: BindingType::Buffer {
-                ty: buffer_type(resource)?,
-                has_dynamic_offset: false,
-                min_binding_size: wgpu::BufferSize::new(resource.bytes),
-            },
+            ty: binding_type(resource)?,
             count: None,
         };
         let entries = groups.entry(resource.group).or_default();

@@ -15,6 +15,7 @@ use super::graphics::Absent;
 use super::mapped::Staging;
 use super::object::{ObjectError, debug_by_name, own};
 use super::state::State;
+use super::texture::copy_of;
 
 /// Why a write or a submit is refused.
 #[derive(Debug, thiserror::Error)]
@@ -149,17 +150,24 @@ impl QueueInterface for Queue {
 
     fn write_texture(
         &self,
-        _: wgpu::TexelCopyTextureInfo<'_>,
-        _: &[u8],
-        _: wgpu::TexelCopyBufferLayout,
-        _: wgpu::Extent3d,
+        texture: wgpu::TexelCopyTextureInfo<'_>,
+        data: &[u8],
+        layout: wgpu::TexelCopyBufferLayout,
+        size: wgpu::Extent3d,
     ) {
-        let what = "textures";
-        self.state.invalid(
-            "Queue::write_texture",
-            "",
-            ObjectError::Unsupported { what },
-        );
+        let state = &self.state;
+        let usage = wgpu::TextureUsages::COPY_DST;
+        let bytes = u64::try_from(data.len()).unwrap_or(u64::MAX);
+        let written = copy_of(state, &texture, &layout, size, usage, bytes, 1).and_then(|copy| {
+            if !state.is_lost() {
+                let _running = state.running.lock();
+                copy.write(data)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = written {
+            state.invalid("Queue::write_texture", "", error);
+        }
     }
 
     fn submit(&self, command_buffers: &mut dyn Iterator<Item = DispatchCommandBuffer>) -> u64 {

@@ -5,16 +5,16 @@
 
 use naga::valid::{ImmediateSlots, ModuleInfo};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
-use wgpu::BufferBindingType;
+use wgpu::{BindingType, BufferBindingType};
 
 /// A variable with a binding that the entry point uses.
 pub(super) struct Resource {
     pub(super) group: u32,
     pub(super) binding: u32,
     pub(super) name: String,
-    /// `None` for what is not a buffer.
-    pub(super) ty: Option<BufferBindingType>,
-    /// Bytes that a binding has to have at least.
+    /// What it has to be bound to, without dynamic offsets; `None` for what is never bound here.
+    pub(super) ty: Option<BindingType>,
+    /// Bytes that a buffer has to have at least.
     pub(super) bytes: u64,
 }
 
@@ -65,12 +65,19 @@ pub(super) fn interface(module: &Module, info: &ModuleInfo, entry: &str) -> Opti
             continue;
         };
         let array = matches!(inner, naga::TypeInner::BindingArray { .. });
+        let buffer = |ty| BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: wgpu::BufferSize::new(bytes),
+        };
+        let is_filtered = used.sampling_set.iter().any(|key| key.image == handle);
         let ty = match variable.space {
             _ if array => None,
-            AddressSpace::Uniform => Some(BufferBindingType::Uniform),
-            AddressSpace::Storage { access } => Some(BufferBindingType::Storage {
+            AddressSpace::Uniform => Some(buffer(BufferBindingType::Uniform)),
+            AddressSpace::Storage { access } => Some(buffer(BufferBindingType::Storage {
                 read_only: access == StorageAccess::LOAD,
-            }),
+            })),
+            AddressSpace::Handle => handle_type(inner, is_filtered),
             _ => None,
         };
         resources.push(Resource {
@@ -78,7 +85,11 @@ pub(super) fn interface(module: &Module, info: &ModuleInfo, entry: &str) -> Opti
             binding: bound.binding,
             name: variable.name.clone().unwrap_or_default(),
             ty,
-            bytes,
+            bytes: if variable.space == AddressSpace::Handle {
+                0
+            } else {
+                bytes
+            },
         });
     }
     Some(Interface {
@@ -87,5 +98,66 @@ pub(super) fn interface(module: &Module, info: &ModuleInfo, entry: &str) -> Opti
         resources,
         immediates: used.immediate_slots_used,
         immediate_bytes: ImmediateSlots::size_for_module(module),
+    })
+}
+
+/// What a texture or sampler is bound to.
+fn handle_type(inner: &naga::TypeInner, is_filtered: bool) -> Option<BindingType> {
+    use naga::{ImageClass as Class, ImageDimension as Dimension, ScalarKind};
+    use wgpu::{StorageTextureAccess, TextureSampleType, TextureViewDimension as View};
+    let naga::TypeInner::Image {
+        dim,
+        arrayed,
+        class,
+    } = *inner
+    else {
+        let naga::TypeInner::Sampler { comparison } = *inner else {
+            return None;
+        };
+        return Some(BindingType::Sampler(match comparison {
+            true => wgpu::SamplerBindingType::Comparison,
+            false => wgpu::SamplerBindingType::Filtering,
+        }));
+    };
+    let view_dimension = match (dim, arrayed) {
+        (Dimension::D1, _) => View::D1,
+        (Dimension::D2, false) => View::D2,
+        (Dimension::D2, true) => View::D2Array,
+        (Dimension::D3, _) => View::D3,
+        (Dimension::Cube, false) => View::Cube,
+        (Dimension::Cube, true) => View::CubeArray,
+    };
+    let sampled = |sample_type, multisampled| BindingType::Texture {
+        sample_type,
+        view_dimension,
+        multisampled,
+    };
+    Some(match class {
+        Class::Sampled { kind, multi } => {
+            let float = TextureSampleType::Float {
+                filterable: is_filtered,
+            };
+            let sample_type = match kind {
+                ScalarKind::Sint => TextureSampleType::Sint,
+                ScalarKind::Uint => TextureSampleType::Uint,
+                _ => float,
+            };
+            sampled(sample_type, multi)
+        }
+        Class::Depth { multi } => sampled(TextureSampleType::Depth, multi),
+        Class::External => BindingType::ExternalTexture,
+        Class::Storage { format, access } => BindingType::StorageTexture {
+            access: match (
+                access.contains(StorageAccess::LOAD),
+                access.contains(StorageAccess::STORE),
+            ) {
+                _ if access.contains(StorageAccess::ATOMIC) => StorageTextureAccess::Atomic,
+                (true, true) => StorageTextureAccess::ReadWrite,
+                (false, true) => StorageTextureAccess::WriteOnly,
+                (_, false) => StorageTextureAccess::ReadOnly,
+            },
+            format: wgpu_naga_bridge::map_storage_format_from_naga(format),
+            view_dimension,
+        },
     })
 }

@@ -116,6 +116,14 @@ impl State {
         }
     }
 
+    /// What textures of a format can be.
+    pub(super) fn format_features(
+        &self,
+        format: wgpu::TextureFormat,
+    ) -> wgpu::TextureFormatFeatures {
+        super::texture::format_features(format, self.features)
+    }
+
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }

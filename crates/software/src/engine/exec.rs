@@ -14,6 +14,7 @@ mod matrix;
 mod memory;
 mod print;
 mod subgroup;
+mod texture;
 mod words;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -23,7 +24,8 @@ use parking_lot::Mutex;
 
 use super::check::Watch;
 use super::ir::Code;
-use super::{Bound, RunLimits, Stop, Storage, Trap};
+use super::texture::{Handle, Sampler, View};
+use super::{Bound, BoundHandle, RunLimits, Stop, Storage, Trap};
 use machine::Machine;
 
 /// After this time other threads join.
@@ -42,6 +44,8 @@ struct Buffer<'a> {
 #[derive(Debug)]
 struct Shared<'a> {
     buffers: Vec<Buffer<'a>>,
+    textures: Vec<&'a View>,
+    samplers: Vec<Sampler>,
     immediates: Vec<u32>,
     workgroups: [u32; 3],
     next: AtomicU64,
@@ -56,26 +60,43 @@ struct Shared<'a> {
 /// Runs a program.
 pub(super) fn run(
     code: &Code,
-    bindings: &[Bound<'_>],
+    (bindings, handles): (&[Bound<'_>], &[BoundHandle]),
     immediates: &[u8],
     workgroups: [u32; 3],
     limits: &RunLimits,
     watch: Option<&Watch>,
 ) -> Result<(), Trap> {
+    let unbound = |group: u32, binding: u32| Trap {
+        stop: Stop::Unbound { group, binding },
+        line: 0,
+        workgroup: [0; 3],
+    };
+    let handle = |&(group, binding): &(u32, u32)| {
+        let mut all = handles.iter();
+        let found = all.find(|handle| (handle.group, handle.binding) == (group, binding));
+        found.map(|found| &found.what)
+    };
+    let view = |place: &(u32, u32)| match handle(place) {
+        Some(Handle::View(view)) => Ok(&**view),
+        _ => Err(unbound(place.0, place.1)),
+    };
+    let sampler = |place: &(u32, u32)| match handle(place) {
+        Some(Handle::Sampler(sampler)) => Ok(*sampler),
+        _ => Err(unbound(place.0, place.1)),
+    };
+    let textures = code.textures.iter().map(view).collect::<Result<_, _>>()?;
+    let samplers = code
+        .samplers
+        .iter()
+        .map(sampler)
+        .collect::<Result<_, _>>()?;
     let mut buffers = Vec::with_capacity(code.bindings.len());
     for (group, binding) in &code.bindings {
         let found = bindings
             .iter()
             .find(|b| b.group == *group && b.binding == *binding);
         let Some(bound) = found else {
-            return Err(Trap {
-                stop: Stop::Unbound {
-                    group: *group,
-                    binding: *binding,
-                },
-                line: 0,
-                workgroup: [0; 3],
-            });
+            return Err(unbound(*group, *binding));
         };
         // Addresses beyond 2 GiB mean "out of bounds".
         let bytes = bound.bytes.min((1 << 31) - 4) / 4 * 4;
@@ -98,6 +119,8 @@ pub(super) fn run(
         .fold(1u64, |total, n| total.saturating_mul(u64::from(*n)));
     let shared = Shared {
         buffers,
+        textures,
+        samplers,
         immediates: immediates.collect(),
         workgroups,
         next: AtomicU64::new(0),

@@ -8,8 +8,10 @@
 //! A register that several operations write is written by [`Op::Mov`], [`Op::Put`] and [`Op::Merge`] only
 //! until masks are decided: only these know masks.
 
+mod texture;
 mod uses;
 
+pub(super) use texture::{TextureOp, TextureWhat};
 pub(super) use uses::Use;
 
 use super::check::{Check, Site, Variable};
@@ -232,6 +234,7 @@ pub(super) enum Op {
         a: Vec<Reg>,
     },
     Matrix(Box<Matrix>),
+    Texture(Box<TextureOp>),
     /// A `debug_print` of site `site`, by every active invocation.
     Print {
         site: u32,
@@ -327,6 +330,10 @@ pub(super) struct Code {
     pub(super) depth: u32,
     /// `(group, binding)` of each buffer.
     pub(super) bindings: Vec<(u32, u32)>,
+    /// `(group, binding)` of each texture.
+    pub(super) textures: Vec<(u32, u32)>,
+    /// `(group, binding)` of each sampler.
+    pub(super) samplers: Vec<(u32, u32)>,
     pub(super) workgroup_bytes: u32,
     /// The order in which workgroups run can show in results.
     pub(super) ordered: bool,

@@ -17,6 +17,7 @@ mod parallel;
 mod pointer;
 mod print;
 mod statement;
+mod texture;
 mod vector;
 
 use std::collections::HashMap;
@@ -45,6 +46,8 @@ const MAX_NEST: u32 = 500;
 enum Argument {
     Value(Vec<Reg>),
     Pointer(Pointer),
+    /// A texture or a sampler.
+    Handle(Handle<naga::GlobalVariable>),
 }
 
 /// Where `break` and `continue` go.
@@ -100,6 +103,8 @@ struct Lower<'a> {
     /// By register: its bits, where they are known.
     known: HashMap<Reg, u32>,
     globals: HashMap<Handle<naga::GlobalVariable>, Root>,
+    /// Textures and samplers: their numbers in [`Code`].
+    handles: HashMap<Handle<naga::GlobalVariable>, u32>,
     frame: Frame<'a>,
     span: Span,
     calls: u32,
@@ -146,6 +151,7 @@ pub(super) fn lower(
         inputs: HashMap::new(),
         known: HashMap::new(),
         globals: HashMap::new(),
+        handles: HashMap::new(),
         frame: Frame::new(&point.function, info.get_entry_point(index), Vec::new()),
         span: Span::UNDEFINED,
         calls: 0,
@@ -235,6 +241,10 @@ impl<'a> Lower<'a> {
                     };
                     self.code.workgroup_bytes = end;
                     Root::Workgroup { start }
+                }
+                AddressSpace::Handle => {
+                    self.declare_handle(handle, variable)?;
+                    continue;
                 }
                 AddressSpace::Private => {
                     let init = variable.init.map(|init| self.constant(init)).transpose()?;

@@ -82,7 +82,7 @@ pub(super) fn run_with(
             bytes: storage.bytes(),
         })
         .collect();
-    program.run(&bound, immediates, workgroups, limits)?;
+    program.run((&bound, &[]), immediates, workgroups, limits)?;
     Ok(storages.iter().map(words).collect())
 }
 

@@ -117,6 +117,27 @@ impl Tensor {
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     ///
+    /// The same memory is an argument of the pipeline layer:
+    ///
+    /// ```
+    /// use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
+    /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let mut a = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let before = (&a + 1.0)?;
+    /// let text = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;
+    ///     @compute @workgroup_size(2) fn main(@builtin(local_invocation_index) i: u32) { a[i] *= 10.0; }";
+    /// let pipelines = device.executor().pipelines();
+    /// let kernel = pipelines.kernel(&KernelDescriptor::new(ShaderSource::wgsl("tens", text)))?;
+    /// pipelines.dispatch(&kernel, &[Arg::write(&a.storage_mut()?.buffer)], &[], Grid::Workgroups([1, 1, 1]))?;
+    /// assert_eq!(a.to_vec_blocking::<f32>()?, [10.0, 20.0]);
+    /// assert_eq!(before.to_vec_blocking::<f32>()?, [2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If something that the value depends on failed, or the device has no memory for the copy.
     pub fn storage_mut(&mut self) -> Result<&View, Error> {

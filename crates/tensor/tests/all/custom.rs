@@ -1,6 +1,7 @@
 //! Own WGSL on tensors, and sharing a device with other wgpu code.
 
 use crate::common;
+use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
 use ziggurat_tensor::{CustomKernel, DType, DeviceOptions, Tensor, interop};
 
 const DOUBLE: &str = "
@@ -337,4 +338,45 @@ fn a_loop_with_the_stride_of_the_grid_is_right_at_any_size() {
         kernel.call(&[&x]).run().unwrap_err().is_kernel(),
         "folded it would add twice"
     );
+}
+
+/// Writing through `interop` and through the pipeline layer leaves what was recorded before as it was.
+#[test]
+fn pending_readers_keep_what_they_read_when_memory_is_written() {
+    let device = common::device();
+    let text = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;
+        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&a) { a[id.x] = 100.0; }
+        }";
+    let pipelines = device.executor().pipelines();
+    let kernel = pipelines.kernel(&KernelDescriptor::new(ShaderSource::wgsl("fill", text)));
+    let kernel = kernel.unwrap();
+    let mut x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0], [4]).unwrap();
+    let pending = (&x + 1.0).unwrap();
+    let clone = x.clone();
+    let view = x.narrow(0, 1, 2).unwrap();
+    let buffer = x.storage_mut().unwrap().buffer.clone();
+    let grid = Grid::elements(4, 1);
+    pipelines
+        .dispatch(&kernel, &[Arg::write(&buffer)], &[], grid)
+        .unwrap();
+    assert_eq!(x.to_vec_blocking::<f32>().unwrap(), [100.0; 4]);
+    assert_eq!(
+        pending.to_vec_blocking::<f32>().unwrap(),
+        [2.0, 3.0, 4.0, 5.0]
+    );
+    assert_eq!(
+        clone.to_vec_blocking::<f32>().unwrap(),
+        [1.0, 2.0, 3.0, 4.0]
+    );
+    assert_eq!(view.to_vec_blocking::<f32>().unwrap(), [2.0, 3.0]);
+
+    drop(buffer);
+    let pending = (&x + 1.0).unwrap();
+    let memory = interop::buffer_mut(&mut x).unwrap();
+    interop::flush(&device).unwrap();
+    let bytes: Vec<u8> = [7.0f32; 4].into_iter().flat_map(f32::to_le_bytes).collect();
+    interop::wgpu_queue(&device).write_buffer(&memory.buffer, 0, &bytes);
+    assert_eq!(pending.to_vec_blocking::<f32>().unwrap(), [101.0; 4]);
+    assert_eq!(x.to_vec_blocking::<f32>().unwrap(), [7.0; 4]);
 }

@@ -13,7 +13,7 @@ const BESIDE: &str = "software";
 const RULE: &str = "wgpu-owner";
 
 /// (call, layers that may make it).
-const OWNERS: [(&str, &[&str]); 18] = [
+const OWNERS: [(&str, &[&str]); 20] = [
     ("request_adapter", DEVICE),
     ("request_device", DEVICE),
     ("enumerate_adapters", DEVICE),
@@ -24,6 +24,8 @@ const OWNERS: [(&str, &[&str]); 18] = [
     ("create_query_set", DEVICE),
     ("create_buffer", MEMORY),
     ("create_buffer_init", MEMORY),
+    ("create_texture", MEMORY),
+    ("create_sampler", MEMORY),
     ("write_buffer", MEMORY),
     ("write_buffer_with", MEMORY),
     ("map_async", MEMORY),

@@ -36,6 +36,7 @@ impl Machine<'_> {
                 } => self.atomic(*rmw, d, v, compare, at),
                 Op::Subgroup { sub, d, a } => self.subgroup(*sub, d, a),
                 Op::Matrix(matrix) => self.matrix(matrix),
+                Op::Texture(texture) => self.texture(texture),
                 Op::Print { site, v } => self.print(*site, v),
                 Op::Check(check) => {
                     self.check(check);

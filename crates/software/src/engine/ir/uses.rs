@@ -1,6 +1,6 @@
 //! Which registers and blocks operations have.
 
-use super::{Addr, Block, Matrix, Op, Reg, Scaled};
+use super::{Addr, Block, Matrix, Op, Reg, Scaled, TextureWhat};
 use crate::engine::check::What;
 
 /// How an operation uses a register.
@@ -80,6 +80,14 @@ macro_rules! visit {
                     for r in d { f(r, Use::Write); }
                 }
             },
+            Op::Texture(texture) => {
+                let texture = &$($m)? **texture;
+                for r in &$($m)? texture.coordinates { f(r, Use::Read); }
+                if let Some(r) = &$($m)? texture.layer { f(r, Use::Read); }
+                if let Some(r) = &$($m)? texture.level { f(r, Use::Read); }
+                for r in &$($m)? texture.v { f(r, Use::Read); }
+                for r in &$($m)? texture.d { f(r, Use::Write); }
+            }
             Op::Check(check) => match &$($m)? check.what {
                 What::Memory { at, trail, v, .. } => {
                     addr(at, f); steps(trail, f);
@@ -143,7 +151,9 @@ impl Op {
                 | Self::First { .. }
                 | Self::Subgroup { .. }
                 | Self::Matrix(_)
+                | Self::Texture(_)
         ) && !matches!(self, Self::Matrix(m) if matches!(**m, Matrix::Store { .. }))
+            && !matches!(self, Self::Texture(t) if matches!(t.what, TextureWhat::Store))
     }
 
     /// Whether results of one lane depend on other lanes' operands, so that a result must not

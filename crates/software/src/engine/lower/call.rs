@@ -27,6 +27,9 @@ impl Lower<'_> {
                 TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => {
                     Argument::Pointer(self.pointer(*argument)?)
                 }
+                TypeInner::Image { .. } | TypeInner::Sampler { .. } => {
+                    Argument::Handle(self.handle(*argument)?)
+                }
                 _ => Argument::Value(self.value(*argument)?),
             });
         }

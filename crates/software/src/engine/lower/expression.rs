@@ -143,11 +143,15 @@ impl Lower<'_> {
             }
             Expression::Override(_) => self.refuse("override", "it has no value"),
             Expression::Derivative { .. } => self.refuse("derivative", "compute shaders have none"),
-            Expression::ImageSample { .. }
-            | Expression::ImageLoad { .. }
-            | Expression::ImageQuery { .. } => {
-                self.refuse("texture", "the software device has no textures")
-            }
+            Expression::ImageSample { .. } => self.texture_sample(handle),
+            Expression::ImageLoad {
+                image,
+                coordinate,
+                array_index,
+                level,
+                sample: _,
+            } => self.texture_load(handle, image, coordinate, array_index, level),
+            Expression::ImageQuery { image, query } => self.texture_query(handle, image, query),
             Expression::RayQueryVertexPositions { .. }
             | Expression::RayQueryProceedResult
             | Expression::RayQueryGetIntersection { .. } => {

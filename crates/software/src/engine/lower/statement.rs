@@ -90,9 +90,16 @@ impl<'a> Lower<'a> {
                 self.refuse("jump", "it is in an unexpected place")
             }
             Statement::Kill => self.refuse("discard", "compute shaders have none"),
-            Statement::ImageStore { .. } | Statement::ImageAtomic { .. } => {
-                self.refuse("texture", "the software device has no textures")
-            }
+            Statement::ImageStore {
+                image,
+                coordinate,
+                array_index,
+                value,
+            } => self.texture_store(*image, *coordinate, *array_index, *value),
+            Statement::ImageAtomic { .. } => self.refuse(
+                "textureAtomic",
+                "the software device has no atomics of textures",
+            ),
             Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => {
                 self.refuse("ray query", "the software device has no ray tracing")
             }

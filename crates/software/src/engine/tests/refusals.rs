@@ -8,15 +8,22 @@ fn refused(source: &str) -> super::CompileError {
 }
 
 #[test]
-fn a_texture_is_refused_at_its_line() {
+fn a_cube_is_refused_at_its_line_and_a_gather_at_its_own() {
+    let error = refused(
+        "@group(0) @binding(0) var t: texture_cube<f32>;
+         @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+         @compute @workgroup_size(1) fn main() { out[0] = textureDimensions(t).x; }",
+    );
+    assert_eq!((error.line, error.construct.as_str()), (1, "texture_cube"));
     let error = refused(
         "@group(0) @binding(0) var t: texture_2d<f32>;
-         @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+         @group(0) @binding(2) var s: sampler;
+         @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
          @compute @workgroup_size(1) fn main() {
-            out[0] = textureLoad(t, vec2(0, 0), 0).x;
+            out[0] = textureGather(0, t, s, vec2(0.5));
          }",
     );
-    assert_eq!(error.line, 1);
+    assert_eq!((error.line, error.construct.as_str()), (5, "textureGather"));
 }
 
 #[test]

@@ -5,22 +5,23 @@ use wgpu::BufferUsages as U;
 use super::support::plain;
 
 #[test]
-fn textures_and_samplers_are_refused_and_their_handles_take_everything() {
+fn textures_that_it_has_not_are_refused_and_their_handles_take_everything() {
     let gpu = plain();
-    let texture = gpu.refuses("textures are not supported", || {
-        gpu.device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("texture"),
-            size: wgpu::Extent3d::default(),
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::R32Float,
-            usage: wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        })
+    let mut desc = wgpu::TextureDescriptor {
+        label: Some("texture"),
+        size: wgpu::Extent3d::default(),
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Depth32Float,
+        usage: wgpu::TextureUsages::COPY_DST,
+        view_formats: &[],
+    };
+    let texture = gpu.refuses("format Depth32Float are not supported", || {
+        gpu.device.create_texture(&desc)
     });
     let _view = texture.create_view(&Default::default());
-    gpu.refuses("textures are not supported", || {
+    gpu.refuses("is invalid", || {
         gpu.queue.write_texture(
             texture.as_image_copy(),
             &[0; 4],
@@ -28,7 +29,7 @@ fn textures_and_samplers_are_refused_and_their_handles_take_everything() {
             wgpu::Extent3d::default(),
         );
     });
-    gpu.refuses("textures are not supported", || {
+    gpu.refuses("copies between textures are not supported", || {
         gpu.record(|encoder| {
             encoder.copy_texture_to_texture(
                 texture.as_image_copy(),
@@ -38,8 +39,26 @@ fn textures_and_samplers_are_refused_and_their_handles_take_everything() {
         })
     });
     texture.destroy();
-    gpu.refuses("samplers are not supported", || {
-        gpu.device.create_sampler(&Default::default())
+    desc.format = wgpu::TextureFormat::R32Float;
+    for (samples, usage, words) in [
+        (4, wgpu::TextureUsages::COPY_DST, "multisampled textures"),
+        (
+            1,
+            wgpu::TextureUsages::RENDER_ATTACHMENT,
+            "render attachments",
+        ),
+        (1, wgpu::TextureUsages::empty(), "is empty"),
+    ] {
+        desc.sample_count = samples;
+        desc.usage = usage;
+        gpu.refuses(words, || gpu.device.create_texture(&desc));
+    }
+    let compare = wgpu::SamplerDescriptor {
+        compare: Some(wgpu::CompareFunction::Less),
+        ..Default::default()
+    };
+    gpu.refuses("samplers that compare depths", || {
+        gpu.device.create_sampler(&compare)
     });
 }
 
@@ -80,16 +99,16 @@ fn objects_of_another_backend_are_refused() {
 }
 
 #[test]
-fn bindings_are_buffers() {
+fn external_textures_are_not_bound() {
     let gpu = plain();
-    gpu.refuses("bindings other than buffers", || {
+    gpu.refuses("bindings other than buffers, textures and samplers", || {
         gpu.device
             .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: None,
                 entries: &[wgpu::BindGroupLayoutEntry {
                     binding: 0,
                     visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
+                    ty: wgpu::BindingType::ExternalTexture,
                     count: None,
                 }],
             })

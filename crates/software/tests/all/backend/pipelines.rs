@@ -187,7 +187,7 @@ fn a_shader_fits_the_layout_it_is_given() {
     gpu.refuses(&format!("{place} is not in the pipeline layout"), || {
         with(1, &[entry(1, false, 0)])
     });
-    gpu.refuses(&format!("{place} is Storage"), || {
+    gpu.refuses(&format!("{place} is Buffer"), || {
         with(1, &[entry(2, true, 0)])
     });
     gpu.refuses(&format!("{place} needs 16 bytes"), || {
