@@ -438,7 +438,12 @@ fn external_textures_are_refused_with_their_line() {
          @compute @workgroup_size(1) fn main() {}",
     )
     .unwrap_err();
-    assert!(error.to_string().contains("body.wgsl:2: `t` is an external texture"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("body.wgsl:2: `t` is an external texture"),
+        "{error}"
+    );
 }
 
 #[test]
