@@ -1,5 +1,5 @@
 // Shared by the kernels of tiles of f16 on matrix units: the tiles in workgroup memory, and their matrices.
-// Requires SIDE (rows and columns of the tile), fetch_a4 and fetch_b4.
+// Requires SIDE (rows and columns of the tile), fetch_a4; loads of b are up to plain_lines.wgsl, or to a convolution.
 
 // 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
 override A_ACROSS: u32 = 0u;
@@ -36,21 +36,13 @@ fn slot(at: vec2<u32>, is_across: u32) -> u32 {
     return at.x * PITCH_ALONG + at.y;
 }
 
-// Load `i` of a tile whose first elements are at a row and k, or at k and a column.
+// Load `i` of a tile whose first elements are at a row and k.
 fn load_a(first: u32, row: u32, k: u32, i: u32) -> vec4<f16> {
     let at = place(i, A_ACROSS);
     if A_ACROSS == 1u {
         return fetch_a4(first, row + at.y * 4u, k + at.x);
     }
     return fetch_a4(first, row + at.x, k + at.y * 4u);
-}
-
-fn load_b(first: u32, k: u32, col: u32, i: u32) -> vec4<f16> {
-    let at = place(i, B_ACROSS);
-    if B_ACROSS == 1u {
-        return fetch_b4(first, k + at.x, col + at.y * 4u);
-    }
-    return fetch_b4(first, k + at.y * 4u, col + at.x);
 }
 
 // The matrix of 16 rows and 16 of k.

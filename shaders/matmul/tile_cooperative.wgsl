@@ -1,7 +1,7 @@
 // Computes: a batch of products of f16 matrices in 128 x 128 tiles of the output, by matrix units: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
 // Bindings: params, a, b, out (declared by the operand and output parts).
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes, restored; cooperative.wgsl, fetch_a4, fetch_b4 (4 neighbours along k, or with A_ACROSS and B_ACROSS along the rows or columns, as f16, 0 outside), emit4.
+// Requires: tile_at, computes, restored; cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, as f16, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 const SIDE: u32 = 128u;
@@ -40,9 +40,11 @@ fn main(
     var sum_33 = coop_mat16x16<f32, C>();
     var next_a: array<vec4<f16>, LOADS>;
     var next_b: array<vec4<f16>, LOADS>;
+    var lines = lines_b(at.b, col0, lid);
+    let first_b = step_b(0u);
     for (var i = 0u; i < LOADS; i++) {
         next_a[i] = load_a(at.a, row0, 0u, lid + i * WG);
-        next_b[i] = load_b(at.b, 0u, col0, lid + i * WG);
+        next_b[i] = load_b(&lines, first_b, col0, i, lid);
     }
     for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
         for (var i = 0u; i < LOADS; i++) {
@@ -55,9 +57,10 @@ fn main(
         if WHOLE == 1u {
             k1 = min(k1, params.k - DEPTH);
         }
+        let from_b = step_b(k1);
         for (var i = 0u; i < LOADS; i++) {
             next_a[i] = load_a(at.a, row0, k1, lid + i * WG);
-            next_b[i] = load_b(at.b, k1, col0, lid + i * WG);
+            next_b[i] = load_b(&lines, from_b, col0, i, lid);
         }
         for (var k = 0u; k < DEPTH; k += 16u) {
             let a0 = left(row, k);

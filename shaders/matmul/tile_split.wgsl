@@ -1,7 +1,7 @@
 // Computes: a batch of products of f32 matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: each element is two f16, the lower one 2^11 times as large, and of four products three count. 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32, whose operands are read from storage: neighbours share them through the cache, and nobody waits for others. Tiles with flagged lines are left out.
-// Bindings: params, a, b (packed in blocks of 16 lines and 16 of k: the higher f16, then the lower ones), out (declared by the output part), scales.
+// Bindings: params, a, b (packed in blocks of 16 lines and 16 of k: the higher f16, then the lower ones; b of a convolution as pixels), out (declared by the output part), scales.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes, restored; strips.wgsl, emit4.
+// Requires: tile_at, computes; lines_b, step_b and lower_b (where matrices of b are), strips.wgsl with what it requires.
 // Accuracy: (n / 16 + 48) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype.
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f16>>;
@@ -44,8 +44,9 @@ fn main(
     let col = where_to.y * SIDE + (subgroup % 2u) * 32u;
     var from_a0 = block_at(at.a, row, params.m);
     var from_a1 = block_at(at.a, row + 16u, params.m);
-    var from_b0 = block_at(at.b, col, params.n);
-    var from_b1 = block_at(at.b, col + 16u, params.n);
+    let first_b0 = lines_b(at.b, col);
+    let first_b1 = lines_b(at.b, col + 16u);
+    let lower = lower_b();
 
     // Of products of the higher f16, and 2^11 times those of a lower one.
     var sum_00 = coop_mat16x16<f32, C>();
@@ -56,11 +57,18 @@ fn main(
     var low_01 = coop_mat16x16<f32, C>();
     var low_10 = coop_mat16x16<f32, C>();
     var low_11 = coop_mat16x16<f32, C>();
+    var step = step_b(0u);
     for (var k = 0u; k < depth; k += DEPTH) {
+        let from_b0 = first_b0 + step;
+        let from_b1 = first_b1 + step;
+        let from_b0_low = from_b0 + lower;
+        let from_b1_low = from_b1 + lower;
+        // Known before it is needed; behind the last part that of the last.
+        step = step_b(min(k + DEPTH, depth - DEPTH));
         let b0_high = right(from_b0);
-        let b0_low = right(from_b0 + HALF);
+        let b0_low = right(from_b0_low);
         let b1_high = right(from_b1);
-        let b1_low = right(from_b1 + HALF);
+        let b1_low = right(from_b1_low);
         let a0_high = left(from_a0);
         let a0_low = left(from_a0 + HALF);
         // The unit cuts off what it adds: little of the lower products, which are small; of the others sums of 16 are rounded.
@@ -84,8 +92,6 @@ fn main(
         sum_11 = sum_11 + high_11;
         from_a0 += BLOCK;
         from_a1 += BLOCK;
-        from_b0 += BLOCK;
-        from_b1 += BLOCK;
     }
 
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.

@@ -11,7 +11,7 @@ use crate::fused::generate::{self, Host};
 use crate::fused::graph::{Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
 use crate::fused::{ends, params};
-use crate::ops::conv::{self, ConvParams};
+use crate::ops::conv;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::predicate::Predicate;
@@ -314,13 +314,7 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
     let convolutions = conv::writing_fused().into_iter();
     let writers = products
         .map(|(dtype, choice)| (dtype, choice, host(MatmulParams::FIELDS, 3)))
-        .chain(convolutions.map(|(dtype, choice, bias)| {
-            (
-                dtype,
-                choice,
-                host(ConvParams::FIELDS, 3 + usize::from(bias)),
-            )
-        }));
+        .chain(convolutions.map(|(dtype, choice, fields, own)| (dtype, choice, host(fields, own))));
     let blocks = quantised::writing_fused().into_iter();
     let writers = writers
         .chain(blocks.map(|(dtype, choice, own)| (dtype, choice, host(BlockParams::FIELDS, own))));

@@ -28,6 +28,7 @@ pub(crate) mod bands;
 mod fold;
 pub(crate) mod geometry;
 mod options;
+mod packed;
 mod parts;
 mod plan;
 
@@ -36,8 +37,8 @@ pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use options::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
-pub(crate) use plan::{ConvParams, variants, writing_fused};
-use plan::{Method, Writes, choice, iterations, params, plane_step, ways};
+use plan::{ConvParams, Method, Rows, Writes, choice, iterations, params, plane_step, ways};
+pub(crate) use plan::{variants, writing_fused};
 
 /// The operands of a call.
 #[derive(Clone, Copy)]
@@ -225,9 +226,12 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
     let ability = exec.ability();
-    let all = |ability: &Ability| ways(g, &x.layout, ability);
+    let all = |ability: &Ability| ways(g, &x.layout, x.dtype, ability);
     let class = || plan::class(g, &x.layout, x.dtype, bias.is_some());
     let mut method = p.way(class, |ability| all(ability).default, all);
+    if let Method::Packed(packing) = method {
+        return packed::steps(p, g, packing);
+    }
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
     let parts = parts(extents, ability.loop_budget, |len| {
@@ -267,6 +271,8 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
         [params.tiles_m, params.tiles_n] = counts.map(saturated);
         let tiles = counts.iter().product::<u64>() * batches;
         Grid::elements(tiles * u64::from(tile.invocations()), 1)
+    } else if let Method::Rows(_) = method {
+        Grid::elements(Rows::count(g), 1)
     } else {
         let per_group = (g.filters as u64).max(1);
         Grid::elements(outputs / per_group * (g.filters as u64).div_ceil(4), 1)

@@ -1,6 +1,7 @@
 //! Convolution against the reference: both kernels, groups, stride, padding, dilation, arrangements.
 
 mod axes;
+mod packed;
 
 use crate::common;
 use crate::operands;

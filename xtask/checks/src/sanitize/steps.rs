@@ -52,6 +52,7 @@ const FORMS: &[&str] = &[
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
     "conv::axes::every_way_gives",
+    "conv::packed::",
     "edges::the_probe_of_numerics",
     "elementwise::operands_of_one_element",
     "index::scatters_write",

@@ -5,6 +5,7 @@ use ziggurat_core::{DType, Layout};
 
 use super::fold;
 use super::geometry::{Direction, Geometry};
+use super::packed::{self, PackedParams, Packing};
 use crate::limits::ability::Ability;
 use crate::limits::budget::{Part, nested};
 use crate::num::saturated;
@@ -14,7 +15,7 @@ use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
-use crate::source::params::{Params, params};
+use crate::source::params::{ParamField, Params, params};
 use crate::source::prelude;
 use crate::tune::{Class, Named, WayName, bucket};
 
@@ -61,13 +62,103 @@ pub(super) enum Method {
     Tiled(Tile),
     /// Tiles of (filters, positions of one image), read as they lie, four at a time if they may.
     Pointwise { tile: Tile, vec4: bool },
+    /// Tiles on matrix units, of operands that are packed for them first.
+    Packed(Packing),
+    /// Four rows of four outputs of one channel per invocation.
+    Rows(Rows),
+}
+
+/// How the kernel of few channels lies over a convolution: what the compiler unrolls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Rows {
+    /// Rows are read and written four elements at a time.
+    vec4: bool,
+    /// Height and width.
+    kernel: [usize; 2],
+    stride: [usize; 2],
+    /// Padding in front of a row.
+    pad: usize,
+}
+
+impl Rows {
+    /// Of a convolution with so few channels per group that tiles would be mostly empty.
+    fn new(g: &Geometry, x: &Layout, ability: &Ability) -> Option<Self> {
+        const LONGEST: usize = 7;
+        let [_, kernel @ ..] = g.kernel;
+        let [_, stride @ ..] = g.stride;
+        let fits = g.direction == Direction::Forward
+            && !g.is_volume()
+            && g.channels > 0
+            && g.dilation == [1; 3]
+            && kernel.iter().all(|&taps| taps <= LONGEST)
+            && stride.iter().all(|&step| step <= 2);
+        let &[x_batch, x_channel, ..] = x.strides() else {
+            return None;
+        };
+        let [_, row, step] = spatial_strides(x);
+        let vec4 = step == 1
+            && [x_batch, x_channel, row].iter().all(|step| step % 4 == 0)
+            && x.offset().is_multiple_of(4)
+            && g.input[2].is_multiple_of(4)
+            && g.output[2].is_multiple_of(4);
+        let rows = Self {
+            vec4,
+            kernel,
+            stride,
+            pad: g.pads[2],
+        };
+        (fits && rows.iterations(g) <= ability.loop_budget).then_some(rows)
+    }
+
+    /// How far the first tap of a multiple of four outputs lies behind a multiple of four elements.
+    const fn shift(self) -> usize {
+        if self.vec4 { (4 - self.pad % 4) % 4 } else { 0 }
+    }
+
+    /// The rest of a kernel.
+    fn choice(self, choice: KernelChoice) -> KernelChoice {
+        let choice = if self.vec4 {
+            choice
+                .name("rows_vec4")
+                .parts(&["conv/rows_vec4.wgsl", "conv/rows_out_vec4.wgsl"])
+        } else {
+            choice
+                .name("rows")
+                .parts(&["conv/rows_word.wgsl", "conv/rows_out_elements.wgsl"])
+        };
+        let ([kernel_y, kernel_x], [stride_y, stride_x]) = (self.kernel, self.stride);
+        let constants = [
+            ("KERNEL_Y", kernel_y),
+            ("KERNEL_X", kernel_x),
+            ("STRIDE_Y", stride_y),
+            ("STRIDE_X", stride_x),
+            ("SHIFT", self.shift()),
+        ];
+        let choice = choice.part("conv/rows.wgsl").without_division_checks();
+        constants.into_iter().fold(choice, |choice, (name, value)| {
+            choice.constant(name, value as f64)
+        })
+    }
+
+    /// Invocations.
+    pub(super) fn count(g: &Geometry) -> u64 {
+        let planes = (g.batch as u64) * (g.groups as u64) * (g.filters as u64);
+        planes * (g.output[1] as u64).div_ceil(4) * (g.output[2] as u64).div_ceil(4)
+    }
+
+    fn iterations(self, g: &Geometry) -> u64 {
+        let [height, width] = self.kernel.map(|taps| taps as u64);
+        let rows = 3 * self.stride[0] as u64 + height;
+        let each = nested(&[rows, 4, width]).saturating_add(rows * 5 + height * width + 1);
+        (g.channels as u64).saturating_mul(each).saturating_add(5)
+    }
 }
 
 impl Method {
     /// The tile, if it computes tiles.
     pub(super) const fn tile(self) -> Option<Tile> {
         match self {
-            Self::Direct => None,
+            Self::Direct | Self::Packed(_) | Self::Rows(_) => None,
             Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
         }
     }
@@ -84,14 +175,16 @@ pub(super) enum Writes {
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
 const MIN_FILTERS: usize = 16;
 const MIN_DEPTH: usize = 16;
+/// Channels that an invocation of sixteen outputs adds up in a short time, and invocations that keep a device busy anyway.
+const FEW_CHANNELS: usize = 16;
+const MANY_ROWS: u64 = 1 << 14;
 /// Turns that a greatest common divisor takes.
 const GCD_ITERATIONS: u64 = 50;
 /// Smallest plane for which tiles of one image are not mostly empty.
 const MIN_PLANE: usize = 64;
 
 /// The ways to compute a convolution on a device.
-pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> {
-    let mut tiles = Tile::ALL.into_iter().filter(|tile| tile.fits(ability));
+pub(super) fn ways(g: &Geometry, x: &Layout, dtype: DType, ability: &Ability) -> Ways<Method> {
     let vec4 = pointwise_vec4(g, x);
     let method = |tile| match vec4 {
         Some(vec4) => Method::Pointwise { tile, vec4 },
@@ -99,13 +192,20 @@ pub(super) fn ways(g: &Geometry, x: &Layout, ability: &Ability) -> Ways<Method> 
     };
     let positions = g.batch.saturating_mul(g.plane());
     let filled = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
-    if filled
-        && Tile::DEFAULT.fits(ability)
-        && let Some(default) = tiles.next()
-    {
-        return Ways::new(method(default), tiles.map(method).chain([Method::Direct]));
-    }
-    Ways::new(Method::Direct, tiles.map(method))
+    let packed: Vec<Packing> = Packing::all(g, x, dtype, ability).collect();
+    let rows = Rows::new(g, x, ability).map(Method::Rows);
+    let default = match packed.first() {
+        Some(&packing) if packing.pays(g) => Method::Packed(packing),
+        _ if filled && Tile::DEFAULT.fits(ability) => method(Tile::DEFAULT),
+        _ => rows
+            .filter(|_| g.channels <= FEW_CHANNELS || Rows::count(g) >= MANY_ROWS)
+            .unwrap_or(Method::Direct),
+    };
+    let tiles = Tile::ALL.into_iter().filter(|tile| tile.fits(ability));
+    let packed = packed.into_iter().map(Method::Packed);
+    let few = rows.into_iter().chain([Method::Direct]);
+    let all = packed.chain(tiles.map(method)).chain(few);
+    Ways::new(default, all.filter(|way| *way != default))
 }
 
 impl Named for Method {
@@ -114,6 +214,8 @@ impl Named for Method {
             Self::Direct => WayName::new("direct", [0; 3]),
             Self::Tiled(tile) => tile.name("tiled"),
             Self::Pointwise { tile, .. } => tile.name("pointwise"),
+            Self::Packed(packing) => packing.tile.name("packed"),
+            Self::Rows(_) => WayName::new("rows", [0; 3]),
         }
     }
 }
@@ -172,7 +274,10 @@ pub(super) fn choice(
     bias: bool,
     writes: Writes,
 ) -> KernelChoice {
-    let vec4 = matches!(method, Method::Pointwise { vec4: true, .. });
+    let vec4 = matches!(
+        method,
+        Method::Pointwise { vec4: true, .. } | Method::Rows(Rows { vec4: true, .. })
+    );
     let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(if bias { "bias" } else { "no_bias" })
@@ -201,7 +306,7 @@ pub(super) fn choice(
     if !vec4 {
         choice = choice.part("conv/image.wgsl");
     }
-    if !matches!(method, Method::Pointwise { .. }) {
+    if !matches!(method, Method::Pointwise { .. } | Method::Rows(_)) {
         choice = choice.part(taps_of(direction));
     }
     choice = choice
@@ -213,6 +318,8 @@ pub(super) fn choice(
                 .name("direct")
                 .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
         }
+        Method::Rows(rows) => return rows.choice(choice),
+        Method::Packed(packing) => return packed::product(volume, dtype, packing, bias),
         Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
         Method::Pointwise { tile, vec4: true } => (
             "pointwise_vec4",
@@ -254,6 +361,9 @@ pub(super) fn iterations(
     method: Method,
     [channels, depth, height, width]: [u64; 4],
 ) -> u64 {
+    if let Method::Rows(rows) = method {
+        return rows.iterations(g);
+    }
     if let Some(tile) = method.tile() {
         return tile.iterations(channels * depth * height * width);
     }
@@ -276,13 +386,17 @@ pub(super) const fn taps_of(direction: Direction) -> &'static str {
     }
 }
 
+/// The strides of the first two axes.
+pub(super) fn front(layout: &Layout) -> (isize, isize) {
+    match *layout.strides() {
+        [first, second, ..] => (first, second),
+        _ => (0, 0),
+    }
+}
+
 /// What the geometry and the operands' strides say; offsets come with the bindings.
 pub(super) fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
     let n = |value: usize| saturated(value as u64);
-    let front = |layout: &Layout| match *layout.strides() {
-        [first, second, ..] => (first, second),
-        _ => (0, 0),
-    };
     let ((x_batch, x_channel), (w_first, w_second)) = (front(x), front(w));
     let times = |stride: isize, by: usize| wrap(stride).wrapping_mul(n(by));
     let (w_group, w_filter, w_channel) = match g.direction {
@@ -354,6 +468,14 @@ const POINTWISE_VEC4: Method = Method::Pointwise {
 /// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
+    let rows = [false, true].map(|vec4| {
+        Method::Rows(Rows {
+            vec4,
+            kernel: [3; 2],
+            stride: [1; 2],
+            pad: 1,
+        })
+    });
     let methods = [
         (Direction::Forward, Method::Direct),
         (Direction::Forward, Method::Tiled(Tile::DEFAULT)),
@@ -376,6 +498,21 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 }
             }
         }
+        for (method, bias) in rows
+            .into_iter()
+            .flat_map(|rows| [(rows, false), (rows, true)])
+        {
+            let forward = Direction::Forward;
+            all.push(choice(
+                forward,
+                dtype,
+                method,
+                false,
+                true,
+                bias,
+                Writes::Results,
+            ));
+        }
         all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
         let [_, others @ ..] = Tile::ALL;
         for tile in others {
@@ -390,12 +527,23 @@ pub(crate) fn variants() -> Vec<Candidate> {
     }
     all.into_iter()
         .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
+        .chain(packed::variants())
         .collect()
 }
 
-/// Kernels that write through an epilogue over sums of a dtype, for the corpus of those, and whether they have a bias.
-pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
+/// Kernels that write through an epilogue over sums of a dtype, for the corpus of those, their parameters and bindings.
+pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, &'static [ParamField], usize)> {
+    let rows = |vec4| {
+        Method::Rows(Rows {
+            vec4,
+            kernel: [3; 2],
+            stride: [2; 2],
+            pad: 1,
+        })
+    };
     let forward = [
+        rows(true),
+        rows(false),
         Method::Direct,
         Method::Tiled(Tile::DEFAULT),
         POINTWISE_VEC4,
@@ -407,7 +555,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
             let bias = (i % 2 == 0) == (dtype == DType::F32);
             let direction = Direction::Forward;
             let choice = choice(direction, dtype, method, false, true, bias, Writes::Results);
-            all.push((dtype, choice, bias));
+            all.push((dtype, choice, ConvParams::FIELDS, 3 + usize::from(bias)));
         }
         let choice = choice(
             Direction::Transposed,
@@ -418,8 +566,10 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, bool)> {
             true,
             Writes::Results,
         );
-        all.push((dtype, choice, true));
+        all.push((dtype, choice, ConvParams::FIELDS, 4));
     }
+    let packed = packed::writing_fused().into_iter();
+    all.extend(packed.map(|(dtype, choice, own)| (dtype, choice, PackedParams::FIELDS, own)));
     all
 }
 
@@ -442,7 +592,8 @@ mod tests {
             invocations: most,
             ..Ability::WEBGPU
         };
-        ways(&g, &Layout::contiguous(Shape::new(x).unwrap()), &ability).default
+        let layout = Layout::contiguous(Shape::new(x).unwrap());
+        ways(&g, &layout, DType::F32, &ability).default
     }
 
     #[test]
@@ -455,17 +606,56 @@ mod tests {
             method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128),
             Method::Direct
         );
+        let rows = |vec4, kernel| {
+            Method::Rows(Rows {
+                vec4,
+                kernel,
+                stride: [1; 2],
+                pad: 0,
+            })
+        };
+        let few = |x, w, groups| method(x, w, groups, 256);
+        assert_eq!(few([1, 32, 28, 30], [32, 1, 3, 3], 32), rows(false, [3; 2]));
+        assert_eq!(few([1, 1, 28, 28], [32, 1, 3, 5], 1), rows(true, [3, 5]));
+        assert_eq!(few([1, 16, 3, 3], [32, 16, 3, 3], 1), rows(false, [3; 2]));
+        assert_eq!(few([1, 17, 3, 3], [32, 17, 3, 3], 1), Method::Direct);
+        assert_eq!(few([1, 1, 28, 28], [32, 1, 9, 9], 1), Method::Direct);
+    }
+
+    #[test]
+    fn matrix_units_are_used_where_they_pay() {
+        let options = Conv2dOptions::default().padding([1, 1]);
+        let first = |x: [usize; 4], w: [usize; 4], dtype, ability: &Ability| {
+            let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
+            let g = options.geometry(&x, &w, None).unwrap();
+            let name = ways(&g, &Layout::contiguous(x), dtype, ability)
+                .default
+                .name();
+            [Tile::COOPERATIVE, Tile::COOPERATIVE_64]
+                .into_iter()
+                .find(|tile| tile.name("packed").bits() == name.bits())
+        };
+        let large = &Ability::LARGE;
+        let (x, w) = ([32, 256, 28, 28], [256, 256, 3, 3]);
+        assert_eq!(first(x, w, DType::F16, large), Some(Tile::COOPERATIVE));
+        let small = Some(Tile::COOPERATIVE_64);
         assert_eq!(
-            method([1, 32, 28, 28], [32, 1, 3, 3], 32, 256),
-            Method::Direct
+            first([32, 64, 56, 56], [64, 64, 3, 3], DType::F16, large),
+            small
         );
         assert_eq!(
-            method([1, 1, 28, 28], [32, 1, 3, 3], 1, 256),
-            Method::Direct
+            first([1, 512, 14, 14], [512, 512, 3, 3], DType::F16, large),
+            small
+        );
+        assert_eq!(first(x, w, DType::F16, &Ability::WEBGPU), None);
+        // Little work, and channels that fill little of a block.
+        assert_eq!(
+            first([1, 64, 7, 7], [64, 64, 3, 3], DType::F16, large),
+            None
         );
         assert_eq!(
-            method([1, 16, 3, 3], [32, 16, 3, 3], 1, 256),
-            Method::Direct
+            first([32, 4, 56, 56], [64, 4, 3, 1], DType::F16, large),
+            None
         );
     }
 
@@ -481,7 +671,7 @@ mod tests {
             Method::Tiled(Tile::DEFAULT)
         );
         assert_eq!(
-            method([1, 16, 28, 28], [8, 16, 1, 1], 1, 256),
+            method([1, 17, 28, 28], [8, 17, 1, 1], 1, 256),
             Method::Direct
         );
     }
@@ -495,7 +685,7 @@ mod tests {
         let w = Shape::new([32, 16, 1, 1]).unwrap();
         let g = options.geometry(layout.shape(), &w, None).unwrap();
         assert_eq!(
-            ways(&g, &layout, &Ability::WEBGPU).default,
+            ways(&g, &layout, DType::F32, &Ability::WEBGPU).default,
             Method::Tiled(Tile::DEFAULT)
         );
     }

@@ -225,9 +225,14 @@ pub(super) fn tiled(
         TileKind::Cooperative => &[
             "matmul/raster.wgsl",
             "matmul/cooperative.wgsl",
+            "matmul/plain_lines.wgsl",
             "matmul/strips.wgsl",
         ],
-        TileKind::Split => &["matmul/raster.wgsl", "matmul/strips.wgsl"],
+        TileKind::Split => &[
+            "matmul/raster.wgsl",
+            "matmul/strips.wgsl",
+            "matmul/split_lines.wgsl",
+        ],
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],

@@ -86,7 +86,7 @@ fn run_axes<const N: usize>(exec: &Executor, rng: &mut Random, many: bool) {
     run_transposed(exec, (&x, &w, bias), &options, out, rng.below(5));
 }
 
-type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
+pub(super) type Operands<'a> = (&'a Operand, &'a Operand, Option<&'a Operand>);
 
 #[test]
 fn more_products_than_one_dispatch_adds_up_agree_with_the_references() {
@@ -163,7 +163,7 @@ fn check_sums(
 }
 
 /// A convolution whose outputs have the extents `out`.
-fn run_forward<const N: usize>(
+pub(super) fn run_forward<const N: usize>(
     exec: &Executor,
     (x, w, bias): Operands<'_>,
     options: &ConvOptions<N>,

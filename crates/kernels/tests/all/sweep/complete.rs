@@ -40,6 +40,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matrix units, which the software device has: the tests of attention run every way",
     ),
     (
+        "conv/packed/pack.wgsl",
+        "what packs operands for matrix units: `conv::packed`",
+    ),
+    (
         "elementwise/probe.wgsl",
         "the probe of numerics has tests of its own",
     ),

@@ -1,0 +1,219 @@
+//! Convolutions on matrix units, whose operands are packed first, and those of few channels: every one that a device has, on
+//! the software device as on others.
+
+use super::*;
+use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
+use ziggurat_kernels::{Call, Operands, Sink};
+
+/// The adapter of the tests, and a software device with matrix units.
+fn devices() -> [Executor; 2] {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    [
+        common::executor(),
+        Executor::open_blocking(options).unwrap(),
+    ]
+}
+
+/// A convolution over two axes, and what it reads.
+#[derive(Clone, Copy)]
+struct Case {
+    x: [usize; 4],
+    /// Filters, and extents of the kernel.
+    w: [usize; 3],
+    options: Conv2dOptions,
+}
+
+impl Case {
+    fn new(x: [usize; 4], w: [usize; 3]) -> Self {
+        Self {
+            x,
+            w,
+            options: Conv2dOptions::default(),
+        }
+    }
+
+    fn with(self, change: impl FnOnce(Conv2dOptions) -> Conv2dOptions) -> Self {
+        Self {
+            options: change(self.options),
+            ..self
+        }
+    }
+
+    fn filters(&self) -> [usize; 4] {
+        let [filters, height, width] = self.w;
+        [filters, self.x[1] / self.options.groups, height, width]
+    }
+}
+
+/// Executors of the ways to compute it whose kernels contain a text.
+fn ways(exec: &Executor, x: &View, w: &View, options: &Conv2dOptions, text: &str) -> Vec<Executor> {
+    let dims = options.output_shape(x.shape(), w.shape(), None).unwrap();
+    let out = exec.alloc(&dims, x.dtype).unwrap();
+    let operands = || Operands {
+        others: [Some(w), None, None, None],
+        ..Operands::one(x)
+    };
+    let call: Call = options.call();
+    let has = |exec: &Executor| {
+        let plan = exec.plan(&call, &operands(), Sink::new(&out)).unwrap();
+        plan.listing().contains(text)
+    };
+    (0..10).map(|way| exec.in_way(way)).filter(has).collect()
+}
+
+const PACKED: &str = "fn pixels_to";
+const ROWS: &str = "fn emit_row";
+
+fn cases() -> Vec<Case> {
+    let padded = |options: Conv2dOptions| options.padding([1, 1]);
+    vec![
+        Case::new([2, 5, 9, 12], [20, 3, 3]).with(padded),
+        Case::new([1, 40, 7, 7], [70, 1, 1]),
+        Case::new([3, 33, 6, 10], [16, 1, 1]).with(|o| o.stride([2, 3])),
+        // Few channels: taps count as channels.
+        Case::new([2, 3, 15, 14], [24, 7, 7]).with(|o| o.stride([2, 2]).padding([3, 3])),
+        Case::new([2, 8, 11, 9], [36, 3, 2])
+            .with(|o| o.groups(2).stride([2, 1]).dilation([1, 2]).padding([2, 1])),
+        Case::new([1, 36, 10, 13], [18, 3, 5])
+            .with(|o| o.dilation([2, 2]).padding([3, 4]).stride([1, 2])),
+        // Of odd padding, and windows that stand in it wholly.
+        Case {
+            options: Conv2dOptions {
+                padding_begin: [0, 4],
+                padding_end: [3, 1],
+                ..Conv2dOptions::default()
+            },
+            ..Case::new([2, 4, 5, 6], [17, 2, 2])
+        },
+        Case::new([5, 64, 4, 4], [130, 3, 3]).with(padded),
+    ]
+}
+
+#[test]
+fn operands_are_packed_in_any_arrangement() {
+    let mut rng = Random(51);
+    for (exec, units) in devices().into_iter().zip([false, true]) {
+        for case in cases() {
+            for dtype in FLOATS {
+                let arrangements = [Arrangement::Contiguous, rng.pick(&Arrangement::ALL)];
+                for (i, arrangement) in arrangements.into_iter().enumerate() {
+                    let x = random(&exec, dtype, &case.x, arrangement, &mut rng);
+                    let w = random(&exec, dtype, &case.filters(), arrangement, &mut rng);
+                    let dims = [case.w[0]];
+                    let bias = random(&exec, dtype, &dims, Arrangement::Sliced, &mut rng);
+                    let all = ways(&exec, &x.view, &w.view, &case.options, PACKED);
+                    assert!(!units || dtype != DType::F16 || all.len() == 2);
+                    for exec in all {
+                        run(
+                            &exec,
+                            &x,
+                            &w,
+                            (i == 0).then_some(&bias),
+                            &case.options,
+                            3 * i,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn few_channels_are_read_by_rows() {
+    let mut rng = Random(52);
+    let padded = |options: Conv2dOptions| options.padding([1, 1]);
+    let cases = [
+        Case::new([2, 6, 9, 12], [6, 3, 3]).with(|o| padded(o).groups(6)),
+        Case::new([1, 4, 16, 16], [8, 5, 7]).with(|o| o.padding([2, 3]).groups(2).stride([2, 2])),
+        Case::new([2, 3, 7, 8], [5, 2, 1]).with(|o| o.stride([1, 2])),
+        Case::new([1, 2, 6, 11], [2, 3, 4]).with(|o| padded(o).groups(2)),
+        Case::new([1, 1, 5, 4], [1, 1, 1]),
+    ];
+    let exec = common::executor();
+    for case in cases {
+        for dtype in FLOATS {
+            for (i, arrangement) in Arrangement::ALL.into_iter().enumerate() {
+                let x = random(&exec, dtype, &case.x, arrangement, &mut rng);
+                let w = random(&exec, dtype, &case.filters(), arrangement, &mut rng);
+                let dims = [case.w[0]];
+                let bias = random(&exec, dtype, &dims, Arrangement::Contiguous, &mut rng);
+                let all = ways(&exec, &x.view, &w.view, &case.options, ROWS);
+                assert!(!all.is_empty());
+                run(
+                    &all[0],
+                    &x,
+                    &w,
+                    (i % 2 == 0).then_some(&bias),
+                    &case.options,
+                    i,
+                );
+            }
+        }
+    }
+}
+
+/// Three axes, with a stride along the depth.
+#[test]
+fn volumes_are_packed() {
+    let mut rng = Random(53);
+    for exec in devices() {
+        let of = |dims: &[usize], rng: &mut Random| {
+            random(&exec, DType::F16, dims, Arrangement::Contiguous, rng)
+        };
+        let x = of(&[2, 20, 5, 6, 4], &mut rng);
+        let w = of(&[17, 20, 3, 2, 3], &mut rng);
+        let options = ConvOptions::<3> {
+            stride: [2, 1, 1],
+            padding_begin: [1, 1, 1],
+            padding_end: [1, 0, 1],
+            ..ConvOptions::default()
+        };
+        for way in 0..3 {
+            axes::run_forward(&exec.in_way(way), (&x, &w, None), &options, [3, 6, 4], 0);
+        }
+    }
+}
+
+/// Padding and channels that fill a block are no operands: what is not finite reaches the outputs that read it, and no others.
+#[test]
+fn what_is_not_finite_reaches_what_reads_it() {
+    let case = Case::new([2, 5, 8, 8], [20, 3, 3]).with(|o| o.padding([1, 1]));
+    let len = |dims: [usize; 4]| dims.iter().product::<usize>();
+    for exec in devices() {
+        for dtype in FLOATS {
+            let mut values: Vec<f64> = (0..len(case.x))
+                .map(|i| ((i * 7) % 5) as f64 - 2.0)
+                .collect();
+            let at = |n: usize, c: usize, y: usize, x: usize| ((n * 5 + c) * 8 + y) * 8 + x;
+            values[at(0, 4, 0, 7)] = f64::NAN;
+            values[at(1, 2, 5, 0)] = f64::INFINITY;
+            let x = given(&exec, dtype, &case.x, &values);
+            let weights: Vec<f64> = (0..len(case.filters()))
+                .map(|i| (i % 3) as f64 + 1.0)
+                .collect();
+            let w = given(&exec, dtype, &case.filters(), &weights);
+            for exec in ways(&exec, &x.view, &w.view, &case.options, PACKED) {
+                let out = output(&exec, dtype, &[2, 20, 8, 8], 0);
+                let _done = exec
+                    .conv(&x.view, &w.view, None, &case.options, &out.view)
+                    .unwrap();
+                for (i, got) in out.read(&exec).into_iter().enumerate() {
+                    let (n, y, x) = (i / 1280, i / 8 % 8, i % 8);
+                    let near = |a: usize, b: usize| a.abs_diff(b) <= 1;
+                    assert_eq!(
+                        got.is_nan(),
+                        n == 0 && near(y, 0) && near(x, 7),
+                        "{dtype} {i}"
+                    );
+                    assert_eq!(
+                        got.is_infinite(),
+                        n == 1 && near(y, 5) && near(x, 0),
+                        "{dtype} {i}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// Part of the kernel of packed f32: where matrices of b are, if it is a matrix that is packed in blocks.
+
+// The first one of the block of a column.
+fn lines_b(first: u32, col: u32) -> u32 {
+    return block_at(first, col, params.n);
+}
+
+// How far behind it that of a part along k is.
+fn step_b(k: u32) -> u32 {
+    return k / DEPTH * BLOCK;
+}
+
+// How far behind the higher f16 the lower ones are.
+fn lower_b() -> u32 {
+    return HALF;
+}
