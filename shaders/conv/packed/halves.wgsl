@@ -1,10 +1,8 @@
 // Operand part: the packed operands of a convolution as matrices of f16, a line for each filter and for each position.
-// Requires cooperative.wgsl.
+// Requires cooperative.wgsl, position_at, pixels_of.
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f16>>;
 @group(0) @binding(2) var<storage, read> b: array<vec4<f16>>;
-// Packed pixels from the first tap of the first block to each.
-@group(0) @binding(4) var<storage, read> c: array<u32>;
 
 struct Origin {
     a: u32,
@@ -31,17 +29,13 @@ fn lines_b(first: u32, col: u32, lid: u32) -> Lines {
         let at = place(lid + i * WG, 0u);
         // The same for positions.
         let position = min(col + at.x, params.n - 1u);
-        let rows = position / params.result.z;
-        let planes = rows / params.result.y;
-        let pixel = ((planes / params.result.x * params.grid.x + planes % params.result.x) * params.grid.y
-            + rows % params.result.y) * params.grid.z + position % params.result.z;
-        lines.at[i] = first + pixel * ALONG + at.y;
+        lines.at[i] = first + position_at(position) * ALONG + at.y;
     }
     return lines;
 }
 
 fn step_b(k: u32) -> u32 {
-    return c[k / DEPTH] * ALONG;
+    return pixels_of(k / DEPTH) * ALONG;
 }
 
 fn load_b(lines: ptr<function, Lines>, step: u32, col: u32, i: u32, lid: u32) -> vec4<f16> {

@@ -19,7 +19,7 @@ fn lines_b(first: u32, col: u32) -> u32 {
 }
 
 fn step_b(k: u32) -> u32 {
-    return c[k / DEPTH] * ALONG;
+    return pixels_of(k / DEPTH) * ALONG;
 }
 
 fn lower_b() -> u32 {

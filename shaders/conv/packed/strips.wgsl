@@ -1,5 +1,5 @@
 // Shared by the kernels of packed convolutions whose columns are pixels: how matrices of sums are written. Requires
-// restored and emit.
+// writes, unscaled and emit.
 
 var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
@@ -30,7 +30,7 @@ fn emit_strip(to: Strip, row: u32, col: u32) {
                 if filter_row < params.m {
                     let v = partial_sums[to.first + strip_row * 4u + to.lane % 16u / 4u][to.lane % 4u];
                     let filter_index = to.batch * params.m + filter_row;
-                    emit((image * filters + filter_index) * params.plane + position, filter_index, restored(image, filter_index, v));
+                    emit((image * filters + filter_index) * params.plane + position, filter_index, unscaled(image, filter_index, v));
                 }
             }
         }

@@ -24,13 +24,14 @@ fn tap_at(tap: u32) -> vec3<u32> {
     return vec3<u32>(tap / area, tap % area / params.kernel.z, tap % params.kernel.z);
 }
 
-// How many packed pixels lie between that which the first tap reads and that of a step: a block of channels and a tap.
-fn pixels_to(step: u32) -> u32 {
+// How many packed pixels lie between that which the first tap reads and that of a step: a block of channels, which is stored in
+// so many halves, and a tap.
+fn pixels_to(step: u32, halves: u32) -> u32 {
     let reach = tap_at(step % params.taps) * params.dilation.xyz;
     let parts = parts();
     let part = reach % parts;
     let at = reach / parts;
     let shift = (at.x * params.grid.y + at.y) * params.grid.z + at.z;
     let number = (part.x * parts.y + part.y) * parts.z + part.z;
-    return (step / params.taps) * params.pixels + number * params.part + shift;
+    return (step / params.taps) * halves * params.pixels + number * params.part + shift;
 }

@@ -31,14 +31,16 @@ mod options;
 mod packed;
 mod parts;
 mod plan;
+mod rows;
 
 use geometry::{Direction, Geometry};
 pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use options::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
-use plan::{ConvParams, Method, Rows, Writes, choice, iterations, params, plane_step, ways};
+use plan::{ConvParams, Method, Writes, choice, iterations, params, plane_step, ways};
 pub(crate) use plan::{variants, writing_fused};
+use rows::Rows;
 
 /// The operands of a call.
 #[derive(Clone, Copy)]

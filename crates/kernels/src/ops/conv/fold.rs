@@ -29,7 +29,9 @@ pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
         prelude::store(dtype),
     ]);
     let choice = match writes {
-        Writes::Results => choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"]),
+        Writes::Results | Writes::Flagged => {
+            choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"])
+        }
         Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
     };
     choice.parts(&[

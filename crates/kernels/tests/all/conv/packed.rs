@@ -103,7 +103,8 @@ fn operands_are_packed_in_any_arrangement() {
                     let dims = [case.w[0]];
                     let bias = random(&exec, dtype, &dims, Arrangement::Sliced, &mut rng);
                     let all = ways(&exec, &x.view, &w.view, &case.options, PACKED);
-                    assert!(!units || dtype != DType::F16 || all.len() == 2);
+                    let tiles = if dtype == DType::F32 { 1 } else { 2 };
+                    assert!(all.len() == tiles || (all.is_empty() && !units));
                     for exec in all {
                         run(
                             &exec,
@@ -158,9 +159,10 @@ fn few_channels_are_read_by_rows() {
 #[test]
 fn volumes_are_packed() {
     let mut rng = Random(53);
-    for exec in devices() {
+    let of_dtypes = |exec: Executor| FLOATS.map(|dtype| (exec.clone(), dtype));
+    for (exec, dtype) in devices().into_iter().flat_map(of_dtypes) {
         let of = |dims: &[usize], rng: &mut Random| {
-            random(&exec, DType::F16, dims, Arrangement::Contiguous, rng)
+            random(&exec, dtype, dims, Arrangement::Contiguous, rng)
         };
         let x = of(&[2, 20, 5, 6, 4], &mut rng);
         let w = of(&[17, 20, 3, 2, 3], &mut rng);
@@ -216,4 +218,147 @@ fn what_is_not_finite_reaches_what_reads_it() {
             }
         }
     }
+}
+
+const X: [usize; 4] = [3, 20, 9, 10];
+const W: [usize; 4] = [24, 20, 3, 3];
+
+/// Images and filters of which f16 may not have room for everything.
+fn hard() -> Vec<(&'static str, Vec<f64>, Vec<f64>)> {
+    let mut rng = Random(54);
+    let mut normal = || {
+        let uniform = |rng: &mut Random| (rng.bits() % 1_000_003) as f64 / 1_000_003.0;
+        (0..12).map(|_| uniform(&mut rng)).sum::<f64>() - 6.0
+    };
+    let (x, w) = (X.iter().product::<usize>(), W.iter().product::<usize>());
+    let tens = |i: usize, most: usize| 10f64.powi((i * 7 % (2 * most + 1)) as i32 - most as i32);
+    let channel = |i: usize| i / 90 % 20;
+    let filter = |i: usize| i / 180;
+    let mut all = Vec::new();
+    let mut add = |name, of_x: &dyn Fn(usize, f64) -> f64, of_w: &dyn Fn(usize, f64) -> f64| {
+        let x = (0..x).map(|i| of_x(i, normal())).collect();
+        let w = (0..w).map(|i| of_w(i, normal())).collect();
+        all.push((name, x, w));
+    };
+    let plain = &|_: usize, v: f64| v;
+    add("normal", plain, plain);
+    add(
+        "positive",
+        &|_: usize, v: f64| v.abs() + 0.1,
+        &|_: usize, v: f64| v.abs() + 0.1,
+    );
+    add(
+        "images and filters of any size",
+        &|i: usize, v: f64| v * tens(i / 1800, 20),
+        &|i: usize, v: f64| v * tens(filter(i), 15),
+    );
+    add("after relu", &|_: usize, v: f64| v.max(0.0), plain);
+    add(
+        "pixels from 1e-30 to 1e30",
+        &|i: usize, v: f64| v * tens(i % 90, 30),
+        plain,
+    );
+    add(
+        "a dark half",
+        &|i: usize, v: f64| if i % 10 < 5 { v } else { v * 1e-12 },
+        plain,
+    );
+    add(
+        "channels from 1e-30 to 1e30",
+        &|i: usize, v: f64| v * tens(channel(i), 30),
+        &|i: usize, v: f64| v / tens(i / 9 % 20, 30),
+    );
+    add(
+        "one channel of each pixel",
+        &|i: usize, v: f64| if channel(i) == i % 20 { v } else { 0.0 },
+        plain,
+    );
+    add(
+        "few elements",
+        &|i: usize, v: f64| if i.is_multiple_of(97) { v } else { 0.0 },
+        plain,
+    );
+    add("one element of each filter", plain, &|i: usize, v: f64| {
+        if i % 180 == filter(i) { v } else { 0.0 }
+    });
+    add(
+        "subnormals",
+        &|_: usize, v: f64| v * 1e-39,
+        &|_: usize, v: f64| v * 1e3,
+    );
+    add(
+        "an element too small",
+        &|i: usize, v: f64| if i == 1234 { 1e-15 } else { v },
+        plain,
+    );
+    all
+}
+
+/// Errors in units of 2^-24 of the sums of magnitudes, the root of the mean of their squares and the largest, are at most those
+/// of plain sums of f32, on the adapter or one after the other by fused multiply-adds, or too small to count.
+#[test]
+fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
+    let options = Conv2dOptions::default().padding([1, 1]);
+    for exec in devices() {
+        for (name, x, w) in hard() {
+            let (x, w) = (
+                given(&exec, DType::F32, &X, &x),
+                given(&exec, DType::F32, &W, &w),
+            );
+            let out_dims = [X[0], W[0], X[2], X[3]];
+            let terms = conv(
+                (&x.values, &X),
+                (&w.values, &W),
+                None,
+                &options,
+                [X[2], X[3]],
+            );
+            let errors = |got: &mut dyn Iterator<Item = f64>| {
+                let mut sums = [0.0f64; 2];
+                for (got, term) in got.zip(&terms) {
+                    let unit = (term.magnitude / 16_777_216.0).max(f64::from(f32::MIN_POSITIVE));
+                    let error = (got - term.value).abs() / unit;
+                    sums = [sums[0] + error * error, sums[1].max(error)];
+                }
+                [(sums[0] / terms.len() as f64).sqrt(), sums[1]]
+            };
+            let fused =
+                errors(&mut (0..terms.len()).map(|i| one_after_the_other(&x.values, &w.values, i)));
+            let results = |exec: &Executor| {
+                let out = output(exec, DType::F32, &out_dims, 0);
+                let _done = exec
+                    .conv(&x.view, &w.view, None, &options, &out.view)
+                    .unwrap();
+                out.read(exec)
+            };
+            // What the adapter itself does with subnormals, and without fused multiply-adds: so little work is gathered.
+            let gathered = ways(&exec, &x.view, &w.view, &options, "fn fetch_b4").swap_remove(0);
+            let plain = errors(&mut results(&gathered).into_iter());
+            let most = [fused[0].max(plain[0]), fused[1].max(plain[1])];
+            for exec in ways(&exec, &x.view, &w.view, &options, PACKED) {
+                let values = results(&exec);
+                assert_eq!(values, results(&exec), "{name}");
+                let own = errors(&mut values.into_iter());
+                println!("{name}: {own:.2?}, plain {plain:.2?}, one after the other {fused:.2?}");
+                assert!(own[0] <= most[0].max(0.25), "{name}: {own:?} {most:?}");
+                assert!(own[1] <= most[1].max(8.0), "{name}: {own:?} {most:?}");
+            }
+        }
+    }
+}
+
+/// An output as sums of f32 come to it.
+fn one_after_the_other(x: &[f64], w: &[f64], i: usize) -> f64 {
+    let [_, channels, height, width] = X;
+    let (n, filter, row, col) = (i / 2160, i / 90 % 24, i / 10 % 9, i % 10);
+    let mut sum = 0.0f32;
+    for k in 0..channels * 9 {
+        let (c, tap_y, tap_x) = (k / 9, k / 3 % 3, k % 3);
+        let (y, x_at) = (row + tap_y, col + tap_x);
+        if (1..=height).contains(&y) && (1..=width).contains(&x_at) {
+            let from = ((n * channels + c) * height + y - 1) * width + x_at - 1;
+            sum = (x[from] as f32).mul_add(w[filter * 180 + k] as f32, sum);
+        }
+    }
+    f64::from(sum)
 }

@@ -1,0 +1,197 @@
+//! The shader parts and constants of packed convolutions.
+
+use ziggurat_core::DType;
+
+use super::super::geometry::Direction;
+use super::{FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
+use crate::num::saturated;
+use crate::ops::tile::TileKind;
+use crate::source::candidate::Candidate;
+use crate::source::choice::KernelChoice;
+use crate::source::params::Params;
+use crate::source::prelude;
+
+fn base(volume: bool, dtype: DType, name: &'static str) -> KernelChoice {
+    KernelChoice::new(Direction::Forward.op(if volume { 3 } else { 2 }))
+        .name(dtype.name())
+        .name(name)
+        .part(prelude::FLOAT)
+        .without_zeroed_memory()
+        // Extents are divided by; a dispatch without results is not recorded.
+        .without_division_checks()
+}
+
+/// What the kernels know that are told about all of them.
+const FACTS: &[&str] = &["conv/packed/facts.wgsl", "conv/packed/scaling.wgsl"];
+
+/// What finds the largest magnitudes of images.
+pub(super) fn extremes(volume: bool, dtype: DType, flat: bool) -> KernelChoice {
+    base(volume, dtype, "extremes")
+        .name(if flat { "flat" } else { "strided" })
+        .load(dtype)
+        .params("conv/packed/params.wgsl")
+        .parts(&["conv/common.wgsl", "conv/image.wgsl"])
+        .part("conv/packed/facts.wgsl")
+        .part("conv/packed/extremes.wgsl")
+        .constant("WG", PACK_GROUP)
+        .constant("FLAT", u32::from(flat))
+}
+
+/// What packs the operands of a dtype.
+pub(super) fn pack(volume: bool, dtype: DType, packing: Packing) -> KernelChoice {
+    let choice = base(volume, dtype, "pack").name(if packing.fold { "fold" } else { "channels" });
+    let scaled = is_scaled(dtype);
+    let choice = if scaled {
+        choice.load(dtype)
+    } else {
+        choice.part(prelude::LOAD_BITS16)
+    };
+    let choice = choice
+        .params("conv/packed/params.wgsl")
+        .parts(&[
+            "conv/common.wgsl",
+            "conv/filter.wgsl",
+            "conv/image.wgsl",
+            "conv/packed/taps.wgsl",
+            "conv/packed/elements.wgsl",
+        ])
+        .constant("WG", PACK_GROUP)
+        .constant("FOLD", u32::from(packing.fold))
+        .constant("DEPTH", packing.tile.depth)
+        .constant("BY_CHANNELS", u32::from(packing.by_channels));
+    if scaled {
+        let split = packing.tile.kind == TileKind::Split;
+        return choice
+            .parts(FACTS)
+            .part("conv/packed/pack_scaled.wgsl")
+            .constant("SPLIT", u32::from(split));
+    }
+    choice.part("conv/packed/pack.wgsl")
+}
+
+/// What flags positions and filters that f16 has no room for.
+pub(super) fn flags(volume: bool, dtype: DType, packing: Packing) -> KernelChoice {
+    let split = packing.tile.kind == TileKind::Split;
+    base(volume, dtype, "flags")
+        .load(dtype)
+        .params("conv/packed/params.wgsl")
+        .parts(&["conv/common.wgsl", "conv/packed/position.wgsl"])
+        .parts(FACTS)
+        .part("conv/packed/flags.wgsl")
+        .constant("WG", saturated(FLAGGED))
+        .constant("SPLIT", u32::from(split))
+        .constant("LANES", saturated(packing.lanes()))
+}
+
+/// What multiplies them.
+pub(in crate::ops::conv) fn product(
+    volume: bool,
+    dtype: DType,
+    packing: Packing,
+    bias: bool,
+) -> KernelChoice {
+    let tile = packing.tile;
+    let split = tile.kind == TileKind::Split;
+    let choice = base(volume, dtype, "packed")
+        .enable("enable/f16.wgsl")
+        .enable("enable/cooperative_matrix.wgsl")
+        .name(if tile.rows == 64 {
+            "tile_64"
+        } else {
+            "tile_128"
+        })
+        .name(if bias { "bias" } else { "no_bias" })
+        .load(dtype)
+        .store(dtype);
+    let choice = if packing.vec4 {
+        choice.vec4().name("out_vec4")
+    } else {
+        choice.cell(dtype).name("out_cells")
+    };
+    let choice = choice
+        .params("conv/packed/params.wgsl")
+        .parts(&["conv/common.wgsl", "matmul/raster.wgsl"])
+        .part(if bias {
+            "conv/packed/bias.wgsl"
+        } else {
+            "conv/no_bias.wgsl"
+        })
+        .parts(if is_scaled(dtype) {
+            &["conv/packed/facts.wgsl", "conv/packed/scaled.wgsl"]
+        } else {
+            &["conv/packed/unscaled.wgsl"]
+        })
+        .part(if packing.vec4 {
+            "conv/out_vec4.wgsl"
+        } else {
+            "conv/out_element.wgsl"
+        })
+        .parts(if split {
+            &["conv/packed/strips.wgsl", "conv/packed/split_lines.wgsl"]
+        } else {
+            &[
+                "matmul/cooperative.wgsl",
+                "matmul/strips.wgsl",
+                "matmul/plain_sums.wgsl",
+                "conv/packed/position.wgsl",
+                "conv/packed/halves.wgsl",
+            ]
+        });
+    let choice = match (split, packing.vec4) {
+        (true, _) => choice,
+        (false, true) => choice.part("conv/packed/out_quads.wgsl"),
+        (false, false) => choice.part("conv/packed/out_elements.wgsl"),
+    };
+    let choice = choice.part(tile.body());
+    let sides: &[_] = if split {
+        &[]
+    } else {
+        &[("A_ACROSS", 0.0), ("B_ACROSS", 0.0), ("WHOLE", 1.0)]
+    };
+    let constants = sides.iter().copied().chain(tile.constants());
+    constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// What packs and flags, and what multiplies, for the catalogue: with the dtype, and whether there is a bias.
+fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
+    let (mut packs, mut products) = (Vec::new(), Vec::new());
+    for dtype in DType::ALL {
+        for &tile in tiles(dtype) {
+            let packing = |fold, vec4| Packing {
+                tile,
+                fold,
+                vec4,
+                by_channels: fold,
+            };
+            for fold in [false, true] {
+                packs.push(pack(false, dtype, packing(fold, true)));
+                if is_scaled(dtype) {
+                    packs.push(extremes(false, dtype, fold));
+                    packs.push(flags(false, dtype, packing(fold, true)));
+                }
+            }
+            for (vec4, bias) in [(true, false), (true, true), (false, false), (false, true)] {
+                if !vec4 || tile.kind == TileKind::Cooperative {
+                    let choice = product(false, dtype, packing(false, vec4), bias);
+                    products.push((dtype, choice, bias));
+                }
+            }
+        }
+    }
+    (packs, products)
+}
+
+pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
+    let (packs, products) = kernels();
+    let products = products.into_iter().map(|(_, choice, _)| choice);
+    let all = packs.into_iter().chain(products);
+    let candidate = |choice| Candidate::new(choice, PackedParams::FIELDS);
+    all.map(candidate).collect()
+}
+
+/// Kernels that write through an epilogue over sums of a dtype, for the corpus of those, and their bindings.
+pub(in crate::ops::conv) fn writing_fused() -> Vec<(DType, KernelChoice, usize)> {
+    let (_, products) = kernels();
+    let own = |(dtype, choice, bias)| (dtype, choice, 4 + usize::from(bias));
+    products.into_iter().map(own).collect()
+}

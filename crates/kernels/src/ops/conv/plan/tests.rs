@@ -1,0 +1,117 @@
+//! Which kernel a convolution takes.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::super::Conv2dOptions;
+use super::list::{POINTWISE, POINTWISE_VEC4};
+use super::*;
+use ziggurat_core::Shape;
+
+fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
+    let options = Conv2dOptions {
+        groups,
+        ..Conv2dOptions::default()
+    };
+    let g = options
+        .geometry(&Shape::new(x).unwrap(), &Shape::new(w).unwrap(), None)
+        .unwrap();
+    let ability = Ability {
+        invocations: most,
+        ..Ability::WEBGPU
+    };
+    let layout = Layout::contiguous(Shape::new(x).unwrap());
+    ways(&g, &layout, DType::F32, &ability).default
+}
+
+#[test]
+fn many_filters_take_the_tiled_kernel_and_few_the_direct_one() {
+    assert_eq!(
+        method([1, 16, 28, 28], [32, 16, 3, 3], 1, 256),
+        Method::Tiled(Tile::DEFAULT)
+    );
+    assert_eq!(
+        method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128),
+        Method::Direct
+    );
+    let rows = |vec4, kernel| {
+        Method::Rows(Rows {
+            vec4,
+            kernel,
+            stride: [1; 2],
+            pad: 0,
+        })
+    };
+    let few = |x, w, groups| method(x, w, groups, 256);
+    assert_eq!(few([1, 32, 28, 30], [32, 1, 3, 3], 32), rows(false, [3; 2]));
+    assert_eq!(few([1, 1, 28, 28], [32, 1, 3, 5], 1), rows(true, [3, 5]));
+    assert_eq!(few([1, 16, 3, 3], [32, 16, 3, 3], 1), rows(false, [3; 2]));
+    assert_eq!(few([1, 17, 3, 3], [32, 17, 3, 3], 1), Method::Direct);
+    assert_eq!(few([1, 1, 28, 28], [32, 1, 9, 9], 1), Method::Direct);
+}
+
+#[test]
+fn matrix_units_are_used_where_they_pay() {
+    let options = Conv2dOptions::default().padding([1, 1]);
+    let first = |x: [usize; 4], w: [usize; 4], dtype, ability: &Ability| {
+        let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
+        let g = options.geometry(&x, &w, None).unwrap();
+        let name = ways(&g, &Layout::contiguous(x), dtype, ability)
+            .default
+            .name();
+        [Tile::COOPERATIVE, Tile::COOPERATIVE_64]
+            .into_iter()
+            .find(|tile| tile.name("packed").bits() == name.bits())
+    };
+    let large = &Ability::LARGE;
+    let (x, w) = ([32, 256, 28, 28], [256, 256, 3, 3]);
+    assert_eq!(first(x, w, DType::F16, large), Some(Tile::COOPERATIVE));
+    let small = Some(Tile::COOPERATIVE_64);
+    assert_eq!(
+        first([32, 64, 56, 56], [64, 64, 3, 3], DType::F16, large),
+        small
+    );
+    assert_eq!(
+        first([1, 512, 14, 14], [512, 512, 3, 3], DType::F16, large),
+        small
+    );
+    assert_eq!(first(x, w, DType::F16, &Ability::WEBGPU), None);
+    // Little work, and channels that fill little of a block.
+    assert_eq!(
+        first([1, 64, 7, 7], [64, 64, 3, 3], DType::F16, large),
+        None
+    );
+    assert_eq!(
+        first([32, 4, 56, 56], [64, 4, 3, 1], DType::F16, large),
+        None
+    );
+}
+
+#[test]
+fn kernels_of_one_element_over_large_planes_are_plain_products() {
+    let vec4 = POINTWISE_VEC4;
+    assert_eq!(method([2, 16, 28, 28], [32, 16, 1, 1], 1, 256), vec4);
+    assert_eq!(method([1, 16, 4, 5], [32, 16, 1, 1], 1, 256), vec4);
+    assert_eq!(method([2, 16, 27, 27], [32, 16, 1, 1], 1, 256), POINTWISE);
+    // Small planes of many images fill tiles only together.
+    assert_eq!(
+        method([9, 16, 4, 5], [32, 16, 1, 1], 1, 256),
+        Method::Tiled(Tile::DEFAULT)
+    );
+    assert_eq!(
+        method([1, 17, 28, 28], [8, 17, 1, 1], 1, 256),
+        Method::Direct
+    );
+}
+
+#[test]
+fn transposed_rows_of_a_plane_take_the_general_kernel() {
+    let options = Conv2dOptions::default();
+    let layout = Layout::contiguous(Shape::new([1, 16, 12, 16]).unwrap())
+        .transpose(2, 3)
+        .unwrap();
+    let w = Shape::new([32, 16, 1, 1]).unwrap();
+    let g = options.geometry(layout.shape(), &w, None).unwrap();
+    assert_eq!(
+        ways(&g, &layout, DType::F32, &Ability::WEBGPU).default,
+        Method::Tiled(Tile::DEFAULT)
+    );
+}

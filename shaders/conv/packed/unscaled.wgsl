@@ -1,0 +1,20 @@
+// Part of the products of packed convolutions of f16, which are packed as they are.
+
+// Packed pixels from the first tap of the first block to each.
+@group(0) @binding(4) var<storage, read> c: array<u32>;
+
+fn pixels_of(step: u32) -> u32 {
+    return c[step];
+}
+
+fn computes(at: vec3<u32>) -> bool {
+    return true;
+}
+
+fn writes(group: u32, position: u32) -> bool {
+    return true;
+}
+
+fn unscaled(image: u32, filter_index: u32, v: f32) -> f32 {
+    return v;
+}
