@@ -139,7 +139,7 @@ fn an_explanation_names_all_of_it() {
     let y = x.conv2d(&w, None, &Conv2dOptions::default()).unwrap();
     let explained = y.relu().unwrap().explain().unwrap();
     let wgsl = explained.kernels()[0].wgsl().unwrap();
-    assert!(wgsl.contains("// ---- conv/direct.wgsl") && wgsl.contains("fn op_relu_f32"));
+    assert!(wgsl.contains("// ---- conv/rows.wgsl") && wgsl.contains("fn op_relu_f32"));
 }
 
 #[test]

@@ -73,6 +73,11 @@ pub(super) fn pack(volume: bool, dtype: DType, packing: Packing) -> KernelChoice
 pub(super) fn flags(volume: bool, dtype: DType, packing: Packing) -> KernelChoice {
     let split = packing.tile.kind == TileKind::Split;
     base(volume, dtype, "flags")
+        .name(if packing.by_channels {
+            "channels"
+        } else {
+            "pixels"
+        })
         .load(dtype)
         .params("conv/packed/params.wgsl")
         .parts(&["conv/common.wgsl", "conv/packed/position.wgsl"])
@@ -156,14 +161,15 @@ pub(in crate::ops::conv) fn product(
 fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
     let (mut packs, mut products) = (Vec::new(), Vec::new());
     for dtype in DType::ALL {
-        for &tile in tiles(dtype) {
+        for (i, &tile) in tiles(dtype).iter().enumerate() {
             let packing = |fold, vec4| Packing {
                 tile,
                 fold,
                 vec4,
                 by_channels: fold,
             };
-            for fold in [false, true] {
+            // What packs is the same for all tiles of a dtype.
+            for fold in [false, true].into_iter().filter(|_| i == 0) {
                 packs.push(pack(false, dtype, packing(fold, true)));
                 if is_scaled(dtype) {
                     packs.push(extremes(false, dtype, fold));
