@@ -40,9 +40,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matrix units, which the software device has: the tests of attention run every way",
     ),
     (
-        "conv/packed/pack.wgsl",
+        "conv/packed/extremes.wgsl",
         "what packs operands for matrix units: `conv::packed`",
     ),
+    ("conv/packed/flags.wgsl", "likewise"),
+    ("conv/packed/pack.wgsl", "likewise"),
+    ("conv/packed/pack_scaled.wgsl", "likewise"),
     (
         "elementwise/probe.wgsl",
         "the probe of numerics has tests of its own",
