@@ -3,6 +3,7 @@
 use crate::arena::Arena;
 use crate::buffer::Buffer;
 use crate::error::MemoryError;
+use crate::ledger::{Ledger, MemoryKind};
 use crate::options::MemoryOptions;
 use crate::pool::Pool;
 use crate::readback::Slots;
@@ -185,7 +186,8 @@ impl Memory {
     ///
     /// As [`alloc`](Self::alloc) and [`write`](Self::write).
     pub fn upload(&self, data: &[u8]) -> Result<Buffer, MemoryError> {
-        let buffer = self.alloc(data.len() as u64)?;
+        let alloc = || self.alloc(data.len() as u64);
+        let buffer = self.labelled(MemoryKind::Upload, "", alloc)?;
         self.write(&buffer, 0, data)?;
         Ok(buffer)
     }
@@ -316,6 +318,11 @@ impl Memory {
         self.device().status()?;
         crate::create::check(self.device(), &buffer)?;
         Ok(Buffer::wrapped(buffer, &self.inner.pool))
+    }
+
+    /// Who holds how much.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.inner.pool.ledger()
     }
 
     /// What is live, cached and staged right now.

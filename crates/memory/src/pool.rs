@@ -10,6 +10,7 @@ use crate::buffer::Buffer;
 use crate::create::create;
 use crate::error::{DriverError, MemoryError};
 use crate::inventory::{Bounds, Inventory, Refusal};
+use crate::ledger::Ledger;
 use crate::options::MemoryOptions;
 use crate::usage::Usage;
 use parking_lot::Mutex;
@@ -37,6 +38,7 @@ pub(crate) struct Pool {
     on_pressure: Mutex<Vec<PressureListener>>,
     /// What stands for memory in placeholders.
     stub: OnceLock<wgpu::Buffer>,
+    ledger: Ledger,
 }
 
 const USAGES: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
@@ -56,7 +58,13 @@ impl Pool {
             on_release: Mutex::default(),
             on_pressure: Mutex::default(),
             stub: OnceLock::new(),
+            ledger: Ledger::default(),
         }
+    }
+
+    /// Who holds how much.
+    pub(crate) const fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     pub(crate) const fn device(&self) -> &Device {
@@ -117,11 +125,17 @@ impl Pool {
                 }
             },
         };
+        if self.ledger.is_on() {
+            self.ledger.take(block.id, grant.capacity);
+        }
         Ok(Buffer::pooled(block, bytes, grant.capacity, self))
     }
 
     /// Takes back what the last handle of a pooled buffer held.
     pub(crate) fn give_back(&self, block: Block, capacity: u64, bytes: u64) {
+        if self.ledger.is_on() {
+            self.ledger.give_back(block.id);
+        }
         let evicted = self.inventory.lock().give_back(capacity, bytes, block);
         self.release(evicted);
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Element, Layout, Shape, encode};
 use ziggurat_device::{Device, DeviceError, DeviceOptions, once};
-use ziggurat_memory::{Memory, MemoryOptions};
+use ziggurat_memory::{Memory, MemoryKind, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 
 use crate::limits::ability::Ability;
@@ -236,10 +236,12 @@ impl Executor {
     /// [`KernelError::Memory`] if there is no room.
     pub fn alloc(&self, shape: &Shape, dtype: DType) -> Result<View, KernelError> {
         let bytes = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
-        let buffer = match self.pipelines().arena() {
-            Some(arena) => self.memory().alloc_in(&arena, bytes)?,
-            None => self.memory().alloc(bytes)?,
-        };
+        let (memory, arena) = (self.memory(), self.pipelines().arena());
+        // Who allocates a result says so.
+        let buffer = memory.labelled(MemoryKind::Scratch, "", || match arena {
+            Some(arena) => memory.alloc_in(&arena, bytes),
+            None => memory.alloc(bytes),
+        })?;
         self.note_alloc(&buffer);
         View::new(buffer, Layout::contiguous(*shape), dtype)
     }
