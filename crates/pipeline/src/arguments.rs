@@ -193,7 +193,12 @@ impl<'a> Arg<'a> {
     }
 }
 
-impl BufferArg<'_> {
+impl<'a> BufferArg<'a> {
+    /// Which elements are meant, if the caller said so.
+    pub(crate) fn elements(&self) -> Option<(&'a Layout, DType)> {
+        self.elements
+    }
+
     /// Bytes that a kernel reads or writes of it, each once.
     pub(crate) fn touched(&self) -> u64 {
         let (_, bound) = self.span();

@@ -82,6 +82,19 @@ impl ParamBytes {
             .unwrap_or((joined, &[]))
     }
 
+    /// The uniforms among the joined bytes.
+    pub(crate) fn pieces<'a>(
+        &'a self,
+        joined: &'a [u8],
+    ) -> impl Iterator<Item = (u32, u32, &'a [u8])> {
+        let (_, joined) = self.split(joined);
+        self.uniforms.iter().filter_map(|at| {
+            let start = usize::try_from(at.offset).ok()?;
+            let end = start.checked_add(usize::try_from(at.bytes).ok()?)?;
+            Some((at.group, at.binding, joined.get(start..end)?))
+        })
+    }
+
     /// Joins the immediates and the uniforms, in the order of [`Self::uniforms`].
     pub(crate) fn join(&self, immediate: &[u8], uniforms: &[&[u8]]) -> Vec<u8> {
         let mut joined = Vec::with_capacity(self.len);

@@ -18,6 +18,7 @@ use crate::feature::ShaderFeatures;
 use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::launch::Launch;
+use crate::observe;
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
 use crate::reflect::Texts;
@@ -250,6 +251,9 @@ impl Pipelines {
         };
         if kernel.pipeline().get().is_none() {
             inner.refuse_failed(kernel)?;
+        }
+        if observe::is_on() {
+            observe::tell(kernel, args, params, workgroups);
         }
         dispatch::carry_marks(dispatch::buffers(args).map(|arg| (arg.buffer, arg.writes())));
         if let Some(tape) = self.taping_now() {
