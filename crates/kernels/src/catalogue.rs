@@ -5,7 +5,9 @@
 
 use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
 
-use crate::ops::elementwise::{binary, cast, compare, copy, generate, predicate, unary, where_op};
+use crate::ops::elementwise::{
+    binary, cast, compare, copy, generate, non_finite, predicate, unary, where_op,
+};
 use crate::ops::{
     arg_reduce, attention, conv, grid_sample, index, linalg, matmul, norm, numerics, pad, pool,
     quantised, random, reduce, resize, rope, scan, softmax, sort,
@@ -26,6 +28,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(cast::variants());
     all.extend(copy::variants());
     all.extend(generate::variants());
+    all.extend(non_finite::variants());
     all.extend(numerics::variants());
     all.extend(reduce::variants());
     all.extend(arg_reduce::variants());

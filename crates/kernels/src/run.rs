@@ -1,6 +1,7 @@
 //! How a call runs: the [`Executor`](executor::Executor), views, launches, capture, completion, errors.
 
 pub(crate) mod call;
+pub(crate) mod call_text;
 pub(crate) mod capture;
 pub(crate) mod completion;
 pub(crate) mod ends;
@@ -13,3 +14,4 @@ mod runner;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 pub(crate) mod view;
+mod work;

@@ -61,6 +61,19 @@ impl FusedReader {
         &self.0.inputs
     }
 
+    /// The shape of the value.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        self.0.layout.shape()
+    }
+
+    /// Arithmetic operations of one element of the value.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        let steps = self.0.graph.steps.iter();
+        steps.map(|step| step.op.operations()).sum()
+    }
+
     /// The same of other memory, in the order of [`FusedReader::views`], and other numbers, in the order of
     /// [`FusedReader::numbers`]. Each must lie as the one before, and have its dtype.
     #[must_use]

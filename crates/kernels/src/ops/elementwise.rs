@@ -11,6 +11,7 @@ pub(crate) mod copy;
 pub(crate) mod dispatch;
 pub(crate) mod generate;
 mod listing;
+pub(crate) mod non_finite;
 pub(crate) mod predicate;
 pub(crate) mod row;
 #[cfg(feature = "catalogue")]

@@ -81,6 +81,16 @@ impl BlockShape {
         [self.rows, self.cols]
     }
 
+    /// Whether all numbers of the blocks are known to fit f16.
+    pub(crate) const fn fits_f16(&self) -> bool {
+        self.fits_f16
+    }
+
+    /// The same, with that known.
+    pub(crate) const fn with_f16(self, fits_f16: bool) -> Self {
+        Self { fits_f16, ..self }
+    }
+
     /// Bytes of the blocks, as files hold them.
     #[must_use]
     pub const fn bytes(&self) -> u64 {

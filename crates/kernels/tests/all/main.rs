@@ -52,6 +52,7 @@ mod linalg;
 mod matmul;
 mod movement;
 mod moves;
+mod non_finite;
 mod norm;
 mod packed_products;
 mod pool;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ziggurat_kernels::pipeline::{Tuned, TuningRejected};
+use ziggurat_kernels::pipeline::{Tuned, TuningKey, TuningRejected};
 use ziggurat_kernels::{
     Call, DType, Executor, KernelError, Operands, Shape, Sink, TuneEnd, TuneOptions, TuneReport,
     TunedOutcome, View, WayOutcome,
@@ -111,7 +111,7 @@ fn force(exec: &Executor, views: &[View; 3], name: &str) -> String {
     let store = exec.pipelines().tuning();
     let (key, tuned) = store.entries().remove(0);
     // The names of ways are hashed like any key.
-    let bits = ziggurat_kernels::pipeline::TuningKey::new(name, [0; 3]).bits();
+    let bits = TuningKey::new(name, [0; 3]).bits();
     store.insert(key, Tuned { way: bits, ..tuned });
     planned(exec, views)
 }
@@ -243,4 +243,53 @@ fn stores_of_another_device_are_refused() {
     cut.pop();
     assert_eq!(ours.import(&cut), Err(TuningRejected::Corrupt));
     assert_eq!(ours.rejected(), Some(TuningRejected::Corrupt));
+}
+
+/// Set in the processes that the test below starts: the file, and which of them it is.
+const WRITER: &str = "ZIGGURAT_TEST_TUNING_WRITER";
+
+/// Choices that each process saves, one file at a time.
+const SAVES: u64 = 12;
+
+#[test]
+fn of_two_processes_nobody_loses_what_the_other_measured() {
+    let exec = common::fresh_executor();
+    let store = exec.pipelines().tuning();
+    let key = |number| TuningKey::new("processes", [number]);
+    if let Ok(writer) = std::env::var(WRITER) {
+        let (number, file) = writer.split_once(':').unwrap();
+        let number: u64 = number.parse().unwrap();
+        for step in 0..SAVES {
+            store.clear();
+            let choice = Tuned {
+                way: number,
+                family: "processes".to_owned(),
+                problem: String::new(),
+                name: "way".to_owned(),
+            };
+            store.insert(key(number * SAVES + step), choice);
+            store.save(file).unwrap();
+        }
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("ziggurat-writers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("choices");
+    let start = |number: u64| {
+        let name = "tune::of_two_processes_nobody_loses_what_the_other_measured";
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(WRITER, format!("{number}:{}", file.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    for mut writer in [start(0), start(1)] {
+        assert!(writer.wait().unwrap().success());
+    }
+    assert_eq!(store.load(&file), Ok(2 * SAVES as usize));
+    for number in 0..2 * SAVES {
+        assert_eq!(store.way(key(number)), Some(number / SAVES), "{number}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
