@@ -27,6 +27,7 @@ use ziggurat_kernels::View;
 use ziggurat_memory::Mark;
 use ziggurat_pipeline::Tape;
 
+use crate::observe::{self, Operation, What};
 use crate::{Device, Error, Tensor};
 use caches::Caches;
 
@@ -180,6 +181,10 @@ impl Device {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         for input in inputs {
             self.check_same(input)?;
+        }
+        if self.watch().is_on() {
+            let rule = "what is traced or recorded cannot be captured: capture before, or call the function itself";
+            return Err(Error::argument(OP, rule));
         }
         let Some(scope) = self.executor().pipelines().tape_thread() else {
             return Err(Error::argument(OP, "this thread is in a capture already"));
@@ -363,6 +368,10 @@ impl Captured {
         if self.device.executor().is_capturing() {
             return Err(Error::argument(OP, "a replay cannot be captured"));
         }
+        if self.device.watch().is_recording() {
+            let rule = "a replay cannot be recorded: call the captured function itself";
+            return Err(Error::argument(OP, rule));
+        }
         if inputs.len() != self.inputs.len() {
             let (expected, got) = (self.inputs.len(), inputs.len());
             let text =
@@ -402,7 +411,15 @@ impl Captured {
                 .map_err(fail)?;
         }
         let found = self.caches.marks();
-        self.tape.replay().map_err(|error| fail(error.into()))?;
+        let describe = || Operation {
+            name: OP.into(),
+            what: What::Replay,
+            inputs: Some(self.inputs.iter().map(Some).collect()),
+            is_given_non_finite: false,
+            outputs: self.outputs.iter().collect(),
+        };
+        let replay = || self.tape.replay();
+        observe::operation(&self.device, describe, replay).map_err(|error| fail(error.into()))?;
         let (checks, executor) = (self.device.index_checks(), self.device.executor());
         let marked = self
             .caches

@@ -21,6 +21,7 @@ use ziggurat_pipeline::{
     Pipelines, ShaderSource,
 };
 
+use crate::observe::{self, Operation, What};
 use crate::once::once;
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
@@ -273,9 +274,18 @@ impl<'a> CustomCall<'a> {
         let grid = tuned
             .and_then(KernelCandidate::own_grid)
             .unwrap_or(call.grid);
-        pipelines
-            .dispatch(&pipeline, &args, params, grid)
-            .map_err(fail)?;
+        let inputs = call.dense.iter().map(Tensor::stored);
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let describe = || Operation {
+            name: kernel.descriptor.source.name().into(),
+            what: What::Dispatches,
+            inputs: Some(inputs.into_iter().map(Some).collect()),
+            is_given_non_finite: false,
+            outputs: vec![&call.out],
+        };
+        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
+        observe::operation(call.device, describe, run).map_err(fail)?;
+        drop(args);
         Ok(Tensor::from_view(call.device, call.out))
     }
 

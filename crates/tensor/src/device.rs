@@ -12,12 +12,13 @@ use std::sync::Arc;
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime, MemoryBytes};
 use ziggurat_kernels::{Executor, View};
-use ziggurat_memory::Usage;
+use ziggurat_memory::{MemoryKind, MemoryReport, Usage};
 use ziggurat_pipeline::PipelineStats;
 
 use crate::index_checks::IndexChecks;
 use crate::lazy::Lazy;
 use crate::lazy::PlanStats;
+use crate::observe::Watch;
 use crate::once::once;
 use crate::{Error, FusionPolicy};
 
@@ -181,6 +182,11 @@ impl Device {
         &self.inner.lazy
     }
 
+    /// Who watches the operations of this device.
+    pub(crate) fn watch(&self) -> &Watch {
+        self.inner.lazy.watch()
+    }
+
     /// Whether pending values of both handles may stand in one expression.
     pub(crate) fn same_lazy(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
@@ -214,6 +220,34 @@ impl Device {
     /// Device memory in use and in reserve.
     pub fn usage(&self) -> Usage {
         self.inner.executor.memory().usage()
+    }
+
+    /// Begins to count who holds how much memory of this device, from nothing; or ends it. See [`Device::memory_report`].
+    pub fn track_memory(&self, on: bool) {
+        self.inner.executor.memory().set_tracking(on);
+    }
+
+    /// Who holds how much since [`Device::track_memory`]: results by operation, memory between kernels, uploads, with what
+    /// each held when all together were at their peak. A capture's memory counts for what first asked for it.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, MemoryKind, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// device.track_memory(true);
+    /// let x = Tensor::ones(&device, [64, 64], DType::F32)?;
+    /// let y = x.matmul(&x)?;
+    /// y.eval_blocking()?;
+    /// let report = device.memory_report();
+    /// let labels: Vec<_> = report.rows.iter().map(|row| (row.kind, row.label)).collect();
+    /// assert!(labels.contains(&(MemoryKind::Result, "matmul")));
+    /// assert!(report.of_kind(MemoryKind::Result)[0] >= 2 * 64 * 64 * 4);
+    /// println!("{report}");
+    /// device.track_memory(false);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn memory_report(&self) -> MemoryReport {
+        self.inner.executor.memory().report()
     }
 
     /// Pipelines compiled and found in the cache.
@@ -335,10 +369,10 @@ impl Device {
         dtype: DType,
     ) -> Result<View, Error> {
         self.check_len(op, shape, dtype)?;
-        self.inner
-            .executor
-            .alloc(shape, dtype)
-            .map_err(|error| Error::from_kernel(op, error))
+        let executor = &self.inner.executor;
+        let alloc = || executor.alloc(shape, dtype);
+        let view = executor.memory().labelled(MemoryKind::Result, op, alloc);
+        view.map_err(|error| Error::from_kernel(op, error))
     }
 
     /// Memory for a tensor whose elements are 0.
@@ -360,11 +394,9 @@ impl Device {
         }
         self.check_len(op, shape, dtype)?;
         let bytes = shape.len() as u64 * dtype.bytes() as u64;
-        let buffer = self
-            .inner
-            .executor
-            .memory()
-            .alloc_zeroed(bytes)
+        let memory = self.inner.executor.memory();
+        let buffer = memory
+            .labelled(MemoryKind::Result, op, || memory.alloc_zeroed(bytes))
             .map_err(|error| Error::from_memory(op, error))?;
         View::new(buffer, Layout::contiguous(*shape), dtype)
             .map_err(|error| Error::from_kernel(op, error))

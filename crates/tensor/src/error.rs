@@ -20,6 +20,8 @@ use ziggurat_kernels::KernelError;
 use ziggurat_memory::MemoryError;
 use ziggurat_pipeline::PipelineError;
 
+use crate::NonFinite;
+
 /// What went wrong with a tensor operation. Cheap to clone.
 ///
 /// ```
@@ -76,6 +78,7 @@ enum Kind {
         op: &'static str,
         detail: String,
     },
+    NonFinite(Box<NonFinite>),
 }
 
 impl Error {
@@ -142,6 +145,10 @@ impl Error {
             path: None,
             detail: detail.into(),
         })
+    }
+
+    pub(crate) fn non_finite(found: NonFinite) -> Self {
+        Self::new(Kind::NonFinite(Box::new(found)))
     }
 
     /// Something that cannot happen did: a mistake of this crate, never of its caller.
@@ -263,6 +270,11 @@ impl Error {
     /// The content of a file is not what its format demands, or holds values that do not fit.
     pub fn is_format(&self) -> bool {
         matches!(&*self.kind, Kind::Format { .. })
+    }
+
+    /// The finite inputs of an operation gave a NaN or an infinity: [`NanReport::check`](crate::NanReport::check) says so.
+    pub fn is_non_finite(&self) -> bool {
+        matches!(&*self.kind, Kind::NonFinite(_))
     }
 
     /// Something that cannot happen did: a bug of this project, never a mistake of the caller. Please report it.

@@ -28,6 +28,8 @@ pub use files::{
     save_safetensors_blocking,
 };
 pub use npy::{npy_from_bytes, npy_to_bytes};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use npy_header::Header;
 pub use safetensors::{safetensors_from_bytes, safetensors_to_bytes};
 #[cfg(not(target_arch = "wasm32"))]
 pub use safetensors_file::SafetensorsFile;

@@ -15,18 +15,26 @@ mod memo;
 mod plan;
 mod policy;
 mod prologue;
+mod reason;
 mod record;
+mod roofline;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use ziggurat_kernels::Executor;
 
+use crate::observe::Watch;
+
 pub use explain::{ExplainedKernel, Explanation};
 pub use memo::PlanStats;
 pub use policy::{FusionPolicy, FusionScope};
+pub use reason::NotFused;
+pub use roofline::{Bottleneck, Roof, Roofline, RooflineRow};
 
-pub(crate) use evaluate::evaluate;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use evaluate::record_alone;
+pub(crate) use evaluate::{evaluate, plain};
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
 pub(crate) use memo::stats as plan_stats;
@@ -42,6 +50,7 @@ pub(crate) struct Lazy {
     /// Used by whoever holds the gate.
     memo: Mutex<memo::Memo>,
     limits: Limits,
+    watch: Watch,
 }
 
 impl Lazy {
@@ -51,16 +60,25 @@ impl Lazy {
             gate: Mutex::new(()),
             memo: Mutex::default(),
             limits: Limits::of(executor),
+            watch: Watch::default(),
         }
     }
 
-    /// The policy of the innermost scope of this thread, else the device's.
+    /// The policy of the innermost scope of this thread, else the device's; operations that are watched run one by one.
     pub(crate) fn policy(&self) -> FusionPolicy {
+        if self.watch.is_one_by_one() {
+            return FusionPolicy::Unfused;
+        }
         policy::of_scope().unwrap_or_else(|| self.device_policy())
     }
 
     pub(crate) fn device_policy(&self) -> FusionPolicy {
         FusionPolicy::from_number(self.policy.load(Ordering::Relaxed))
+    }
+
+    /// Who watches the operations of the device.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     pub(crate) fn set_policy(&self, policy: FusionPolicy) {

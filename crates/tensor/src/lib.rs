@@ -44,6 +44,7 @@ pub mod io;
 mod kv_cache;
 mod lazy;
 mod node;
+mod observe;
 mod once;
 mod operand;
 mod operators;
@@ -69,7 +70,13 @@ pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
 pub use kv_cache::KvCache;
-pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope, PlanStats};
+pub use lazy::{Bottleneck, Roof, Roofline, RooflineRow};
+pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope, NotFused, PlanStats};
+#[cfg(not(target_arch = "wasm32"))]
+pub use observe::{
+    Accuracy, CallDifference, CallNotRun, CallRecording, RecordedCalls, ReplayOptions, ReplayReport,
+};
+pub use observe::{NanReport, NanTrace, NonFinite};
 pub use operand::Operand;
 pub use ops::DepthOrder;
 pub use ops::QuantizedTensor;
@@ -108,6 +115,6 @@ pub use ziggurat_kernels::{Pad, ScanOptions, Scatter, View};
 pub use ziggurat_kernels::{
     TuneEnd, TuneOptions, TuneReport, TuneStep, TunedOutcome, TunedProblem, TunedWay, WayOutcome,
 };
-pub use ziggurat_memory::Usage;
+pub use ziggurat_memory::{MemoryKind, MemoryReport, MemoryRow, Usage};
 pub use ziggurat_pipeline::{CandidateTime, KernelCandidate, KernelTimes, RunTime};
 pub use ziggurat_pipeline::{PipelineStats, Tuned, TuningKey, TuningRejected, TuningStore};

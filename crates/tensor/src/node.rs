@@ -8,6 +8,7 @@
 //! error, and then lets go of its inputs; one made within a capture has no value outside of it; the memory that a pending op will get is row-major from its beginning; the base of
 //! a walk is never a walk. Dropping a long chain does not recurse.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -90,6 +91,14 @@ impl KernelCall {
         };
         let others = [(); 4].map(|()| views.next());
         Ok(Operands { first, others })
+    }
+
+    /// Its name, with the operations that are computed where it reads.
+    pub(crate) fn label(&self) -> Cow<'static, str> {
+        if self.before.is_empty() {
+            return self.name.into();
+        }
+        format!("{} of {}", self.name, self.before.join(", ")).into()
     }
 
     /// The memory that it reads.

@@ -14,6 +14,7 @@ use ziggurat_kernels::View;
 use ziggurat_pipeline::{Access, Arg, Grid, ShaderSource};
 
 use crate::custom::{CustomKernel, takes_first, words};
+use crate::observe::{self, Operation, What};
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -356,9 +357,28 @@ impl<'a> SequenceStep<'a> {
             StepGrid::Elements(elements) => Grid::elements(elements, self.per_invocation),
             StepGrid::Stride(elements) => Grid::stride(elements, self.per_invocation),
         };
-        pipelines
-            .dispatch(&pipeline, &args, params, grid)
-            .map_err(fail)?;
+        let describe = || {
+            let of = |is_written: bool| {
+                let slots = slots.iter().enumerate();
+                slots.filter(move |(at, _)| writes(*at) == is_written)
+            };
+            // What is changed is read too, if something was written to it before.
+            let changed = of(true).filter(|(_, slot)| slot.is_defined);
+            Operation {
+                name: descriptor.source.name().into(),
+                what: What::Dispatches,
+                inputs: Some(
+                    of(false)
+                        .chain(changed)
+                        .map(|(_, slot)| Some(&slot.view))
+                        .collect(),
+                ),
+                is_given_non_finite: false,
+                outputs: of(true).map(|(_, slot)| &slot.view).collect(),
+            }
+        };
+        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
+        observe::operation(&sequence.device, describe, run).map_err(fail)?;
         let written: Vec<usize> = (0..self.buffers.len()).filter(|at| writes(*at)).collect();
         for at in written {
             if let Some(buffer) = self.buffers.get(at)

@@ -18,10 +18,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
-use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, Sink, View};
+use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, View};
 
 use crate::lazy;
 use crate::node::{Handle, Input, Inputs, KernelCall, Node};
+use crate::observe::{self, Operation, What};
 use crate::{Device, Error};
 
 pub(crate) use construct::new_shape;
@@ -166,10 +167,28 @@ impl Tensor {
         dtype: DType,
         record: impl FnOnce(&Executor, &View) -> Result<C, KernelError>,
     ) -> Result<Self, Error> {
+        Self::produce_with((device, op), shape, dtype, 0.0, record)
+    }
+
+    /// [`Tensor::produce`] of an operation that may write `number`.
+    pub(crate) fn produce_with<C>(
+        (device, op): (&Device, &'static str),
+        shape: Shape,
+        dtype: DType,
+        number: f64,
+        record: impl FnOnce(&Executor, &View) -> Result<C, KernelError>,
+    ) -> Result<Self, Error> {
         let out = device.alloc(op, &shape, dtype)?;
+        let describe = || Operation {
+            name: op.into(),
+            what: What::Dispatches,
+            inputs: None,
+            is_given_non_finite: !number.is_finite(),
+            outputs: vec![&out],
+        };
         // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
-        let _completion =
-            record(device.executor(), &out).map_err(|error| Error::from_kernel(op, error))?;
+        let run = || record(device.executor(), &out).map(drop);
+        observe::operation(device, describe, run).map_err(|error| Error::from_kernel(op, error))?;
         Ok(Self::from_view(device, out))
     }
 
@@ -218,13 +237,8 @@ impl Tensor {
                 node: Handle::new(lazy::defer(device, shape, dtype, kernel)?),
             });
         }
-        Self::produce(device, name, shape, dtype, |executor, out| {
-            let sink = Sink {
-                also,
-                ..Sink::new(out)
-            };
-            executor.run(&kernel.call, &kernel.operands()?, sink)
-        })
+        let out = lazy::plain(device, &shape, dtype, &kernel, also)?;
+        Ok(Self::from_view(device, out))
     }
 
     /// The same memory walked differently.

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use ziggurat_core::{Shape, broadcast_shapes};
 use ziggurat_kernels::{ElementKernel, ElementParam, View};
 
+use crate::observe::{self, Operation, What};
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -342,10 +343,16 @@ impl TensorCall<'_> {
             .collect::<Result<Vec<View>, Error>>()?;
         let first = outputs.iter().chain(&stored).next();
         let elements = self.elements.unwrap_or(first.map_or(0, View::len) as u64);
-        device
-            .executor()
-            .run_elements(below, [&views, &outputs, &stored], &params, elements)
-            .map_err(|error| Error::from_kernel(OP, error))?;
+        let describe = || Operation {
+            name: kernel.name.clone(),
+            what: What::Dispatches,
+            inputs: Some(views.iter().chain(&stored).map(Some).collect()),
+            is_given_non_finite: false,
+            outputs: outputs.iter().chain(&stored).collect(),
+        };
+        let executor = device.executor();
+        let run = || executor.run_elements(below, [&views, &outputs, &stored], &params, elements);
+        observe::operation(device, describe, run).map_err(|error| Error::from_kernel(OP, error))?;
         let tensors = outputs.into_iter();
         Ok(tensors
             .map(|view| Tensor::from_view(device, view))

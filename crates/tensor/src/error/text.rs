@@ -70,6 +70,7 @@ impl Error {
                 detail,
             } => write!(f, "{}: {detail}", path.display()),
             Kind::Format { path: None, detail } => f.write_str(detail),
+            Kind::NonFinite(found) => write!(f, "{found}"),
             Kind::Internal { op, detail } => {
                 write!(f, "{op}: internal error, please report it: {detail}")
             }

@@ -10,18 +10,18 @@ const ALIGNMENT: usize = 64;
 
 /// The dictionary of an npy file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// Byte order, kind and bytes per element: `<f4`. A structured dtype stands here as it is spelled in the file.
-    pub(super) descr: String,
+    pub(crate) descr: String,
     /// True for Fortran order: the first axis is contiguous.
-    pub(super) fortran: bool,
+    pub(crate) fortran: bool,
     /// The extents.
-    pub(super) shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
 }
 
 impl Header {
     /// The header of a file, and the data behind it.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), &'static str> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), &'static str> {
         let rest = bytes
             .strip_prefix(MAGIC)
             .ok_or("it does not begin as one")?;
@@ -46,7 +46,7 @@ impl Header {
     }
 
     /// The bytes before the data; `None` if they are longer than the format can say.
-    pub(super) fn write(&self) -> Option<Vec<u8>> {
+    pub(crate) fn write(&self) -> Option<Vec<u8>> {
         let order = if self.fortran { "True" } else { "False" };
         let mut shape: String = self
             .shape

@@ -14,7 +14,9 @@ use ziggurat_kernels::{
 use super::memo;
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
+use super::reason::NotFused;
 use crate::node::{Input, Inputs, KernelCall, Node, Work};
+use crate::observe::{self, Operation, What};
 use crate::{Device, Error, capture};
 
 /// Gives all of `roots`, which are of one device, their values.
@@ -127,7 +129,7 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
     };
     match attempt {
         Ok(()) => Vec::new(),
-        Err(Stop::First(first)) if !waits_for_itself(group, &first) => first,
+        Err(Stop::First(first, _)) if !waits_for_itself(group, &first) => first,
         Err(stop) => {
             let error = stop.into_error();
             for node in group.iter() {
@@ -246,10 +248,22 @@ pub(super) fn record(
         .iter()
         .filter_map(|(at, view)| Some((ids.get(*at).copied().flatten()?, view.clone())))
         .collect();
-    match device.executor().fused(&expression, &plan.shape, &targets) {
+    let limit = NotFused::Bindings(device.lazy().limits.bindings);
+    let describe = || Operation {
+        name: plan.names().join(", ").into(),
+        what: What::Dispatches,
+        inputs: Some(expression.inputs().iter().map(Some).collect()),
+        is_given_non_finite: false,
+        outputs: targets.iter().map(|(_, view)| view).collect(),
+    };
+    let fused = || {
+        let executor = device.executor();
+        executor.fused(&expression, &plan.shape, &targets)
+    };
+    match observe::operation(device, describe, fused) {
         Ok(_recorded) => Ok(outputs),
-        Err(KernelError::CannotFuse(_)) if plan.split().is_some() => {
-            plan.split().map_or(Ok(outputs), Err)
+        Err(KernelError::CannotFuse(_)) if plan.split(limit).is_some() => {
+            plan.split(limit).map_or(Ok(outputs), Err)
         }
         Err(error) => {
             // A part may have run, perhaps over an input: nothing of this is computed again.
@@ -277,7 +291,7 @@ fn through_kernel(
     };
     let (node, shape) = (&step.node, step.node.shape());
     if plan.outputs == [at] {
-        let out = plain(device, shape, node.dtype(), kernel);
+        let out = plain(device, shape, node.dtype(), kernel, None);
         return Ok(vec![(at, out.map_err(Stop::Failed)?)]);
     }
     let (expression, ids) = plan.expression()?;
@@ -304,11 +318,24 @@ fn through_kernel(
             also,
         };
         let sink = Sink::new(out).through(&written);
-        match run(device, kernel, sink) {
+        let describe = || Operation {
+            name: plan.names().join(", ").into(),
+            what: What::Dispatches,
+            inputs: Some(
+                kernel
+                    .memory()
+                    .chain(expression.inputs())
+                    .map(Some)
+                    .collect(),
+            ),
+            is_given_non_finite: false,
+            outputs: targets.iter().map(|(_, view)| view).collect(),
+        };
+        match observe::operation(device, describe, || run(device, kernel, sink)) {
             Ok(()) => {}
             // The result is stored first.
             Err(KernelError::CannotFuse(_)) => {
-                return Err(Stop::First(vec![Arc::clone(node)]));
+                return Err(Stop::First(vec![Arc::clone(node)], NotFused::Alone));
             }
             Err(error) => return Err(Stop::Failed(Error::from_kernel(kernel.name, error))),
         }
@@ -316,15 +343,31 @@ fn through_kernel(
     Ok(outputs)
 }
 
-/// The value of a kernel as it is.
-pub(super) fn plain(
+/// The value of a kernel as it is; `also` is where a second result goes.
+pub(crate) fn plain(
     device: &Device,
     shape: &Shape,
     dtype: DType,
     kernel: &KernelCall,
+    also: Option<&View>,
 ) -> Result<View, Error> {
     let out = device.alloc(kernel.name, shape, dtype)?;
-    run(device, kernel, Sink::new(&out)).map_err(|error| Error::from_kernel(kernel.name, error))?;
+    let describe = || Operation {
+        name: kernel.label(),
+        what: match kernel.reader {
+            Some(_) => What::Dispatches,
+            None => What::Call(&kernel.call),
+        },
+        inputs: Some(kernel.memory().map(Some).collect()),
+        is_given_non_finite: false,
+        outputs: std::iter::once(&out).chain(also).collect(),
+    };
+    let sink = Sink {
+        also,
+        ..Sink::new(&out)
+    };
+    observe::operation(device, describe, || run(device, kernel, sink))
+        .map_err(|error| Error::from_kernel(kernel.name, error))?;
     Ok(out)
 }
 
@@ -347,7 +390,7 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     let (op, name, inputs) = match work.flatten() {
         Some(Ok(op)) => op,
         Some(Err(kernel)) => {
-            let out = plain(device, node.shape(), node.dtype(), &kernel);
+            let out = plain(device, node.shape(), node.dtype(), &kernel, None);
             node.settle(Ok(out.map_err(Stop::Failed)?));
             return Ok(());
         }
@@ -361,7 +404,7 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
         .cloned()
         .collect();
     if !waiting.is_empty() {
-        return Err(Stop::First(waiting));
+        return Err(Stop::First(waiting, NotFused::Alone));
     }
     let made = (node.shape(), node.dtype());
     let out = single(device, name, op, made, &inputs);
@@ -416,12 +459,27 @@ pub(super) fn compute(
             }
         }
     }
-    let recorded = record_alone(device.executor(), op, &views, &out);
+    let describe = || {
+        let number = |source: &Source| match source {
+            Source::Scalar(_, value) => !value.is_finite(),
+            Source::View(_) => false,
+        };
+        Operation {
+            name: name.into(),
+            what: What::Elementwise(op),
+            inputs: Some(views.iter().map(Some).collect()),
+            is_given_non_finite: sources.iter().any(number),
+            outputs: vec![&out],
+        }
+    };
     // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
-    match recorded {
-        Some(recorded) => drop(recorded.map_err(|error| Error::from_kernel(name, error))?),
-        None => return Err(Error::internal(name, "the op has no kernel of its own")),
-    }
+    let run = || match record_alone(device.executor(), op, &views, &out) {
+        Some(recorded) => recorded
+            .map(drop)
+            .map_err(|error| Error::from_kernel(name, error)),
+        None => Err(Error::internal(name, "the op has no kernel of its own")),
+    };
+    observe::operation(device, describe, run)?;
     Ok(out)
 }
 
@@ -440,7 +498,7 @@ pub(super) fn operands(
 }
 
 /// Records the op's own kernel, if it has one for so many operands.
-pub(super) fn record_alone(
+pub(crate) fn record_alone(
     executor: &Executor,
     op: FusedOp,
     operands: &[View],

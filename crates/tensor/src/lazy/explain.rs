@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::fused::Id;
-use ziggurat_kernels::{Expression, FusedOutput, KernelError, Sink, View};
+use ziggurat_kernels::{Expression, FusedOutput, FusedReader, KernelError, Sink, View};
 
 use super::evaluate::{views, waits_for_itself, work_off};
 use super::plan::{Plan, Source, Stop};
+use super::reason::NotFused;
 use crate::node::{KernelCall, Node};
 use crate::{Device, Error};
 
@@ -31,6 +32,8 @@ pub struct ExplainedKernel {
     in_place: usize,
     bytes_read: u64,
     bytes_written: u64,
+    operations: u64,
+    reason: Option<NotFused>,
     wgsl: Option<String>,
 }
 
@@ -78,6 +81,36 @@ impl ExplainedKernel {
         self.bytes_written
     }
 
+    /// Arithmetic operations that it takes: a multiply-add is two, a function such as `exp` 8.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Why its result is stored, and not computed within the kernel that reads it; none for the value that was asked for.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, NotFused, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let x = Tensor::ones(&device, [8, 8], DType::F32)?;
+    /// let product = x.matmul(&x)?;
+    /// // Both products are kernels of their own, and one kernel has one of them.
+    /// let explained = (&product + x.matmul(&product)?)?.explain()?;
+    /// assert_eq!(explained.kernels().last().unwrap().reason(), None);
+    /// # let _ = NotFused::OwnKernel;
+    /// println!("{explained}");
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn reason(&self) -> Option<NotFused> {
+        self.reason
+    }
+
+    /// The labels that its dispatches have in profiles, in order; none if it has no [`ExplainedKernel::wgsl`].
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        let lines = self.wgsl.iter().flat_map(|wgsl| wgsl.lines());
+        lines.filter_map(|line| line.strip_prefix("// kernel "))
+    }
+
     /// The WGSL of a fused expression, of a single operation's own kernel, or of the kernels of a product, convolution,
     /// reduction, softmax or norm with what they do while they read and write. None if there is nothing to do, and for calls
     /// that run in parts because an operand is larger than the device binds.
@@ -112,7 +145,14 @@ impl fmt::Display for ExplainedKernel {
             writeln!(f, "  {} written over an input", self.in_place)?;
         }
         let (read, written) = (self.bytes_read, self.bytes_written);
-        writeln!(f, "  {read} bytes read, {written} written")?;
+        let operations = self.operations;
+        writeln!(
+            f,
+            "  {read} bytes read, {written} written, {operations} operations"
+        )?;
+        if let Some(reason) = &self.reason {
+            writeln!(f, "  stored, because {reason}")?;
+        }
         match &self.wgsl {
             Some(wgsl) => {
                 for line in wgsl.lines() {
@@ -133,12 +173,13 @@ pub(crate) fn explain(device: &Device, root: &Arc<Node>) -> Result<Explanation, 
     let _gate = device.lazy().gate.lock();
     let mut assumed: Vec<(Arc<Node>, View)> = Vec::new();
     let mut kernels = Vec::new();
+    let mut reasons = Vec::new();
     let mut failure = None;
     work_off(vec![vec![Arc::clone(root)]], |group| {
         if failure.is_some() {
             return Vec::new();
         }
-        match step(device, group, &mut assumed, &mut kernels) {
+        match step(device, group, (&mut assumed, &mut reasons), &mut kernels) {
             Ok(first) => first,
             Err(error) => {
                 failure = Some(error);
@@ -152,10 +193,13 @@ pub(crate) fn explain(device: &Device, root: &Arc<Node>) -> Result<Explanation, 
     }
 }
 
+/// What had to be computed before something else, and why.
+type Reasons = Vec<(Arc<Node>, NotFused)>;
+
 fn step(
     device: &Device,
     group: &mut Vec<Arc<Node>>,
-    assumed: &mut Vec<(Arc<Node>, View)>,
+    (assumed, reasons): (&mut Vec<(Arc<Node>, View)>, &mut Reasons),
     kernels: &mut Vec<ExplainedKernel>,
 ) -> Result<Vec<Arc<Node>>, Error> {
     let known = |node: &Arc<Node>, assumed: &[(Arc<Node>, View)]| {
@@ -181,10 +225,19 @@ fn step(
     }
     let plan = match Plan::new(group, &device.lazy().limits, assumed) {
         Ok(plan) => plan,
-        Err(Stop::First(first)) if !waits_for_itself(group, &first) => return Ok(first),
+        Err(Stop::First(first, why)) if !waits_for_itself(group, &first) => {
+            reasons.extend(first.iter().map(|node| (Arc::clone(node), why)));
+            return Ok(first);
+        }
         Err(stop) => return Err(stop.into_error()),
     };
-    kernels.push(kernel(device, &plan, assumed)?);
+    let mut explained = kernel(device, &plan, assumed)?;
+    let because = reasons.iter().find(|(node, _)| {
+        let mut stored = plan.outputs.iter().filter_map(|at| plan.steps.get(*at));
+        stored.any(|step| Arc::ptr_eq(&step.node, node))
+    });
+    explained.reason = because.map(|(_, why)| *why);
+    kernels.push(explained);
     Ok(Vec::new())
 }
 
@@ -233,7 +286,28 @@ fn kernel(
     let before = kernel.map_or(&[][..], |(_, kernel)| &kernel.before);
     let own = kernel.into_iter().flat_map(|(_, kernel)| kernel.memory());
     let inputs: Vec<&View> = own.chain(expression.inputs()).collect();
+    let applied = plan.op_operations().saturating_mul(plan.shape.len() as u64);
+    let called = kernel.map_or(0, |(at, kernel)| {
+        let shapes: Vec<&Shape> = kernel.operands.iter().map(View::shape).collect();
+        let made = plan
+            .steps
+            .get(at)
+            .map_or(&plan.shape, |step| step.node.shape());
+        let read = kernel.reader.as_ref().map(FusedReader::shape);
+        match (read, &shapes[..]) {
+            (Some(first), others) => {
+                let elements = first.len() as u64;
+                let below = kernel.reader.as_ref().map_or(0, FusedReader::operations);
+                let own = kernel.call.operations(first, others, made);
+                own.saturating_add(below.saturating_mul(elements))
+            }
+            (None, [first, others @ ..]) => kernel.call.operations(first, others, made),
+            (None, []) => 0,
+        }
+    });
     Ok(ExplainedKernel {
+        operations: applied.saturating_add(called),
+        reason: None,
         ops: [before, &plan.names()].concat(),
         shape: plan.shape,
         inputs: inputs

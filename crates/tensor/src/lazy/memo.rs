@@ -21,6 +21,7 @@ use ziggurat_pipeline::QuickMap;
 use super::evaluate;
 use super::plan::Stop;
 use super::prologue::{self, Read};
+use super::reason::NotFused;
 use crate::node::{Inputs, Node};
 use crate::{Device, Error};
 use key::{Leaf, Numbered};
@@ -65,7 +66,7 @@ pub(super) struct Memo {
 
 /// Computes a group that has a key; `None`, with nothing done, if it has none. To be called with the gate held.
 pub(super) fn launch(device: &Device, group: &[Arc<Node>]) -> Option<Result<(), Stop>> {
-    if device.executor().is_capturing() {
+    if is_planned_anew(device) {
         return None;
     }
     let mut memo = device.lazy().memo.lock();
@@ -86,7 +87,7 @@ pub(super) fn single(
     made: (&Shape, DType),
     inputs: &Inputs,
 ) -> Option<Result<View, Error>> {
-    if device.executor().is_capturing() {
+    if is_planned_anew(device) {
         return None;
     }
     let mut memo = device.lazy().memo.lock();
@@ -103,13 +104,18 @@ pub(super) fn read(
     call: &Call,
     views: usize,
 ) -> Option<Result<prologue::Planned, KernelError>> {
-    if device.executor().is_capturing() || !node.is_of_this_capture() {
+    if is_planned_anew(device) || !node.is_of_this_capture() {
         return None;
     }
     let mut memo = device.lazy().memo.lock();
     let read = memo.read(device, node, call, views);
     memo.numbered.clear();
     read
+}
+
+/// Whether plans are not remembered: in captures, and where somebody watches what each one dispatches.
+fn is_planned_anew(device: &Device) -> bool {
+    device.executor().is_capturing() || device.watch().is_on()
 }
 
 /// See [`Device::plan_stats`].
@@ -306,7 +312,7 @@ impl Memo {
             Planned::First(first) => {
                 let nodes = first.iter().map(|at| numbered.ops.get(*at).cloned());
                 let nodes = nodes.collect::<Option<Vec<_>>>();
-                return Err(nodes.map_or_else(lost, Stop::First));
+                return Err(nodes.map_or_else(lost, |nodes| Stop::First(nodes, NotFused::Alone)));
             }
             Planned::Kernels {
                 program,

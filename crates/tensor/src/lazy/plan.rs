@@ -16,6 +16,7 @@ use ziggurat_kernels::{Expression, FusedOp, View};
 
 use super::compose::compose;
 use super::limits::Limits;
+use super::reason::NotFused;
 use crate::Error;
 use crate::node::{Input, KernelCall, Node, Work};
 
@@ -31,21 +32,21 @@ pub(super) type Assumed = [(Arc<Node>, View)];
 /// Why there is no plan.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// These must be computed first.
-    First(Vec<Arc<Node>>),
+    /// These must be computed first, and why.
+    First(Vec<Arc<Node>>, NotFused),
     /// An input failed.
     Failed(Error),
 }
 
 impl Stop {
-    fn first(node: &Arc<Node>) -> Self {
-        Self::First(vec![Arc::clone(node)])
+    fn first(node: &Arc<Node>, why: NotFused) -> Self {
+        Self::First(vec![Arc::clone(node)], why)
     }
 
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Failed(error) => error,
-            Self::First(_) => Error::internal("eval", "the expression cannot be ordered"),
+            Self::First(..) => Error::internal("eval", "the expression cannot be ordered"),
         }
     }
 }
@@ -227,7 +228,7 @@ impl Plan {
             None => None,
         };
         let Some(map) = map else {
-            return Err(Stop::first(&step.node));
+            return Err(Stop::first(&step.node, NotFused::View));
         };
         if let Some(known) = self.maps.iter().position(|known| *known == map) {
             return Ok(known);
@@ -254,7 +255,9 @@ impl Plan {
             (Some((_, view)), _) => Body::Leaf(Some(view.clone())),
             (None, Some(Ok(_))) => Body::Leaf(None),
             (None, Some(Err(error))) => return Err(Stop::Failed(error.clone())),
-            (None, None) if !node.is_of_this_capture() => return Err(Stop::first(&node)),
+            (None, None) if !node.is_of_this_capture() => {
+                return Err(Stop::first(&node, NotFused::BeforeCapture));
+            }
             (None, None) => {
                 let cost = node.cost().copied().unwrap_or_default();
                 let body = node.peek(|work| {
@@ -268,7 +271,13 @@ impl Plan {
                 });
                 match body.flatten() {
                     Some(body) => body,
-                    None => return Err(Stop::first(&node)),
+                    None => {
+                        let why = match broadcast && cost.ops > CHEAP {
+                            true => NotFused::ComputedOften,
+                            false => NotFused::OwnKernel,
+                        };
+                        return Err(Stop::first(&node, why));
+                    }
                 }
             }
         };
@@ -298,10 +307,10 @@ impl Plan {
         }
         let cost = node.cost().copied().unwrap_or_default();
         if known.len() > 1 || cost.ops > CHEAP {
-            return Err(Stop::first(&node));
+            return Err(Stop::first(&node, NotFused::ComputedOften));
         }
         let Some(body) = node.peek(Body::of) else {
-            return Err(Stop::first(&node));
+            return Err(Stop::first(&node, NotFused::ComputedOften));
         };
         self.twins = true;
         self.steps.push(Step {
@@ -371,7 +380,8 @@ impl Plan {
                     Operand::Scalar(dtype, value) => expression.scalar(dtype, value),
                     Operand::Leaf { step: leaf, map } => {
                         let view = self.leaf(leaf, map);
-                        expression.input(view.ok_or_else(|| Stop::first(&step.node))?)
+                        expression
+                            .input(view.ok_or_else(|| Stop::first(&step.node, NotFused::Alone))?)
                     }
                     Operand::Step(step) => match ids.get(step).copied().flatten() {
                         Some(id) => id,
@@ -411,6 +421,16 @@ impl Plan {
         let steps = self.order.iter().copied();
         let ops = steps.filter(|&at| self.is_op(at) || self.is_kernel(at));
         ops.map(|at| self.name(at)).collect()
+    }
+
+    /// Arithmetic operations of its elementwise ops, for one element.
+    pub(super) fn op_operations(&self) -> u64 {
+        let steps = self.order.iter().filter_map(|&at| self.steps.get(at));
+        let each = steps.map(|step| match &step.body {
+            Body::Op { op, .. } => op.operations(),
+            _ => 0,
+        });
+        each.sum()
     }
 
     /// The nodes of [`Plan::names`].

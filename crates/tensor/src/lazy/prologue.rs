@@ -85,7 +85,7 @@ pub(super) fn plan(
 ) -> Result<Planned, KernelError> {
     let plan = match Plan::read(node, &device.lazy().limits) {
         Ok(plan) => plan,
-        Err(Stop::First(first)) if first.iter().all(|below| !Arc::ptr_eq(below, node)) => {
+        Err(Stop::First(first, _)) if first.iter().all(|below| !Arc::ptr_eq(below, node)) => {
             return Ok(Planned::First(first));
         }
         // The failure is reported where the value is asked for.

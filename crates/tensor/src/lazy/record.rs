@@ -77,7 +77,7 @@ pub(crate) fn defer(
 ) -> Result<Arc<Node>, Error> {
     device.check_len(kernel.name, &shape, dtype)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
-        let out = evaluate::plain(device, &shape, dtype, &kernel)?;
+        let out = evaluate::plain(device, &shape, dtype, &kernel, None)?;
         return Ok(Arc::new(Node::materialised(out)));
     }
     let bytes = kernel.memory().map(|view| view.buffer.bytes()).sum();

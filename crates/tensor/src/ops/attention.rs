@@ -4,8 +4,9 @@
 //! whatever that memory holds.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{AttentionOperands, AttentionOptions};
+use ziggurat_kernels::{AttentionOperands, AttentionOptions, Call};
 
+use crate::observe::{self, Operation, What};
 use crate::{Error, Tensor};
 
 const OP: &str = "scaled_dot_product_attention";
@@ -155,9 +156,29 @@ impl Tensor {
             mask,
             lengths,
         };
-        let out = Self::produce(self.device(), OP, shape, self.dtype(), |executor, out| {
-            executor.attention(&operands, &kernel, out)
-        })?;
+        let call = Call::Attention { options: kernel };
+        let out = self.device().alloc(OP, &shape, self.dtype())?;
+        let describe = || Operation {
+            name: OP.into(),
+            what: What::Call(&call),
+            inputs: Some(vec![
+                Some(operands.q),
+                Some(operands.k),
+                Some(operands.v),
+                operands.mask,
+                operands.lengths,
+            ]),
+            is_given_non_finite: false,
+            outputs: vec![&out],
+        };
+        let run = || {
+            let attended = self.device().executor().attention(&operands, &kernel, &out);
+            attended
+                .map(drop)
+                .map_err(|error| Error::from_kernel(OP, error))
+        };
+        observe::operation(self.device(), describe, run)?;
+        let out = Self::from_view(self.device(), out);
         if flat { out.squeeze_axis(1) } else { Ok(out) }
     }
 

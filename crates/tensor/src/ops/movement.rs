@@ -399,7 +399,8 @@ impl Tensor {
             return Ok(cropped);
         }
         let (view, value) = (cropped.stored()?, value.into().value());
-        Self::produce(self.device(), op, shape, self.dtype(), |executor, out| {
+        let place = (self.device(), op);
+        Self::produce_with(place, shape, self.dtype(), value, |executor, out| {
             executor.pad(view, &begin, mode, value, out)
         })
     }

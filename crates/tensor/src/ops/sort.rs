@@ -5,6 +5,7 @@
 use ziggurat_core::DType;
 use ziggurat_kernels::{Completion, Executor, KernelError, View};
 
+use crate::observe::{self, Operation, What};
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
 
@@ -178,9 +179,16 @@ impl Tensor {
             device.alloc(op, &shape, self.dtype())?,
             device.alloc(op, &shape, DType::I32)?,
         );
+        let describe = || Operation {
+            name: op.into(),
+            what: What::Dispatches,
+            inputs: Some(vec![Some(view)]),
+            is_given_non_finite: false,
+            outputs: vec![&outs.0, &outs.1],
+        };
         // Later commands are ordered behind this one, and reads report its failure.
-        let _recorded = record(device.executor(), view, (&outs.0, &outs.1))
-            .map_err(|error| Error::from_kernel(op, error))?;
+        let run = || record(device.executor(), view, (&outs.0, &outs.1)).map(drop);
+        observe::operation(device, describe, run).map_err(|error| Error::from_kernel(op, error))?;
         Ok((
             Self::from_view(device, outs.0),
             Self::from_view(device, outs.1),

@@ -63,11 +63,11 @@ pub(super) fn plan(
     });
     let (plan, outputs, noting) = match recorded {
         Ok(recorded) => recorded?,
-        Err(Stop::First(first)) => {
+        Err(Stop::First(first, why)) => {
             let numbers: Option<Vec<_>> = first.iter().map(number).collect();
             return Some(match numbers {
                 Some(numbers) => Ok(Planned::First(numbers)),
-                None => Err(Stop::First(first)),
+                None => Err(Stop::First(first, why)),
             });
         }
         Err(failed) => return Some(Err(failed)),

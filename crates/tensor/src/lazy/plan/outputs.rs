@@ -9,6 +9,7 @@ use ziggurat_kernels::View;
 
 use super::{Body, Operand, Plan, Step, Stop};
 use crate::lazy::limits::Limits;
+use crate::lazy::reason::NotFused;
 use crate::node::Node;
 
 impl Plan {
@@ -21,12 +22,12 @@ impl Plan {
         stores: bool,
     ) -> Result<(), Stop> {
         let mut first = Vec::new();
+        let mut why = NotFused::NeededElsewhere;
         let over = self.over_kernel();
         if let (Some((at, _)), false) = (self.kernel(), stores) {
-            return self
-                .steps
-                .get(at)
-                .map_or(Ok(()), |step| Err(Stop::first(&step.node)));
+            return self.steps.get(at).map_or(Ok(()), |step| {
+                Err(Stop::first(&step.node, NotFused::OwnKernel))
+            });
         }
         let is_root = |step: &Step| roots.iter().any(|root| Arc::ptr_eq(root, &step.node));
         for &at in &self.order {
@@ -52,7 +53,10 @@ impl Plan {
                     Some(below) if self.whole(below) && below.base().is_none() => {
                         self.outputs.push(stored);
                     }
-                    _ => first.push(Arc::clone(&step.node)),
+                    _ => {
+                        why = NotFused::OwnKernel;
+                        first.push(Arc::clone(&step.node));
+                    }
                 }
             } else if !needed && !step.node.passed() {
                 self.passed.push(at);
@@ -67,7 +71,7 @@ impl Plan {
             }
         }
         if !first.is_empty() {
-            return Err(Stop::First(first));
+            return Err(Stop::First(first, why));
         }
         let read = self
             .kernel()
@@ -75,14 +79,18 @@ impl Plan {
         let room = limits.bindings.saturating_sub(self.inputs() + read);
         if self.kernel().is_some() && !self.outputs.iter().all(|at| over.contains(at)) {
             // Some of the roots are not over the kernel: each is computed alone.
-            return Err(Stop::First(roots.to_vec()));
+            return Err(Stop::First(roots.to_vec(), NotFused::Alone));
         }
         let ops = self.order.iter().filter(|&&at| self.is_op(at)).count();
         if self.outputs.len() <= room && ops <= limits.ops as usize {
             return Ok(());
         }
+        let why = match self.outputs.len() > room {
+            true => NotFused::Bindings(limits.bindings),
+            false => NotFused::Operations(limits.ops),
+        };
         if roots.len() > 1 {
-            return Err(Stop::First(roots.to_vec()));
+            return Err(Stop::First(roots.to_vec(), why));
         }
         // The last output that fits is computed first, together with those before it; else a part of the expression.
         let cut = match self.outputs.len() {
@@ -92,8 +100,8 @@ impl Plan {
                 .get(room.saturating_sub(1).min(self.outputs.len() - 2)),
         };
         match cut.and_then(|&at| self.steps.get(at)) {
-            Some(step) => Err(Stop::first(&step.node)),
-            None => self.split().map_or(Ok(()), Err),
+            Some(step) => Err(Stop::first(&step.node, why)),
+            None => self.split(why).map_or(Ok(()), Err),
         }
     }
 
@@ -118,10 +126,12 @@ impl Plan {
     }
 
     /// A part to be computed first, unless the plan is one op.
-    pub(in crate::lazy) fn split(&self) -> Option<Stop> {
+    pub(in crate::lazy) fn split(&self, why: NotFused) -> Option<Stop> {
         let below = self.order.iter().rev().skip(1);
         let part = below.copied().find(|&at| self.is_op(at))?;
-        self.steps.get(part).map(|step| Stop::first(&step.node))
+        self.steps
+            .get(part)
+            .map(|step| Stop::first(&step.node, why))
     }
 
     /// The kernel that runs, if there is one, and the steps that depend on it.
