@@ -10,6 +10,11 @@ struct Readme;
 #[doc = include_str!("cookbook.md")]
 struct Cookbook;
 
+/// docs/debugging.md.
+#[cfg(doctest)]
+#[doc = include_str!("debugging.md")]
+struct Debugging;
+
 /// docs/models.md.
 #[cfg(doctest)]
 #[doc = include_str!("models.md")]

@@ -4,7 +4,7 @@ use xtask::failure::Outcome;
 use xtask::{process, workspace};
 
 /// Its commands, and what each does.
-pub(crate) const COMMANDS: [(&str, &str); 10] = [
+pub(crate) const COMMANDS: [(&str, &str); 11] = [
     (
         "setup",
         "Say what computes here; nothing has to be installed",
@@ -19,6 +19,10 @@ pub(crate) const COMMANDS: [(&str, &str); 10] = [
     (
         "tune",
         "Measure which ways to compute ops are the fastest on this adapter",
+    ),
+    (
+        "replay",
+        "Run a recording of operations on this adapter, and say which one gives something else",
     ),
     (
         "sanitize",

@@ -11,6 +11,7 @@ mod docs;
 mod doctor;
 mod layers;
 mod problem;
+mod replay;
 mod rust_text;
 mod sanitize;
 mod setup;
@@ -55,6 +56,8 @@ enum Chore {
     Bench(bench::Choice),
     /// Measure which ways to compute ops are the fastest on this adapter
     Tune(tune::Choice),
+    /// Run a recording of operations on this adapter, and say which one gives something else
+    Replay(replay::Choice),
     /// Run every kernel under the software device's sanitizer
     Sanitize(sanitize::Choice),
     /// Serve the page of the tests in a browser, and open it
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Chore::Doctor => doctor::run(),
         Chore::Bench(choice) => bench::run(choice),
         Chore::Tune(choice) => tune::run(choice),
+        Chore::Replay(choice) => replay::run(choice),
         Chore::Sanitize(choice) => sanitize::run(choice),
         Chore::Web(choice) => web::run(choice),
     };
