@@ -74,7 +74,11 @@ fn is_own(function: &str) -> bool {
     let path = path.split('<').next().unwrap_or(path);
     let first = path.split([':', '[', ' ', '<']).next().unwrap_or(path);
     // Without debug information, what was inlined has no path.
-    !path.contains("::") || first.is_empty() || first.starts_with("__") || OWN.contains(&first)
+    !path.contains("::")
+        || path.starts_with("fn(")
+        || first.is_empty()
+        || first.starts_with("__")
+        || OWN.contains(&first)
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
@@ -90,7 +94,7 @@ mod tests {
             caller(text).as_deref(),
             Some("model::layer::forward (./src/layer.rs:7:9)")
         );
-        let bare = "   0: here\n             at ./src/place.rs:1:2\n   1: call_once<fn() -> a::b, ()>\n   2: model::main\n";
+        let bare = "   0: here\n             at ./src/place.rs:1:2\n   1: <fn() -> a::b<c> as core::ops::function::FnOnce<()>>::call_once\n   2: model::main\n";
         assert_eq!(caller(bare).as_deref(), Some("model::main"));
         assert_eq!(caller("   0: std::main\n"), None);
     }
