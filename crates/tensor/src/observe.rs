@@ -49,18 +49,22 @@ enum Mode {
     /// One by one, to be written down.
     #[cfg_attr(
         target_arch = "wasm32",
-        expect(dead_code, reason = "recordings are files")
+        allow(dead_code, reason = "recordings are files")
     )]
     Recorded = 2,
     /// Fused as always, to be written down.
     #[cfg_attr(
         target_arch = "wasm32",
-        expect(dead_code, reason = "recordings are files")
+        allow(dead_code, reason = "recordings are files")
     )]
     RecordedFused = 3,
 }
 
 /// What is computed.
+#[cfg_attr(
+    target_arch = "wasm32",
+    allow(dead_code, reason = "recordings are files")
+)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What<'a> {
     /// An elementwise op by its own kernel.
@@ -79,7 +83,7 @@ pub(crate) struct Operation<'a> {
     pub(crate) name: Cow<'a, str>,
     #[cfg_attr(
         target_arch = "wasm32",
-        expect(dead_code, reason = "recordings are files")
+        allow(dead_code, reason = "recordings are files")
     )]
     pub(crate) what: What<'a>,
     /// What it reads, each operand at its place; `None` if that is to be found out from its dispatches.

@@ -3,15 +3,18 @@
 use std::fmt;
 use std::time::Duration;
 
+#[cfg(not(target_arch = "wasm32"))]
 use ziggurat_core::DType;
 use ziggurat_device::KernelTime;
 
 use super::explain::{ExplainedKernel, Explanation};
+#[cfg(not(target_arch = "wasm32"))]
 use crate::{Device, Error, Tensor};
 
+#[cfg(not(target_arch = "wasm32"))]
 const OP: &str = "measure_roof";
 
-/// How fast a device can be: stated, or measured by [`Device::measure_roof`].
+/// How fast a device can be: stated, or measured by `Device::measure_roof_blocking`, which a browser does not have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roof {
     /// Bytes read and written per second.
@@ -159,7 +162,7 @@ impl fmt::Display for Roofline {
 }
 
 impl Explanation {
-    /// Each kernel below a roof, with what it took in a profile of a run ([`Device::profile`]; none, or an empty one, if
+    /// Each kernel below a roof, with what it took in a profile of a run ([`Device::profile`](crate::Device::profile); none, or an empty one, if
     /// there is none).
     ///
     /// ```
@@ -199,17 +202,19 @@ impl Explanation {
 }
 
 /// Elements of the tensor that is copied, and extent of the matrices, on a GPU and on a processor.
+#[cfg(not(target_arch = "wasm32"))]
 const SIZES: [(usize, usize); 2] = [(1 << 25, 2048), (1 << 20, 256)];
 /// Runs of which the fastest counts.
+#[cfg(not(target_arch = "wasm32"))]
 const RUNS: usize = 5;
 
+#[cfg(not(target_arch = "wasm32"))]
 impl Device {
     /// Measures how fast this device copies a large tensor and multiplies large f32 matrices, and what an addition of one
     /// element takes: by the device's clock where it has one, else by the host's, waiting included. It takes a moment.
     ///
     /// # Errors
     /// If the device has no memory for it, or is lost.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn measure_roof_blocking(&self) -> Result<Roof, Error> {
         let is_software = self.adapter().kind == ziggurat_device::AdapterKind::Software;
         let [gpu, processor] = SIZES;
@@ -229,7 +234,6 @@ impl Device {
     }
 
     /// The least time of some runs, after one that compiles.
-    #[cfg(not(target_arch = "wasm32"))]
     fn fastest(&self, run: impl Fn() -> Result<Tensor, Error>) -> Result<Duration, Error> {
         let fail = |error| Error::from_device(OP, error);
         let mut least = Duration::MAX;
