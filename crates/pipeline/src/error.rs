@@ -421,6 +421,20 @@ pub enum PipelineError {
         /// Its type.
         declared: String,
     },
+    /// A struct of parameters of Rust is not that of the shader.
+    #[error("{}", short!("{kernel}: {file}:{line}: `{name}`: {detail}"))]
+    ParamsLayout {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the declaration.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The variable's name.
+        name: String,
+        /// The first field that differs.
+        detail: String,
+    },
     /// An argument was given for a place where the shader has nothing of its kind.
     #[error("{}", short!("{kernel}: the shader has no {kind} at group {group}, binding {binding}; it has {}", list(declared)))]
     NoSuchBinding {

@@ -10,6 +10,7 @@
 //! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]
 //! - bind groups and parameters: [`Pipelines::dispatch`], [`Arg`]
+//! - structs of Rust with the bytes of a WGSL struct, and WGSL files checked when a program is compiled: [`KernelParams`](trait@KernelParams), [`kernel!`]
 //! - what measurements chose, and measuring workgroup sizes: [`TuningStore`], [`Pipelines::tune`]
 //!
 //! Invariants: this is the only crate that creates shader modules, pipelines and bind groups. It knows no op and no
@@ -32,6 +33,7 @@ mod error;
 mod feature;
 mod grid;
 mod kernel;
+mod kernel_params;
 mod launch;
 mod observe;
 mod once_map;
@@ -57,6 +59,7 @@ mod workers;
 pub use ziggurat_core::DType;
 pub use ziggurat_device as device;
 pub use ziggurat_device::ShaderFeature;
+pub use ziggurat_macros::KernelParams;
 pub use ziggurat_memory as memory;
 
 pub use arguments::Arg;
@@ -67,6 +70,7 @@ pub use feature::ShaderFeatures;
 pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use observe::{DispatchObserver, ObservedBuffer, ObservedDispatch, observe_dispatches};
+pub use kernel_params::{KernelParams, ParamField, ParamType};
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
 pub use prepared::PreparedDispatch;
@@ -85,3 +89,39 @@ pub use tuning::{
     CandidateTime, KernelCandidate, KernelTimes, KernelWork, Patience, RunTime, Tuned, TuningKey,
     TuningRejected, TuningStore, interleaved,
 };
+
+/// A typed struct of a WGSL file, which is read when the program is compiled: what is wrong with it is an error of the
+/// compiler with file, line and column of the WGSL.
+///
+/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file beside the
+/// source file or in the package's folder. Its method `dispatch` takes the buffers, textures and samplers by the names that
+/// they have in the shader, in the order of group and binding, and a [`Grid`]; `Blur::descriptor()` is for
+/// [`Pipelines::kernel`]. A name, a visibility and an entry point may be said:
+/// `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.
+///
+/// Where `scale.wgsl` is
+///
+/// ```text
+/// struct Params { factor: f32, size: vec2<u32> }
+/// @group(0) @binding(0) var<uniform> params: Params;
+/// @group(0) @binding(1) var<storage, read_write> image: array<f32>;
+/// @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+///     if id.x < params.size.x * params.size.y { image[id.x] *= params.factor; }
+/// }
+/// ```
+///
+/// this is a program:
+///
+/// ```ignore
+/// ziggurat_pipeline::kernel!("scale.wgsl");
+///
+/// let scale = Scale { factor: 0.5, size: [640, 480] };
+/// scale.dispatch(&pipelines, &image, Grid::elements(640 * 480, 1))?;
+/// ```
+pub use ziggurat_macros::buffer_kernel as kernel;
+
+/// The trait of typed parameters without its macro, for crates above that have a macro of their own.
+#[doc(hidden)]
+pub mod typed {
+    pub use crate::kernel_params::{KernelParams, ParamField, ParamType};
+}

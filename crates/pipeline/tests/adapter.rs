@@ -16,6 +16,8 @@ mod groups;
 #[cfg(feature = "software")]
 #[path = "adapter/hostile.rs"]
 mod hostile;
+#[path = "adapter/kernel_params.rs"]
+mod kernel_params;
 #[cfg(feature = "software")]
 #[path = "../../software/tests/support/random.rs"]
 mod random;

@@ -12,16 +12,21 @@
 //! Invariant: a grid of several rows goes only to an entry point that can tell them apart (the layer below checks it), or
 //! to one of which the program says that it loops.
 
+pub(crate) mod given;
+
 use std::borrow::Cow;
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
+use ziggurat_pipeline::typed::KernelParams;
 use ziggurat_pipeline::{
     Arg, Grid, Kernel, KernelCandidate, KernelDescriptor, KernelTimes, KernelWork, PipelineError,
     Pipelines, ShaderSource,
 };
 
 use crate::observe::{self, Operation, What};
+use given::Given;
+
 use crate::once::once;
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
@@ -210,7 +215,7 @@ pub struct CustomCall<'a> {
     device: Option<&'a Device>,
     inputs: Vec<&'a Tensor>,
     shape: Option<Vec<usize>>,
-    uniforms: Vec<Arg<'a>>,
+    uniforms: Vec<Given<'a>>,
     grid: Option<[u32; 3]>,
     per_invocation: u32,
     stride: bool,
@@ -226,13 +231,40 @@ impl<'a> CustomCall<'a> {
     /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
     /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
     pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Arg::uniform(bytes));
+        self.uniforms.push(Given::new(bytes));
+        self
+    }
+
+    /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
+    ///
+    /// #[derive(KernelParams)]
+    /// struct Line { slope: f32, start: f32 }
+    ///
+    /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
+    ///     @group(0) @binding(0) var<uniform> line: Line;
+    ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
+    ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+    ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
+    ///     }
+    /// ".to_owned())]).input(DType::F32);
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+    /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
+    /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
+        self.uniforms.push(Given::of(params));
         self
     }
 
     /// The bytes of the `var<uniform>` at this group and binding.
     pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Arg::uniform(bytes).at(group, binding));
+        self.uniforms.push(Given::new(bytes).at(group, binding));
         self
     }
 
@@ -379,7 +411,7 @@ struct Checked<'a> {
     device: &'a Device,
     dense: Vec<Tensor>,
     out: View,
-    uniforms: Vec<Arg<'a>>,
+    uniforms: Vec<Given<'a>>,
     grid: Grid,
 }
 
@@ -392,30 +424,13 @@ impl Checked<'_> {
             args.push(words(view, Arg::read(&view.buffer)));
         }
         args.push(words(&self.out, Arg::write(&self.out.buffer)));
-        let mut uniforms = self.uniforms.iter();
-        let params = uniforms
-            .next()
-            .map_or(&[][..], |first| match first.bytes() {
-                Some(bytes) if takes_first(pipeline, first) => bytes,
-                _ => {
-                    args.push(*first);
-                    &[]
-                }
-            });
-        args.extend(uniforms.copied());
+        let params = given::bind(pipeline, &self.uniforms, &mut args).map_err(fail)?;
         Ok((args, params))
     }
 }
 
 fn fail(error: PipelineError) -> Error {
     Error::from_pipeline(OP, error)
-}
-
-/// Whether the first bytes of a call are the parameters of the dispatch: for an immediate variable, or where there are not
-/// several uniforms to choose from.
-pub(crate) fn takes_first(kernel: &Kernel, first: &Arg<'_>) -> bool {
-    let reflection = kernel.reflection();
-    !first.is_placed() && (reflection.params.is_some() || reflection.uniforms.is_empty())
 }
 
 /// The whole 32-bit words that hold the elements of a dense view; at least one, since a binding cannot be empty.

@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
+use ziggurat_pipeline::typed::KernelParams;
 use ziggurat_pipeline::{Access, Arg, Grid, ShaderSource};
 
-use crate::custom::{CustomKernel, takes_first, words};
 use crate::observe::{self, Operation, What};
+use crate::custom::given::{self, Given};
+use crate::custom::{CustomKernel, words};
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
@@ -234,7 +236,7 @@ pub struct SequenceStep<'a> {
     sequence: &'a mut Sequence,
     kernel: &'a CustomKernel,
     buffers: Vec<SequenceBuffer>,
-    uniforms: Vec<Arg<'a>>,
+    uniforms: Vec<Given<'a>>,
     grid: Option<StepGrid>,
     per_invocation: u32,
 }
@@ -249,13 +251,19 @@ enum StepGrid {
 impl<'a> SequenceStep<'a> {
     /// The bytes of a `var<uniform>` or `var<immediate>`, as in [`CustomCall::uniform`](crate::CustomCall::uniform).
     pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Arg::uniform(bytes));
+        self.uniforms.push(Given::new(bytes));
+        self
+    }
+
+    /// The same of a struct with `#[derive(KernelParams)]`, as in [`CustomCall::params`](crate::CustomCall::params).
+    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
+        self.uniforms.push(Given::of(params));
         self
     }
 
     /// The bytes of the `var<uniform>` at this group and binding.
     pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Arg::uniform(bytes).at(group, binding));
+        self.uniforms.push(Given::new(bytes).at(group, binding));
         self
     }
 
@@ -340,18 +348,7 @@ impl<'a> SequenceStep<'a> {
             };
             args.push(words(&slot.view, arg));
         }
-        let mut uniforms = self.uniforms.into_iter();
-        let params = match uniforms.next() {
-            None => &[][..],
-            Some(first) => match first.bytes() {
-                Some(bytes) if takes_first(&pipeline, &first) => bytes,
-                _ => {
-                    args.push(first);
-                    &[]
-                }
-            },
-        };
-        args.extend(uniforms);
+        let params = given::bind(&pipeline, &self.uniforms, &mut args).map_err(fail)?;
         let grid = match grid {
             StepGrid::Workgroups(workgroups) => Grid::Workgroups(workgroups),
             StepGrid::Elements(elements) => Grid::elements(elements, self.per_invocation),

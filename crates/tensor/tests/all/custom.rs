@@ -380,3 +380,46 @@ fn pending_readers_keep_what_they_read_when_memory_is_written() {
     assert_eq!(pending.to_vec_blocking::<f32>().unwrap(), [101.0; 4]);
     assert_eq!(x.to_vec_blocking::<f32>().unwrap(), [7.0; 4]);
 }
+
+ziggurat_tensor::kernel!(Line = "line.wgsl");
+
+/// A file is checked by the compiler and called with typed parameters.
+#[test]
+fn a_file_is_a_typed_kernel() {
+    let device = common::device();
+    let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3]).unwrap();
+    let line = Line {
+        slope: 10.0,
+        start: [1.0, 2.0],
+    };
+    let y = line.run(&x).unwrap();
+    assert_eq!(y.to_vec_blocking::<f32>().unwrap(), [13.0, 23.0, 33.0]);
+    let y = line.call(&x).shape([2]).run().unwrap();
+    assert_eq!(y.to_vec_blocking::<f32>().unwrap(), [13.0, 23.0]);
+}
+
+/// A struct with other fields than the shader's is refused by name and line.
+#[test]
+fn parameters_with_other_fields_are_refused() {
+    #[derive(ziggurat_tensor::KernelParams)]
+    struct Swapped {
+        start: [f32; 2],
+        slope: f32,
+    }
+    let device = common::device();
+    let x = Tensor::from_slice(&device, &[1.0f32], [1]).unwrap();
+    let swapped = Swapped {
+        start: [0.0; 2],
+        slope: 1.0,
+    };
+    let error = Line::kernel()
+        .call(&[&x])
+        .params(&swapped)
+        .run()
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("line.wgsl:5") && text.contains("`slope` of f32"),
+        "{text}"
+    );
+}

@@ -20,8 +20,8 @@ const OUTSIDE: [&str; 5] = [
     "ziggurat-web",
 ];
 
-/// Text without code: below every layer but core, which needs none.
-const SHADERS: &str = "ziggurat-shaders";
+/// Below every layer, which core does not need: text without code, and macros that run in the compiler.
+const BELOW: [&str; 2] = ["ziggurat-shaders", "ziggurat-macros"];
 
 /// Stands between core and device without being a layer.
 const BESIDE: &str = "ziggurat-software";
@@ -78,7 +78,7 @@ fn layer(package: &str) -> Option<usize> {
     if package == BESIDE {
         return Some(1);
     }
-    if package == SHADERS {
+    if BELOW.contains(&package) {
         return Some(0);
     }
     let name = package.strip_prefix("ziggurat-")?;
