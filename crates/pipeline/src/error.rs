@@ -435,6 +435,18 @@ pub enum PipelineError {
         /// The first field that differs.
         detail: String,
     },
+    /// A piece of WGSL that a shader imports is not there, imports itself, or declares what another file declares.
+    #[error("{}", short!("{kernel}: {file}:{line}: {detail}"))]
+    Import {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the import or declaration.
+        file: String,
+        /// Its line; 0 if it is about the whole.
+        line: u32,
+        /// What is wrong, with the other place.
+        detail: String,
+    },
     /// An argument was given for a place where the shader has nothing of its kind.
     #[error("{}", short!("{kernel}: the shader has no {kind} at group {group}, binding {binding}; it has {}", list(declared)))]
     NoSuchBinding {

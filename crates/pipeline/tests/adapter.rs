@@ -18,6 +18,8 @@ mod groups;
 mod hostile;
 #[path = "adapter/kernel_params.rs"]
 mod kernel_params;
+#[path = "adapter/library.rs"]
+mod library;
 #[cfg(feature = "software")]
 #[path = "../../software/tests/support/random.rs"]
 mod random;

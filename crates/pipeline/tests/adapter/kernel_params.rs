@@ -59,7 +59,7 @@ fn swapped_renamed_and_padded_fields_are_told_by_name_and_line() {
         ("a: f32", "x: f32", "`x` of f32"),
         ("    c: u32,\n", "", "field 2 is `d`"),
         ("c: u32", "@align(16) c: u32", "`c` of u32 (4 bytes at 32)"),
-        ("g: f32", "@size(32) g: f32", "field 6"),
+        ("g: f32", "@size(32) g: f32", "176 bytes"),
         ("g: f32,\n", "g: f32, h: f32,\n", "8 fields"),
     ] {
         let changed = text.replacen(from, to, 1);
