@@ -97,7 +97,7 @@ fn fields(body: TokenStream) -> Result<Vec<(String, String)>, String> {
     while tokens.peek().is_some() {
         let mut name = None;
         // Attributes and visibility come before the name, which a colon follows.
-        while let Some(token) = tokens.next() {
+        for token in tokens.by_ref() {
             match &token {
                 TokenTree::Punct(mark) if mark.as_char() == ':' => break,
                 TokenTree::Ident(word) => name = Some(word.to_string()),
