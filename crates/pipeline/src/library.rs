@@ -94,7 +94,7 @@ const OWN: [Own; 18] = [
     (
         "ziggurat/erf.wgsl",
         &["ziggurat/erf_parts.wgsl"],
-        own_part("library/erf.wgsl"),
+        ("library/erf.wgsl", include_str!("library/erf.wgsl")),
     ),
     (
         "ziggurat/divide.wgsl",
@@ -117,12 +117,23 @@ const OWN: [Own; 18] = [
         own_part("functions/trig.wgsl"),
     ),
     ("ziggurat/philox.wgsl", &[], own_part("random/philox.wgsl")),
-    ("ziggurat/hash.wgsl", &[], own_part("library/hash.wgsl")),
-    ("ziggurat/halves.wgsl", &[], own_part("library/halves.wgsl")),
+    (
+        "ziggurat/hash.wgsl",
+        &[],
+        ("library/hash.wgsl", include_str!("library/hash.wgsl")),
+    ),
+    (
+        "ziggurat/halves.wgsl",
+        &[],
+        ("library/halves.wgsl", include_str!("library/halves.wgsl")),
+    ),
     (
         "ziggurat/reduce256.wgsl",
         &["ziggurat/float.wgsl"],
-        own_part("library/reduce256.wgsl"),
+        (
+            "library/reduce256.wgsl",
+            include_str!("library/reduce256.wgsl"),
+        ),
     ),
 ];
 

@@ -1,6 +1,6 @@
 // Reductions over a workgroup of 256 invocations, in one fixed tree, so that the same values give the same bits on every run:
 // workgroup_sum(value, local_invocation_index), workgroup_max. All invocations call them together and all get the result.
-// The largest of values among which is a NaN is NaN.
+// The largest of values among which is a NaN is NaN. Requires prelude/float.wgsl.
 
 var<workgroup> reduced_256: array<f32, 256>;
 
@@ -17,13 +17,8 @@ fn workgroup_sum(value: f32, local: u32) -> f32 {
 }
 
 fn larger_or_nan(a: f32, b: f32) -> f32 {
-    if (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u {
-        return a;
-    }
-    if (bitcast<u32>(b) & 0x7fffffffu) > 0x7f800000u {
-        return b;
-    }
-    return max(a, b);
+    let largest = select(max(a, b), b, is_nan(b));
+    return select(largest, a, is_nan(a));
 }
 
 fn workgroup_max(value: f32, local: u32) -> f32 {
