@@ -115,7 +115,6 @@ pub use ziggurat_kernels::{Pad, ScanOptions, Scatter, View};
 pub use ziggurat_kernels::{
     TuneEnd, TuneOptions, TuneReport, TuneStep, TunedOutcome, TunedProblem, TunedWay, WayOutcome,
 };
-pub use ziggurat_memory::{MemoryKind, MemoryReport, MemoryRow, Usage};
 pub use ziggurat_macros::TensorKernelParams as KernelParams;
 /// A typed struct of a WGSL file with a kernel on tensors, which is read when the program is compiled: what is wrong with it
 /// is an error of the compiler with file, line and column of the WGSL.
@@ -126,6 +125,7 @@ pub use ziggurat_macros::TensorKernelParams as KernelParams;
 /// `call` instead of `run` gives a [`CustomCall`], of which shape and grid can be said. A name, a visibility and an entry point
 /// may be given: `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.
 pub use ziggurat_macros::kernel;
+pub use ziggurat_memory::{MemoryKind, MemoryReport, MemoryRow, Usage};
 pub use ziggurat_pipeline::typed::{KernelParams, ParamField, ParamType};
 pub use ziggurat_pipeline::{CandidateTime, KernelCandidate, KernelTimes, RunTime};
 pub use ziggurat_pipeline::{PipelineStats, Tuned, TuningKey, TuningRejected, TuningStore};

@@ -14,9 +14,9 @@ use ziggurat_kernels::View;
 use ziggurat_pipeline::typed::KernelParams;
 use ziggurat_pipeline::{Access, Arg, Grid, ShaderSource};
 
-use crate::observe::{self, Operation, What};
 use crate::custom::given::{self, Given};
 use crate::custom::{CustomKernel, words};
+use crate::observe::{self, Operation, What};
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
 
