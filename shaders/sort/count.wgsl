@@ -1,7 +1,7 @@
-// Computes: out[d * blocks + g] = how many keys of block g have the digit d.
+// Computes: out[d * tiles + t] = how many keys of tile t have the digit d.
 // Bindings: params, 1 a (keys), 2 out.
-// Grid: one workgroup per block, folded.
-// Requires: digit_of, block_of.
+// Grid: one workgroup per tile, folded.
+// Requires: digit_of, PER; main, which calls run.
 // Accuracy: exact.
 
 @group(0) @binding(1) var<storage, read> a: array<u32>;
@@ -9,28 +9,26 @@
 
 var<workgroup> partial_count: array<atomic<u32>, BINS>;
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let block = block_of(group, groups);
+fn run(tile: u32, subgroup: u32, lane: u32) {
+    let lid = subgroup * LANES + lane;
     for (var bin = lid; bin < BINS; bin += WG) {
         atomicStore(&partial_count[bin], 0u);
     }
     workgroupBarrier();
-    if block < params.blocks {
-        let begin = block * params.span;
-        let end = min(params.len, begin + params.span);
-        for (var i = begin + lid; i < end; i += WG) {
-            atomicAdd(&partial_count[digit_of(a[i])], 1u);
+    if tile < params.tiles {
+        let begin = tile * TILE;
+        let size = min(params.len - begin, TILE);
+        for (var n = 0u; n < PER; n++) {
+            let i = n * WG + lid;
+            if i < size {
+                atomicAdd(&partial_count[digit_of(a[begin + i])], 1u);
+            }
         }
     }
     workgroupBarrier();
-    if block < params.blocks {
+    if tile < params.tiles {
         for (var bin = lid; bin < BINS; bin += WG) {
-            out[bin * params.blocks + block] = atomicLoad(&partial_count[bin]);
+            out[bin * params.tiles + tile] = atomicLoad(&partial_count[bin]);
         }
     }
 }

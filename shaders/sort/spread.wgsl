@@ -1,72 +1,111 @@
-// Computes: keys and places in the order of one digit, those of equal digits in the order they had. Who has a digit in a
-//           tile is a row of bits, so that a rank is a count of bits.
-// Bindings: params, 1 in_0 (keys), 2 in_1 (places), 3 in_2 (where each digit of each block begins), 4 out_0, 5 out_1.
-// Grid: one workgroup per block, folded.
-// Requires: digit_of, block_of.
+// Computes: keys and places in the order of one digit, those of equal digits in the order they had. A tile is put in order in
+//           workgroup memory first, so that pairs of one digit are written next to each other.
+// Bindings: params, 1 in_0 (keys), 2 in_1 (places), 3 in_2 (pairs of each digit in the tiles before each), 4 in_3 (pairs of
+//           each digit), 5 out_0, 6 out_1.
+// Grid: one workgroup per tile, folded.
+// Requires: digit_of, PER; sums_before; rank_in_group, COUNTS; main, which calls run.
 // Accuracy: exact.
 
-// Words that hold a bit per invocation.
-override ROW: u32 = 8u;
-// Those of all digits.
-override MARKS: u32 = 2048u;
+// Groups of 32 invocations, and words for their counts and for a tile.
+override GROUPS: u32 = 4u;
+override SLOTS: u32 = 2048u;
+// Neighbouring digits of an invocation.
+override DIGITS: u32 = 2u;
 
 @group(0) @binding(1) var<storage, read> in_0: array<u32>;
 @group(0) @binding(2) var<storage, read> in_1: array<u32>;
 @group(0) @binding(3) var<storage, read> in_2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
-@group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
+@group(0) @binding(4) var<storage, read> in_3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
+@group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
 
+// First counts of each digit in each group, then the tile in order.
+var<workgroup> partial_slots: array<atomic<u32>, SLOTS>;
+// Where the pairs of a digit begin in the tile; and in the result, less that.
+var<workgroup> partial_first: array<u32, BINS>;
 var<workgroup> partial_begin: array<u32, BINS>;
-var<workgroup> partial_marks: array<atomic<u32>, MARKS>;
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let block = block_of(group, groups);
-    var begin = 0u;
-    var end = 0u;
-    if block < params.blocks {
-        begin = block * params.span;
-        end = min(params.len, begin + params.span);
-        for (var bin = lid; bin < BINS; bin += WG) {
-            partial_begin[bin] = in_2[bin * params.blocks + block];
+fn run(tile: u32, group: u32, lane: u32) {
+    if tile >= params.tiles {
+        return;
+    }
+    let lid = group * LANES + lane;
+    let begin = tile * TILE;
+    let size = min(params.len - begin, TILE);
+    for (var slot = lid; slot < SLOTS; slot += WG) {
+        atomicStore(&partial_slots[slot], 0u);
+    }
+    workgroupBarrier();
+    // A group has neighbouring pairs, and an invocation one of every 32. What is missing in the last tile comes last.
+    let width = min(WG, LANES);
+    let own = group * (PER * width) + lane;
+    var ordered: array<u32, PER>;
+    var ranks: array<u32, PER>;
+    for (var n = 0u; n < PER; n++) {
+        let i = own + n * width;
+        ordered[n] = 0xffffffffu;
+        if i < size {
+            ordered[n] = in_0[begin + i];
         }
     }
-    let own_word = lid / 32u;
-    let own_bit = 1u << (lid % 32u);
-    for (var tile = begin; tile < end; tile += WG) {
-        for (var mark = lid; mark < MARKS; mark += WG) {
-            atomicStore(&partial_marks[mark], 0u);
+    for (var n = 0u; n < PER; n++) {
+        ranks[n] = rank_in_group(digit_of(ordered[n]), group, lane);
+    }
+    workgroupBarrier();
+    var sums = vec2<u32>();
+    for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+        var total = 0u;
+        for (var other = 0u; other < GROUPS; other++) {
+            let at = COUNTS + other * BINS + bin;
+            let count = atomicLoad(&partial_slots[at]);
+            atomicStore(&partial_slots[at], total);
+            total += count;
         }
-        workgroupBarrier();
-        let i = tile + lid;
-        var ordered = 0u;
-        var place = 0u;
-        if i < end {
-            ordered = in_0[i];
-            place = in_1[i];
-            atomicOr(&partial_marks[digit_of(ordered) * ROW + own_word], own_bit);
+        let everywhere = in_3[bin];
+        partial_first[bin] = total;
+        partial_begin[bin] = everywhere;
+        sums += vec2(total, everywhere);
+    }
+    var before = sums_before(group, lane, sums);
+    for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+        let counts = vec2(partial_first[bin], partial_begin[bin]);
+        partial_first[bin] = before.x;
+        partial_begin[bin] = before.y + in_2[bin * params.tiles + tile] - before.x;
+        before += counts;
+    }
+    workgroupBarrier();
+    for (var n = 0u; n < PER; n++) {
+        let digit = digit_of(ordered[n]);
+        ranks[n] += partial_first[digit] + atomicLoad(&partial_slots[COUNTS + group * BINS + digit]);
+    }
+    workgroupBarrier();
+    for (var n = 0u; n < PER; n++) {
+        atomicStore(&partial_slots[ranks[n]], ordered[n]);
+    }
+    workgroupBarrier();
+    var targets: array<u32, PER>;
+    for (var n = 0u; n < PER; n++) {
+        let i = n * WG + lid;
+        let next = atomicLoad(&partial_slots[i]);
+        targets[n] = partial_begin[digit_of(next)] + i;
+        if i < size {
+            out_0[targets[n]] = next;
         }
-        workgroupBarrier();
-        if i < end {
-            let row = digit_of(ordered) * ROW;
-            var rank = countOneBits(atomicLoad(&partial_marks[row + own_word]) & (own_bit - 1u));
-            for (var w = 0u; w < own_word; w++) {
-                rank += countOneBits(atomicLoad(&partial_marks[row + w]));
-            }
-            let at = partial_begin[digit_of(ordered)] + rank;
-            out_0[at] = ordered;
-            out_1[at] = place;
+    }
+    workgroupBarrier();
+    for (var n = 0u; n < PER; n++) {
+        let i = own + n * width;
+        var place = begin + i;
+        if params.counted == 0u && i < size {
+            place = in_1[begin + i];
         }
-        workgroupBarrier();
-        for (var bin = lid; bin < BINS; bin += WG) {
-            for (var w = 0u; w < ROW; w++) {
-                partial_begin[bin] += countOneBits(atomicLoad(&partial_marks[bin * ROW + w]));
-            }
+        atomicStore(&partial_slots[ranks[n]], place);
+    }
+    workgroupBarrier();
+    for (var n = 0u; n < PER; n++) {
+        let i = n * WG + lid;
+        if i < size {
+            out_1[targets[n]] = atomicLoad(&partial_slots[i]);
         }
-        workgroupBarrier();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Elements become unsigned keys in the order wanted; pairs of a key and a place are then sorted by one digit of eight bits
 //! after the other, least first, each pass keeping the order of equal digits. Rows are sorted together, with the row as the
-//! most significant digits. A pass counts the digits of each block, scans the counts, and spreads the pairs.
+//! most significant digits.
 //!
 //! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
 //! result on every run.
@@ -12,36 +12,26 @@ use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_beside};
 use crate::ops::elementwise::dispatch::{StridedParams, axes, count};
-use crate::ops::scan::{Scan, ScanOptions};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::source::candidate::Candidate;
-use crate::source::choice::{CATALOGUE_WG, KernelChoice};
+use crate::source::choice::KernelChoice;
 use crate::source::params::{Params, params};
 use crate::source::prelude;
 
 mod block;
+mod digits;
 mod merge;
 mod ranked;
 mod search;
 
+pub(crate) use digits::Pairs;
+
 const OP: &str = "argsort";
 /// Elements that are sorted at once: blocks and their digits are counted in u32, with room for a folded grid.
 const MAX_SORTED: u64 = 1 << 30;
-/// Values of a digit.
-const BINS: u64 = 256;
-
-params! {
-    /// Parameters of a pass.
-    pub(crate) struct SortParams {
-        len: u32,
-        span: u32,
-        blocks: u32,
-        shift: u32,
-    }
-}
 
 params! {
     /// Parameters of the split of places.
@@ -97,24 +87,6 @@ fn keys(dtype: DType, rank: u32, descending: bool) -> KernelChoice {
         .constant("RANK", rank)
 }
 
-fn counts() -> KernelChoice {
-    KernelChoice::new("sort")
-        .name("count")
-        .parts(&["sort/params.wgsl", "sort/count.wgsl"])
-        .without_zeroed_memory()
-}
-
-fn spread(workgroup: u32) -> KernelChoice {
-    let row = workgroup.div_ceil(32);
-    KernelChoice::new("sort")
-        .name("spread")
-        .parts(&["sort/params.wgsl", "sort/spread.wgsl"])
-        .constant("ROW", row)
-        .constant("MARKS", row.saturating_mul(BINS as u32))
-        .constant("WG", workgroup)
-        .without_zeroed_memory()
-}
-
 fn split(remainder: bool) -> KernelChoice {
     KernelChoice::new("sort")
         .name("split")
@@ -125,11 +97,10 @@ fn split(remainder: bool) -> KernelChoice {
 /// Keys of and searches for every dtype, and the passes.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = vec![
-        Candidate::new(counts(), SortParams::FIELDS),
-        Candidate::new(spread(CATALOGUE_WG), SortParams::FIELDS),
         Candidate::new(split(false), SplitParams::FIELDS),
         Candidate::new(split(true), SplitParams::FIELDS),
     ];
+    all.extend(digits::variants());
     all.extend(block::variants());
     for dtype in DType::ALL {
         all.push(Candidate::new(keys(dtype, 4, true), StridedParams::FIELDS));
@@ -141,32 +112,6 @@ pub(crate) fn variants() -> Vec<Candidate> {
 /// The widest workgroup whose marks fit the least workgroup memory that a device may have (16 KiB).
 fn workgroup(preferred: u32) -> u32 {
     preferred.clamp(1, 256)
-}
-
-/// Elements per block and blocks: long enough that their counts are a small part of the elements, short enough that many
-/// blocks run side by side.
-fn blocks(len: u32, workgroup: u32) -> (u32, u32) {
-    let tiles = (len / workgroup / 512).clamp(1, 16);
-    let span = tiles * workgroup;
-    (span, len.div_ceil(span))
-}
-
-/// Where the digits of keys with so many bits begin.
-fn digits(bits: u32) -> impl Iterator<Item = u32> {
-    (0..bits).step_by(8)
-}
-
-/// Pairs that are sorted, and room for them to be moved to.
-struct Pairs {
-    keys: [View; 2],
-    places: [View; 2],
-}
-
-impl Pairs {
-    fn swap(&mut self) {
-        self.keys.swap(0, 1);
-        self.places.swap(0, 1);
-    }
 }
 
 impl Executor {
@@ -346,29 +291,16 @@ impl Executor {
         }
         let len = count(OP, a.len())?;
         let flat = Shape::new([a.len()]).map_err(KernelError::shape(OP))?;
-        let room = || self.alloc(&flat, DType::U32);
-        let mut pairs = Pairs {
-            keys: [room()?, room()?],
-            places: [room()?, room()?],
-        };
-        let [keys, _] = &pairs.keys;
-        self.sort_keys(a, len, descending, keys)?;
-        let [places, _] = &pairs.places;
-        let _counted = self.arange(places, 0.0, 1.0)?;
-        for shift in digits(key_bits(a.dtype)) {
-            self.sort_digit(&mut pairs, len, shift)?;
-        }
-        let rows = len / row;
-        let row_bits = 32 - (rows - 1).leading_zeros();
+        let keys = self.alloc(&flat, DType::U32)?;
+        self.sort_keys(a, len, descending, &keys)?;
+        let mut pairs = Pairs::new(self, keys, len)?;
+        pairs.sort(self, key_bits(a.dtype))?;
+        let row_bits = 32 - (len / row - 1).leading_zeros();
         if row_bits > 0 {
-            let ([keys, _], [places, _]) = (&pairs.keys, &pairs.places);
-            self.split_places(places, row, false, keys)?;
+            self.split_places(pairs.places(), row, false, pairs.keys())?;
+            pairs.sort(self, row_bits)?;
         }
-        for shift in digits(row_bits) {
-            self.sort_digit(&mut pairs, len, shift)?;
-        }
-        let [places, _] = &pairs.places;
-        self.split_places(places, row, true, out)
+        self.split_places(pairs.places(), row, true, out)
     }
 
     fn sort_keys(
@@ -394,66 +326,6 @@ impl Executor {
             &params,
             Grid::stride(u64::from(len), 1),
         )
-    }
-
-    /// Keys of so many bits in order, and where each stood (u32), those of equal keys in the order they had.
-    pub(crate) fn sort_keys_with_places(
-        &self,
-        keys: View,
-        len: u32,
-        bits: u32,
-    ) -> Result<(View, View), KernelError> {
-        let room = || self.alloc(keys.shape(), DType::U32);
-        let (places, other_places, other_keys) = (room()?, room()?, room()?);
-        let _counted = self.arange(&places, 0.0, 1.0)?;
-        let mut pairs = Pairs {
-            keys: [keys, other_keys],
-            places: [places, other_places],
-        };
-        for shift in digits(bits.min(32)) {
-            self.sort_digit(&mut pairs, len, shift)?;
-        }
-        let ([keys, _], [places, _]) = (pairs.keys, pairs.places);
-        Ok((keys, places))
-    }
-
-    /// One stable pass over the digit from bit `shift` on.
-    fn sort_digit(&self, pairs: &mut Pairs, len: u32, shift: u32) -> Result<(), KernelError> {
-        let wg = workgroup(self.device().caps().workgroup_size);
-        let (span, blocks) = blocks(len, wg);
-        let params = SortParams {
-            len,
-            span,
-            blocks,
-            shift,
-        };
-        let grid = Grid::elements(u64::from(blocks) * u64::from(wg), 1);
-        let cells = usize::try_from(u64::from(blocks) * BINS).unwrap_or(usize::MAX);
-        let shape = Shape::new([cells]).map_err(KernelError::shape(OP))?;
-        let counted = self.alloc(&shape, DType::U32)?;
-        let begins = self.alloc(&shape, DType::U32)?;
-        let [keys, new_keys] = &pairs.keys;
-        let [places, new_places] = &pairs.places;
-        {
-            let (read, write) = (self.bind_read(OP, keys)?, self.bind_write(OP, &counted)?);
-            let choice = counts().constant("WG", wg);
-            self.launch(&choice, &[read.arg, write.arg], &params, grid)?;
-        }
-        let options = ScanOptions {
-            exclusive: true,
-            reverse: false,
-        };
-        let _scanned = self.scan(Scan::Sum, &counted, 0, options, &begins)?;
-        let args = [
-            self.bind_read(OP, keys)?.arg,
-            self.bind_read(OP, places)?.arg,
-            self.bind_read(OP, &begins)?.arg,
-            self.bind_write(OP, new_keys)?.arg,
-            self.bind_write(OP, new_places)?.arg,
-        ];
-        self.launch(&spread(wg), &args, &params, grid)?;
-        pairs.swap();
-        Ok(())
     }
 
     /// Places divided by the length of a row: quotients or remainders.
@@ -516,32 +388,4 @@ fn rows_last(view: &View, axis: usize) -> Result<View, KernelError> {
         .permute(&order)
         .map_err(KernelError::shape(OP))?;
     view.with_layout(layout)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_cover_the_elements_and_count_less_than_they_hold() {
-        for wg in [1, 8, 64, 256] {
-            for len in [1, 255, 256, 257, 100_000, 10_000_000, 1 << 30] {
-                let (span, blocks) = blocks(len, wg);
-                assert!(u64::from(span) * u64::from(blocks) >= u64::from(len));
-                assert!(u64::from(span) * u64::from(blocks - 1) < u64::from(len));
-                assert_eq!(span % wg, 0);
-            }
-        }
-        // Counts are a sixteenth of the elements at most, once there are many.
-        assert_eq!(blocks(10_000_000, 256).0, 4096);
-    }
-
-    #[test]
-    fn digits_cover_the_bits() {
-        assert_eq!(digits(1).collect::<Vec<_>>(), [0]);
-        assert_eq!(digits(8).collect::<Vec<_>>(), [0]);
-        assert_eq!(digits(9).collect::<Vec<_>>(), [0, 8]);
-        assert_eq!(digits(32).collect::<Vec<_>>(), [0, 8, 16, 24]);
-        assert_eq!(digits(0).count(), 0);
-    }
 }

@@ -12,6 +12,7 @@ use ziggurat_pipeline::Grid;
 use super::plan::{IndexParams, Located, Plan};
 use super::{Form, Scatter, located, updating};
 use crate::ops::elementwise::dispatch::count;
+use crate::ops::sort::Pairs;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -158,7 +159,8 @@ impl Executor {
         // Keys are elements of the output's binding.
         let reach = out.layout.span().map_or(0, |(_, high)| high as u64);
         let bits = 64 - (reach + 1).leading_zeros();
-        let (keyed, places) = self.sort_keys_with_places(keyed, positions, bits)?;
+        let mut pairs = Pairs::new(self, keyed, positions)?;
+        pairs.sort(self, bits)?;
         let count = positions as usize / PIECE * located.params.lanes as usize;
         // Quotients go up to that of the last position.
         let room = count + located.params.lanes as usize;
@@ -166,8 +168,8 @@ impl Executor {
         let combined = self.alloc(&shape, DType::F32)?;
         if count > 0 {
             let (key, place, update) = (
-                self.bind_read(name, &keyed)?,
-                self.bind_read(name, &places)?,
+                self.bind_read(name, pairs.keys())?,
+                self.bind_read(name, pairs.places())?,
                 self.bind_read(name, updates)?,
             );
             let write = self.bind_write(name, &combined)?;
@@ -179,8 +181,8 @@ impl Executor {
             self.launch(&pieces(op, out.dtype, form), &args, &params, grid)?;
         }
         let (key, place, piece) = (
-            self.bind_read(name, &keyed)?,
-            self.bind_read(name, &places)?,
+            self.bind_read(name, pairs.keys())?,
+            self.bind_read(name, pairs.places())?,
             self.bind_read(name, &combined)?,
         );
         let args = [

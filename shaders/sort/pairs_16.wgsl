@@ -1,0 +1,1 @@
+const PER: u32 = 16u;

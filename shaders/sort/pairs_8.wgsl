@@ -1,0 +1,1 @@
+const PER: u32 = 8u;
