@@ -1,15 +1,6 @@
 // Philox4x32-10: four random words from a counter and a key, by integer arithmetic alone, so the same on every adapter.
 // Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
-
-// The 64 bits of x * y: low word, high word.
-fn wide_product(x: u32, y: u32) -> vec2<u32> {
-    let x_low = x & 0xffffu;
-    let y_low = y & 0xffffu;
-    let lows = x_low * y_low;
-    let mixed = (x >> 16u) * y_low + (lows >> 16u);
-    let other = x_low * (y >> 16u) + (mixed & 0xffffu);
-    return vec2<u32>(x * y, (x >> 16u) * (y >> 16u) + (mixed >> 16u) + (other >> 16u));
-}
+// Requires: wide_product.
 
 fn philox(first_counter: vec4<u32>, first_key: vec2<u32>) -> vec4<u32> {
     var counter = first_counter;

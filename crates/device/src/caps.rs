@@ -37,6 +37,8 @@ pub struct Caps {
     pub limits: wgpu::Limits,
     /// 16-bit floats in shaders.
     pub f16: bool,
+    /// 64-bit integers in shaders.
+    pub int64: bool,
     /// Subgroup operations in shaders.
     pub subgroups: bool,
     /// Smallest and largest subgroup; (0, 0) without subgroups.
@@ -115,6 +117,7 @@ impl Caps {
             .max(1);
         Self {
             f16: has(options.f16, wgpu::Features::SHADER_F16),
+            int64: has(options.int64, wgpu::Features::SHADER_INT64),
             subgroups: false,
             subgroup_size: (0, 0),
             timestamps: has(options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
@@ -194,6 +197,7 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
         options.cooperative_matrix && !adapter.cooperative_matrix_properties().is_empty();
     [
         (options.f16, wgpu::Features::SHADER_F16),
+        (options.int64, wgpu::Features::SHADER_INT64),
         (options.subgroups, wgpu::Features::SUBGROUP),
         (options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
         (options.immediates, wgpu::Features::IMMEDIATES),
@@ -217,6 +221,7 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
 fn further_features(options: &DeviceOptions) -> wgpu::Features {
     let is_on = |feature: &&ShaderFeature| match feature {
         ShaderFeature::F16 => options.f16,
+        ShaderFeature::Int64 => options.int64,
         ShaderFeature::Subgroups | ShaderFeature::SubgroupBarrier => options.subgroups,
         ShaderFeature::Immediates => options.immediates,
         ShaderFeature::CooperativeMatrix => false,

@@ -57,6 +57,7 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceErr
             options.default_limits = true;
             options.f16 = false;
             options.subgroups = false;
+            options.int64 = false;
             options.immediates = false;
             options.cooperative_matrix = false;
             options.timestamps = false;
@@ -255,15 +256,16 @@ mod tests {
             let features = [
                 options.f16,
                 options.subgroups,
+                options.int64,
                 options.immediates,
                 options.cooperative_matrix,
                 options.timestamps,
             ];
             (options.default_limits, features)
         };
-        assert_eq!(features(" Default "), (true, [false; 5]));
-        assert_eq!(features(""), (false, [true; 5]));
-        assert_eq!(features(" , "), (false, [true; 5]));
+        assert_eq!(features(" Default "), (true, [false; 6]));
+        assert_eq!(features(""), (false, [true; 6]));
+        assert_eq!(features(" , "), (false, [true; 6]));
     }
 
     /// The next number of a small generator, below `end`.

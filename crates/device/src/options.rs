@@ -186,6 +186,8 @@ pub struct DeviceOptions {
     pub f16: bool,
     /// Use subgroup operations where they exist.
     pub subgroups: bool,
+    /// Use 64-bit integers where they exist.
+    pub int64: bool,
     /// Use immediates (push constants) where they exist.
     pub immediates: bool,
     /// Use cooperative matrices where they exist.
@@ -206,7 +208,7 @@ pub struct DeviceOptions {
     pub sleep: Sleep,
     /// Whether the driver's device is kept for the next user.
     pub reuse: Reuse,
-    /// What shaders may use although it is off by default: 64-bit integers and floats, 16-bit integers, subgroup barriers
+    /// What shaders may use although it is off by default: 64-bit floats, 16-bit integers, subgroup barriers
     /// and further atomics. Without any of them opening fails with
     /// [`DeviceError::FeatureNotMet`](crate::DeviceError::FeatureNotMet).
     pub features: Vec<ShaderFeature>,
@@ -233,6 +235,7 @@ impl Default for DeviceOptions {
             default_limits: false,
             f16: true,
             subgroups: true,
+            int64: true,
             immediates: true,
             cooperative_matrix: true,
             timestamps: true,

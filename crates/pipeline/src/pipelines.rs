@@ -426,6 +426,7 @@ fn features(device: &Device) -> ShaderFeatures {
     let caps = device.caps();
     let switches = [
         (ShaderFeature::F16, caps.f16),
+        (ShaderFeature::Int64, caps.int64),
         (ShaderFeature::Subgroups, caps.subgroups),
         (ShaderFeature::SubgroupBarrier, caps.subgroups),
         (ShaderFeature::Immediates, caps.immediate_bytes > 0),

@@ -24,6 +24,8 @@ pub(crate) struct Ability {
     pub(crate) binding_bytes: u64,
     /// Arithmetic on 16-bit floats.
     pub(crate) f16: bool,
+    /// Arithmetic on 64-bit integers.
+    pub(crate) int64: bool,
     /// Products of matrix units.
     pub(crate) cooperative: Cooperative,
     /// Which of an op's ways is taken where there are so many: 0, the default, but in tests of the others.
@@ -77,6 +79,7 @@ impl Ability {
         subgroup: 0,
         binding_bytes: 1 << 27,
         f16: false,
+        int64: false,
         cooperative: Cooperative::NONE,
         way: 0,
     };
@@ -89,6 +92,7 @@ impl Ability {
         subgroup: 32,
         binding_bytes: (1 << 31) - 4,
         f16: true,
+        int64: true,
         cooperative: Cooperative::F16_F32_16,
         ..Self::WEBGPU
     };
@@ -115,6 +119,7 @@ impl Ability {
             subgroup: if least == most { least } else { 0 },
             binding_bytes: caps.max_binding_bytes,
             f16: caps.f16,
+            int64: caps.int64,
             cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),
             way: 0,
         }

@@ -10,6 +10,7 @@ use ziggurat_core::{DType, DTypeKind, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::{Expression, FusedOp, Id};
+use crate::limits::ability::Ability;
 use crate::limits::split::halves;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
@@ -106,8 +107,17 @@ pub struct RandomState {
     pub stream: u64,
 }
 
-fn choice(kind: Random, dtype: DType) -> KernelChoice {
-    let choice = KernelChoice::new(kind.name()).name(dtype.name()).parts(&[
+fn choice(kind: Random, dtype: DType, ability: &Ability) -> KernelChoice {
+    let choice = KernelChoice::new(kind.name()).name(dtype.name());
+    let choice = if ability.int64 {
+        choice
+            .name("int64")
+            .enable("enable/int64.wgsl")
+            .part("random/product_wide.wgsl")
+    } else {
+        choice.part("random/product_words.wgsl")
+    };
+    let choice = choice.parts(&[
         prelude::FLOAT,
         prelude::store(dtype),
         "random/params.wgsl",
@@ -132,7 +142,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for kind in kinds {
         let dtypes = DType::ALL.into_iter().filter(|&dtype| kind.accepts(dtype));
-        all.extend(dtypes.map(|dtype| Candidate::new(choice(kind, dtype), RandomParams::FIELDS)));
+        all.extend(dtypes.flat_map(|dtype| {
+            Ability::SAMPLES
+                .map(|ability| Candidate::new(choice(kind, dtype, &ability), RandomParams::FIELDS))
+        }));
     }
     all
 }
@@ -227,7 +240,7 @@ impl Executor {
             count: range,
         };
         self.launch(
-            &choice(kind, out.dtype),
+            &choice(kind, out.dtype, &Ability::of(self.device())),
             &[write.arg],
             &params,
             Grid::stride(u64::from(params.len), PER_INVOCATION),

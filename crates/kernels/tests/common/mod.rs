@@ -83,6 +83,7 @@ fn plain() -> DeviceOptions {
         default_limits: true,
         immediates: false,
         f16: false,
+        int64: false,
         subgroups: false,
         cooperative_matrix: false,
         timestamps: false,

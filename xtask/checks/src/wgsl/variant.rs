@@ -39,7 +39,8 @@ pub(crate) struct Tier {
 }
 
 /// The parts that say what a kernel needs beyond plain WGSL, and what their tier adds to that below.
-const ENABLES: [(&str, Capabilities); 3] = [
+const ENABLES: [(&str, Capabilities); 4] = [
+    ("shaders/enable/int64.wgsl", Capabilities::SHADER_INT64),
     ("shaders/enable/f16.wgsl", Capabilities::SHADER_FLOAT16),
     ("shaders/enable/subgroups.wgsl", Capabilities::SUBGROUP),
     (

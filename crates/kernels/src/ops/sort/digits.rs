@@ -34,64 +34,100 @@ const BITS: u32 = BINS.ilog2();
 /// Invocations of a group.
 const LANES: u32 = 32;
 
-/// How a workgroup ranks the pairs of a tile.
+/// How groups of invocations find out which of their pairs have the same digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Ranks {
     /// By votes of subgroups of 32.
-    Subgroups,
-    /// By marks in workgroup memory, with so many invocations, a power of two.
-    Marks(u32),
+    Votes,
+    /// By marks in workgroup memory.
+    Marks,
 }
 
-impl Way {
-    /// Twice as many invocations fit as many at a time on a multiprocessor, and tiles are as large.
-    const SUBGROUPS: u32 = 512;
-    /// More of them have marks and counts of more than 16 KiB.
-    const MOST_MARKS: u32 = 128;
+/// How a workgroup sorts a tile by digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digits {
+    ranks: Ranks,
+    /// Invocations, a power of two, of subgroups 32 at least.
+    workgroup: u32,
+}
 
+/// Twice as many invocations fit as many at a time on a multiprocessor, and tiles are as large.
+const VOTERS: u32 = 512;
+/// More of them have marks and counts of more than 16 KiB.
+const MOST_MARKS: u32 = 128;
+
+/// The largest block that a workgroup sorts by votes of subgroups, if the device has such.
+pub(super) fn of_blocks(ability: &Ability) -> Option<Digits> {
+    (LANES.ilog2()..=VOTERS.ilog2())
+        .rev()
+        .map(|exponent| Digits {
+            ranks: Ranks::Votes,
+            workgroup: 1 << exponent,
+        })
+        .find(|digits| {
+            // The pairs' numbers are in memory as well.
+            let bytes = digits.bytes() + 4 * digits.tile();
+            digits.votes(ability) && bytes <= ability.workgroup_bytes
+        })
+}
+
+impl Digits {
     fn all(ability: &Ability) -> Ways<Self> {
-        let width = ability.workgroup_size.clamp(1, Self::MOST_MARKS);
-        let marks = Self::Marks(1 << width.ilog2());
-        let votes = ability.subgroup == LANES
-            && ability.invocations >= Self::SUBGROUPS
-            && ability.workgroup_bytes >= Self::Subgroups.bytes();
-        if votes {
-            Ways::new(Self::Subgroups, [marks])
+        let width = ability.workgroup_size.clamp(1, MOST_MARKS);
+        let marks = Self {
+            ranks: Ranks::Marks,
+            workgroup: 1 << width.ilog2(),
+        };
+        let votes = Self {
+            ranks: Ranks::Votes,
+            workgroup: VOTERS,
+        };
+        if votes.votes(ability) && votes.bytes() <= ability.workgroup_bytes {
+            Ways::new(votes, [marks])
         } else {
             Ways::new(marks, [])
         }
     }
 
-    const fn workgroup(self) -> u32 {
-        match self {
-            Self::Subgroups => Self::SUBGROUPS,
-            Self::Marks(workgroup) => workgroup,
+    /// Whether the device has subgroups as they must be.
+    const fn votes(self, ability: &Ability) -> bool {
+        ability.subgroup == LANES && self.workgroup <= ability.invocations
+    }
+
+    pub(super) const fn workgroup(self) -> u32 {
+        self.workgroup
+    }
+
+    /// The same for tiles of so many pairs.
+    pub(super) const fn of_tile(self, tile: u32) -> Self {
+        Self {
+            ranks: self.ranks,
+            workgroup: tile / self.pairs().0,
         }
     }
 
     /// Pairs of an invocation, and the part that says so.
     const fn pairs(self) -> (u32, &'static str) {
-        match self {
-            Self::Subgroups => (8, "sort/pairs_8.wgsl"),
-            Self::Marks(_) => (16, "sort/pairs_16.wgsl"),
+        match self.ranks {
+            Ranks::Votes => (8, "sort/pairs_8.wgsl"),
+            Ranks::Marks => (16, "sort/pairs_16.wgsl"),
         }
     }
 
     /// Pairs of a workgroup.
-    const fn tile(self) -> u32 {
-        self.workgroup() * self.pairs().0
+    pub(super) const fn tile(self) -> u32 {
+        self.workgroup * self.pairs().0
     }
 
     const fn groups(self) -> u32 {
-        self.workgroup().div_ceil(LANES)
+        self.workgroup.div_ceil(LANES)
     }
 
     /// Words of workgroup memory for what groups count, or for a tile.
     const fn slots(self) -> u32 {
-        let counts = self.groups() * BINS;
-        let counts = match self {
-            Self::Subgroups => counts,
-            Self::Marks(_) => 2 * counts,
+        let counts = match self.ranks {
+            Ranks::Votes => self.groups() * BINS,
+            Ranks::Marks => 2 * self.groups() * BINS,
         };
         if counts > self.tile() {
             counts
@@ -102,50 +138,61 @@ impl Way {
 
     /// Bytes of workgroup memory of the kernel that moves pairs.
     const fn bytes(self) -> u32 {
-        let sums = match self {
-            Self::Subgroups => LANES,
-            Self::Marks(workgroup) => workgroup,
+        let sums = match self.ranks {
+            Ranks::Votes => LANES,
+            Ranks::Marks => self.workgroup,
         };
         4 * (self.slots() + 2 * BINS + 2 * sums)
     }
 
-    fn choice(self, name: &'static str) -> KernelChoice {
-        let choice = KernelChoice::new("sort").name(name);
-        let choice = match self {
-            Self::Subgroups => choice
-                .name("subgroups")
+    /// The choice with the entry point, and with what knows the invocations of a group.
+    fn entry(self, choice: KernelChoice) -> KernelChoice {
+        let choice = match self.ranks {
+            Ranks::Votes => choice
                 .enable("enable/subgroups.wgsl")
-                .parts(&[self.pairs().1, "sort/params.wgsl", "sort/by_subgroups.wgsl"]),
-            Self::Marks(_) => {
-                choice.parts(&[self.pairs().1, "sort/params.wgsl", "sort/by_memory.wgsl"])
-            }
+                .part("sort/by_subgroups.wgsl"),
+            Ranks::Marks => choice.part("sort/by_memory.wgsl"),
         };
-        choice
-            .constant("WG", self.workgroup())
-            .without_zeroed_memory()
+        choice.part(self.pairs().1)
     }
 
-    fn count(self) -> KernelChoice {
-        self.choice("count").part("sort/count.wgsl")
-    }
-
-    fn offsets(self) -> KernelChoice {
-        self.choice("offsets").part("sort/offsets.wgsl")
-    }
-
-    fn spread(self) -> KernelChoice {
-        let choice = self.choice("spread");
-        let choice = match self {
-            Self::Subgroups => choice.part("sort/rank_subgroups.wgsl"),
-            Self::Marks(_) => choice
+    /// The choice with the entry point and what ranks pairs.
+    pub(super) fn parts(self, choice: KernelChoice) -> KernelChoice {
+        let choice = self.entry(choice);
+        let choice = match self.ranks {
+            Ranks::Votes => choice.part("sort/rank_subgroups.wgsl"),
+            Ranks::Marks => choice
                 .part("sort/rank_marks.wgsl")
                 .constant("COUNTS", self.groups() * BINS),
         };
         choice
-            .part("sort/spread.wgsl")
             .constant("GROUPS", self.groups())
             .constant("SLOTS", self.slots())
-            .constant("DIGITS", BINS.div_ceil(self.workgroup()))
+            .constant("DIGITS", BINS.div_ceil(self.workgroup))
+    }
+
+    fn choice(self, name: &'static str) -> KernelChoice {
+        let choice = KernelChoice::new("sort").name(name);
+        let choice = match self.ranks {
+            Ranks::Votes => choice.name("subgroups"),
+            Ranks::Marks => choice,
+        };
+        choice
+            .part("sort/params.wgsl")
+            .constant("WG", self.workgroup)
+            .without_zeroed_memory()
+    }
+
+    fn count(self) -> KernelChoice {
+        self.entry(self.choice("count")).part("sort/count.wgsl")
+    }
+
+    fn offsets(self) -> KernelChoice {
+        self.entry(self.choice("offsets")).part("sort/offsets.wgsl")
+    }
+
+    fn spread(self) -> KernelChoice {
+        self.parts(self.choice("spread")).part("sort/spread.wgsl")
     }
 }
 
@@ -153,7 +200,7 @@ impl Way {
 pub(super) fn variants() -> Vec<Candidate> {
     Ability::SAMPLES
         .iter()
-        .flat_map(|ability| [Way::all(ability).default])
+        .flat_map(|ability| [Digits::all(ability).default])
         .flat_map(|way| [way.count(), way.offsets(), way.spread()])
         .map(|choice| Candidate::new(choice, DigitParams::FIELDS))
         .collect()
@@ -197,7 +244,7 @@ impl Pairs {
     /// Sorts by the lowest `bits` of the keys, at least by one digit; equal ones keep their order.
     pub(crate) fn sort(&mut self, executor: &Executor, bits: u32) -> Result<(), KernelError> {
         let ability = Ability::of(executor.device());
-        let way = Way::all(&ability).chosen(&ability);
+        let way = Digits::all(&ability).chosen(&ability);
         for shift in (0..bits.clamp(1, 32)).step_by(BITS as usize) {
             self.pass(executor, way, shift)?;
         }
@@ -205,7 +252,7 @@ impl Pairs {
     }
 
     /// One stable pass over the digit from bit `shift` on.
-    fn pass(&mut self, executor: &Executor, way: Way, shift: u32) -> Result<(), KernelError> {
+    fn pass(&mut self, executor: &Executor, way: Digits, shift: u32) -> Result<(), KernelError> {
         let tiles = self.len.div_ceil(way.tile());
         let params = DigitParams {
             len: self.len,
@@ -213,7 +260,7 @@ impl Pairs {
             shift,
             counted: self.counted.into(),
         };
-        let groups = |count: u32| Grid::elements(u64::from(count) * u64::from(way.workgroup()), 1);
+        let groups = |count: u32| Grid::elements(u64::from(count) * u64::from(way.workgroup), 1);
         let room = |count: u64| {
             let count = usize::try_from(count).unwrap_or(usize::MAX);
             let shape = Shape::new([count]).map_err(KernelError::shape(OP))?;
@@ -266,16 +313,16 @@ mod tests {
                 workgroup_size,
                 ..Ability::WEBGPU
             };
-            let way = Way::all(&ability).default;
+            let way = Digits::all(&ability).default;
             assert!(way.bytes() <= ability.workgroup_bytes, "{way:?}");
-            assert!(way.workgroup() <= workgroup_size && way.tile() <= way.slots());
+            assert!(way.workgroup <= workgroup_size && way.tile() <= way.slots());
         }
-        let large = Way::all(&Ability::LARGE);
-        assert_eq!(large.default, Way::Subgroups);
+        let large = Digits::all(&Ability::LARGE);
+        assert_eq!(large.default.ranks, Ranks::Votes);
         assert_eq!(large.all().count(), 2);
         // Several workgroups at a time: their counts are a sixteenth of the pairs.
         assert_eq!(
-            (Way::Subgroups.tile(), Way::Subgroups.bytes()),
+            (large.default.tile(), large.default.bytes()),
             (4096, 18_688)
         );
     }

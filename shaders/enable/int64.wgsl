@@ -1,0 +1,1 @@
+// Directive: 64-bit integers. naga knows them without one.
