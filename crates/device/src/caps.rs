@@ -39,6 +39,8 @@ pub struct Caps {
     pub f16: bool,
     /// 64-bit integers in shaders.
     pub int64: bool,
+    /// Atomics on f32 in shaders.
+    pub float_atomics: bool,
     /// Subgroup operations in shaders.
     pub subgroups: bool,
     /// Smallest and largest subgroup; (0, 0) without subgroups.
@@ -118,6 +120,7 @@ impl Caps {
         Self {
             f16: has(options.f16, wgpu::Features::SHADER_F16),
             int64: has(options.int64, wgpu::Features::SHADER_INT64),
+            float_atomics: has(options.float_atomics, wgpu::Features::SHADER_FLOAT32_ATOMIC),
             subgroups: false,
             subgroup_size: (0, 0),
             timestamps: has(options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
@@ -198,6 +201,7 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
     [
         (options.f16, wgpu::Features::SHADER_F16),
         (options.int64, wgpu::Features::SHADER_INT64),
+        (options.float_atomics, wgpu::Features::SHADER_FLOAT32_ATOMIC),
         (options.subgroups, wgpu::Features::SUBGROUP),
         (options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
         (options.immediates, wgpu::Features::IMMEDIATES),
@@ -222,6 +226,7 @@ fn further_features(options: &DeviceOptions) -> wgpu::Features {
     let is_on = |feature: &&ShaderFeature| match feature {
         ShaderFeature::F16 => options.f16,
         ShaderFeature::Int64 => options.int64,
+        ShaderFeature::FloatAtomics => options.float_atomics,
         ShaderFeature::Subgroups | ShaderFeature::SubgroupBarrier => options.subgroups,
         ShaderFeature::Immediates => options.immediates,
         ShaderFeature::CooperativeMatrix => false,

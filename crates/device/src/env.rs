@@ -58,6 +58,7 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceErr
             options.f16 = false;
             options.subgroups = false;
             options.int64 = false;
+            options.float_atomics = false;
             options.immediates = false;
             options.cooperative_matrix = false;
             options.timestamps = false;
@@ -257,15 +258,16 @@ mod tests {
                 options.f16,
                 options.subgroups,
                 options.int64,
+                options.float_atomics,
                 options.immediates,
                 options.cooperative_matrix,
                 options.timestamps,
             ];
             (options.default_limits, features)
         };
-        assert_eq!(features(" Default "), (true, [false; 6]));
-        assert_eq!(features(""), (false, [true; 6]));
-        assert_eq!(features(" , "), (false, [true; 6]));
+        assert_eq!(features(" Default "), (true, [false; 7]));
+        assert_eq!(features(""), (false, [true; 7]));
+        assert_eq!(features(" , "), (false, [true; 7]));
     }
 
     /// The next number of a small generator, below `end`.

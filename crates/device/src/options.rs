@@ -188,6 +188,8 @@ pub struct DeviceOptions {
     pub subgroups: bool,
     /// Use 64-bit integers where they exist.
     pub int64: bool,
+    /// Use atomics on f32 where they exist.
+    pub float_atomics: bool,
     /// Use immediates (push constants) where they exist.
     pub immediates: bool,
     /// Use cooperative matrices where they exist.
@@ -209,7 +211,7 @@ pub struct DeviceOptions {
     /// Whether the driver's device is kept for the next user.
     pub reuse: Reuse,
     /// What shaders may use although it is off by default: 64-bit floats, 16-bit integers, subgroup barriers
-    /// and further atomics. Without any of them opening fails with
+    /// and 64-bit atomics. Without any of them opening fails with
     /// [`DeviceError::FeatureNotMet`](crate::DeviceError::FeatureNotMet).
     pub features: Vec<ShaderFeature>,
     /// Limits without which opening fails with
@@ -236,6 +238,7 @@ impl Default for DeviceOptions {
             f16: true,
             subgroups: true,
             int64: true,
+            float_atomics: true,
             immediates: true,
             cooperative_matrix: true,
             timestamps: true,

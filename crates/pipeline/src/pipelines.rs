@@ -427,6 +427,7 @@ fn features(device: &Device) -> ShaderFeatures {
     let switches = [
         (ShaderFeature::F16, caps.f16),
         (ShaderFeature::Int64, caps.int64),
+        (ShaderFeature::FloatAtomics, caps.float_atomics),
         (ShaderFeature::Subgroups, caps.subgroups),
         (ShaderFeature::SubgroupBarrier, caps.subgroups),
         (ShaderFeature::Immediates, caps.immediate_bytes > 0),

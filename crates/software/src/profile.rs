@@ -101,6 +101,7 @@ impl Profile {
                 ..wide(32)
             },
             features: COMMON
+                | wgpu::Features::SHADER_FLOAT32_ATOMIC
                 | wgpu::Features::SHADER_INT64
                 | wgpu::Features::SHADER_F64
                 | wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX,

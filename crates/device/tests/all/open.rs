@@ -36,6 +36,7 @@ fn options_switch_features_off_on_the_device_itself() {
     let options = DeviceOptions {
         f16: false,
         int64: false,
+        float_atomics: false,
         subgroups: false,
         timestamps: false,
         immediates: false,

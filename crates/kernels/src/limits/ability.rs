@@ -26,6 +26,8 @@ pub(crate) struct Ability {
     pub(crate) f16: bool,
     /// Arithmetic on 64-bit integers.
     pub(crate) int64: bool,
+    /// Atomic sums of f32.
+    pub(crate) float_atomics: bool,
     /// Products of matrix units.
     pub(crate) cooperative: Cooperative,
     /// Which of an op's ways is taken where there are so many: 0, the default, but in tests of the others.
@@ -80,6 +82,7 @@ impl Ability {
         binding_bytes: 1 << 27,
         f16: false,
         int64: false,
+        float_atomics: false,
         cooperative: Cooperative::NONE,
         way: 0,
     };
@@ -93,6 +96,7 @@ impl Ability {
         binding_bytes: (1 << 31) - 4,
         f16: true,
         int64: true,
+        float_atomics: true,
         cooperative: Cooperative::F16_F32_16,
         ..Self::WEBGPU
     };
@@ -120,6 +124,7 @@ impl Ability {
             binding_bytes: caps.max_binding_bytes,
             f16: caps.f16,
             int64: caps.int64,
+            float_atomics: caps.float_atomics,
             cooperative: shapes.fold(Cooperative::NONE, Cooperative::with),
             way: 0,
         }

@@ -8,6 +8,7 @@
 use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
+use crate::limits::ability::Ability;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::copy::bits;
 use crate::ops::elementwise::dispatch::PER_INVOCATION;
@@ -161,19 +162,21 @@ fn located(choice: KernelChoice, form: Form) -> KernelChoice {
 }
 
 /// The part that updates words by an atomic operation of devices, where they have it.
-fn atomic_update(op: Scatter, dtype: DType) -> Option<&'static str> {
+fn atomic_update(op: Scatter, dtype: DType, ability: &Ability) -> Option<&'static str> {
     let is_word = dtype.bytes() == 4;
     match op {
         Scatter::Set if is_word => Some("index/update_set.wgsl"),
-        Scatter::Add if is_word && dtype.is_int() => Some("index/update_add.wgsl"),
+        Scatter::Add if is_word && (dtype.is_int() || ability.float_atomics) => {
+            Some("index/update_add.wgsl")
+        }
         Scatter::Max if is_word && dtype.is_int() => Some("index/update_max.wgsl"),
         Scatter::Min if is_word && dtype.is_int() => Some("index/update_min.wgsl"),
         _ => None,
     }
 }
 
-fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
-    let choice = match atomic_update(op, dtype) {
+fn scatter(op: Scatter, dtype: DType, form: Form, ability: &Ability) -> KernelChoice {
+    let choice = match atomic_update(op, dtype, ability) {
         Some(update) => {
             let (name, load) = match op {
                 Scatter::Set => {
@@ -183,6 +186,11 @@ fn scatter(op: Scatter, dtype: DType, form: Form) -> KernelChoice {
                 _ => (dtype.name(), prelude::load(dtype)),
             };
             let choice = KernelChoice::new(op.name()).name(name).name("atomic");
+            let choice = if op == Scatter::Add && dtype.is_float() {
+                choice.enable("enable/float_atomics.wgsl")
+            } else {
+                choice
+            };
             choice.parts(&[prelude::FLOAT, load, update])
         }
         None => updating(op, dtype).part("index/update_any.wgsl"),
@@ -221,13 +229,14 @@ pub(crate) fn variants() -> Vec<Candidate> {
     for form in [one, several] {
         for dtype in [DType::U32, DType::F16, DType::U8] {
             all.extend([false, true].map(|vec4| gather(dtype.bytes(), form, vec4)));
-            all.push(scatter(Scatter::Set, dtype, form));
+            all.push(scatter(Scatter::Set, dtype, form, &Ability::WEBGPU));
         }
         all.push(check(form));
     }
     for op in [Scatter::Add, Scatter::Mul, Scatter::Max, Scatter::Min] {
-        all.extend(DType::ALL.map(|dtype| scatter(op, dtype, one)));
+        all.extend(DType::ALL.map(|dtype| scatter(op, dtype, one, &Ability::WEBGPU)));
     }
+    all.push(scatter(Scatter::Add, DType::F32, one, &Ability::LARGE));
     let mut all: Vec<Candidate> = all
         .into_iter()
         .map(|choice| Candidate::new(choice, IndexParams::FIELDS))
@@ -523,7 +532,12 @@ impl Executor {
             ..located.params
         };
         self.launch(
-            &scatter(op, out.dtype, Form::of(&located, indices)),
+            &scatter(
+                op,
+                out.dtype,
+                Form::of(&located, indices),
+                &Ability::of(self.device()),
+            ),
             &[update.arg, index.arg, data.arg],
             &params,
             Grid::stride(u64::from(params.len), 1),

@@ -84,6 +84,7 @@ fn plain() -> DeviceOptions {
         immediates: false,
         f16: false,
         int64: false,
+        float_atomics: false,
         subgroups: false,
         cooperative_matrix: false,
         timestamps: false,

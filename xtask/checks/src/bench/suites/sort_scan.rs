@@ -25,7 +25,8 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
         count("unique", pairs),
         count("bincount", pairs),
         searchsorted(pairs),
-        scatter_add(pairs * 16),
+        scatter_add(pairs * 16, true),
+        scatter_add(pairs * 16, false),
         index_put(pairs),
         randn(n),
     ]
@@ -206,11 +207,14 @@ fn searchsorted(n: usize) -> Case {
     )
 }
 
-/// Sums by index into a sixteenth of the places.
-fn scatter_add(n: usize) -> Case {
+/// Sums by index into a sixteenth of the places, in a fixed order or in any.
+fn scatter_add(n: usize, deterministic: bool) -> Case {
     let places = n / 16;
     let cost = Cost::bytes(8 * n + 8 * places);
-    Case::new("scatter_add", DType::F32, short(n), cost, move |lab| {
+    let order = if deterministic { "in order" } else { "" };
+    let shape = format!("{} {order}", short(n)).trim_end().to_owned();
+    Case::new("scatter_add", DType::F32, shape, cost, move |lab| {
+        let device = lab.device.clone();
         let x = lab.uniform(&[n], DType::F32)?;
         let at = lab.integers(&[n], places, DType::I32)?;
         let zero = Tensor::zeros(&lab.device, [places], DType::F32)?;
@@ -225,7 +229,10 @@ fn scatter_add(n: usize) -> Case {
             Ok(worst(out, &want))
         });
         Ok(Ready::new(DType::F32, check, move || {
-            zero.scatter_add(0, &at, &x)
+            device.set_deterministic(deterministic);
+            let sums = zero.scatter_add(0, &at, &x);
+            device.set_deterministic(true);
+            sums
         }))
     })
 }

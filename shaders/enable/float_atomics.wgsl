@@ -1,0 +1,1 @@
+// Directive: atomics on f32. naga knows them without one.
