@@ -167,6 +167,9 @@ fn scatters_in_any_order_are_near() {
     let exec = common::fresh_executor();
     exec.set_deterministic(false);
     scatter_sweep(&exec, 44);
+    let exec = common::fresh_matrix_executor();
+    exec.set_deterministic(false);
+    scatter_sweep(&exec, 45);
 }
 
 /// Sums of floats with so many duplicates that their order shows, in the bits of the reference on every run.

@@ -43,6 +43,7 @@ fn words_are_those_of_the_published_algorithm_on_every_device() {
         common::executor(),
         common::plain_executor(),
         common::narrow_executor(),
+        common::matrix_executor(),
     ] {
         for state in STATES {
             for len in [0, 1, 2, 3, 4, 5, 1023, 4097] {

@@ -75,10 +75,11 @@ fn rows_of_every_dtype_are_sorted_stably() {
 }
 
 #[test]
-fn sorting_holds_within_the_default_limits_and_in_narrow_workgroups() {
+fn sorting_holds_within_the_default_limits_in_narrow_workgroups_and_by_subgroups() {
     for (exec, seed) in [
         (common::plain_executor(), 62),
         (common::narrow_executor(), 63),
+        (common::matrix_executor(), 68),
     ] {
         sweep(&exec, seed);
     }
@@ -86,20 +87,29 @@ fn sorting_holds_within_the_default_limits_and_in_narrow_workgroups() {
 
 #[test]
 fn long_rows_and_many_rows_are_sorted() {
-    let exec = common::executor();
+    long_and_many(&common::executor(), 10);
+    // By votes of subgroups, in tiles of 4,096 and a rest.
+    long_and_many(&common::matrix_executor(), 1);
+}
+
+fn long_and_many(exec: &Executor, times: usize) {
     let mut rng = Random(64);
-    for (dims, axis) in [(&[200_003][..], 0), (&[70_000, 3], 1), (&[3, 50_000], 1)] {
+    for (dims, axis) in [
+        (&[20_000 * times + 3][..], 0),
+        (&[7_000 * times, 3], 1),
+        (&[3, 5_000 * times], 1),
+    ] {
         let mut source = Random(rng.bits());
-        let a = operand(&exec, DType::F32, dims, Arrangement::Contiguous, || {
+        let a = operand(exec, DType::F32, dims, Arrangement::Contiguous, || {
             value(DType::F32, &mut source)
         });
-        compare(&exec, &a, axis, rng.below(2) == 0, 0);
+        compare(exec, &a, axis, rng.below(2) == 0, 0);
     }
     for pattern in [|i: usize| i as f64, |i| -(i as f64), |_| 7.0] {
         let values: Vec<f64> = (0..30_000).map(pattern).collect();
         compare(
-            &exec,
-            &given(&exec, DType::I32, &[30_000], &values),
+            exec,
+            &given(exec, DType::I32, &[30_000], &values),
             0,
             false,
             0,
@@ -187,21 +197,25 @@ fn what_does_not_fit_is_refused_and_nothing_is_fine() {
 
 #[test]
 fn rows_are_sorted_in_workgroup_memory_and_beyond() {
-    let exec = common::executor();
-    let mut rng = Random(67);
-    for dims in [[3, 2], [700, 3], [2, 2047], [3, 2048], [2, 2049], [5, 1024]] {
-        for descending in [false, true] {
-            let dtype = rng.pick(&[DType::F32, DType::I8, DType::Bool, DType::U32]);
-            let arrangement = rng.pick(&Arrangement::ALL);
-            let mut source = Random(rng.bits());
-            let a = operand(&exec, dtype, &dims, arrangement, || {
-                value(dtype, &mut source)
-            });
-            compare(&exec, &a, 1, descending, rng.below(5));
-        }
-    }
+    rows_of_blocks(
+        &common::executor(),
+        &[[3, 2], [700, 3], [2, 2047], [3, 2048], [2, 2049], [5, 1024]],
+    );
+    // By digits, from 129 elements to 4,096.
+    rows_of_blocks(
+        &common::matrix_executor(),
+        &[
+            [3, 128],
+            [9, 129],
+            [5, 1000],
+            [2, 2048],
+            [2, 4096],
+            [1, 4097],
+        ],
+    );
     // More workgroups than a dimension of the grid has.
     let exec = common::folded_executor();
+    let mut rng = Random(69);
     let a = operand(
         &exec,
         DType::F32,
@@ -210,6 +224,19 @@ fn rows_are_sorted_in_workgroup_memory_and_beyond() {
         || value(DType::F32, &mut rng),
     );
     compare(&exec, &a, 1, true, 0);
+}
+
+fn rows_of_blocks(exec: &Executor, problems: &[[usize; 2]]) {
+    let mut rng = Random(67);
+    for dims in problems {
+        for descending in [false, true] {
+            let dtype = rng.pick(&[DType::F32, DType::I8, DType::Bool, DType::U32]);
+            let arrangement = rng.pick(&Arrangement::ALL);
+            let mut source = Random(rng.bits());
+            let a = operand(exec, dtype, dims, arrangement, || value(dtype, &mut source));
+            compare(exec, &a, 1, descending, rng.below(5));
+        }
+    }
 }
 
 fn compare_top(exec: &Executor, a: &Operand, (axis, k): (usize, usize), largest: bool) {
@@ -252,6 +279,15 @@ fn the_first_of_long_rows_are_found_by_blocks() {
                 (&[5, 100], 1, 100),
                 (&[3, 3000], 1, 2000),
             ][..],
+        ),
+        // Blocks of 4,096 by digits.
+        (
+            common::matrix_executor(),
+            &[
+                (&[2, 10_000][..], 1, 50),
+                (&[5000, 3], 0, 512),
+                (&[2, 4096], 1, 4000),
+            ],
         ),
         // Many levels of small blocks, and grids of several rows of workgroups.
         (
