@@ -68,17 +68,19 @@ impl Tier {
         let enabled = |(file, _): &&(&str, Capabilities)| parts.iter().any(|p| p.file == *file);
         let capabilities = ENABLES.iter().filter(enabled).map(|row| row.1);
         let capabilities = capabilities.fold(Self::BASE.capabilities, |all, one| all | one);
-        if capabilities.contains(Capabilities::COOPERATIVE_MATRIX) {
-            // Every adapter with matrix units has twice the least that WebGPU promises.
-            return Self {
-                workgroup_bytes: 32 * 1024,
-                capabilities,
-                portable: false,
-                ..Self::BASE
-            };
-        }
+        // Adapters with subgroups of 32 have twice the least that WebGPU promises; what a kernel needs, its choice asks for.
+        let large = if capabilities
+            .intersects(Capabilities::COOPERATIVE_MATRIX | Capabilities::SUBGROUP)
+        {
+            2
+        } else {
+            1
+        };
         Self {
+            workgroup_bytes: large * Self::BASE.workgroup_bytes,
+            invocations: large * Self::BASE.invocations,
             capabilities,
+            portable: !capabilities.contains(Capabilities::COOPERATIVE_MATRIX),
             ..Self::BASE
         }
     }
