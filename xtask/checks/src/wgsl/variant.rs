@@ -69,13 +69,12 @@ impl Tier {
         let capabilities = ENABLES.iter().filter(enabled).map(|row| row.1);
         let capabilities = capabilities.fold(Self::BASE.capabilities, |all, one| all | one);
         // Adapters with subgroups of 32 have twice the least that WebGPU promises; what a kernel needs, its choice asks for.
-        let large = if capabilities
-            .intersects(Capabilities::COOPERATIVE_MATRIX | Capabilities::SUBGROUP)
-        {
-            2
-        } else {
-            1
-        };
+        let large =
+            if capabilities.intersects(Capabilities::COOPERATIVE_MATRIX | Capabilities::SUBGROUP) {
+                2
+            } else {
+                1
+            };
         Self {
             workgroup_bytes: large * Self::BASE.workgroup_bytes,
             invocations: large * Self::BASE.invocations,
