@@ -24,12 +24,12 @@ var<workgroup> partial_pairs: array<u32, SEGMENT>;
 var<workgroup> partial_first: array<u32, BINS>;
 
 fn run(block: u32, group: u32, lane: u32) {
-    if block >= params.blocks {
-        return;
-    }
     let lid = group * LANES + lane;
     let row = block / params.per_row;
     let begin = (block - row * params.per_row) * SEGMENT;
+    // What lies behind the last block is empty.
+    let len = select(0u, params.row, block < params.blocks);
+    let keep = select(0u, params.keep, block < params.blocks);
     // A group has neighbouring pairs, and an invocation one of every 32.
     let own = group * (PER * LANES) + lane;
     var ordered: array<u32, PER>;
@@ -40,7 +40,7 @@ fn run(block: u32, group: u32, lane: u32) {
         pairs[n] = pair;
         // Past the end of the row: no key is greater, and of equal ones these are last.
         ordered[n] = 0xffffffffu;
-        if begin + pair < params.row {
+        if begin + pair < len {
             ordered[n] = key_at(row * params.row + begin + pair);
         }
     }
@@ -90,7 +90,7 @@ fn run(block: u32, group: u32, lane: u32) {
     }
     for (var n = 0u; n < PER; n++) {
         let rank = own + n * LANES;
-        if rank < params.keep {
+        if rank < keep {
             // What is behind the row's own is never among those that are wanted in the end.
             let last = min(begin + pairs[n], params.row - 1u);
             put(block * params.keep + rank, ordered[n], place_at(row * params.row + last, last));

@@ -1,1 +1,3 @@
+// Pairs of an invocation.
+
 const PER: u32 = 16u;

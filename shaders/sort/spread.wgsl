@@ -26,12 +26,11 @@ var<workgroup> partial_first: array<u32, BINS>;
 var<workgroup> partial_begin: array<u32, BINS>;
 
 fn run(tile: u32, group: u32, lane: u32) {
-    if tile >= params.tiles {
-        return;
-    }
     let lid = group * LANES + lane;
-    let begin = tile * TILE;
-    let size = min(params.len - begin, TILE);
+    // What lies behind the last tile is empty.
+    let at = min(tile, params.tiles - 1u);
+    let begin = at * TILE;
+    let size = select(0u, min(params.len - begin, TILE), tile < params.tiles);
     for (var slot = lid; slot < SLOTS; slot += WG) {
         atomicStore(&partial_slots[slot], 0u);
     }
@@ -56,9 +55,9 @@ fn run(tile: u32, group: u32, lane: u32) {
     for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
         var total = 0u;
         for (var other = 0u; other < GROUPS; other++) {
-            let at = COUNTS + other * BINS + bin;
-            let count = atomicLoad(&partial_slots[at]);
-            atomicStore(&partial_slots[at], total);
+            let slot = COUNTS + other * BINS + bin;
+            let count = atomicLoad(&partial_slots[slot]);
+            atomicStore(&partial_slots[slot], total);
             total += count;
         }
         let everywhere = in_3[bin];
@@ -70,7 +69,7 @@ fn run(tile: u32, group: u32, lane: u32) {
     for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
         let counts = vec2(partial_first[bin], partial_begin[bin]);
         partial_first[bin] = before.x;
-        partial_begin[bin] = before.y + in_2[bin * params.tiles + tile] - before.x;
+        partial_begin[bin] = before.y + in_2[bin * params.tiles + at] - before.x;
         before += counts;
     }
     workgroupBarrier();

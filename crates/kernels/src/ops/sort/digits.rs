@@ -156,9 +156,17 @@ impl Digits {
         choice.part(self.pairs().1)
     }
 
-    /// The choice with the entry point and what ranks pairs.
+    /// The choice with the entry point and sums over invocations.
+    fn sums(self, choice: KernelChoice) -> KernelChoice {
+        self.entry(choice).part(match self.ranks {
+            Ranks::Votes => "sort/sums_subgroups.wgsl",
+            Ranks::Marks => "sort/sums_memory.wgsl",
+        })
+    }
+
+    /// The choice with these and what ranks pairs.
     pub(super) fn parts(self, choice: KernelChoice) -> KernelChoice {
-        let choice = self.entry(choice);
+        let choice = self.sums(choice);
         let choice = match self.ranks {
             Ranks::Votes => choice.part("sort/rank_subgroups.wgsl"),
             Ranks::Marks => choice
@@ -188,7 +196,7 @@ impl Digits {
     }
 
     fn offsets(self) -> KernelChoice {
-        self.entry(self.choice("offsets")).part("sort/offsets.wgsl")
+        self.sums(self.choice("offsets")).part("sort/offsets.wgsl")
     }
 
     fn spread(self) -> KernelChoice {
