@@ -29,22 +29,27 @@ fn mixed(exec: &Executor, dtype: DType, len: usize, nans: &[usize], infinities: 
 
 #[test]
 fn nans_and_infinities_are_counted_and_the_first_is_found() {
-    let exec = common::executor();
+    count_everything(&common::executor());
+    // Grids of 24 workgroups of 8 invocations.
+    count_everything(&common::fresh_folded_executor());
+}
+
+fn count_everything(exec: &Executor) {
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         for len in [1, 2, 7, 300, 70_001] {
             assert_eq!(
-                counted(&exec, &mixed(&exec, dtype, len, &[], &[])),
+                counted(exec, &mixed(exec, dtype, len, &[], &[])),
                 [0, 0, u32::MAX]
             );
-            let last = mixed(&exec, dtype, len, &[len - 1], &[]);
+            let last = mixed(exec, dtype, len, &[len - 1], &[]);
             assert_eq!(
-                counted(&exec, &last),
+                counted(exec, &last),
                 [1, 0, len as u32 - 1],
                 "{dtype} {len}"
             );
         }
-        let both = mixed(&exec, dtype, 1000, &[900, 77], &[78, 80, 501]);
-        assert_eq!(counted(&exec, &both), [2, 3, 77], "{dtype}");
+        let both = mixed(exec, dtype, 1000, &[900, 77], &[78, 80, 501]);
+        assert_eq!(counted(exec, &both), [2, 3, 77], "{dtype}");
         // The greatest finite number is one.
         let most = match dtype {
             DType::F16 => 65504.0,
@@ -54,7 +59,7 @@ fn nans_and_infinities_are_counted_and_the_first_is_found() {
         let view = exec
             .upload_bytes(dtype, &bytes, &Shape::new([2]).unwrap())
             .unwrap();
-        assert_eq!(counted(&exec, &view)[..2], [0, 0], "{dtype}");
+        assert_eq!(counted(exec, &view)[..2], [0, 0], "{dtype}");
     }
 }
 

@@ -213,7 +213,8 @@ fn rows_are_sorted_in_workgroup_memory_and_beyond() {
             [1, 4097],
         ],
     );
-    // More workgroups than a dimension of the grid has.
+    // More workgroups than a plane of the grid has, or a dimension.
+    rows_of_blocks(&common::fresh_folded_matrix_executor(), &[[600, 129]]);
     let exec = common::folded_executor();
     let mut rng = Random(69);
     let a = operand(

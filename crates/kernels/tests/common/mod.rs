@@ -68,8 +68,18 @@ pub(crate) fn matrix_executor() -> Executor {
 
 /// One of a test's own.
 pub(crate) fn fresh_matrix_executor() -> Executor {
+    open_matrix(None)
+}
+
+/// One of a test's own whose grids have few workgroups along each dimension.
+pub(crate) fn fresh_folded_matrix_executor() -> Executor {
+    open_matrix(Some(24))
+}
+
+fn open_matrix(max_workgroups: Option<u32>) -> Executor {
     let mut options = DeviceOptions {
         pipeline_cache: false,
+        max_workgroups,
         ..DeviceOptions::default()
     };
     options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));

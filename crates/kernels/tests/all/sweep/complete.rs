@@ -47,6 +47,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("conv/packed/pack.wgsl", "likewise"),
     ("conv/packed/pack_scaled.wgsl", "likewise"),
     (
+        "elementwise/non_finite.wgsl",
+        "what counts NaN has tests of its own, on small grids too",
+    ),
+    (
         "elementwise/probe.wgsl",
         "the probe of numerics has tests of its own",
     ),
@@ -75,6 +79,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     (
         "quantised/product.wgsl",
         "rows by blocks: `quantised::products_of_many_rows_fold_the_grid`",
+    ),
+    (
+        "sort/block_digits.wgsl",
+        "subgroups, which the software device has: `sort::rows_are_sorted_in_workgroup_memory_and_beyond`",
     ),
 ];
 
