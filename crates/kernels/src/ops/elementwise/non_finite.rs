@@ -57,7 +57,7 @@ impl Executor {
     /// let a = exec.upload(&[1.0_f32, f32::NAN, f32::INFINITY], &Shape::new([3])?)?;
     /// let found = exec.upload(&[0, 0, u32::MAX], &Shape::new([3])?)?;
     /// let _ = exec.count_non_finite(&a, &found)?;
-    /// assert_eq!(exec.download(&found)?.wait()?, u32::write_bytes(&[1, 1, 1]));
+    /// assert_eq!(exec.download(&found)?.wait()?, *u32::write_bytes(&[1, 1, 1]));
     /// # Ok(()) }
     /// ```
     ///
