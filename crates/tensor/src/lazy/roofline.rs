@@ -171,12 +171,12 @@ impl Explanation {
     ///
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [256, 256], DType::F32)?;
-    /// let y = x.matmul(&x)?.relu()?.softmax(-1)?;
+    /// let y = x.matmul(&x)?.relu()?;
     /// let explained = y.explain()?;
     /// let roof = Roof { bytes_per_second: 1e11, operations_per_second: 1e12, dispatch: Duration::from_micros(3) };
     /// let roofline = explained.roofline(&roof, &[]);
     /// let product = &roofline.rows[0];
-    /// // Of each element of the result a relu too, and what comes behind reads it.
+    /// // Each element of the result takes a relu too.
     /// assert_eq!(product.operations, 2 * 256 * 256 * 256 + 256 * 256);
     /// assert_eq!(product.by, Bottleneck::Arithmetic);
     /// println!("{roofline}");
