@@ -26,7 +26,8 @@ use crate::source::ShaderSource;
 ///     @group(0) @binding(0) var<storage, read_write> y: array<u32>;
 ///     @compute @workgroup_size(1) fn main() { y[0] = noise(0u); }")?;
 /// let files: Vec<&str> = source.parts().iter().map(|part| &*part.file).collect();
-/// assert_eq!(files, ["ziggurat/philox.wgsl", "noise.wgsl", "grain"]);
+/// let own = ["ziggurat/wide_product.wgsl", "ziggurat/philox.wgsl"];
+/// assert_eq!(files, [&own[..], &["noise.wgsl", "grain"]].concat());
 /// # Ok::<(), ziggurat_pipeline::PipelineError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -49,7 +50,7 @@ type Own = (
 );
 
 /// The library's own functions.
-const OWN: [Own; 18] = [
+const OWN: [Own; 19] = [
     ("ziggurat/float.wgsl", &[], own_part("prelude/float.wgsl")),
     (
         "ziggurat/exp.wgsl",
@@ -116,7 +117,16 @@ const OWN: [Own; 18] = [
         &["ziggurat/float.wgsl"],
         own_part("functions/trig.wgsl"),
     ),
-    ("ziggurat/philox.wgsl", &[], own_part("random/philox.wgsl")),
+    (
+        "ziggurat/wide_product.wgsl",
+        &[],
+        own_part("random/product_words.wgsl"),
+    ),
+    (
+        "ziggurat/philox.wgsl",
+        &["ziggurat/wide_product.wgsl"],
+        own_part("random/philox.wgsl"),
+    ),
     (
         "ziggurat/hash.wgsl",
         &[],

@@ -9,6 +9,10 @@ use crate::sweep::all_cases;
 
 /// Kernels that are no op of their own, and what runs them.
 const PARTS: &[(&str, &str)] = &[
+    (
+        "count_non_finite",
+        "what traces NaN: the tests of `non_finite` run it on every dtype, through views and on small grids",
+    ),
     ("exchange_rows", "lu"),
     (
         "halves",
@@ -80,19 +84,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "quantised/product.wgsl",
         "rows by blocks: `quantised::products_of_many_rows_fold_the_grid`",
     ),
-    (
-        "sort/block_digits.wgsl",
-        "subgroups, which the software device has: `sort::rows_are_sorted_in_workgroup_memory_and_beyond`",
-    ),
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
-/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And the one for subgroups, which default
-/// limits leave out: the tests of attention run it on the software device.
+/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And those for subgroups, which not every
+/// adapter has: the tests of attention and of sorts run them on the software device.
 const BY_WORKGROUP: &[&str] = &[
     "attention/lanes.wgsl",
     "norm/long.wgsl",
     "softmax/long.wgsl",
+    "sort/block_digits.wgsl",
 ];
 
 /// The file that a kernel's text ends with.
