@@ -88,12 +88,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
 /// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And those for subgroups, which not every
-/// adapter has: the tests of attention and of sorts run them on the software device.
+/// adapter has, and what sorts rows that no block holds: the tests of attention and of sorts run them, on the software device too.
 const BY_WORKGROUP: &[&str] = &[
     "attention/lanes.wgsl",
     "norm/long.wgsl",
     "softmax/long.wgsl",
     "sort/block_digits.wgsl",
+    "sort/keys.wgsl",
+    "sort/split.wgsl",
 ];
 
 /// The file that a kernel's text ends with.
