@@ -11,7 +11,7 @@ override SEGMENT: u32 = WG * PER;
 override KEY_BITS: u32 = 32u;
 // Groups of 32 invocations, and neighbouring digits of an invocation.
 override GROUPS: u32 = 8u;
-override DIGITS: u32 = 1u;
+override BINS_EACH: u32 = 1u;
 // Words for counts of the groups and for a block.
 override SLOTS: u32 = 2048u;
 
@@ -54,7 +54,7 @@ fn run(block: u32, group: u32, lane: u32) {
         }
         workgroupBarrier();
         var sum = 0u;
-        for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+        for (var bin = lid * BINS_EACH; bin < min(BINS, (lid + 1u) * BINS_EACH); bin++) {
             var total = 0u;
             for (var other = 0u; other < GROUPS; other++) {
                 let at = COUNTS + other * BINS + bin;
@@ -66,7 +66,7 @@ fn run(block: u32, group: u32, lane: u32) {
             sum += total;
         }
         var before = sums_before(group, lane, vec2(sum, 0u)).x;
-        for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+        for (var bin = lid * BINS_EACH; bin < min(BINS, (lid + 1u) * BINS_EACH); bin++) {
             let count = partial_first[bin];
             partial_first[bin] = before;
             before += count;

@@ -10,7 +10,7 @@
 override GROUPS: u32 = 4u;
 override SLOTS: u32 = 2048u;
 // Neighbouring digits of an invocation.
-override DIGITS: u32 = 2u;
+override BINS_EACH: u32 = 2u;
 
 @group(0) @binding(1) var<storage, read> in_0: array<u32>;
 @group(0) @binding(2) var<storage, read> in_1: array<u32>;
@@ -52,7 +52,7 @@ fn run(tile: u32, group: u32, lane: u32) {
     }
     workgroupBarrier();
     var sums = vec2<u32>();
-    for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+    for (var bin = lid * BINS_EACH; bin < min(BINS, (lid + 1u) * BINS_EACH); bin++) {
         var total = 0u;
         for (var other = 0u; other < GROUPS; other++) {
             let slot = COUNTS + other * BINS + bin;
@@ -66,7 +66,7 @@ fn run(tile: u32, group: u32, lane: u32) {
         sums += vec2(total, everywhere);
     }
     var before = sums_before(group, lane, sums);
-    for (var bin = lid * DIGITS; bin < min(BINS, (lid + 1u) * DIGITS); bin++) {
+    for (var bin = lid * BINS_EACH; bin < min(BINS, (lid + 1u) * BINS_EACH); bin++) {
         let counts = vec2(partial_first[bin], partial_begin[bin]);
         partial_first[bin] = before.x;
         partial_begin[bin] = before.y + in_2[bin * params.tiles + at] - before.x;

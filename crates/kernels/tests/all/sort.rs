@@ -322,16 +322,30 @@ fn the_first_of_long_rows_are_found_by_blocks() {
 
 #[test]
 fn every_dtype_is_sorted_in_blocks_and_by_digits() {
-    // Workgroups of eight invocations hold 64 pairs.
-    let exec = common::narrow_executor();
-    let mut rng = Random(73);
-    for dtype in DType::ALL {
-        for (dims, k) in [([3, 20], 20), ([2, 70], 3), ([1, 600], 8)] {
-            let a = operand(&exec, dtype, &dims, Arrangement::Sliced, || {
-                value(dtype, &mut rng)
-            });
-            compare(&exec, &a, 1, dims[0] > 1, 0);
-            compare_top(&exec, &a, (1, k), true);
+    // Workgroups of eight invocations hold 64 pairs, others 2,048, those of subgroups 4,096.
+    for (exec, problems) in [
+        (
+            common::narrow_executor(),
+            [([3, 20], 20), ([2, 70], 3), ([1, 600], 8)],
+        ),
+        (
+            common::plain_executor(),
+            [([3, 20], 20), ([2, 2500], 3), ([1, 2600], 8)],
+        ),
+        (
+            common::matrix_executor(),
+            [([3, 200], 20), ([2, 4999], 3), ([1, 5000], 300)],
+        ),
+    ] {
+        let mut rng = Random(73);
+        for dtype in DType::ALL {
+            for (dims, k) in problems {
+                let a = operand(&exec, dtype, &dims, Arrangement::Sliced, || {
+                    value(dtype, &mut rng)
+                });
+                compare(&exec, &a, 1, dims[0] > 1, 0);
+                compare_top(&exec, &a, (1, k), true);
+            }
         }
     }
 }

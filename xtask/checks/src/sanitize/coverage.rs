@@ -23,7 +23,7 @@ const NOT_RUN: [(&str, &str); 1] = [(
 )];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 32] = [
+const SIZES: [(&str, &str); 33] = [
     ("TAPS_HEIGHT", "a window, by a call"),
     ("TAPS_WIDTH", "likewise"),
     ("STEP_HEIGHT", "steps between windows, by a call"),
@@ -46,6 +46,9 @@ const SIZES: [(&str, &str); 32] = [
         "elements that one workgroup sorts, by the device and the row",
     ),
     ("SEGMENT", "likewise"),
+    ("GROUPS", "likewise"),
+    ("SLOTS", "likewise"),
+    ("BINS_EACH", "likewise"),
     (
         "LANES",
         "how a workgroup is laid over rows, by their number and length",
@@ -53,8 +56,6 @@ const SIZES: [(&str, &str); 32] = [
     ("LANE_STEP", "likewise"),
     ("ROWS", "likewise"),
     ("ROW_STEP", "likewise"),
-    ("ROW", "elements of a row that one workgroup sorts"),
-    ("MARKS", "likewise"),
     ("STEPS", "turns of a loop, by the row's length"),
     ("KEYS", "a tile of attention, by the sizes of a call"),
     ("VALUES", "likewise"),

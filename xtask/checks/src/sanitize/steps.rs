@@ -70,6 +70,8 @@ const FORMS: &[&str] = &[
     "quantised::products::every_part_of_the_kernels_runs",
     "quantised::products::rows_are_written_through",
     "matmul::floats_may_be_written_wider",
+    "non_finite::nans_and",
+    "random::words_are",
     "reduce::every_reduction_of_every_dtype_takes_two_passes",
     "reduce_statistics::extremes_come_with_their_positions",
     "reduce_statistics::arguments_are_used_in_one_pass_and_in_two",

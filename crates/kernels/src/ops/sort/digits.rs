@@ -176,7 +176,7 @@ impl Digits {
         choice
             .constant("GROUPS", self.groups())
             .constant("SLOTS", self.slots())
-            .constant("DIGITS", BINS.div_ceil(self.workgroup))
+            .constant("BINS_EACH", BINS.div_ceil(self.workgroup))
     }
 
     fn choice(self, name: &'static str) -> KernelChoice {
