@@ -104,6 +104,8 @@ const CONVOLUTIONS: &[([usize; 4], [usize; 4], usize)] = &[
     ([1, 4, 9, 8], [17, 4, 2, 3], 1),
     ([1, 16, 8, 8], [20, 16, 1, 1], 1),
     ([1, 16, 5, 7], [20, 16, 1, 1], 1),
+    // Too many channels for rows, too few filters for tiles.
+    ([1, 20, 6, 6], [3, 20, 3, 3], 1),
 ];
 
 #[test]

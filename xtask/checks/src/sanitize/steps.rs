@@ -52,8 +52,6 @@ const FORMS: &[&str] = &[
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
     "conv::axes::every_way_gives",
-    "conv::packed::few_channels_are_read_by_rows",
-    "conv::packed::operands_are_packed",
     "edges::the_probe_of_numerics",
     "elementwise::operands_of_one_element",
     "index::scatters_write",
@@ -79,6 +77,12 @@ const FORMS: &[&str] = &[
     "rope::every_pairing_position_and_arrangement",
     "scan::every_scan_of_every_dtype_takes_one_pass_and_three",
     "sort::every_dtype_is_sorted_in_blocks_and_by_digits",
+];
+
+/// Tests of kernels that no loop of few iterations leaves room for.
+const LONG: &[&str] = &[
+    "conv::packed::few_channels_are_read_by_rows",
+    "conv::packed::operands_are_packed",
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.
@@ -123,6 +127,7 @@ pub(super) fn all() -> Vec<Step> {
         step("conformance", "webgpu-default", vectors),
         step("ops", "nvidia", What::Tests(WHOLE, TOO_LARGE)),
         step("forms", "nvidia", What::Tests(FORMS, &[])),
+        step("long forms", "nvidia", What::Tests(LONG, &[])),
         step("ways", "nvidia", What::Tests(WAYS, &[])),
         Step {
             limits: SHORT_LOOPS,
