@@ -71,7 +71,8 @@ fn cases() -> Vec<Case> {
         Case::new([2, 5, 9, 12], [20, 3, 3]).with(padded),
         Case::new([1, 40, 7, 7], [70, 1, 1]),
         Case::new([3, 33, 6, 10], [16, 1, 1]).with(|o| o.stride([2, 3])),
-        // Few channels: taps count as channels.
+        // Few channels: taps count as channels. Of one image they may lie side by side.
+        Case::new([1, 3, 12, 11], [20, 3, 3]),
         Case::new([2, 3, 15, 14], [24, 7, 7]).with(|o| o.stride([2, 2]).padding([3, 3])),
         Case::new([2, 8, 11, 9], [36, 3, 2])
             .with(|o| o.groups(2).stride([2, 1]).dilation([1, 2]).padding([2, 1])),
@@ -96,7 +97,8 @@ fn operands_are_packed_in_any_arrangement() {
     for (exec, units) in devices().into_iter().zip([false, true]) {
         for case in cases() {
             for dtype in FLOATS {
-                let arrangements = [Arrangement::Contiguous, rng.pick(&Arrangement::ALL)];
+                let any = rng.pick(&Arrangement::ALL);
+                let arrangements = [Arrangement::Contiguous, Arrangement::Transposed, any];
                 for (i, arrangement) in arrangements.into_iter().enumerate() {
                     let x = random(&exec, dtype, &case.x, arrangement, &mut rng);
                     let w = random(&exec, dtype, &case.filters(), arrangement, &mut rng);
