@@ -1,7 +1,7 @@
 //! From commands to the open encoder and its compute pass.
 
 use crate::queue::{Batch, Immediates};
-use crate::recorder::Dispatch;
+use crate::recorder::{Dispatch, Workgroups};
 use crate::timestamps::{Chunk, MARK, Profiler};
 
 /// What encoding needs besides the batch.
@@ -37,7 +37,6 @@ impl Encoding<'_> {
 
     #[inline]
     pub(crate) fn dispatch(&self, batch: &mut Batch, dispatch: Dispatch<'_>, timed: bool) {
-        let [x, y, z] = dispatch.workgroups;
         let (device, labels) = (self.device, self.labels);
         if timed {
             batch.end_pass();
@@ -78,7 +77,10 @@ impl Encoding<'_> {
         if labels && !timed {
             pass.insert_debug_marker(dispatch.label);
         }
-        pass.dispatch_workgroups(x, y, z);
+        match dispatch.workgroups {
+            Workgroups::Counts([x, y, z]) => pass.dispatch_workgroups(x, y, z),
+            Workgroups::Indirect(counts) => pass.dispatch_workgroups_indirect(counts, 0),
+        }
         if timed {
             batch.end_pass();
         }

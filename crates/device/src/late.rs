@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::DeviceError;
 use crate::encode::Encoding;
 use crate::queue::Batch;
-use crate::recorder::{BoundGroup, Dispatch, TextureCopy};
+use crate::recorder::{BoundGroup, Dispatch, TextureCopy, Workgroups};
 
 /// A compute pipeline that may still be being made. Clones stand for the same pipeline.
 #[derive(Clone, Debug, Default)]
@@ -145,7 +145,7 @@ pub(crate) struct Launch {
     dynamic_offsets: Vec<u32>,
     more_groups: Vec<BoundGroup>,
     immediates: Vec<u8>,
-    workgroups: [u32; 3],
+    workgroups: Workgroups<wgpu::Buffer>,
     bytes: [u64; 2],
     timed: bool,
 }
@@ -159,7 +159,7 @@ impl Launch {
             dynamic_offsets: dispatch.dynamic_offsets.to_vec(),
             more_groups: dispatch.more_groups.to_vec(),
             immediates: dispatch.immediates.to_vec(),
-            workgroups: dispatch.workgroups,
+            workgroups: dispatch.workgroups.cloned(),
             bytes: dispatch.bytes,
             timed,
         }
@@ -207,7 +207,7 @@ pub(crate) fn encode(
                     dynamic_offsets: &launch.dynamic_offsets,
                     more_groups: &launch.more_groups,
                     immediates: &launch.immediates,
-                    workgroups: launch.workgroups,
+                    workgroups: launch.workgroups.as_ref(),
                     bytes: launch.bytes,
                 };
                 encoding.dispatch(batch, dispatch, launch.timed);

@@ -23,6 +23,42 @@ pub struct BoundGroup {
     pub dynamic_offsets: Vec<u32>,
 }
 
+/// How many workgroups a launch has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workgroups<B> {
+    /// So many along x, y and z.
+    Counts([u32; 3]),
+    /// As many as the first three words of this buffer say when the launch runs. Its usages have `INDIRECT`, and no count is
+    /// above the device's limit.
+    Indirect(B),
+}
+
+impl<B> Workgroups<B> {
+    /// The same with a reference to the buffer.
+    pub const fn as_ref(&self) -> Workgroups<&B> {
+        match self {
+            Self::Counts(counts) => Workgroups::Counts(*counts),
+            Self::Indirect(buffer) => Workgroups::Indirect(buffer),
+        }
+    }
+}
+
+impl Workgroups<&wgpu::Buffer> {
+    /// The same with the buffer.
+    pub(crate) fn cloned(self) -> Workgroups<wgpu::Buffer> {
+        match self {
+            Self::Counts(counts) => Workgroups::Counts(counts),
+            Self::Indirect(buffer) => Workgroups::Indirect(buffer.clone()),
+        }
+    }
+}
+
+impl<B> From<[u32; 3]> for Workgroups<B> {
+    fn from(counts: [u32; 3]) -> Self {
+        Self::Counts(counts)
+    }
+}
+
 /// One kernel launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
@@ -39,7 +75,7 @@ pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
     /// Immediates, from offset 0; a multiple of four bytes.
     pub immediates: &'a [u8],
     /// Workgroups along x, y and z.
-    pub workgroups: [u32; 3],
+    pub workgroups: Workgroups<&'a wgpu::Buffer>,
     /// Bytes that it reads and that it writes, for profiles; only looked at while one is made.
     pub bytes: [u64; 2],
 }
@@ -237,8 +273,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Counts a dispatch; false if it has no work.
-    fn counts(&mut self, [x, y, z]: [u32; 3]) -> bool {
-        if x == 0 || y == 0 || z == 0 {
+    fn counts(&mut self, workgroups: Workgroups<&wgpu::Buffer>) -> bool {
+        if matches!(workgroups, Workgroups::Counts(counts) if counts.contains(&0)) {
             return false;
         }
         self.locked

@@ -306,6 +306,19 @@ impl Memory {
         self.inner.uniforms.write(recorder, bytes)
     }
 
+    /// A buffer of its own, not of the pool, from which a dispatch takes its number of workgroups, and into which kernels write
+    /// it. It is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`], and errors of the device.
+    pub fn create_indirect(&self) -> Result<Buffer, MemoryError> {
+        self.device().status()?;
+        let usage = BufferUsages::STORAGE | BufferUsages::INDIRECT;
+        let buffer = self.inner.pool.create_now("indirect", 16, usage)?;
+        Ok(Buffer::wrapped(buffer, &self.inner.pool))
+    }
+
     /// A handle to a buffer made elsewhere with the same wgpu device. It is not pooled and not counted.
     ///
     /// A buffer of another device of the same `wgpu::Instance` is refused, if it has the usage `COPY_DST`; one of another

@@ -637,6 +637,22 @@ pub enum PipelineError {
         /// Bytes given.
         got: usize,
     },
+    /// No three numbers of workgroups can lie there.
+    #[error("{}", short!("{kernel}: the three numbers of workgroups lie {offset} bytes behind the beginning of a buffer of {capacity}: they are 12 bytes of whole words"))]
+    IndirectRange {
+        /// The kernel.
+        kernel: String,
+        /// Where the counts were said to begin.
+        offset: u64,
+        /// Bytes of the buffer.
+        capacity: u64,
+    },
+    /// The buffer with the number of workgroups belongs to another device or memory.
+    #[error("{}", short!("{kernel}: the buffer with the numbers of workgroups belongs to another device or memory"))]
+    IndirectForeign {
+        /// The kernel.
+        kernel: String,
+    },
     /// The work needs more workgroups than the device dispatches.
     #[error("{}", short!("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
     GridTooLarge {

@@ -3,6 +3,7 @@
 use ziggurat_device::{Dispatch, Recorder};
 
 use crate::bind::Groups;
+use crate::indirect::Workgroups;
 use crate::kernel::Kernel;
 
 /// A checked dispatch with its bind groups.
@@ -15,7 +16,7 @@ pub(crate) struct Launch<'a> {
     /// Of all dynamic bindings.
     pub(crate) offset: u32,
     pub(crate) immediates: &'a [u8],
-    pub(crate) workgroups: [u32; 3],
+    pub(crate) workgroups: &'a Workgroups,
     /// Bytes that are read, and that are written.
     pub(crate) bytes: [u64; 2],
 }
@@ -46,7 +47,7 @@ impl Launch<'_> {
             dynamic_offsets,
             more_groups: &self.groups.more,
             immediates: self.immediates,
-            workgroups: self.workgroups,
+            workgroups: self.workgroups.as_device(),
             bytes: self.bytes,
         }
     }

@@ -33,6 +33,7 @@ mod envelope;
 mod error;
 mod feature;
 mod grid;
+mod indirect;
 mod kernel;
 mod kernel_params;
 mod launch;
@@ -73,7 +74,9 @@ pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use kernel_params::{KernelParams, ParamField, ParamType};
 pub use library::ShaderLibrary;
-pub use observe::{DispatchObserver, ObservedBuffer, ObservedDispatch, observe_dispatches};
+pub use observe::{
+    DispatchObserver, ObservedBuffer, ObservedDispatch, ObservedWorkgroups, observe_dispatches,
+};
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
 pub use prepared::PreparedDispatch;

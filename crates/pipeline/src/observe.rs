@@ -34,7 +34,16 @@ pub struct ObservedDispatch<'a> {
     kernel: &'a Kernel,
     args: &'a [Arg<'a>],
     params: &'a [u8],
-    workgroups: [u32; 3],
+    workgroups: ObservedWorkgroups<'a>,
+}
+
+/// How many workgroups a dispatch has.
+#[derive(Clone, Copy, Debug)]
+pub enum ObservedWorkgroups<'a> {
+    /// So many along each axis.
+    Counts([u32; 3]),
+    /// As many as a buffer says at this place, in bytes, when the dispatch runs.
+    Indirect(&'a Buffer, u64),
 }
 
 /// A buffer that a dispatch binds.
@@ -72,7 +81,7 @@ impl<'a> ObservedDispatch<'a> {
 
     /// The workgroups along each axis.
     #[must_use]
-    pub fn workgroups(&self) -> [u32; 3] {
+    pub fn workgroups(&self) -> ObservedWorkgroups<'a> {
         self.workgroups
     }
 
@@ -116,7 +125,12 @@ pub(crate) fn is_on() -> bool {
 
 /// Tells this thread's observer, if it has one.
 #[cold]
-pub(crate) fn tell(kernel: &Kernel, args: &[Arg<'_>], params: &[u8], workgroups: [u32; 3]) {
+pub(crate) fn tell(
+    kernel: &Kernel,
+    args: &[Arg<'_>],
+    params: &[u8],
+    workgroups: ObservedWorkgroups<'_>,
+) {
     // Not there while it is told.
     let Some(observer) = OBSERVER.take() else {
         return;
@@ -128,4 +142,12 @@ pub(crate) fn tell(kernel: &Kernel, args: &[Arg<'_>], params: &[u8], workgroups:
         workgroups,
     });
     OBSERVER.set(Some(observer));
+}
+
+/// Calls `f` without telling this thread's observer of what it dispatches.
+pub(crate) fn untold<R>(f: impl FnOnce() -> R) -> R {
+    let observer = OBSERVER.take();
+    let result = f();
+    OBSERVER.set(observer);
+    result
 }

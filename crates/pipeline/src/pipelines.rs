@@ -16,9 +16,10 @@ use crate::dispatch::{self, check_kinds, check_ranges};
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::grid::Grid;
+use crate::indirect::{Idle, Workgroups};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
-use crate::observe;
+use crate::observe::{self, ObservedWorkgroups};
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
 use crate::reflect::Texts;
@@ -60,6 +61,7 @@ struct Inner {
     dispatches: AtomicU64,
     empty_dispatches: AtomicU64,
     tuning: TuningStore,
+    idle: Idle,
     #[cfg(not(target_arch = "wasm32"))]
     disk: Option<Arc<DiskCache>>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -85,6 +87,7 @@ impl Pipelines {
                 id: NEXT.fetch_add(1, Ordering::Relaxed),
                 tuning: TuningStore::new(&device.wgpu().adapter_info()),
                 features: features(&device),
+                idle: Idle::default(),
                 #[cfg(not(target_arch = "wasm32"))]
                 disk: DiskCache::open(&device).map(Arc::new),
                 #[cfg(not(target_arch = "wasm32"))]
@@ -253,19 +256,38 @@ impl Pipelines {
             inner.refuse_failed(kernel)?;
         }
         if observe::is_on() {
-            observe::tell(kernel, args, params, workgroups);
+            observe::tell(kernel, args, params, ObservedWorkgroups::Counts(workgroups));
         }
         dispatch::carry_marks(dispatch::buffers(args).map(|arg| (arg.buffer, arg.writes())));
+        drop(span);
+        self.record_or_tape(
+            kernel,
+            args,
+            entries,
+            params,
+            Workgroups::Counts(workgroups),
+        )
+    }
+
+    /// Records a dispatch that was checked, or puts it onto the tape of this handle or thread.
+    pub(crate) fn record_or_tape(
+        &self,
+        kernel: &Kernel,
+        args: &[Arg<'_>],
+        mut entries: Entries<'_>,
+        params: &[u8],
+        workgroups: Workgroups,
+    ) -> Result<(), PipelineError> {
         if let Some(tape) = self.taping_now() {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
-        drop(span);
+        let inner = &*self.inner;
         let bytes = if inner.device.is_profiling() {
             dispatch::bytes(kernel.reflection(), args)
         } else {
             [0, 0]
         };
-        self.record_checked(kernel, &mut entries, params, (workgroups, bytes))
+        self.record_checked(kernel, &mut entries, params, (&workgroups, bytes))
     }
 
     /// All checks of a dispatch whose arguments are arranged: the workgroups, `None` if there is no work, and what is
@@ -278,15 +300,8 @@ impl Pipelines {
         grid: Grid,
         entries: &mut Entries<'a>,
     ) -> Result<Option<[u32; 3]>, PipelineError> {
-        let inner = &*self.inner;
-        let reflection = kernel.reflection();
-        if kernel.owner() != inner.id {
-            return Err(PipelineError::ForeignKernel {
-                kernel: kernel.name().to_owned(),
-            });
-        }
-        self.touch(kernel);
-        check_kinds(kernel, &inner.memory, args, params)?;
+        self.check_use(kernel, args, params)?;
+        let (inner, reflection) = (&*self.inner, kernel.reflection());
         let caps = inner.device.caps();
         let planned = grid
             .plan(reflection.workgroup_size, caps.max_workgroups)
@@ -304,6 +319,39 @@ impl Pipelines {
         Ok(Some(workgroups))
     }
 
+    /// All checks of a dispatch but those of its grid.
+    pub(crate) fn check_bound<'a>(
+        &self,
+        kernel: &Kernel,
+        args: &[Arg<'a>],
+        params: &[u8],
+        entries: &mut Entries<'a>,
+    ) -> Result<(), PipelineError> {
+        self.check_use(kernel, args, params)?;
+        let caps = self.inner.device.caps();
+        check_ranges(kernel.reflection(), args, caps, entries)?;
+        if kernel.pipeline().get().is_none() {
+            self.inner.refuse_failed(kernel)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel is of this device, and its arguments are of the right kinds.
+    fn check_use(
+        &self,
+        kernel: &Kernel,
+        args: &[Arg<'_>],
+        params: &[u8],
+    ) -> Result<(), PipelineError> {
+        if kernel.owner() != self.inner.id {
+            return Err(PipelineError::ForeignKernel {
+                kernel: kernel.name().to_owned(),
+            });
+        }
+        self.touch(kernel);
+        check_kinds(kernel, &self.inner.memory, args, params)
+    }
+
     /// Notes a use, so that the kernel is not forgotten soon.
     pub(crate) fn touch(&self, kernel: &Kernel) {
         kernel.touch(self.inner.now());
@@ -315,7 +363,7 @@ impl Pipelines {
         kernel: &Kernel,
         entries: &mut Entries<'_>,
         params: &[u8],
-        sizes: ([u32; 3], [u64; 2]),
+        sizes: (&Workgroups, [u64; 2]),
     ) -> Result<(), PipelineError> {
         let inner = &*self.inner;
         let pipeline = kernel.pipeline().get();
@@ -325,6 +373,11 @@ impl Pipelines {
         inner.record(kernel, pipeline, entries, params, sizes)?;
         inner.dispatches.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Indirect buffers without a dispatch.
+    pub(crate) fn idle(&self) -> &Idle {
+        &self.inner.idle
     }
 
     pub(crate) fn tape(&self) -> Option<&Arc<Taping>> {
@@ -462,7 +515,7 @@ impl Inner {
         pipeline: Option<&wgpu::ComputePipeline>,
         entries: &mut Entries<'_>,
         params: &[u8],
-        (workgroups, bytes): ([u32; 3], [u64; 2]),
+        (workgroups, bytes): (&Workgroups, [u64; 2]),
     ) -> Result<(), PipelineError> {
         let launch = |groups: &Groups, offset, immediates: &[u8], recorder: &mut Recorder<'_>| {
             Launch {

@@ -11,6 +11,7 @@ use crate::bind::{Entries, Entry};
 use crate::dispatch;
 use crate::error::PipelineError;
 use crate::grid::Grid;
+use crate::indirect::Workgroups;
 use crate::kernel::Kernel;
 use crate::pipelines::Pipelines;
 
@@ -143,7 +144,7 @@ impl Pipelines {
             kernel,
             &mut entries,
             params,
-            (prepared.workgroups, prepared.bytes),
+            (&Workgroups::Counts(prepared.workgroups), prepared.bytes),
         )
     }
 }

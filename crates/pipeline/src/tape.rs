@@ -26,6 +26,7 @@ use crate::bind::{Entries, Entry, Groups};
 use crate::descriptor::KernelDescriptor;
 use crate::dispatch;
 use crate::error::PipelineError;
+use crate::indirect::Workgroups;
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::pipelines::Pipelines;
@@ -37,7 +38,7 @@ struct Step {
     /// Complete; nothing if parameters go through uniform memory, which differs from batch to batch.
     groups: Option<Groups>,
     params: Range<usize>,
-    workgroups: [u32; 3],
+    workgroups: Workgroups,
     /// Bytes that are read, and that are written.
     bytes: [u64; 2],
     bound: Box<[Bound]>,
@@ -94,7 +95,7 @@ impl Taping {
         args: &[Arg<'_>],
         entries: &Entries<'_>,
         params: &[u8],
-        workgroups: [u32; 3],
+        workgroups: Workgroups,
     ) -> Result<(), PipelineError> {
         let is_complete = kernel.param_bytes().uniforms().is_empty();
         let groups = is_complete.then(|| pipelines.groups(kernel, entries, 0));
@@ -199,7 +200,7 @@ impl Tape {
                 groups,
                 offset,
                 immediates,
-                workgroups: step.workgroups,
+                workgroups: &step.workgroups,
                 bytes: step.bytes,
             }
             .record(recorder);

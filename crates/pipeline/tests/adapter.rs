@@ -16,6 +16,8 @@ mod groups;
 #[cfg(feature = "software")]
 #[path = "adapter/hostile.rs"]
 mod hostile;
+#[path = "adapter/indirect.rs"]
+mod indirect;
 #[path = "adapter/kernel_params.rs"]
 mod kernel_params;
 #[path = "adapter/library.rs"]

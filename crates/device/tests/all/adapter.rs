@@ -94,7 +94,7 @@ impl Kernel {
                 dynamic_offsets: &[],
                 more_groups: &[],
                 immediates: &[],
-                workgroups: [groups, 1, 1],
+                workgroups: [groups, 1, 1].into(),
                 bytes: [0, self.data.size()],
             });
         })

@@ -155,7 +155,7 @@ fn a_profile_future_counts_dispatches_by_label() {
                 dynamic_offsets: &[],
                 more_groups: &[],
                 immediates: &[],
-                workgroups: [1, 1, 1],
+                workgroups: [1, 1, 1].into(),
                 bytes: [0, 0],
             };
             device

@@ -34,7 +34,7 @@ fn launch<P>(pipeline: &P) -> Dispatch<'_, P> {
         dynamic_offsets: &[],
         more_groups: &[],
         immediates: &[],
-        workgroups: [1, 1, 1],
+        workgroups: [1, 1, 1].into(),
         bytes: [0, 0],
     }
 }
@@ -183,7 +183,7 @@ fn dispatches_without_work_wait_for_nothing() {
     device
         .record(|recorder| {
             let mut empty = launch(&late);
-            empty.workgroups = [1, 0, 1];
+            empty.workgroups = [1, 0, 1].into();
             recorder.dispatch_late(empty);
         })
         .unwrap();

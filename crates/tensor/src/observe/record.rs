@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use ziggurat_kernels::View;
 use ziggurat_memory::Buffer;
-use ziggurat_pipeline::{DispatchObserver, ObservedDispatch};
+use ziggurat_pipeline::{DispatchObserver, ObservedDispatch, ObservedWorkgroups};
 
 use super::files::Folder;
 use super::place::Place;
@@ -263,6 +263,15 @@ impl DispatchObserver for Log {
             };
             bindings.push(json!([number, bound.offset, bound.bytes, bound.writes]));
         }
+        let workgroups = match dispatch.workgroups() {
+            ObservedWorkgroups::Counts(counts) => json!(counts),
+            ObservedWorkgroups::Indirect(buffer, offset) => {
+                let Some(number) = self.meet(buffer) else {
+                    return;
+                };
+                json!({ "buffer": number, "offset": offset })
+            }
+        };
         let constants: Vec<Value> = (descriptor.constants.iter())
             .map(|(name, value)| json!([name, value.to_bits()]))
             .collect();
@@ -278,7 +287,7 @@ impl DispatchObserver for Log {
             "zeroed": descriptor.zero_workgroup_memory,
             "immediates": hex(dispatch.immediates()),
             "uniforms": uniforms,
-            "workgroups": dispatch.workgroups(),
+            "workgroups": workgroups,
             "bindings": bindings,
         }));
     }

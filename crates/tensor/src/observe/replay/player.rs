@@ -213,17 +213,23 @@ impl<'a> Player<'a> {
                 (uniforms.iter())
                     .map(|(group, binding, bytes)| Arg::uniform(bytes).at(*group, *binding)),
             );
+            let (pipelines, counts) = (executor.pipelines(), &dispatch["workgroups"]);
+            if let Some(offset) = counts["offset"].as_u64() {
+                let number = counts["buffer"].as_u64();
+                let number = number.and_then(|at| usize::try_from(at).ok());
+                let counts = number.and_then(|at| buffers.get(at)).ok_or_else(missing)?;
+                pipelines.dispatch_indirect(&kernel, &args, &immediates, (counts, offset))?;
+                continue;
+            }
             let workgroups = [0, 1, 2].map(|axis| {
-                let count = dispatch["workgroups"][axis].as_u64();
+                let count = counts[axis].as_u64();
                 count.and_then(|count| u32::try_from(count).ok())
             });
             let [Some(x), Some(y), Some(z)] = workgroups else {
                 return Err(missing().into());
             };
             let grid = Grid::Workgroups([x, y, z]);
-            executor
-                .pipelines()
-                .dispatch(&kernel, &args, &immediates, grid)?;
+            pipelines.dispatch(&kernel, &args, &immediates, grid)?;
         }
         let view = |value: &Value| {
             let (dtype, layout) = form(value)?;
