@@ -31,7 +31,7 @@ pub use epilogue::FusedOutput;
 pub use expression::{Expression, Id};
 pub use op::FusedOp;
 pub use prologue::{FusedInput, FusedReader};
-pub use user::UserOp;
+pub use user::{MAX_OPERANDS, UserOp};
 
 pub(crate) use epilogue::Epilogue;
 pub(crate) use params::number_bits;

@@ -47,7 +47,9 @@ pub use catalogue::catalogue;
 pub use compose::composite::Composite;
 #[doc(hidden)]
 pub use compose::composite::{BrokenRule, Composer, CompositeKind, CompositeSpec};
-pub use fused::{Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader, UserOp};
+pub use fused::{
+    Expression, FusedInput, FusedLimits, FusedOp, FusedOutput, FusedReader, MAX_OPERANDS, UserOp,
+};
 pub use ops::arg_reduce::ArgReduce;
 pub use ops::attention::{AttentionOperands, AttentionOptions};
 pub use ops::conv::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
@@ -70,12 +72,12 @@ pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 pub use ops::quantised::{BlockShape, Blocks};
 pub use ops::random::{Random, RandomState};
-pub use ops::reduce::{Reduce, UserReduce};
+pub use ops::reduce::{Reduce, UserCombine};
 #[doc(hidden)]
 pub use ops::reduce::{ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
 pub use ops::rope::{RopeOptions, RopePositions, RopeRows};
-pub use ops::scan::{Scan, ScanOptions};
+pub use ops::scan::{Scan, ScanOp, ScanOptions};
 pub use ops::select::Unique;
 pub use ops::softmax::SoftmaxKind;
 pub use own::{ElementKernel, ParamType as ElementParam, SHADER_NAMES};

@@ -3,17 +3,20 @@
 //! The layer below reads the text and knows the op by a number; this file finds dtypes and shapes. Invariant: an operand
 //! reaches the function as its type says: floats as f32, narrow integers as 32 bits.
 
+use std::sync::Arc;
+
 use ziggurat_core::text::shortened;
 use ziggurat_core::{DType, Shape};
 use ziggurat_kernels::{FusedOp, UserOp};
 
-use crate::node::Input;
+use crate::few::Few;
+use crate::node::{Input, Node};
 use crate::operand::{Operand, Side};
 use crate::ops::arithmetic::broadcast;
 use crate::scalar::combined;
-use crate::{Error, Tensor};
+use crate::{Device, Error, Tensor};
 
-/// An elementwise operation in WGSL: `fn apply` of one to three numbers.
+/// An elementwise operation in WGSL: `fn apply` of one to eight numbers.
 ///
 /// It is an operation like `add` or `exp`: recorded and computed when a value is needed, broadcast, over views of any
 /// strides, and part of one kernel with its neighbours, whether those are elementwise, or a reduction or norm that reads its
@@ -93,7 +96,7 @@ impl CustomOp {
     /// The operation on tensors and numbers, as many as `apply` has parameters, which broadcast. Nothing runs yet.
     ///
     /// # Errors
-    /// If there are more or fewer operands, none is a tensor, they are on different devices, their shapes do not broadcast, or
+    /// If there are more or fewer operands, none is a tensor, there are more tensors than a kernel can bind beside its result, they are on different devices, their shapes do not broadcast, or
     /// one is of a dtype that its parameter does not take.
     pub fn call(&self, operands: &[&dyn Operand]) -> Result<Tensor, Error> {
         let (name, params) = (self.op.name(), self.op.params());
@@ -112,10 +115,9 @@ impl CustomOp {
         tensors.try_for_each(|tensor| first.same_device(name, tensor))?;
         let shapes: Vec<Shape> = sides.iter().map(|side| side.shape()).collect();
         let shape = broadcast(name, &shapes)?;
-        let mut inputs = [None, None, None];
+        let mut inputs = Vec::with_capacity(sides.len());
         let mut out: Option<(DType, usize)> = None;
-        for (place, ((side, param), input)) in sides.iter().zip(params).zip(&mut inputs).enumerate()
-        {
+        for (place, (side, param)) in sides.iter().zip(params).enumerate() {
             if let Side::Tensor(tensor) = side
                 && tensor.dtype().compute() == self.op.result()
                 && *param == self.op.result()
@@ -125,11 +127,13 @@ impl CustomOp {
                     (combined(other, most, dtype, rank), most.max(rank))
                 }));
             }
-            *input = Some(self.input(*side, *param, place, first)?);
+            inputs.push(self.input(*side, *param, place, first)?);
         }
         let op = self
             .op
             .giving(out.map_or(self.op.result(), |(dtype, _)| dtype));
+        check_bindings(name, first.device(), &inputs)?;
+        let inputs: Few<Input> = inputs.into_iter().collect();
         Tensor::record(first.device(), name, FusedOp::User(op), shape, inputs)
     }
 
@@ -156,23 +160,10 @@ impl CustomOp {
         let (name, place) = (self.op.name(), place + 1);
         match side {
             Side::Tensor(tensor) => {
-                let got = tensor.dtype();
-                let converts = match param {
-                    DType::F32 => true,
-                    DType::I32 => got == DType::U8 || got.is_bool(),
-                    DType::U32 => got.is_bool(),
-                    _ => false,
+                let refused = |got: DType| {
+                    format!("operand {place} of `apply` is {param}, got a tensor of {got}")
                 };
-                if got.compute() == param {
-                    tensor.as_input(first.device())
-                } else if converts {
-                    tensor.converted(name, param)?.as_input(first.device())
-                } else {
-                    let detail = format!(
-                        "operand {place} of `apply` is {param}, got a tensor of {got}: convert it with `to_dtype`"
-                    );
-                    Err(Error::dtype(name, detail))
-                }
+                taken(name, tensor, param, refused)?.as_input(first.device())
             }
             Side::Scalar(number) if number.is_of(param) => Ok(Input::Scalar(param, number.value())),
             Side::Scalar(number) => {
@@ -183,5 +174,45 @@ impl CustomOp {
                 Err(Error::dtype(name, detail))
             }
         }
+    }
+}
+
+/// One kernel binds the different tensors that an op reads, and its result.
+fn check_bindings(op: &'static str, device: &Device, inputs: &[Input]) -> Result<(), Error> {
+    let nodes = || inputs.iter().filter_map(Input::node);
+    let is_new = |(at, node): &(usize, &Arc<Node>)| {
+        let mut before = nodes().take(*at);
+        !before.any(|known| Arc::ptr_eq(known, node))
+    };
+    let read = nodes().enumerate().filter(is_new).count();
+    let most = device.lazy().limits.bindings.saturating_sub(1);
+    if read <= most {
+        return Ok(());
+    }
+    let detail = format!("it reads {read} tensors; a kernel of this device reads at most {most}");
+    Err(Error::argument(op, detail))
+}
+
+/// A tensor as a function takes it that is of f32, i32, u32 or bool; `refused` says what it is of else.
+pub(crate) fn taken(
+    op: &'static str,
+    tensor: &Tensor,
+    param: DType,
+    refused: impl FnOnce(DType) -> String,
+) -> Result<Tensor, Error> {
+    let got = tensor.dtype();
+    let converts = match param {
+        DType::F32 => true,
+        DType::I32 => got == DType::U8 || got.is_bool(),
+        DType::U32 => got.is_bool(),
+        _ => false,
+    };
+    if got.compute() == param {
+        Ok(tensor.clone())
+    } else if converts {
+        tensor.converted(op, param)
+    } else {
+        let detail = format!("{}: convert it with `to_dtype`", refused(got));
+        Err(Error::dtype(op, detail))
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Lazy {
     gate: Mutex<()>,
     /// Used by whoever holds the gate.
     memo: Mutex<memo::Memo>,
-    limits: Limits,
+    pub(crate) limits: Limits,
     watch: Watch,
 }
 

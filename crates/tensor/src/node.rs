@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::{Call, FusedOp, FusedReader, KernelError, Operands, Source, View};
 
+use crate::few::Few;
 use crate::{Error, capture};
 
 /// One value, shared by all clones of a tensor.
@@ -108,8 +109,8 @@ impl KernelCall {
     }
 }
 
-/// Up to three operands, in order.
-pub(crate) type Inputs = [Option<Input>; 3];
+/// The operands of an op, in order.
+pub(crate) type Inputs = Few<Input>;
 
 /// An operand of a pending op.
 #[derive(Clone, Debug)]
@@ -227,7 +228,7 @@ impl Node {
     pub(crate) fn pending(shape: Shape, dtype: DType, work: Work, cost: Cost) -> Arc<Self> {
         match &work {
             Work::Op { inputs, .. } => {
-                for input in inputs.iter().flatten() {
+                for input in inputs.iter() {
                     if let Input::Node(node) = input {
                         node.uses.fetch_add(1, Ordering::Relaxed);
                     }
@@ -448,15 +449,10 @@ fn release(work: Work) {
         };
         match work {
             Work::Op { inputs, .. } => {
-                let [a, b, c] = inputs;
-                if let Some(Input::Node(node)) = a {
-                    let_go(node);
-                }
-                if let Some(Input::Node(node)) = b {
-                    let_go(node);
-                }
-                if let Some(Input::Node(node)) = c {
-                    let_go(node);
+                for input in inputs.into_values() {
+                    if let Input::Node(node) = input {
+                        let_go(node);
+                    }
                 }
             }
             Work::Kernel(_) => {}

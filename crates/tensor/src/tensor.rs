@@ -143,11 +143,11 @@ impl Tensor {
         name: &'static str,
         op: FusedOp,
         shape: Shape,
-        inputs: Inputs,
+        inputs: impl Into<Inputs>,
     ) -> Result<Self, Error> {
         Ok(Self {
             device: device.clone(),
-            node: Handle::new(lazy::record(device, name, op, shape, inputs)?),
+            node: Handle::new(lazy::record(device, name, op, shape, inputs.into())?),
         })
     }
 

@@ -10,6 +10,7 @@ use crate::fused::form::{Access, Form};
 use crate::fused::generate::{self, Host};
 use crate::fused::graph::{Graph, MADE, Slots, Source};
 use crate::fused::op::FusedOp;
+use crate::fused::user::MAX_OPERANDS;
 use crate::fused::{ends, params};
 use crate::ops::conv;
 use crate::ops::elementwise::binary::Binary;
@@ -50,7 +51,7 @@ impl Sketch {
             .map(|source| self.graph.dtype(*source))
             .collect();
         let dtype = op.dtype(&dtypes)?;
-        let mut places = [Source::Input(0); 3];
+        let mut places = [Source::Input(0); MAX_OPERANDS];
         for (place, operand) in places.iter_mut().zip(operands) {
             *place = *operand;
         }

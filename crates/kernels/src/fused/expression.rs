@@ -7,6 +7,7 @@ use ziggurat_core::{DType, round_to};
 use ziggurat_pipeline::QuickMap;
 
 use crate::fused::op::FusedOp;
+use crate::fused::user::MAX_OPERANDS;
 use crate::run::error::KernelError;
 use crate::run::view::View;
 
@@ -34,7 +35,7 @@ pub(crate) enum Node {
     /// What the kernel around the expression computes.
     Made,
     /// An op and its operands, unused places being the first operand again.
-    Op(FusedOp, [Id; 3]),
+    Op(FusedOp, [Id; MAX_OPERANDS]),
 }
 
 /// An elementwise expression over views and scalars. Views may have any strides; they are broadcast when it is run.
@@ -86,7 +87,7 @@ impl Expression {
     /// [`KernelError::Dtype`] if the op does not exist for the operands' dtypes, [`KernelError::Option`] for a wrong
     /// number of operands or one that is not of this expression.
     pub fn op(&mut self, op: FusedOp, operands: &[Id]) -> Result<Id, KernelError> {
-        let mut dtypes = [DType::Bool; 4];
+        let mut dtypes = [DType::Bool; MAX_OPERANDS + 1];
         let known = operands.get(..dtypes.len().min(operands.len()));
         for (slot, operand) in dtypes.iter_mut().zip(known.unwrap_or_default()) {
             *slot = self.known_dtype(op.name(), *operand)?;
@@ -98,7 +99,7 @@ impl Expression {
         if op == FusedOp::Cast(self.dtype(first)) {
             return Ok(first);
         }
-        let mut places = [first; 3];
+        let mut places = [first; MAX_OPERANDS];
         for (place, operand) in places.iter_mut().skip(1).zip(rest) {
             *place = *operand;
         }

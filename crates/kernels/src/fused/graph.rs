@@ -11,7 +11,7 @@ use crate::fused::MAX_OPS;
 use crate::fused::expression::{Expression, Id, Node};
 use crate::fused::form::Form;
 use crate::fused::op::FusedOp;
-use crate::fused::user::UserOp;
+use crate::fused::user::{MAX_OPERANDS, UserOp};
 use crate::run::error::{CannotFuse, KernelError};
 
 /// The index of the input that is no view: what the kernel around the expression computes.
@@ -41,7 +41,7 @@ impl Source {
 pub(crate) struct Step {
     pub(crate) op: FusedOp,
     /// The operands; as many as the op has count.
-    pub(crate) operands: [Source; 3],
+    pub(crate) operands: [Source; MAX_OPERANDS],
     pub(crate) dtype: DType,
     /// Whether another step reads the result.
     pub(crate) consumed: bool,
@@ -116,7 +116,7 @@ impl Graph {
                 Node::Made => Some(graph.input(dtype, MADE)),
                 Node::Scalar(_) => None,
                 Node::Op(op, ids) => {
-                    let mut operands = [Source::Input(0); 3];
+                    let mut operands = [Source::Input(0); MAX_OPERANDS];
                     for (slot, id) in operands.iter_mut().zip(ids).take(op.arity()) {
                         *slot = graph.place(expression, &places, id)?;
                     }
@@ -179,7 +179,12 @@ impl Graph {
     }
 
     /// Adds a step. Operands beyond the op's own are ignored.
-    pub(crate) fn step(&mut self, op: FusedOp, operands: [Source; 3], dtype: DType) -> Source {
+    pub(crate) fn step(
+        &mut self,
+        op: FusedOp,
+        operands: [Source; MAX_OPERANDS],
+        dtype: DType,
+    ) -> Source {
         for operand in operands.iter().take(op.arity()) {
             if let Source::Step(index) = operand {
                 self.steps[*index].consumed = true;
@@ -282,7 +287,12 @@ impl Graph {
         }
         let fold = |word: u64, source: Source| word << 16 | source.code();
         for step in &self.steps {
-            push(step.operands().fold(step.op.code(), fold));
+            // The code says how many there are.
+            let mut operands = step.operands();
+            push(operands.by_ref().take(3).fold(step.op.code(), fold));
+            while let Some(next) = operands.next() {
+                push(operands.by_ref().take(3).fold(next.code(), fold));
+            }
         }
         for outputs in self.outputs.chunks(4) {
             push(outputs.iter().copied().fold(0, fold));

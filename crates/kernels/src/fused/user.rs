@@ -6,6 +6,7 @@
 //! Invariants: a definition is never changed or dropped; equal name and text are one definition; what it says of its loops
 //! and indices is true of the text, because kernels are compiled without wgpu's checks where there are none.
 
+pub(crate) mod combine;
 pub(crate) mod text;
 
 use std::collections::HashMap;
@@ -28,7 +29,18 @@ use crate::run::view::View;
 use text::Facts;
 
 /// Operands that a function may have.
-pub(crate) const MAX_OPERANDS: usize = 3;
+pub const MAX_OPERANDS: usize = 8;
+/// Names of operands in errors.
+const PLACES: [&str; MAX_OPERANDS] = [
+    "the first",
+    "the second",
+    "the third",
+    "the fourth",
+    "the fifth",
+    "the sixth",
+    "the seventh",
+    "the eighth",
+];
 /// Definitions of one process: keys of kernels have 12 bits for them.
 const MOST: usize = 1 << 12;
 /// Bytes of a name.
@@ -38,7 +50,7 @@ const WORK_OF_AN_OP: u32 = 8;
 /// Bytes of text for which one op is counted.
 const TEXT_OF_AN_OP: usize = 1024;
 
-/// An elementwise op of a user's own WGSL: a function `apply` of one to three numbers.
+/// An elementwise op of a user's own WGSL: a function `apply` of one to eight numbers.
 ///
 /// Equal names and texts are one op. A definition is kept until the process ends; there can be 4,096 of them.
 ///
@@ -105,7 +117,7 @@ impl UserOp {
         }
         let renamed = read.renamed(text, &prefix);
         let apply = format!("{prefix}_apply");
-        text::compile(name, &renamed, &[(&apply, &read.facts.params)])?;
+        text::compile(name, &renamed, &text::call(&apply, &read.facts.params))?;
         let definition = Definition {
             name: String::leak(name.to_owned()),
             text: String::leak(renamed),
@@ -189,9 +201,7 @@ impl UserOp {
             if got.compute() != *param {
                 return Err(KernelError::Dtype {
                     op: known.name,
-                    operand: ["the first", "the second", "the third"]
-                        .get(place)
-                        .unwrap_or(&"another"),
+                    operand: PLACES.get(place).unwrap_or(&"another"),
                     rule: "it must be of the type that the function takes",
                     got: *got,
                 });

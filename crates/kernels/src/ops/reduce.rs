@@ -30,7 +30,7 @@ use kernel::Job;
 pub(crate) use kernel::{Pass, reading_fused, sample, variants, with_constants, writing_fused};
 use lanes::{Lanes, Registers};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
-pub use user::UserReduce;
+pub use user::UserCombine;
 
 impl Executor {
     /// Memory for `words` per output.
@@ -180,7 +180,7 @@ fn first_pass(
     geometry: &ReduceGeometry,
     lanes: &Lanes,
 ) -> Result<Bound, KernelError> {
-    let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
+    let words = lanes.chunks.saturating_mul(job.words());
     let scratch = p.partials(DType::U32, geometry.outputs, words)?;
     first_pass_into(p, job, geometry, lanes, scratch)?;
     Ok(scratch.read())
@@ -365,6 +365,9 @@ pub(crate) const fn only_memory(op: &'static str) -> KernelError {
 /// A reduction takes its dtypes only.
 fn check_dtypes(name: &'static str, job: &Job) -> Result<(), KernelError> {
     let (op, input) = (job.op, job.input);
+    if let Some(user) = job.user {
+        return user.check(input, job.output);
+    }
     if op.accepts(input, job.output) {
         return Ok(());
     }

@@ -11,8 +11,8 @@ use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_beside};
-use crate::ops::reduce::Reduce;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
+use crate::ops::reduce::{Reduce, UserCombine};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -81,6 +81,83 @@ impl Scan {
     }
 }
 
+/// A scan as it is called: a built-in one, or a user's own combination.
+///
+/// ```
+/// use ziggurat_kernels::{Scan, ScanOp};
+///
+/// assert_eq!(ScanOp::from(Scan::Sum).name(), "cumsum");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanOp {
+    /// One of the table.
+    Known(Scan),
+    /// By a user's function.
+    User {
+        /// What combines.
+        op: UserCombine,
+        /// The bits of the number that changes nothing that it is combined with; without a meaning where the text says its own.
+        identity: u32,
+    },
+}
+
+impl From<Scan> for ScanOp {
+    fn from(op: Scan) -> Self {
+        Self::Known(op)
+    }
+}
+
+impl ScanOp {
+    /// The name in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Known(op) => op.name(),
+            Self::User { op, .. } => op.name(),
+        }
+    }
+
+    /// Words of an accumulator.
+    const fn words(self) -> u32 {
+        match self {
+            Self::Known(op) => op.words(),
+            Self::User { op, .. } => op.words(),
+        }
+    }
+
+    /// The parameter `identity` of its kernels, for elements of which the first has this position.
+    const fn identity(self, first: u32) -> u32 {
+        match self {
+            Self::Known(_) => first,
+            Self::User { identity, .. } => identity,
+        }
+    }
+
+    fn check(self, input: DType, output: DType) -> Result<(), KernelError> {
+        let op = match self {
+            Self::Known(op) => op,
+            Self::User { op, .. } => return op.check(input, output),
+        };
+        if op.accepts(input, output) {
+            return Ok(());
+        }
+        let (operand, rule, got) = if op == Scan::LogSumExp && !input.is_float() {
+            ("a", "it must be a float", input)
+        } else if op.is_extreme() {
+            ("out", "positions are i32", output)
+        } else {
+            let rule = "it must be the input's dtype or a wider one";
+            ("out", rule, output)
+        };
+        Err(KernelError::Dtype {
+            op: op.name(),
+            operand,
+            rule,
+            got,
+        })
+    }
+}
+
 /// From which end a scan goes, and whether an element is part of its own result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScanOptions {
@@ -94,38 +171,21 @@ impl Executor {
     /// Scans `a` along `axis` into `out`, which has its shape. A rank-0 tensor has one row of one element (axis 0).
     ///
     /// # Errors
-    /// [`KernelError::Dtype`] where [`Scan::accepts`] says no; [`KernelError::Shape`] for an axis that `a` does not have;
+    /// [`KernelError::Dtype`] where [`Scan::accepts`] says no, or for other types than a user's function has; [`KernelError::Shape`] for an axis that `a` does not have;
     /// [`KernelError::Output`] for another shape; [`KernelError::Option`] for exclusive positions, of which the first
     /// would be none.
     pub fn scan(
         &self,
-        op: Scan,
+        op: impl Into<ScanOp>,
         a: &View,
         axis: usize,
         options: ScanOptions,
         out: &View,
     ) -> Result<Completion, KernelError> {
+        let op = op.into();
         let name = op.name();
-        if !op.accepts(a.dtype, out.dtype) {
-            let (operand, rule, got) = if op == Scan::LogSumExp && !a.dtype.is_float() {
-                ("a", "it must be a float", a.dtype)
-            } else if op.is_extreme() {
-                ("out", "positions are i32", out.dtype)
-            } else {
-                (
-                    "out",
-                    "it must be the input's dtype or a wider one",
-                    out.dtype,
-                )
-            };
-            return Err(KernelError::Dtype {
-                op: name,
-                operand,
-                rule,
-                got,
-            });
-        }
-        if op.is_extreme() && options.exclusive {
+        op.check(a.dtype, out.dtype)?;
+        if matches!(op, ScanOp::Known(op) if op.is_extreme()) && options.exclusive {
             return Err(KernelError::Option {
                 op: name,
                 option: "exclusive",
@@ -204,7 +264,13 @@ impl Executor {
             return self.launch(
                 &choice(form, Pass::Whole, vec4, geometry, &lanes),
                 &[read.arg, write.arg],
-                &geometry.params(&lanes, read.offset, write.offset, 0, inner),
+                &geometry.params(
+                    &lanes,
+                    read.offset,
+                    write.offset,
+                    form.op.identity(0),
+                    inner,
+                ),
                 Grid::elements(lanes.invocations(geometry.outputs), 1),
             );
         }

@@ -17,7 +17,7 @@ use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::quantised::BlockShape;
-use crate::ops::reduce::{Reduce, UserReduce};
+use crate::ops::reduce::{Reduce, UserCombine};
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::{self, SoftmaxKind};
 use crate::run::view::View;
@@ -38,6 +38,15 @@ impl F32Bits {
     #[must_use]
     pub const fn get(self) -> f32 {
         f32::from_bits(self.0)
+    }
+
+    /// The number of these bits.
+    pub(crate) const fn of(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
     }
 }
 
@@ -103,7 +112,7 @@ pub struct ReduceOp {
     /// Its argument.
     pub argument: F32Bits,
     /// What combines in place of its own operator.
-    pub(crate) user: Option<UserReduce>,
+    pub(crate) user: Option<UserCombine>,
 }
 
 impl ReduceOp {

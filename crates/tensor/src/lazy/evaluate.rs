@@ -398,7 +398,6 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     };
     let waiting: Vec<Arc<Node>> = inputs
         .iter()
-        .flatten()
         .filter_map(Input::node)
         .filter(|node| node.value().is_none())
         .cloned()
@@ -429,8 +428,8 @@ pub(super) fn single(
 
 /// The values of an op's inputs.
 pub(super) fn sources(name: &'static str, inputs: &Inputs) -> Result<Vec<Source>, Error> {
-    let mut sources = Vec::with_capacity(inputs.len());
-    for input in inputs.iter().flatten() {
+    let mut sources = Vec::with_capacity(inputs.places());
+    for input in inputs.iter() {
         sources.push(match input {
             Input::Scalar(dtype, value) => Source::Scalar(*dtype, *value),
             Input::Node(node) => match node.value() {

@@ -18,6 +18,7 @@ use super::compose::compose;
 use super::limits::Limits;
 use super::reason::NotFused;
 use crate::Error;
+use crate::few::Few;
 use crate::node::{Input, KernelCall, Node, Work};
 
 /// Ops that may be computed again for every place that a broadcast value is seen from.
@@ -94,7 +95,7 @@ enum Body {
     Walk(Operands),
 }
 
-type Operands = [Option<Operand>; 3];
+type Operands = Few<Operand>;
 
 #[derive(Clone, Debug)]
 enum Operand {
@@ -161,7 +162,7 @@ impl Plan {
         while let Some((step, next)) = path.last_mut() {
             let (step, place) = (*step, *next);
             *next += 1;
-            if place >= 3 {
+            if self.operands(step).is_none_or(|all| place >= all.places()) {
                 self.order.push(step);
                 path.pop();
                 continue;
@@ -453,7 +454,7 @@ impl Plan {
             // Its kernel is the fused one.
             return None;
         }
-        let operands = operands.iter().flatten().map(|operand| match *operand {
+        let operands = operands.iter().map(|operand| match *operand {
             Operand::Scalar(dtype, value) => Some(Source::Scalar(dtype, value)),
             Operand::Leaf { step, map } => self.leaf(step, map).map(Source::View),
             _ => None,
@@ -475,11 +476,11 @@ impl Body {
             Work::Op { op, name, inputs } => Self::Op {
                 op: *op,
                 name,
-                operands: inputs.clone().map(|input| input.map(Operand::from)),
+                operands: inputs.clone().map(Operand::from),
             },
             Work::Kernel(kernel) => Self::Kernel(Arc::clone(kernel)),
             Work::Walk { base, .. } => {
-                Self::Walk([Some(Operand::Node(Arc::clone(base))), None, None])
+                Self::Walk([Some(Operand::Node(Arc::clone(base))), None, None].into())
             }
         }
     }
@@ -498,7 +499,7 @@ impl Step {
     /// The step that a view walks.
     fn base(&self) -> Option<usize> {
         match &self.body {
-            Body::Walk([Some(operand), ..]) => operand.step(),
+            Body::Walk(operands) => operands.iter().next()?.step(),
             _ => None,
         }
     }
@@ -516,7 +517,7 @@ impl Step {
             Body::Op { operands, .. } | Body::Walk(operands) => Some(operands),
             Body::Leaf(_) | Body::Kernel(_) => None,
         };
-        operands.into_iter().flatten().flatten()
+        operands.into_iter().flat_map(Few::iter)
     }
 }
 

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::FusedOp;
+use ziggurat_kernels::{FusedOp, MAX_OPERANDS};
 
 use super::evaluate::{self, evaluate};
 use super::policy::FusionPolicy;
+use crate::few::Few;
 use crate::node::{Cost, Handle, Input, Inputs, KernelCall, Node, Work};
 use crate::{Device, Error};
 
@@ -23,10 +24,9 @@ pub(crate) fn record(
     shape: Shape,
     inputs: Inputs,
 ) -> Result<Arc<Node>, Error> {
-    let mut dtypes = [DType::Bool; 3];
+    let mut dtypes = [DType::Bool; MAX_OPERANDS];
     let mut count = 0;
-    for (slot, input) in dtypes.iter_mut().zip(&inputs) {
-        let Some(input) = input else { break };
+    for (slot, input) in dtypes.iter_mut().zip(inputs.iter()) {
         *slot = input.dtype();
         count += 1;
     }
@@ -56,15 +56,12 @@ pub(crate) fn record(
 
 /// Gives the inputs of an op their values. None is written over meanwhile: the op is not counted among their users yet.
 fn evaluate_all(device: &Device, inputs: &Inputs) -> Result<(), Error> {
-    let nodes = || inputs.iter().flatten().filter_map(Input::node);
+    let nodes = || inputs.iter().filter_map(Input::node);
     if nodes().all(|node| node.value().is_some()) {
         return Ok(());
     }
-    let claim = |input: &Option<Input>| {
-        let node = input.as_ref().and_then(Input::node)?;
-        Some(Handle::new(Arc::clone(node)))
-    };
-    let _claims = inputs.each_ref().map(claim);
+    let claim = |node: &Arc<Node>| Handle::new(Arc::clone(node));
+    let _claims: Few<Handle> = nodes().map(claim).collect();
     nodes().try_for_each(|node| evaluate(device, &[node]))
 }
 
@@ -133,10 +130,7 @@ impl Input {
 /// That of an input which failed.
 fn over(op: FusedOp, inputs: &Inputs) -> Result<Cost, Error> {
     let mut cost = Cost::default();
-    for input in inputs {
-        let Some(Input::Node(node)) = input else {
-            continue;
-        };
+    for node in inputs.iter().filter_map(Input::node) {
         match node.value() {
             Some(Ok(view)) => cost.add_leaf(node, || view.buffer.bytes()),
             Some(Err(error)) => return Err(error.clone()),
@@ -162,12 +156,7 @@ fn bytes(node: &Node) -> u64 {
 fn measured(op: FusedOp, inputs: &Inputs) -> Cost {
     let mut seen: Vec<Arc<Node>> = Vec::new();
     let mut cost = Cost::default();
-    let mut todo: Vec<Arc<Node>> = inputs
-        .iter()
-        .flatten()
-        .filter_map(Input::node)
-        .cloned()
-        .collect();
+    let mut todo: Vec<Arc<Node>> = inputs.iter().filter_map(Input::node).cloned().collect();
     let mut depth = 0;
     while let Some(node) = todo.pop() {
         if position(&seen, &node).is_some() {
@@ -179,7 +168,7 @@ fn measured(op: FusedOp, inputs: &Inputs) -> Cost {
             Work::Op { op, inputs, .. } => {
                 cost.ops = cost.ops.saturating_add(op.weight());
                 depth = depth.max(own.depth);
-                todo.extend(inputs.iter().flatten().filter_map(Input::node).cloned());
+                todo.extend(inputs.iter().filter_map(Input::node).cloned());
             }
             Work::Kernel(_) => cost = cost.beside(&own),
             Work::Walk { base, .. } => todo.push(Arc::clone(base)),

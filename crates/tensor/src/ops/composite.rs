@@ -6,7 +6,7 @@ use ziggurat_core::DType;
 use ziggurat_kernels::{BrokenRule, Composer, Composite, FusedOp};
 
 use super::arithmetic::broadcast;
-use crate::node::{Input, Inputs};
+use crate::node::Input;
 use crate::operand::Side;
 use crate::{Error, Tensor};
 
@@ -36,7 +36,7 @@ impl Composer for Recording {
         };
         let shapes: Vec<_> = tensors.map(|tensor| *tensor.shape()).collect();
         let shape = broadcast(self.op, &shapes)?;
-        let mut inputs: Inputs = [None, None, None];
+        let mut inputs = [None, None, None];
         for (slot, value) in inputs.iter_mut().zip(operands) {
             *slot = Some(match value {
                 Value::Tensor(tensor) => tensor.as_input(first.device())?,

@@ -125,6 +125,106 @@ fn operands_broadcast_and_have_the_dtypes_of_their_parameters() {
     assert_eq!(hit.to_vec_blocking::<bool>().unwrap(), [false, true, false]);
 }
 
+/// Of so many operands, each of another weight.
+fn weighed(count: usize) -> CustomOp {
+    let names: Vec<String> = (0..count).map(|at| format!("x{at}")).collect();
+    let params: Vec<String> = names.iter().map(|name| format!("{name}: f32")).collect();
+    let terms: Vec<String> = (1..)
+        .zip(&names)
+        .map(|(at, name)| format!("{at}.0 * {name}"))
+        .collect();
+    let text = format!(
+        "fn apply({}) -> f32 {{ return {}; }}",
+        params.join(", "),
+        terms.join(" + ")
+    );
+    op(&format!("weighed {count}"), &text)
+}
+
+#[test]
+fn up_to_eight_operands() {
+    for device in devices() {
+        let all: Vec<Tensor> = (0..6)
+            .map(|at| {
+                let dims = if at % 2 == 0 { [4, 6] } else { [1, 6] };
+                let x = numbers(&device, &dims, FLOATS[at % 3]);
+                let x = x.is_finite().unwrap().where_(&x, 0.5).unwrap();
+                if at % 3 == 0 { x.flip([1]).unwrap() } else { x }
+            })
+            .collect();
+        for count in 4..=8 {
+            let own = weighed(count);
+            let mut expected = all[0].to_dtype(DType::F32).unwrap();
+            for (at, x) in all.iter().enumerate().take(count).skip(1) {
+                expected = x
+                    .to_dtype(DType::F32)
+                    .unwrap()
+                    .mul(at as i32 + 1)
+                    .unwrap()
+                    .add(&expected)
+                    .unwrap();
+            }
+            // Numbers besides as many tensors as every kernel can read.
+            for at in 7..=count {
+                expected = expected.add(at as f32 * 0.25).unwrap();
+            }
+            let mut operands: Vec<&dyn Operand> =
+                all.iter().take(count).map(|x| x as &dyn Operand).collect();
+            operands.resize(count, &0.25);
+            let result = own.call(&operands).unwrap();
+            let sum = result.sum([1], false).unwrap().relu().unwrap();
+            assert_eq!(sum.explain().unwrap().kernels().len(), 1, "{count}");
+            for (got, wanted) in values(&result).iter().zip(values(&expected)) {
+                assert!(
+                    (got - wanted).abs() <= 1e-4 * wanted.abs().max(10.0),
+                    "{count}: {got} {wanted}"
+                );
+            }
+            // The same ops and leaves in another order are another kernel, also where plans are remembered.
+            let turned: Vec<&dyn Operand> = operands.iter().rev().copied().collect();
+            let other = own.call(&turned).unwrap();
+            assert_ne!(bits(&other), bits(&result));
+            assert_eq!(bits(&own.call(&operands).unwrap()), bits(&result));
+            let _unfused = FusionPolicy::Unfused.enter();
+            assert_eq!(bits(&own.call(&operands).unwrap()), bits(&result));
+        }
+    }
+}
+
+#[test]
+fn more_tensors_than_a_kernel_binds_are_an_error() {
+    let device = few_bindings();
+    let all: Vec<Tensor> = (0..8)
+        .map(|at| Tensor::full(&device, [3], f64::from(at), DType::F32).unwrap())
+        .collect();
+    let operands: Vec<&dyn Operand> = all.iter().map(|x| x as &dyn Operand).collect();
+    let error = weighed(8).call(&operands).unwrap_err();
+    assert!(
+        error.is_argument()
+            && error
+                .to_string()
+                .contains("reads 8 tensors; a kernel of this device reads at most"),
+        "{error}"
+    );
+    let again: Vec<&dyn Operand> = operands
+        .iter()
+        .take(4)
+        .chain(operands.iter().take(4))
+        .copied()
+        .collect();
+    let result = weighed(8).call(&again).unwrap();
+    assert_eq!(values(&result), [64.0; 3]);
+}
+
+/// With the storage buffers that WebGPU promises.
+fn few_bindings() -> Device {
+    let options = DeviceOptions {
+        default_limits: true,
+        ..DeviceOptions::default()
+    };
+    Device::open_blocking(options).unwrap()
+}
+
 /// What stands before, around and behind the op: elementwise, reductions, products, norms.
 fn neighbours(x: &Tensor, y: &Tensor, k: f32) -> Result<Vec<Tensor>, Error> {
     let before = x.mul(1.7)?.add(y)?;
@@ -352,9 +452,9 @@ fn mistakes_in_a_text_have_line_and_column() {
     );
     refused("fn apply() -> f32 { return 1.0; }", "1:10", "at least one");
     refused(
-        "fn apply(a: f32, b: f32, c: f32, d: f32) -> f32 { return a; }",
-        "1:34",
-        "TensorKernel",
+        "fn apply(a: f32, b: f32, c: f32, d: f32, e: f32, f: f32, g: f32, h: f32, i: f32) -> f32 { return a; }",
+        "1:74",
+        "at most 8",
     );
     refused("fn apply(a: f32) { }", "1:18", "expected `-`");
     refused(

@@ -41,6 +41,7 @@ mod conv;
 mod custom;
 mod custom_op;
 mod custom_reduce;
+mod custom_scan;
 mod digits;
 mod elementwise;
 mod epilogue;
@@ -82,3 +83,5 @@ mod storage;
 mod tensor_kernel;
 mod tune;
 mod views;
+#[cfg(debug_assertions)]
+mod watched;

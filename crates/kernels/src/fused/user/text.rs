@@ -1,10 +1,9 @@
-//! Reading the text of a [`UserOp`](super::UserOp): its signature, its names, what it costs, and what it may not say.
+//! Reading the text of a [`UserOp`](super::UserOp) or a user's combination: its signatures, its names, what it costs, and what it may not say.
 //!
 //! naga decides what is WGSL; this file decides what an elementwise op is. Everything here takes time in proportion to the
 //! text, whose size is limited first.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 
 use ziggurat_core::DType;
 use ziggurat_core::text::shortened;
@@ -13,7 +12,7 @@ use ziggurat_pipeline::{
     KernelDescriptor, PipelineError, ShaderFeatures, ShaderLimits, ShaderSource, reflect_within,
 };
 
-use super::{MAX_OPERANDS, check_name};
+use super::MAX_OPERANDS;
 use crate::run::error::KernelError;
 
 /// Bytes of a text.
@@ -53,141 +52,47 @@ pub(crate) struct Read {
     globals: HashSet<String>,
 }
 
-type Token<'a> = (usize, &'a str);
+pub(super) type Token<'a> = (usize, &'a str);
 
-struct Scan<'a> {
+pub(super) struct Words<'a> {
     source: ShaderSource,
-    tokens: Vec<Token<'a>>,
+    pub(super) tokens: Vec<Token<'a>>,
 }
 
 /// Reads and checks the text of an elementwise op.
 pub(crate) fn read(name: &str, text: &str) -> Result<Read, KernelError> {
-    let (scan, globals) = scanned(name, text)?;
-    let (params, result) = scan.signature("apply")?;
-    compile(name, text, &[("apply", &params)])?;
+    let (words, globals) = checked(name, text)?;
+    let (params, result) = words.signature("apply", MAX_OPERANDS, Words::scalar)?;
+    compile(name, text, &call("apply", &params))?;
     let facts = Facts {
         params,
         result,
-        work: scan.work(),
-        loops: scan.any(is_loop),
-        indexes: scan.any(|word| word == "["),
+        work: words.work(),
+        loops: words.any(is_loop),
+        indexes: words.any(|word| word == "["),
     };
     Ok(Read { facts, globals })
 }
 
 /// A text that was measured, has nothing that it may not have, and is WGSL by itself.
-fn scanned<'a>(name: &str, text: &'a str) -> Result<(Scan<'a>, HashSet<String>), KernelError> {
+pub(super) fn checked<'a>(
+    name: &str,
+    text: &'a str,
+) -> Result<(Words<'a>, HashSet<String>), KernelError> {
     check_size(name, text)?;
     // An empty text has a line, too.
     let source = ShaderSource::wgsl(name.to_owned(), format!("{text} "));
-    let scan = Scan {
+    let words = Words {
         tokens: tokens(text).collect(),
         source,
     };
     if !ends_outside_of_comments(text) {
-        return Err(scan.refuse(scan.tokens.len(), "a comment `/*` is not closed"));
+        return Err(words.refuse(words.tokens.len(), "a comment `/*` is not closed"));
     }
-    let globals = scan.globals()?;
+    let globals = words.globals()?;
     // What is no WGSL is said by the compiler, whatever the signatures.
-    compile(name, text, &[])?;
-    Ok((scan, globals))
-}
-
-/// The text of a reduction that was read and checked.
-#[derive(Debug)]
-pub(crate) struct Reduction {
-    names: Read,
-    lifts: bool,
-    finishes: bool,
-}
-
-/// Reads and checks the text of a reduction.
-pub(crate) fn read_reduction(name: &str, text: &str) -> Result<Reduction, KernelError> {
-    check_name(name)?;
-    let (scan, globals) = scanned(name, text)?;
-    let words = |token: &str| is_loop(token) || token == "[";
-    if let Some(at) = scan.tokens.iter().position(|(_, token)| words(token)) {
-        let message = format!(
-            "the text of a reduction has no loops and no indices: `{}`",
-            scan.token(at)
-        );
-        return Err(scan.refuse(at, message));
-    }
-    for (function, params) in [("combine", 2), ("lift", 1), ("finish", 1)] {
-        if function != "combine" && !globals.contains(function) {
-            continue;
-        }
-        let (types, result) = scan.signature(function)?;
-        if types != vec![DType::F32; params] || result != DType::F32 {
-            let list = ["a: f32", "b: f32"]
-                .get(..params)
-                .unwrap_or_default()
-                .join(", ");
-            let message = format!("a reduction is of f32: write `fn {function}({list}) -> f32`");
-            return Err(scan.refuse(scan.declared(function), message));
-        }
-    }
-    let reduction = Reduction {
-        lifts: globals.contains("lift"),
-        finishes: globals.contains("finish"),
-        names: Read {
-            facts: Facts {
-                params: vec![DType::F32; 2],
-                result: DType::F32,
-                work: 1,
-                loops: false,
-                indexes: false,
-            },
-            globals,
-        },
-    };
-    compile(name, text, &reduction.calls(["combine", "lift", "finish"]))?;
-    Ok(reduction)
-}
-
-impl Reduction {
-    /// Those of its functions that are there, under these names, with what they take.
-    fn calls<'a>(&self, [combine, lift, finish]: [&'a str; 3]) -> Vec<(&'a str, &'static [DType])> {
-        const TWO: &[DType] = &[DType::F32, DType::F32];
-        const ONE: &[DType] = &[DType::F32];
-        let lift = self.lifts.then_some((lift, ONE));
-        let finish = self.finishes.then_some((finish, ONE));
-        [Some((combine, TWO)), lift, finish]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
-    /// The operator part of a reduction's kernels, with the text's names behind a prefix.
-    pub(crate) fn operator(
-        &self,
-        name: &str,
-        text: &str,
-        prefix: &str,
-    ) -> Result<String, KernelError> {
-        let renamed = self.names.renamed(text, prefix);
-        let names = ["combine", "lift", "finish"].map(|function| format!("{prefix}_{function}"));
-        let [combine, lift, finish] = names.each_ref().map(String::as_str);
-        compile(name, &renamed, &self.calls([combine, lift, finish]))?;
-        let or_itself = |is_there: bool, function: &str, value: &str| {
-            if is_there {
-                format!("{function}({value})")
-            } else {
-                value.to_owned()
-            }
-        };
-        Ok(format!(
-            "{renamed}
-alias acc = elem;
-fn start() -> acc {{ return bitcast<f32>(params.identity); }}
-fn lift(x: elem) -> acc {{ return {lift}; }}
-fn combine(x: acc, y: acc) -> acc {{ return {combine}(x, y); }}
-fn finish(v: acc) -> out_elem {{ return out_elem({finish}); }}
-",
-            lift = or_itself(self.lifts, lift, "x"),
-            finish = or_itself(self.finishes, finish, "v"),
-        ))
-    }
+    compile(name, text, "")?;
+    Ok((words, globals))
 }
 
 /// An error that is about no line: it shows the first.
@@ -244,31 +149,19 @@ fn ends_outside_of_comments(text: &str) -> bool {
         .is_some_and(|(at, _)| at == text.len() + 1)
 }
 
-/// Has naga read the text: with a kernel that calls these functions, if there are any.
-pub(crate) fn compile(
-    name: &str,
-    text: &str,
-    calls: &[(&str, &[DType])],
-) -> Result<(), KernelError> {
+/// Has naga read the text: with a kernel of these statements, if there are any.
+pub(crate) fn compile(name: &str, text: &str, statements: &str) -> Result<(), KernelError> {
     let mut source = ShaderSource::wgsl(name.to_owned(), text.to_owned());
-    if !calls.is_empty() {
-        let mut body = String::new();
-        for (function, params) in calls {
-            let zeros: Vec<String> = params.iter().map(|ty| format!("{ty}()")).collect();
-            // Writing to a string does not fail.
-            let _ = write!(body, "_ = {function}({}); ", zeros.join(", "));
-        }
-        let entry = format!("@compute @workgroup_size(1) fn ziggurat_call() {{ {body}}}\n");
+    if !statements.is_empty() {
+        let entry = format!("@compute @workgroup_size(1) fn ziggurat_call() {{ {statements} }}\n");
         source = source.part(CALL, entry);
     }
-    let mut limits = ShaderLimits::default();
-    limits.inlined = INLINED;
     match reflect_within(
         &KernelDescriptor::new(source),
         ShaderFeatures::NONE,
-        &limits,
+        &limits(),
     ) {
-        Err(PipelineError::NoEntryPoint { .. }) if calls.is_empty() => Ok(()),
+        Err(PipelineError::NoEntryPoint { .. }) if statements.is_empty() => Ok(()),
         Ok(_) => Ok(()),
         Err(PipelineError::ShaderTooLarge {
             what, count, limit, ..
@@ -280,7 +173,20 @@ pub(crate) fn compile(
     }
 }
 
-fn is_loop(word: &str) -> bool {
+/// What kernels that call a text may have.
+pub(super) fn limits() -> ShaderLimits {
+    let mut limits = ShaderLimits::default();
+    limits.inlined = INLINED;
+    limits
+}
+
+/// A statement that calls a function with zeros.
+pub(crate) fn call(function: &str, params: &[DType]) -> String {
+    let zeros: Vec<String> = params.iter().map(|ty| format!("{ty}()")).collect();
+    format!("_ = {function}({});", zeros.join(", "))
+}
+
+pub(super) fn is_loop(word: &str) -> bool {
     ["for", "while", "loop"].contains(&word)
 }
 
@@ -304,8 +210,8 @@ fn is_shared(word: &str) -> bool {
         || begins.iter().any(|begin| word.starts_with(begin))
 }
 
-impl Scan<'_> {
-    fn token(&self, index: usize) -> &str {
+impl Words<'_> {
+    pub(super) fn token(&self, index: usize) -> &str {
         self.tokens.get(index).map_or("", |(_, token)| token)
     }
 
@@ -313,7 +219,7 @@ impl Scan<'_> {
         self.tokens.iter().any(|(_, token)| wanted(token))
     }
 
-    fn refuse(&self, index: usize, message: impl Into<String>) -> KernelError {
+    pub(super) fn refuse(&self, index: usize, message: impl Into<String>) -> KernelError {
         let last = self.tokens.last().map_or(0, |(at, token)| at + token.len());
         let bytes = match self.tokens.get(index) {
             Some((at, token)) => *at..at + token.len(),
@@ -366,14 +272,40 @@ impl Scan<'_> {
     }
 
     /// The place of a function's name; behind the last token if it is not there.
-    fn declared(&self, function: &str) -> usize {
+    pub(super) fn declared(&self, function: &str) -> usize {
         let mut pairs = self.tokens.windows(2);
         let at = pairs.position(|pair| matches!(pair, [(_, "fn"), (_, name)] if *name == function));
         at.map_or(self.tokens.len(), |at| at + 1)
     }
 
-    /// The types of what a function takes, and of what it returns.
-    fn signature(&self, function: &str) -> Result<(Vec<DType>, DType), KernelError> {
+    /// A type of numbers, and the place behind it.
+    pub(super) fn scalar(
+        &self,
+        function: &str,
+        index: usize,
+    ) -> Result<(DType, usize), KernelError> {
+        let scalar = match self.token(index) {
+            "f32" => DType::F32,
+            "i32" => DType::I32,
+            "u32" => DType::U32,
+            "bool" => DType::Bool,
+            other => {
+                let message = format!(
+                    "`{function}` takes and returns f32 (for all floats), i32, u32 or bool, not `{other}`"
+                );
+                return Err(self.refuse(index, message));
+            }
+        };
+        Ok((scalar, index + 1))
+    }
+
+    /// The types of what a function takes, at most so many, and of what it returns. `ty` reads the one that begins at a place.
+    pub(super) fn signature<T>(
+        &self,
+        function: &str,
+        most: usize,
+        ty: impl Fn(&Self, &str, usize) -> Result<(T, usize), KernelError>,
+    ) -> Result<(Vec<T>, T), KernelError> {
         let at = self.declared(function);
         if at == self.tokens.len() {
             let message = format!(
@@ -388,18 +320,6 @@ impl Scan<'_> {
             let message = format!("expected `{wanted}` of `fn {function}(x: f32, …) -> f32`");
             Err(self.refuse(index, message))
         };
-        let scalar = |index: usize| match self.token(index) {
-            "f32" => Ok(DType::F32),
-            "i32" => Ok(DType::I32),
-            "u32" => Ok(DType::U32),
-            "bool" => Ok(DType::Bool),
-            other => {
-                let message = format!(
-                    "`{function}` takes and returns f32 (for all floats), i32, u32 or bool, not `{other}`"
-                );
-                Err(self.refuse(index, message))
-            }
-        };
         let mut params = Vec::new();
         let mut next = expect(at + 1, "(")?;
         while self.token(next) != ")" {
@@ -407,14 +327,18 @@ impl Scan<'_> {
                 let message = format!("expected the name of an operand of `{function}`");
                 return Err(self.refuse(next, message));
             }
-            if params.len() == MAX_OPERANDS {
-                let message =
-                    format!("`{function}` takes at most three operands; `TensorKernel` takes more");
+            if params.len() == most {
+                let message = match most {
+                    MAX_OPERANDS => format!(
+                        "`{function}` takes at most {most} operands; `TensorKernel` takes more"
+                    ),
+                    _ => format!("`{function}` takes {most}"),
+                };
                 return Err(self.refuse(next, message));
             }
-            next = expect(next + 1, ":")?;
-            params.push(scalar(next)?);
-            next += 1;
+            let (param, end) = ty(self, function, expect(next + 1, ":")?)?;
+            params.push(param);
+            next = end;
             if self.token(next) != ")" {
                 next = expect(next, ",")?;
             }
@@ -425,7 +349,7 @@ impl Scan<'_> {
         }
         next = expect(next + 1, "-")?;
         next = expect(next, ">")?;
-        Ok((params, scalar(next)?))
+        Ok((params, ty(self, function, next)?.0))
     }
 
     /// The work of `apply`, with what it calls.
@@ -502,37 +426,42 @@ fn work_of<'a>(
 }
 
 impl Read {
-    /// The text with its module-scope names behind a prefix. Lines stay lines.
+    /// [`renamed`].
     pub(crate) fn renamed(&self, text: &str, prefix: &str) -> String {
-        let all: Vec<Token<'_>> = tokens(text).collect();
-        let mut renamed = String::with_capacity(text.len() * 2);
-        let (mut end, mut depth, mut of_struct) = (0, 0_usize, false);
-        for (index, &(at, token)) in all.iter().enumerate() {
-            let near = |by: isize| {
-                let other = index
-                    .checked_add_signed(by)
-                    .and_then(|other| all.get(other));
-                other.map_or("", |(_, token)| token)
-            };
-            match token {
-                "{" => depth += 1,
-                "}" => depth = depth.saturating_sub(1),
-                "struct" if depth == 0 => of_struct = true,
-                "fn" if depth == 0 => of_struct = false,
-                _ => {}
-            }
-            renamed.push_str(text.get(end..at).unwrap_or_default());
-            end = at + token.len();
-            // `v.x` and `struct S { x: f32 }` name members; `@align` is no name at all.
-            let is_member = near(-1) == "." || (of_struct && depth == 1 && near(1) == ":");
-            if self.globals.contains(token) && !is_member && near(-1) != "@" {
-                renamed.push_str(prefix);
-                renamed.push('_');
-            }
-            renamed.push_str(token);
-        }
-        renamed.push_str(text.get(end..).unwrap_or_default());
-        renamed.push('\n');
-        renamed
+        renamed(&self.globals, text, prefix)
     }
+}
+
+/// The text with these module-scope names behind a prefix. Lines stay lines.
+pub(super) fn renamed(globals: &HashSet<String>, text: &str, prefix: &str) -> String {
+    let all: Vec<Token<'_>> = tokens(text).collect();
+    let mut renamed = String::with_capacity(text.len() * 2);
+    let (mut end, mut depth, mut of_struct) = (0, 0_usize, false);
+    for (index, &(at, token)) in all.iter().enumerate() {
+        let near = |by: isize| {
+            let other = index
+                .checked_add_signed(by)
+                .and_then(|other| all.get(other));
+            other.map_or("", |(_, token)| token)
+        };
+        match token {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            "struct" if depth == 0 => of_struct = true,
+            "fn" if depth == 0 => of_struct = false,
+            _ => {}
+        }
+        renamed.push_str(text.get(end..at).unwrap_or_default());
+        end = at + token.len();
+        // `v.x` and `struct S { x: f32 }` name members; `@align` is no name at all.
+        let is_member = near(-1) == "." || (of_struct && depth == 1 && near(1) == ":");
+        if globals.contains(token) && !is_member && near(-1) != "@" {
+            renamed.push_str(prefix);
+            renamed.push('_');
+        }
+        renamed.push_str(token);
+    }
+    renamed.push_str(text.get(end..).unwrap_or_default());
+    renamed.push('\n');
+    renamed
 }

@@ -6,10 +6,10 @@ use ziggurat_pipeline::Grid;
 use super::geometry::{ReduceGeometry, ReduceParams};
 use super::lanes::{self, Lanes};
 use super::op::Reduce;
-use super::user::UserReduce;
+use super::user::UserCombine;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
-use crate::run::call::ReduceOp;
+use crate::run::call::{F32Bits, ReduceOp};
 use crate::run::ends::Ends;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
@@ -72,8 +72,8 @@ pub(super) enum Loads {
 pub(super) struct Job {
     pub(super) op: Reduce,
     /// Whose operator part stands in place of the op's own.
-    pub(super) user: Option<UserReduce>,
-    pub(super) argument: f32,
+    pub(super) user: Option<UserCombine>,
+    pub(super) argument: F32Bits,
     pub(super) reads: Reads,
     pub(super) input: DType,
     pub(super) output: DType,
@@ -87,7 +87,7 @@ impl Job {
         Self {
             op,
             user: None,
-            argument: op.default_argument(),
+            argument: op.default_argument().into(),
             reads: Reads::Memory,
             input,
             output,
@@ -100,7 +100,7 @@ impl Job {
     pub(super) fn of(op: ReduceOp, ends: &Ends<'_>, output: DType) -> Self {
         Self {
             user: op.user,
-            argument: op.argument.get(),
+            argument: op.argument,
             reads: ends.a.reads(),
             ..Self::new(op.op, ends.a.dtype(), output)
         }
@@ -133,7 +133,7 @@ impl Job {
 
     /// Whether accumulators of four outputs for each invocation, twice, fit into the workgroup memory that every device has.
     pub(super) fn columns_fit(&self, ability: &Ability) -> bool {
-        let words = 4 * self.op.spec().accumulator_words;
+        let words = 4 * self.words();
         let bytes = ability.workgroup_bytes.min(Ability::WEBGPU.workgroup_bytes);
         2 * 4 * words * ability.workgroup_size <= bytes
     }
@@ -148,7 +148,16 @@ impl Job {
     }
 
     pub(super) fn identity(&self) -> u32 {
-        self.op.identity(self.input, self.argument)
+        match self.user {
+            Some(_) => self.argument.bits(),
+            None => self.op.identity(self.input, self.argument.get()),
+        }
+    }
+
+    /// Words of an accumulator.
+    pub(super) fn words(&self) -> u32 {
+        let own = self.op.spec().accumulator_words;
+        self.user.map_or(own, UserCombine::words)
     }
 
     pub(super) fn choice(
@@ -170,7 +179,7 @@ impl Job {
         let mut choice = KernelChoice::new(if self.with_mean {
             "var_mean"
         } else {
-            self.user.map_or(op.name(), UserReduce::name)
+            self.user.map_or(op.name(), UserCombine::name)
         })
         .name(input.name())
         .name(output.name())

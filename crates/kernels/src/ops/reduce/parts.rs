@@ -125,7 +125,7 @@ impl Executor {
             let geometry = ReduceGeometry::new(op, &piece.layout, axes, Order::Free)?;
             let job = &job.reading(&Operand::Memory(&piece), &geometry, &self.ability());
             let lanes = choose_lanes(self, &Operand::Memory(&piece), job, &geometry);
-            let words = lanes.chunks.saturating_mul(job.op.spec().accumulator_words);
+            let words = lanes.chunks.saturating_mul(job.words());
             let partial = self.partials(DType::U32, geometry.outputs, words)?;
             self.run_planned(op, &Ends::plain(&piece, &partial), |p| {
                 let target = p.raw_out()?;
@@ -138,7 +138,7 @@ impl Executor {
         let geometry = ReduceGeometry::new(op, &a.layout, axes, Order::Free)?;
         self.run_planned(op, &Ends::plain(&partial, out), |p| {
             let (read, write) = (p.first()?, p.raw_out()?);
-            let chunks = words / u64::from(job.op.spec().accumulator_words);
+            let chunks = words / u64::from(job.words());
             second_pass(
                 p,
                 job,

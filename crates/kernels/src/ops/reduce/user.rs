@@ -1,12 +1,14 @@
-//! [`UserReduce`]: a reduction whose combination is a user's own WGSL, on the kernels of the library's reductions.
+//! [`UserCombine`]: a user's own function `combine`, for the kernels of the library's reductions and scans.
 //!
-//! The text becomes an operator part: its functions under a prefix, and the four that every operator has. Invariant: it has
-//! no loops and no indices, because kernels of reductions are compiled without wgpu's checks of those.
+//! The text becomes an operator part: its functions under a prefix, and those that every operator has. Invariant: equal names
+//! and texts are one definition, which is never changed or dropped.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-use crate::fused::user::{prefix, text};
+use ziggurat_core::DType;
+
+use crate::fused::user::{combine, prefix};
 use crate::run::call::{F32Bits, ReduceOp};
 use crate::run::error::KernelError;
 
@@ -15,47 +17,51 @@ use super::op::Reduce;
 /// Definitions of one process.
 const MOST: usize = 1 << 12;
 
-/// A reduction of f32 by a user's own function `combine`, known by its name and part.
+/// How a reduction or scan combines, by a user's own function `combine`.
 ///
 /// Equal names and texts are one definition, which is kept until the process ends.
 ///
 /// ```
-/// use ziggurat_kernels::{Call, UserReduce};
+/// use ziggurat_kernels::{Call, UserCombine};
 ///
-/// let product = UserReduce::define("product", "fn combine(a: f32, b: f32) -> f32 { return a * b; }")?;
-/// assert_eq!(Call::reduce(product.with_identity(1.0), &[0]).name(), "product");
+/// let product = UserCombine::define("product", "fn combine(a: f32, b: f32) -> f32 { return a * b; }", false)?;
+/// assert_eq!(Call::reduce(product.reduction(1.0f32.to_bits()), &[0]).name(), "product");
 /// # Ok::<(), ziggurat_kernels::KernelError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct UserReduce {
+pub struct UserCombine {
     name: &'static str,
     path: &'static str,
+    element: DType,
+    result: DType,
+    number: Option<DType>,
+    words: u32,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    known: HashMap<(String, String), UserReduce>,
+    known: HashMap<(String, String, bool), UserCombine>,
     texts: HashMap<&'static str, &'static str>,
 }
 
 static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
 
-impl UserReduce {
-    /// The reduction of a text with `fn combine(a: f32, b: f32) -> f32`, and perhaps `lift` and `finish` of one f32; `name`
-    /// stands in errors, explanations and profiles.
+impl UserCombine {
+    /// The combination of a text with `fn combine` of two numbers or of a type of its own, and perhaps `lift` and `finish`; with
+    /// `has_identity`, also `fn identity`. `name` stands in errors, explanations and profiles.
     ///
     /// # Errors
     /// [`KernelError::Pipeline`] with line and column if the text is refused; [`KernelError::TooManyUserOps`] for one
     /// definition too many.
-    pub fn define(name: &str, text: &str) -> Result<Self, KernelError> {
-        let key = (name.to_owned(), text.to_owned());
+    pub fn define(name: &str, text: &str, has_identity: bool) -> Result<Self, KernelError> {
+        let key = (name.to_owned(), text.to_owned(), has_identity);
         {
             let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(known) = table.known.get(&key) {
                 return Ok(*known);
             }
         }
-        let read = text::read_reduction(name, text)?;
+        let read = combine::read(name, text, has_identity)?;
         let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = table.known.get(&key) {
             return Ok(*known);
@@ -73,24 +79,79 @@ impl UserReduce {
         let op = Self {
             name: String::leak(name.to_owned()),
             path: String::leak(path(&prefix)),
+            element: read.element(),
+            result: read.result(),
+            number: read.number(),
+            words: read.words(),
         };
         let _new = table.texts.insert(op.path, String::leak(part));
         let _new = table.known.insert(key, op);
         Ok(op)
     }
 
-    /// The reduction that begins with this value, which changes nothing that it is combined with.
+    /// The type of what it reads: f32, i32, u32 or bool.
     #[must_use]
-    pub fn with_identity(self, identity: f32) -> ReduceOp {
+    pub const fn element(self) -> DType {
+        self.element
+    }
+
+    /// The type of what it gives: f32, i32, u32 or bool.
+    #[must_use]
+    pub const fn result(self) -> DType {
+        self.result
+    }
+
+    /// What is combined, if that is f32, i32 or u32.
+    #[must_use]
+    pub const fn number(self) -> Option<DType> {
+        self.number
+    }
+
+    /// The reduction that begins with the number of these bits, which changes nothing that it is combined with; without a
+    /// meaning where the text says its own identity.
+    #[must_use]
+    pub const fn reduction(self, identity: u32) -> ReduceOp {
         ReduceOp {
-            argument: F32Bits::from(identity),
+            argument: F32Bits::of(identity),
             user: Some(self),
-            // The row that says how many words are accumulated, of which dtypes.
+            // The row that says what its kernels are beside the operator.
             op: Reduce::Sum,
         }
     }
 
-    pub(crate) const fn name(self) -> &'static str {
+    /// Words of one accumulator.
+    pub(crate) const fn words(self) -> u32 {
+        self.words
+    }
+
+    /// Its types are those of the dtypes.
+    pub(crate) fn check(self, input: DType, output: DType) -> Result<(), KernelError> {
+        let (operand, rule, got) = if input.compute() != self.element {
+            (
+                "a",
+                "it must be of the type that is combined, or that `lift` takes",
+                input,
+            )
+        } else if output.compute() != self.result {
+            (
+                "out",
+                "it must be of the type that is combined, or that `finish` returns",
+                output,
+            )
+        } else {
+            return Ok(());
+        };
+        Err(KernelError::Dtype {
+            op: self.name,
+            operand,
+            rule,
+            got,
+        })
+    }
+
+    /// The name that it was defined with.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         self.name
     }
 

@@ -2,7 +2,7 @@
 
 use ziggurat_core::DType;
 
-use super::{Scan, ScanOptions};
+use super::{Scan, ScanOp, ScanOptions};
 use crate::limits::ability::Ability;
 use crate::num::saturated;
 use crate::ops::reduce::geometry::{ReduceGeometry, ReduceParams};
@@ -12,6 +12,20 @@ use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::Params;
 use crate::source::prelude;
+
+impl ScanOp {
+    /// Adds the operator part.
+    fn operator(self, choice: KernelChoice, input: DType) -> KernelChoice {
+        match self {
+            Self::Known(op) => choice.parts(op.operator(input)),
+            Self::User { op, .. } => choice.part(op.path()),
+        }
+    }
+
+    fn is_extreme(self) -> bool {
+        matches!(self, Self::Known(op) if op.is_extreme())
+    }
+}
 
 impl Scan {
     const fn operator(self, input: DType) -> &'static [&'static str] {
@@ -48,7 +62,7 @@ pub(super) enum Pass {
 /// A scan of given dtypes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    pub(super) op: Scan,
+    pub(super) op: ScanOp,
     pub(super) input: DType,
     pub(super) output: DType,
     pub(super) options: ScanOptions,
@@ -126,10 +140,7 @@ pub(super) fn choice(
     } else {
         choice.reads(Reads::Memory, input, "reduce/params.wgsl", read4)
     };
-    let choice = choice
-        .store(output)
-        .part("reduce/index.wgsl")
-        .parts(op.operator(input));
+    let choice = op.operator(choice.store(output).part("reduce/index.wgsl"), input);
     let choice = if pass == Pass::Carries {
         choice.part("scan/input_acc.wgsl")
     } else {
@@ -167,7 +178,7 @@ pub(super) fn choice(
         .constant("PARTIALS", lanes.wg.saturating_mul(VECTORS))
         .without_zeroed_memory();
     let choice = if op.is_extreme() {
-        choice.constant("LEAST", u8::from(op == Scan::ArgMin))
+        choice.constant("LEAST", u8::from(op == Scan::ArgMin.into()))
     } else {
         choice
     };
@@ -189,7 +200,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     .filter(|&(pass, [_, write])| pass != Pass::Totals || !write);
                 for (pass, vec4) in elements.chain([(Pass::Carries, [false; 2])]) {
                     let form = Form {
-                        op,
+                        op: op.into(),
                         input,
                         output,
                         options: ScanOptions::default(),

@@ -41,7 +41,7 @@ impl Executor {
         self.launch(
             &choice(form, Pass::Totals, vec4, geometry, lanes),
             &[read.arg, total.arg],
-            &geometry.params(lanes, read.offset, 0, first, 1),
+            &geometry.params(lanes, read.offset, 0, form.op.identity(first), 1),
             Grid::elements(lanes.invocations(geometry.outputs), 1),
         )?;
         Ok(totals.clone())
@@ -66,7 +66,7 @@ impl Executor {
         self.launch(
             &choice(form, Pass::Carries, [false; 2], &rows, &lanes),
             &[total.arg, carry.arg],
-            &rows.params(&lanes, 0, 0, 0, 1),
+            &rows.params(&lanes, 0, 0, form.op.identity(0), 1),
             Grid::elements(lanes.invocations(rows.outputs), 1),
         )?;
         Ok(carries.clone())
@@ -87,7 +87,13 @@ impl Executor {
         self.launch(
             &choice(form, Pass::Chunks, vec4, geometry, lanes),
             &[read.arg, write.arg, carry.arg],
-            &geometry.params(lanes, read.offset, write.offset, first, inner),
+            &geometry.params(
+                lanes,
+                read.offset,
+                write.offset,
+                form.op.identity(first),
+                inner,
+            ),
             Grid::elements(lanes.invocations(geometry.outputs), 1),
         )
     }

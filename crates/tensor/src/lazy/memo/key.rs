@@ -116,8 +116,7 @@ impl Numbered {
     ) -> Option<()> {
         self.name = name;
         self.key.head(SINGLE, dtype, shape);
-        let word = self.operands(op.code(), inputs)?;
-        self.key.push(word);
+        self.operands(op.code(), inputs)?;
         self.describe_leaves(None, limits)?;
         self.describe_numbers();
         (!shape.is_empty()).then_some(())
@@ -169,8 +168,7 @@ impl Numbered {
         match work {
             Work::Op { op, name, inputs } => {
                 head(&mut self.key, PENDING);
-                let word = self.operands(op.code(), inputs)?;
-                self.key.push(word);
+                self.operands(op.code(), inputs)?;
                 Some(name)
             }
             // The value of its base, which is computed.
@@ -221,18 +219,29 @@ impl Numbered {
         (self.leaves.len() <= MOST_LEAVES).then_some(())
     }
 
-    /// The word of an op: its code and its operands' numbers.
-    fn operands(&mut self, code: u64, inputs: &Inputs) -> Option<u64> {
+    /// The words of an op: its code and its operands' numbers. The code says how many there are.
+    fn operands(&mut self, code: u64, inputs: &Inputs) -> Option<()> {
         let mut word = code;
-        for input in inputs {
-            let number = match input {
-                None => NONE,
-                Some(Input::Scalar(dtype, value)) => SCALAR | self.number(*dtype, *value),
-                Some(Input::Node(node)) => self.operand(node)?,
-            };
-            word = word << 16 | number;
+        for input in inputs.first() {
+            word = word << 16 | self.input(input.as_ref())?;
         }
-        Some(word)
+        self.key.push(word);
+        for inputs in inputs.more().chunks(4) {
+            let mut word = 0;
+            for input in inputs {
+                word = word << 16 | self.input(input.as_ref())?;
+            }
+            self.key.push(word);
+        }
+        Some(())
+    }
+
+    fn input(&mut self, input: Option<&Input>) -> Option<u64> {
+        match input {
+            None => Some(NONE),
+            Some(Input::Scalar(dtype, value)) => Some(SCALAR | self.number(*dtype, *value)),
+            Some(Input::Node(node)) => self.operand(node),
+        }
     }
 
     fn operand(&mut self, node: &Arc<Node>) -> Option<u64> {
