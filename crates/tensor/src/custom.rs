@@ -13,8 +13,14 @@
 //! to one of which the program says that it loops.
 
 pub(crate) mod given;
+#[cfg(not(target_arch = "wasm32"))]
+mod watched;
 
 use std::borrow::Cow;
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::Arc;
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
@@ -62,6 +68,8 @@ pub struct CustomKernel {
     inputs: Vec<DType>,
     output: DType,
     candidates: Vec<KernelCandidate>,
+    #[cfg(not(target_arch = "wasm32"))]
+    watched: Option<Arc<watched::Watched>>,
 }
 
 const OP: &str = "custom";
@@ -95,7 +103,52 @@ impl CustomKernel {
             inputs: Vec::new(),
             output: DType::F32,
             candidates: Vec::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            watched: None,
         }
+    }
+
+    /// A kernel whose text is in a file, under the file's name. With debug assertions a call reads the file again if it was
+    /// changed: a text that compiles takes the place of the one before; of another the error is printed to standard error, and
+    /// calls go on with the text before. Without, the file is read here only.
+    ///
+    /// ```no_run
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let wave = CustomKernel::watch("shaders/wave.wgsl")?.input(DType::F32);
+    /// let mut x = Tensor::ones(&device, [256, 256], DType::F32)?;
+    /// loop {
+    ///     x = wave.call(&[&x]).run()?; // what was saved last
+    /// }
+    /// # #[allow(unreachable_code)]
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no text.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn watch(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let watched = watched::Watched::open(path)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let kernel = Self::wgsl(name.into_owned(), watched.text());
+        Ok(Self {
+            watched: Some(Arc::new(watched)),
+            ..kernel
+        })
+    }
+
+    /// The descriptor that calls have now.
+    pub(crate) fn newest(&self, pipelines: &Pipelines) -> Cow<'_, KernelDescriptor> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if cfg!(debug_assertions)
+            && let Some(watched) = &self.watched
+        {
+            return Cow::Owned(watched.newest(&self.descriptor, pipelines));
+        }
+        let _ = pipelines;
+        Cow::Borrowed(&self.descriptor)
     }
 
     /// Adds an input of this dtype, bound after the inputs added before.
@@ -178,8 +231,8 @@ impl CustomKernel {
         pipelines: &Pipelines,
     ) -> Result<Kernel, Error> {
         let kernel = match tuned {
-            Some(candidate) => pipelines.kernel(&candidate.of(&self.descriptor)),
-            None => pipelines.kernel(&self.descriptor),
+            Some(candidate) => pipelines.kernel(&candidate.of(&self.newest(pipelines))),
+            None => pipelines.kernel(&self.newest(pipelines)),
         };
         kernel.map_err(fail)
     }

@@ -217,6 +217,30 @@ impl Sequence {
         slot.ok_or_else(|| self.error("a buffer belongs to another sequence".to_owned()))
     }
 
+    /// A buffer with three counts of workgroups from an element on, and where that is in bytes.
+    fn counts(&self, step: &str, counts: SequenceBuffer, at: usize) -> Result<(&View, u64), Error> {
+        let slot = self.get(counts)?;
+        let refuse = |detail: &str| {
+            Err(self.error(format!("the step `{step}` takes its workgroups {detail}")))
+        };
+        if slot.view.dtype != DType::U32 {
+            return refuse(&format!(
+                "from a buffer of {}: it must be u32",
+                slot.view.dtype
+            ));
+        }
+        if !slot.is_defined {
+            return refuse("from a scratch buffer that no step wrote");
+        }
+        let len = slot.view.layout.len();
+        if at.checked_add(3).is_none_or(|end| end > len) {
+            return refuse(&format!(
+                "from element {at} of {len}: they are three elements"
+            ));
+        }
+        Ok((&slot.view, 4 * at as u64))
+    }
+
     fn check_device(&self, tensor: &Tensor) -> Result<(), Error> {
         if tensor.device().same(&self.device) {
             return Ok(());
@@ -246,6 +270,8 @@ enum StepGrid {
     Workgroups([u32; 3]),
     Elements(u64),
     Stride(u64),
+    /// As many workgroups as a buffer says from this element on.
+    Indirect(SequenceBuffer, usize),
 }
 
 impl<'a> SequenceStep<'a> {
@@ -286,6 +312,33 @@ impl<'a> SequenceStep<'a> {
         self
     }
 
+    /// As many workgroups along x, y and z as three elements of a buffer of u32 say, from element `at` on, when the step runs. With
+    /// a zero, or a count above the device's limit (65,535 everywhere), nothing runs.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Sequence, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let kernel = |name, main: &str| {
+    ///     CustomKernel::wgsl(name, format!("
+    ///         @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+    ///         @compute @workgroup_size(1) fn main(@builtin(workgroup_id) id: vec3<u32>) {{ {main} }}"))
+    /// };
+    /// let (decide, fill) = (kernel("decide", "b[0] = a[0]; b[1] = 1u; b[2] = 1u;"), kernel("fill", "a[id.x] = 7u + b[0];"));
+    /// let mut some = Sequence::new(&device, "some");
+    /// let out = some.copy(&Tensor::from_slice(&device, &[2u32, 0, 0, 0], [4])?)?;
+    /// let grid = some.scratch([3], DType::U32)?;
+    /// some.step(&decide, [out, grid]).workgroups([1, 1, 1]).run()?;
+    /// some.step(&fill, [out, grid]).indirect(grid, 0).run()?;
+    /// assert_eq!(some.finish(out)?.to_vec_blocking::<u32>()?, [9, 9, 0, 0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn indirect(mut self, counts: SequenceBuffer, at: usize) -> Self {
+        self.grid = Some(StepGrid::Indirect(counts, at));
+        self
+    }
+
     /// Elements that one invocation computes; 0 counts as 1.
     pub fn per_invocation(mut self, elements: u32) -> Self {
         self.per_invocation = elements;
@@ -313,17 +366,25 @@ impl<'a> SequenceStep<'a> {
         }
         let Some(grid) = self.grid else {
             let detail = format!(
-                "the step `{}` has no grid: call `elements`, `stride` or `workgroups`",
+                "the step `{}` has no grid: call `elements`, `stride`, `workgroups` or `indirect`",
                 source.name()
             );
             return Err(sequence.error(detail));
         };
-        let mut descriptor = kernel.descriptor().clone();
-        let named = ShaderSource::new(format!("{}/{}", sequence.name, source.name()));
-        descriptor.source = source.parts().iter().fold(named, |source, part| {
-            source.part(part.file.clone(), part.text.clone())
-        });
+        let counts = match grid {
+            StepGrid::Indirect(counts, at) => Some(sequence.counts(source.name(), counts, at)?),
+            _ => None,
+        };
         let pipelines = sequence.device.executor().pipelines();
+        let mut descriptor = kernel.newest(pipelines).into_owned();
+        let named = ShaderSource::new(format!("{}/{}", sequence.name, source.name()));
+        descriptor.source = descriptor
+            .source
+            .parts()
+            .iter()
+            .fold(named, |source, part| {
+                source.part(part.file.clone(), part.text.clone())
+            });
         let pipeline = pipelines.kernel(&descriptor).map_err(fail)?;
         let bindings = &pipeline.reflection().bindings;
         let writes = |at: usize| {
@@ -353,6 +414,8 @@ impl<'a> SequenceStep<'a> {
             StepGrid::Workgroups(workgroups) => Grid::Workgroups(workgroups),
             StepGrid::Elements(elements) => Grid::elements(elements, self.per_invocation),
             StepGrid::Stride(elements) => Grid::stride(elements, self.per_invocation),
+            // Said by `counts`.
+            StepGrid::Indirect(..) => Grid::Workgroups([0; 3]),
         };
         let describe = || {
             let of = |is_written: bool| {
@@ -365,16 +428,22 @@ impl<'a> SequenceStep<'a> {
                 name: descriptor.source.name().into(),
                 what: What::Dispatches,
                 inputs: Some(
-                    of(false)
-                        .chain(changed)
-                        .map(|(_, slot)| Some(&slot.view))
+                    (of(false).chain(changed))
+                        .map(|(_, slot)| &slot.view)
+                        .chain(counts.map(|(view, _)| view))
+                        .map(Some)
                         .collect(),
                 ),
                 is_given_non_finite: false,
                 outputs: of(true).map(|(_, slot)| &slot.view).collect(),
             }
         };
-        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
+        let run = || match counts {
+            Some((view, offset)) => {
+                pipelines.dispatch_indirect(&pipeline, &args, params, (&view.buffer, offset))
+            }
+            None => pipelines.dispatch(&pipeline, &args, params, grid),
+        };
         observe::operation(&sequence.device, describe, run).map_err(fail)?;
         let written: Vec<usize> = (0..self.buffers.len()).filter(|at| writes(*at)).collect();
         for at in written {

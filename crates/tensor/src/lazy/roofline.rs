@@ -1,5 +1,6 @@
 //! What kernels of an [`Explanation`] could take on a device, and what they took: the two roofs of bytes and arithmetic.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -73,6 +74,54 @@ impl Roof {
     }
 }
 
+impl Roof {
+    /// Each label of a profile below the roof, one dispatch of it on average: one's own kernels as well as built-in operations.
+    /// Bytes are those of the profile; `operations` says how many arithmetic operations a dispatch of a label has, 0 if that is
+    /// not known.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Roof, Tensor, TensorKernel, like};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let cube = TensorKernel::wgsl("cube", "fn kernel(i: u32) { let x = x_at(i); y_store(i, x * x * x); }")
+    ///     .input("x", DType::F32)
+    ///     .output("y", like("x"));
+    /// let x = Tensor::ones(&device, [1000], DType::F32)?;
+    /// device.set_profiling(true);
+    /// cube.call(&[&x]).run()?.eval_blocking()?;
+    /// let roof = Roof { bytes_per_second: 1e11, operations_per_second: 1e12, dispatch: Duration::ZERO };
+    /// let times = device.profile_blocking()?;
+    /// println!("{}", roof.of_profile(&times, |label| if label.contains("cube") { 2000 } else { 0 }));
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of_profile(
+        &self,
+        times: &[KernelTime],
+        mut operations: impl FnMut(&str) -> u64,
+    ) -> Roofline {
+        let mut rows = Vec::with_capacity(times.len());
+        for time in times {
+            let reliable = time.count.saturating_sub(time.unreliable);
+            let each = |total: u64| total.checked_div(reliable);
+            let bytes = time.bytes_read.saturating_add(time.bytes_written);
+            let bytes = each(bytes).unwrap_or(0);
+            let operations = operations(&time.label);
+            let (predicted, by) = self.time(bytes, operations);
+            rows.push(RooflineRow {
+                ops: vec![Cow::Owned(time.label.clone())],
+                bytes,
+                operations,
+                predicted,
+                by,
+                measured: each(time.total_ns).map(Duration::from_nanos),
+            });
+        }
+        Roofline { rows }
+    }
+}
+
 impl ExplainedKernel {
     /// The least time that it takes below a roof, and what takes it.
     #[must_use]
@@ -95,7 +144,7 @@ impl ExplainedKernel {
     }
 }
 
-/// A table of an explanation's kernels: see [`Explanation::roofline`].
+/// A table of kernels: see [`Explanation::roofline`] and [`Roof::of_profile`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Roofline {
@@ -107,8 +156,8 @@ pub struct Roofline {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RooflineRow {
-    /// The operations that it computes.
-    pub ops: Vec<&'static str>,
+    /// The operations that it computes; of a profile, its label.
+    pub ops: Vec<Cow<'static, str>>,
     /// Bytes that it reads and writes.
     pub bytes: u64,
     /// Arithmetic operations.
@@ -119,6 +168,15 @@ pub struct RooflineRow {
     pub by: Bottleneck,
     /// What it took, if that was measured.
     pub measured: Option<Duration>,
+}
+
+impl RooflineRow {
+    /// Which part of the measured time is the least that it takes: 1 is at the roof. `None` if it was not measured.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let measured = self.measured?.as_secs_f64();
+        (measured > 0.0).then(|| self.predicted.as_secs_f64() / measured)
+    }
 }
 
 impl Roofline {
@@ -140,18 +198,22 @@ impl fmt::Display for Roofline {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         writeln!(
             f,
-            "{:>12} {:>14} {:>12} {:>12}  limited by   kernel",
-            "bytes", "operations", "predicted µs", "measured µs"
+            "{:>12} {:>14} {:>12} {:>12} {:>6}  limited by   kernel",
+            "bytes", "operations", "predicted µs", "measured µs", "share"
         )?;
         for row in &self.rows {
             let measured = match row.measured {
                 Some(time) => format!("{:.1}", micros(time)),
                 None => "-".to_owned(),
             };
+            let share = match row.share() {
+                Some(share) => format!("{:.0}%", 100.0 * share),
+                None => "-".to_owned(),
+            };
             let (by, ops) = (row.by.to_string(), row.ops.join(", "));
             writeln!(
                 f,
-                "{:>12} {:>14} {:>12.1} {measured:>12}  {by:<12} {ops}",
+                "{:>12} {:>14} {:>12.1} {measured:>12} {share:>6}  {by:<12} {ops}",
                 row.bytes,
                 row.operations,
                 micros(row.predicted)
@@ -187,7 +249,7 @@ impl Explanation {
         let row = |kernel: &ExplainedKernel| {
             let (predicted, by) = kernel.predicted(roof);
             RooflineRow {
-                ops: kernel.ops().to_vec(),
+                ops: kernel.ops().iter().map(|op| Cow::Borrowed(*op)).collect(),
                 bytes: kernel.bytes_read() + kernel.bytes_written(),
                 operations: kernel.operations(),
                 predicted,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::nan_trace::fresh;
 use ziggurat_tensor::{
-    Bottleneck, Conv2dOptions, DType, Device, MemoryKind, NotFused, Roof, Tensor,
+    Bottleneck, Conv2dOptions, DType, Device, KernelTime, MemoryKind, NotFused, Roof, Tensor,
 };
 
 fn ones(device: &Device, dims: &[usize]) -> Tensor {
@@ -117,6 +117,54 @@ fn a_roofline_predicts_and_takes_the_times_of_a_profile() {
     assert!(measured.measured().is_some(), "{measured}");
     // Of another program's profile there is nothing.
     assert_eq!(explained.kernels()[0].measured(&times[..0]), None);
+}
+
+#[test]
+fn a_profile_is_put_below_the_roof() {
+    let times = [
+        KernelTime {
+            label: "own".to_owned(),
+            count: 5,
+            unreliable: 1,
+            total_ns: 40_000_000,
+            bytes_read: 30_000,
+            bytes_written: 10_000,
+            ..KernelTime::default()
+        },
+        KernelTime {
+            label: "never timed".to_owned(),
+            count: 2,
+            unreliable: 2,
+            ..KernelTime::default()
+        },
+    ];
+    let state = |label: &str| if label == "own" { 500 } else { 0 };
+    let table = roof(1e7, 1e5).of_profile(&times, state);
+    let [own, never] = &table.rows[..] else {
+        panic!("{table}");
+    };
+    assert_eq!(
+        (own.bytes, own.operations, &*own.ops[0]),
+        (10_000, 500, "own")
+    );
+    assert_eq!(
+        (own.by, own.predicted),
+        (Bottleneck::Arithmetic, Duration::from_millis(5))
+    );
+    assert_eq!(
+        (own.measured, own.share()),
+        (Some(Duration::from_millis(10)), Some(0.5))
+    );
+    assert!(
+        table.to_string().contains("50%  arithmetic   own"),
+        "{table}"
+    );
+    assert_eq!(
+        (never.bytes, never.measured, never.share()),
+        (0, None, None)
+    );
+    let unstated = roof(1e7, 1e5).of_profile(&times, |_| 0);
+    assert_eq!(unstated.rows[0].by, Bottleneck::Memory);
 }
 
 #[test]

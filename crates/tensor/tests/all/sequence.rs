@@ -3,7 +3,9 @@
 use crate::common;
 use crate::tensor_kernel::devices;
 use ziggurat_tensor::software::{assert_clean, sanitize};
-use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Error, Sequence, Tensor};
+use ziggurat_tensor::{
+    CustomKernel, DType, Device, DeviceOptions, Error, ScanOptions, Sequence, Tensor,
+};
 
 /// The texts of a program in the cookbook, by the names of its constants.
 fn text(title: &str, name: &str) -> String {
@@ -110,6 +112,123 @@ fn the_sanitizer_finds_what_is_read_too_early_and_nothing_else() {
     assert!(report.contains("early/BEFORE"), "{report}");
 }
 
+/// The positive elements in front, in order, each then halved by as many workgroups as there are for them.
+fn compacted(x: &Tensor) -> Result<(Tensor, u32), Error> {
+    let head = "@group(0) @binding(0) var<storage, read> x: array<f32>;";
+    let place = CustomKernel::wgsl("place", format!("{head}
+        @group(0) @binding(1) var<storage, read> before: array<i32>;
+        @group(0) @binding(2) var<storage, read_write> kept: array<f32>;
+        @group(0) @binding(3) var<storage, read_write> grid: array<u32>;
+        @compute @workgroup_size(64)
+        fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {{
+            let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
+            let len = arrayLength(&x);
+            if i < len && x[i] > 0.0 {{ kept[before[i]] = x[i]; }}
+            if i == len - 1u {{
+                let count = u32(before[i]) + select(0u, 1u, x[i] > 0.0);
+                grid[1] = (count + 63u) / 64u;
+                grid[2] = 1u;
+                grid[3] = 1u;
+                grid[0] = count;
+            }}
+        }}"));
+    let halve = CustomKernel::wgsl(
+        "halve",
+        "
+        @group(0) @binding(0) var<storage, read> grid: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> kept: array<f32>;
+        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < grid[0] { kept[id.x] *= 0.5; }
+        }",
+    );
+    let before = x.gt(0.0)?.cumsum_with(
+        0,
+        ScanOptions {
+            exclusive: true,
+            ..ScanOptions::default()
+        },
+    )?;
+    let mut steps = Sequence::new(x.device(), "compact");
+    let (values, before) = (steps.read(x)?, steps.read(&before)?);
+    let kept = steps.zeros([x.len()], DType::F32)?;
+    let grid = steps.scratch([4], DType::U32)?;
+    steps
+        .step(&place, [values, before, kept, grid])
+        .elements(x.len())
+        .run()?;
+    steps.step(&halve, [grid, kept]).indirect(grid, 1).run()?;
+    let [kept, grid] = steps.finish_all([kept, grid])?;
+    Ok((kept, grid.to_vec_blocking::<u32>()?[0]))
+}
+
+#[test]
+fn steps_take_their_workgroups_from_a_buffer() {
+    let run = |device: &Device| {
+        for len in [1, 64, 1000] {
+            let raw: Vec<f32> = (0..len).map(|i| ((i * 37) % 101) as f32 - 50.0).collect();
+            let x = Tensor::from_slice(device, &raw, [len]).unwrap();
+            let (kept, count) = compacted(&x).unwrap();
+            let expected: Vec<f32> = raw.iter().filter(|x| **x > 0.0).map(|x| 0.5 * x).collect();
+            assert_eq!(count as usize, expected.len());
+            assert_eq!(
+                kept.to_vec_blocking::<f32>().unwrap()[..expected.len()],
+                expected
+            );
+        }
+    };
+    run(&common::device());
+    assert_clean(run);
+}
+
+#[test]
+fn captures_replay_counts_of_their_inputs() {
+    let device = common::device();
+    let fill = CustomKernel::wgsl("fill", "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn main(@builtin(workgroup_id) id: vec3<u32>) { out[id.x] = id.x + 1u; }");
+    let filled = |counts: &Tensor| -> Result<Tensor, Error> {
+        let mut steps = Sequence::new(&device, "filled");
+        let (counts, out) = (steps.read(counts)?, steps.zeros([6], DType::U32)?);
+        steps.step(&fill, [out]).indirect(counts, 0).run()?;
+        steps.finish(out)
+    };
+    let counts = |x: u32| Tensor::from_slice(&device, &[x, 1, 1], [3]).unwrap();
+    let first = counts(2);
+    let captured = device
+        .capture(&[&first], |inputs| Ok(vec![filled(&inputs[0])?]))
+        .unwrap();
+    for x in [4, 0, 6, u32::MAX, 1] {
+        let expected: Vec<u32> = (0..6)
+            .map(|i| if i < x && x < u32::MAX { i + 1 } else { 0 })
+            .collect();
+        let results = captured.run(&[&counts(x)]).unwrap();
+        assert_eq!(
+            results[0].to_vec_blocking::<u32>().unwrap(),
+            expected,
+            "{x}"
+        );
+        assert_eq!(
+            filled(&counts(x))
+                .unwrap()
+                .to_vec_blocking::<u32>()
+                .unwrap(),
+            expected
+        );
+    }
+    device.set_profiling(true);
+    filled(&first).unwrap().eval_blocking().unwrap();
+    let profile = device.profile_blocking();
+    device.set_profiling(false);
+    if let Ok(profile) = profile
+        && !profile.is_empty()
+    {
+        assert!(
+            profile.iter().any(|time| time.label == "filled/fill"),
+            "{profile:?}"
+        );
+    }
+}
+
 #[test]
 fn mistakes_are_errors() {
     let device = common::device();
@@ -147,6 +266,18 @@ fn mistakes_are_errors() {
     assert!(error.unwrap_err().is_dtype());
     let other = Device::open_blocking(DeviceOptions::default()).unwrap();
     fails(one.read(&keys(&other, 1)).unwrap_err(), "on its device");
+    let words = one.zeros([4], DType::U32).unwrap();
+    let unwritten = one.scratch([4], DType::U32).unwrap();
+    let floats = one.zeros([4], DType::F32).unwrap();
+    for (counts, at, words) in [
+        (floats, 0, "from a buffer of f32"),
+        (unwritten, 0, "no step wrote"),
+        (words, 2, "from element 2 of 4"),
+        (words, usize::MAX, "they are three elements"),
+    ] {
+        let step = one.step(&add, [input, copy]).indirect(counts, at);
+        fails(step.run().unwrap_err(), words);
+    }
     let mut two = Sequence::new(&device, "two");
     fails(
         two.step(&add, [input, copy]).elements(9).run().unwrap_err(),
