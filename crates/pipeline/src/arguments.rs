@@ -8,7 +8,7 @@ use crate::reflect::Access;
 pub(crate) mod resources;
 mod slots;
 
-pub(crate) use resources::{HeldResource, ResourceArg, ResourceEntry};
+pub(crate) use resources::{OwnedResource, ResourceArg, ResourceEntry};
 pub(crate) use slots::arrange;
 
 /// What one variable of the shader is bound to: a buffer, the bytes of a uniform, a texture or a sampler.

@@ -6,7 +6,7 @@
 
 use ziggurat_memory::Buffer;
 
-use crate::arguments::{Arg, HeldResource, ResourceEntry, arrange};
+use crate::arguments::{Arg, OwnedResource, ResourceEntry, arrange};
 use crate::bind::{Entries, Entry};
 use crate::dispatch;
 use crate::error::PipelineError;
@@ -20,7 +20,7 @@ use crate::pipelines::Pipelines;
 pub struct PreparedDispatch {
     kernel: Kernel,
     slots: Box<[Slot]>,
-    resources: Box<[HeldResource]>,
+    resources: Box<[OwnedResource]>,
     params_bytes: usize,
     workgroups: [u32; 3],
     /// Bytes that are read, and that are written.
@@ -82,7 +82,7 @@ impl Pipelines {
         Ok(Some(PreparedDispatch {
             kernel: kernel.clone(),
             slots: slots.collect(),
-            resources: entries.resources.iter().map(ResourceEntry::held).collect(),
+            resources: entries.resources.iter().map(ResourceEntry::owned).collect(),
             params_bytes: params.len(),
             workgroups,
             bytes: dispatch::bytes(kernel.reflection(), args),
@@ -134,7 +134,7 @@ impl Pipelines {
             ));
         }
         let resources = prepared.resources.iter();
-        entries.resources = resources.map(HeldResource::entry).collect();
+        entries.resources = resources.map(OwnedResource::entry).collect();
         if marked {
             let writes = prepared.slots.iter().map(|slot| slot.writes);
             dispatch::carry_marks(buffers.zip(writes));

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use ziggurat_device::Recorder;
 use ziggurat_memory::{Arena, ArenaUsage, Buffer, Memory};
 
-use crate::arguments::{Arg, HeldResource, ResourceEntry};
+use crate::arguments::{Arg, OwnedResource, ResourceEntry};
 use crate::bind::{Entries, Entry, Groups};
 use crate::descriptor::KernelDescriptor;
 use crate::dispatch;
@@ -42,7 +42,7 @@ struct Step {
     /// Bytes that are read, and that are written.
     bytes: [u64; 2],
     bound: Box<[Bound]>,
-    resources: Box<[HeldResource]>,
+    resources: Box<[OwnedResource]>,
 }
 
 /// A binding that keeps its memory.
@@ -124,7 +124,7 @@ impl Taping {
             workgroups,
             bytes: dispatch::bytes(kernel.reflection(), args),
             bound: bound.collect(),
-            resources: entries.resources.iter().map(ResourceEntry::held).collect(),
+            resources: entries.resources.iter().map(ResourceEntry::owned).collect(),
         });
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Tape {
                 bytes: bound.bytes,
             });
         }
-        entries.resources = step.resources.iter().map(HeldResource::entry).collect();
+        entries.resources = step.resources.iter().map(OwnedResource::entry).collect();
         joined.entries(&slice).for_each(|entry| entries.push(entry));
         let groups = self.pipelines.groups(kernel, &entries, slice.offset);
         launch(&groups, slice.offset, immediates, recorder);

@@ -24,14 +24,14 @@ pub(crate) struct ResourceEntry<'a> {
 
 /// A [`ResourceEntry`] that keeps what it binds.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldResource {
+pub(crate) struct OwnedResource {
     group: u32,
     binding: u32,
-    what: Held,
+    what: Owned,
 }
 
 #[derive(Clone, Debug)]
-enum Held {
+enum Owned {
     Texture(Texture),
     Sampler(Sampler),
 }
@@ -46,26 +46,26 @@ impl<'a> ResourceEntry<'a> {
         }
     }
 
-    pub(crate) fn held(&self) -> HeldResource {
-        HeldResource {
+    pub(crate) fn owned(&self) -> OwnedResource {
+        OwnedResource {
             group: self.group,
             binding: self.binding,
             what: match self.what {
-                ResourceArg::Texture(texture) => Held::Texture(texture.clone()),
-                ResourceArg::Sampler(sampler) => Held::Sampler(sampler.clone()),
+                ResourceArg::Texture(texture) => Owned::Texture(texture.clone()),
+                ResourceArg::Sampler(sampler) => Owned::Sampler(sampler.clone()),
             },
         }
     }
 }
 
-impl HeldResource {
+impl OwnedResource {
     pub(crate) fn entry(&self) -> ResourceEntry<'_> {
         ResourceEntry {
             group: self.group,
             binding: self.binding,
             what: match &self.what {
-                Held::Texture(texture) => ResourceArg::Texture(texture),
-                Held::Sampler(sampler) => ResourceArg::Sampler(sampler),
+                Owned::Texture(texture) => ResourceArg::Texture(texture),
+                Owned::Sampler(sampler) => ResourceArg::Sampler(sampler),
             },
         }
     }

@@ -40,195 +40,181 @@ pub(crate) fn arrange<'a>(
     if plain && args.iter().all(Arg::is_plain) {
         return Ok(Arranged::AsGiven);
     }
-    let mut slots = Slots {
-        reflection,
-        buffers: vec![None; reflection.bindings.len()],
-        uniforms: vec![None; reflection.uniforms.len()],
-        resources: vec![None; reflection.resources.len()],
-        counts: [0; 2],
-        resource_count: 0,
-    };
+    let mut all = Arguments::new(reflection);
     let (placed, others): (Vec<&Arg<'a>>, Vec<&Arg<'a>>) =
         args.iter().partition(|arg| arg.place.is_some());
     for arg in placed.into_iter().chain(others) {
-        slots.take(*arg)?;
+        all.take(*arg)?;
     }
-    slots.finish(kernel, params)
+    all.finish(kernel, params)
 }
 
-/// The shader's variables, with the arguments found so far.
-struct Slots<'r, 'a> {
-    reflection: &'r Reflection,
-    buffers: Vec<Option<Arg<'a>>>,
-    uniforms: Vec<Option<&'a [u8]>>,
-    resources: Vec<Option<Arg<'a>>>,
-    /// How many buffers and uniforms were given.
-    counts: [usize; 2],
-    resource_count: usize,
+/// A variable of the shader, as errors name it. Immediates have no place.
+struct Variable<'r> {
+    name: &'r str,
+    place: Option<(u32, u32)>,
+    file: &'r str,
+    line: u32,
 }
 
-impl<'a> Slots<'_, 'a> {
-    fn take(&mut self, arg: Arg<'a>) -> Result<(), PipelineError> {
-        let [buffers, uniforms] = &mut self.counts;
-        match arg.what {
-            What::Resource(_) => {
-                self.resource_count += 1;
-                let index = match arg.place {
-                    None => self.resources.iter().position(Option::is_none),
-                    Some(place) => Some(self.resource_at(place)?),
-                };
-                if let Some(slot) = index.and_then(|index| self.resources.get_mut(index)) {
-                    *slot = Some(arg);
-                }
-            }
-            What::Buffer(_) => {
-                *buffers += 1;
-                let index = match arg.place {
-                    None => self.buffers.iter().position(Option::is_none),
-                    Some(place) => Some(self.buffer_at(place)?),
-                };
-                if let Some(slot) = index.and_then(|index| self.buffers.get_mut(index)) {
-                    *slot = Some(arg);
-                }
-            }
-            What::Uniform(bytes) => {
-                *uniforms += 1;
-                let index = match arg.place {
-                    None => self.uniforms.iter().position(Option::is_none),
-                    Some(place) => Some(self.uniform_at(place)?),
-                };
-                if let Some(slot) = index.and_then(|index| self.uniforms.get_mut(index)) {
-                    *slot = Some(bytes);
-                }
-            }
+impl Variable<'_> {
+    fn text(&self) -> String {
+        let name = self.name;
+        self.place.map_or(format!("`{name}`"), |(group, binding)| {
+            format!("`{name}` (group {group}, binding {binding})")
+        })
+    }
+}
+
+/// The variables of a kind, with the arguments found so far.
+struct Slots<'r, T> {
+    kind: &'static str,
+    variables: Vec<Variable<'r>>,
+    given: Vec<Option<T>>,
+    /// How many arguments were given; some may be for no variable.
+    count: usize,
+}
+
+impl<'r, T: Clone> Slots<'r, T> {
+    fn new(kind: &'static str, variables: impl Iterator<Item = Variable<'r>>) -> Self {
+        let variables: Vec<_> = variables.collect();
+        Self {
+            kind,
+            given: vec![None; variables.len()],
+            variables,
+            count: 0,
+        }
+    }
+
+    /// Gives an argument to the variable at its place, or to the first that has none.
+    fn put(
+        &mut self,
+        kernel: &str,
+        place: Option<(u32, u32)>,
+        argument: T,
+    ) -> Result<(), PipelineError> {
+        self.count += 1;
+        let index = match place {
+            None => self.given.iter().position(Option::is_none),
+            Some(place) => Some(self.at(kernel, place)?),
+        };
+        if let Some(slot) = index.and_then(|index| self.given.get_mut(index)) {
+            *slot = Some(argument);
         }
         Ok(())
     }
 
-    fn buffer_at(&self, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
-        let all = &self.reflection.bindings;
-        let found = all
-            .iter()
-            .position(|b| (b.group, b.binding) == (group, binding));
-        let (Some(index), Some(declared)) = (found, found.and_then(|i| all.get(i))) else {
-            let place = |b: &crate::Binding| place_text(&b.name, b.group, b.binding);
-            return Err(PipelineError::NoSuchBinding {
-                kernel: self.reflection.kernel.clone(),
-                kind: "storage buffer",
-                group,
-                binding,
-                declared: all.iter().map(place).collect(),
-            });
-        };
-        match self.buffers.get(index) {
-            Some(None) => Ok(index),
-            _ => Err(PipelineError::BoundTwice {
-                kernel: self.reflection.kernel.clone(),
-                file: declared.file.clone(),
+    /// The number of the variable at a place, if it has no argument.
+    fn at(&self, kernel: &str, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
+        let mut all = self.variables.iter().zip(&self.given).enumerate();
+        let found = all.find(|(_, (variable, _))| variable.place == Some((group, binding)));
+        match found {
+            Some((index, (_, None))) => Ok(index),
+            Some((_, (declared, Some(_)))) => Err(PipelineError::BoundTwice {
+                kernel: kernel.to_owned(),
+                file: declared.file.to_owned(),
                 line: declared.line,
-                name: declared.name.clone(),
+                name: declared.name.to_owned(),
                 group,
                 binding,
+            }),
+            None => Err(PipelineError::NoSuchBinding {
+                kernel: kernel.to_owned(),
+                kind: self.kind,
+                group,
+                binding,
+                declared: self.variables.iter().map(Variable::text).collect(),
             }),
         }
     }
+}
 
-    fn resource_at(&self, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
-        let all = &self.reflection.resources;
-        let found = all
-            .iter()
-            .position(|r| (r.group, r.binding) == (group, binding));
-        let (Some(index), Some(declared)) = (found, found.and_then(|i| all.get(i))) else {
-            let place = |r: &Resource| place_text(&r.name, r.group, r.binding);
-            return Err(PipelineError::NoSuchBinding {
-                kernel: self.reflection.kernel.clone(),
-                kind: "texture or sampler",
-                group,
-                binding,
-                declared: all.iter().map(place).collect(),
-            });
-        };
-        match self.resources.get(index) {
-            Some(None) => Ok(index),
-            _ => Err(PipelineError::BoundTwice {
-                kernel: self.reflection.kernel.clone(),
-                file: declared.file.clone(),
-                line: declared.line,
-                name: declared.name.clone(),
-                group,
-                binding,
-            }),
+/// The arguments found so far, by the kind of their variables.
+struct Arguments<'r, 'a> {
+    reflection: &'r Reflection,
+    buffers: Slots<'r, Arg<'a>>,
+    uniforms: Slots<'r, &'a [u8]>,
+    resources: Slots<'r, Arg<'a>>,
+}
+
+impl<'r, 'a> Arguments<'r, 'a> {
+    fn new(reflection: &'r Reflection) -> Self {
+        let buffers = reflection.bindings.iter().map(|b| Variable {
+            name: &b.name,
+            place: Some((b.group, b.binding)),
+            file: &b.file,
+            line: b.line,
+        });
+        let uniforms = reflection.uniforms.iter().map(|p| Variable {
+            name: &p.name,
+            place: match p.space {
+                ParamSpace::Uniform { group, binding } => Some((group, binding)),
+                ParamSpace::Immediate => None,
+            },
+            file: &p.file,
+            line: p.line,
+        });
+        let resources = reflection.resources.iter().map(|r| Variable {
+            name: &r.name,
+            place: Some((r.group, r.binding)),
+            file: &r.file,
+            line: r.line,
+        });
+        Self {
+            reflection,
+            buffers: Slots::new("storage buffer", buffers),
+            uniforms: Slots::new("uniform", uniforms),
+            resources: Slots::new("texture or sampler", resources),
         }
     }
 
-    fn uniform_at(&self, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
-        let all = &self.reflection.uniforms;
-        let space = ParamSpace::Uniform { group, binding };
-        let found = all.iter().position(|uniform| uniform.space == space);
-        let (Some(index), Some(declared)) = (found, found.and_then(|i| all.get(i))) else {
-            let place = |uniform: &Params| match uniform.space {
-                ParamSpace::Uniform { group, binding } => place_text(&uniform.name, group, binding),
-                ParamSpace::Immediate => format!("`{}`", uniform.name),
-            };
-            return Err(PipelineError::NoSuchBinding {
-                kernel: self.reflection.kernel.clone(),
-                kind: "uniform",
-                group,
-                binding,
-                declared: all.iter().map(place).collect(),
-            });
-        };
-        match self.uniforms.get(index) {
-            Some(None) => Ok(index),
-            _ => Err(PipelineError::BoundTwice {
-                kernel: self.reflection.kernel.clone(),
-                file: declared.file.clone(),
-                line: declared.line,
-                name: declared.name.clone(),
-                group,
-                binding,
-            }),
+    fn take(&mut self, arg: Arg<'a>) -> Result<(), PipelineError> {
+        let kernel = &self.reflection.kernel;
+        match arg.what {
+            What::Resource(_) => self.resources.put(kernel, arg.place, arg),
+            What::Buffer(_) => self.buffers.put(kernel, arg.place, arg),
+            What::Uniform(bytes) => self.uniforms.put(kernel, arg.place, bytes),
         }
     }
 
     /// All variables with their arguments. `params` go to the immediate variable, or to the only uniform that is left.
     fn finish(mut self, kernel: &Kernel, params: &[u8]) -> Result<Arranged<'a>, PipelineError> {
         let reflection = self.reflection;
-        let [buffers, uniforms] = self.counts;
-        let mut args: Vec<Arg<'a>> = self.buffers.drain(..).flatten().collect();
-        if args.len() != reflection.bindings.len() || buffers != args.len() {
-            return Err(binding_count(reflection, buffers));
+        let mut args: Vec<Arg<'a>> = self.buffers.given.drain(..).flatten().collect();
+        if args.len() != reflection.bindings.len() || self.buffers.count != args.len() {
+            return Err(binding_count(reflection, self.buffers.count));
         }
         let before = args.len();
-        args.extend(self.resources.drain(..).flatten());
+        args.extend(self.resources.given.drain(..).flatten());
         let expected = reflection.resources.len();
-        if args.len() - before != expected || self.resource_count != expected {
+        if args.len() - before != expected || self.resources.count != expected {
             let declared = |r: &Resource| format!("`{}` ({}:{})", r.name, r.file, r.line);
             return Err(PipelineError::ResourceCount {
                 kernel: reflection.kernel.clone(),
                 expected,
-                got: self.resource_count,
+                got: self.resources.count,
                 declared: reflection.resources.iter().map(declared).collect(),
             });
         }
         let immediate = reflection.params.as_ref();
         let immediate = immediate.filter(|declared| declared.space == ParamSpace::Immediate);
-        let mut left = self.uniforms.iter().filter(|given| given.is_none());
+        let mut left = self.uniforms.given.iter().filter(|given| given.is_none());
         let takes_params = immediate.is_none()
             && left.next().is_some()
             && left.next().is_none()
             && !params.is_empty();
         let given: Vec<&[u8]> = self
             .uniforms
+            .given
             .iter()
             .filter_map(|given| given.or(takes_params.then_some(params)))
             .collect();
-        if given.len() != reflection.uniforms.len() || uniforms > given.len() {
+        if given.len() != reflection.uniforms.len() || self.uniforms.count > given.len() {
             let declared = |p: &Params| format!("`{}` ({}:{})", p.name, p.file, p.line);
             return Err(PipelineError::UniformCount {
                 kernel: reflection.kernel.clone(),
                 expected: reflection.uniforms.len(),
-                got: uniforms,
+                got: self.uniforms.count,
                 declared: reflection.uniforms.iter().map(declared).collect(),
             });
         }
@@ -244,8 +230,4 @@ impl<'a> Slots<'_, 'a> {
         let joined = kernel.param_bytes().join(immediates, &given);
         Ok(Arranged::Anew(args, joined))
     }
-}
-
-fn place_text(name: &str, group: u32, binding: u32) -> String {
-    format!("`{name}` (group {group}, binding {binding})")
 }
