@@ -99,7 +99,7 @@ pub(crate) enum Dtype {
 }
 
 impl Dtype {
-    pub(crate) const fn held(self) -> DType {
+    pub(crate) const fn stored(self) -> DType {
         match self {
             Self::F32 => DType::F32,
             Self::F16 => DType::F16,

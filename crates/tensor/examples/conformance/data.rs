@@ -113,7 +113,7 @@ pub(crate) fn input(
             )));
         }
     };
-    let mut tensor = Tensor::from_bytes(device, &bytes, &input.shape, input.dtype.held())?;
+    let mut tensor = Tensor::from_bytes(device, &bytes, &input.shape, input.dtype.stored())?;
     for step in &input.view {
         tensor = apply(&tensor, step)?;
     }

@@ -89,7 +89,7 @@ pub(crate) async fn run_case(
 }
 
 fn expected_of(files: &mut Files, case: &Case, output: &Output) -> Result<Expected, Trouble> {
-    let dtype = output.dtype.held();
+    let dtype = output.dtype.stored();
     let (indices, values) = match (&output.tensor, &output.samples) {
         (Some(name), None) => (
             None,

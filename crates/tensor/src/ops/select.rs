@@ -35,7 +35,7 @@ async fn resolved<T>(
 }
 
 /// A tensor of what the device counted, which must fit as every other does.
-fn held(device: &Device, op: &'static str, view: View) -> Result<Tensor, Error> {
+fn checked(device: &Device, op: &'static str, view: View) -> Result<Tensor, Error> {
     device.check_len(op, view.shape(), view.dtype)?;
     Ok(Tensor::from_view(device, view))
 }
@@ -63,7 +63,7 @@ impl Tensor {
         let device = self.device().clone();
         let start = || device.executor().nonzero(self.stored()?).map_err(named(OP));
         let (pending, operands) = (start(), vec![self.clone()]);
-        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
+        once(async move { checked(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     /// The elements where `mask` (bool) is true, as a vector in row-major order; both broadcast.
@@ -77,7 +77,7 @@ impl Tensor {
         const OP: &str = "masked_select";
         let device = self.device().clone();
         let (pending, operands) = (self.masked(OP, mask), vec![self.clone(), mask.clone()]);
-        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
+        once(async move { checked(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn masked(&self, op: &'static str, mask: &Self) -> Result<Counted<View>, Error> {
@@ -152,7 +152,7 @@ impl Tensor {
             .flatten()
             .cloned()
             .collect();
-        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
+        once(async move { checked(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn counted(
@@ -277,7 +277,7 @@ impl Tensor {
         let device = self.device().clone();
         let pending = self.repeated(OP, repeats, axis);
         let operands = vec![self.clone(), repeats.clone()];
-        once(async move { held(&device, OP, resolved(OP, pending, operands).await?) })
+        once(async move { checked(&device, OP, resolved(OP, pending, operands).await?) })
     }
 
     fn repeated(

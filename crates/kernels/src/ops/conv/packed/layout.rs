@@ -58,9 +58,10 @@ impl Packed {
         let (mut parts, mut shift) = (1, 0_u64);
         let axes = kernel.iter().zip(g.stride).zip(g.dilation).zip(grid);
         for (((&kernel, stride), dilation), rows) in axes {
-            let apart = if kernel > 1 { stride as u64 } else { 1 };
-            parts *= apart;
-            let reach = (kernel as u64 - 1) * dilation as u64 / apart;
+            // Pixels that a stride separates are stored in parts of their own.
+            let step = if kernel > 1 { stride as u64 } else { 1 };
+            parts *= step;
+            let reach = (kernel as u64 - 1) * dilation as u64 / step;
             shift = shift.checked_mul(rows)?.checked_add(reach)?;
         }
         let image = grid[0].checked_mul(grid[1])?.checked_mul(grid[2])?;
