@@ -81,6 +81,7 @@ const FORMS: &[&str] = &[
 
 /// Tests of kernels that no loop of few iterations leaves room for.
 const LONG: &[&str] = &[
+    "conv::packed::expressions_are_written_by_every",
     "conv::packed::few_channels_are_read_by_rows",
     "conv::packed::operands_are_packed",
 ];

@@ -2,8 +2,9 @@
 //! the software device as on others.
 
 use super::*;
+use crate::layer::{Host, layer};
 use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
-use ziggurat_kernels::{Call, Operands, Sink};
+use ziggurat_kernels::{Call, FusedOutput, Operands, Sink};
 
 /// The adapter of the tests, and a software device with matrix units.
 fn devices() -> [Executor; 2] {
@@ -121,6 +122,46 @@ fn operands_are_packed_in_any_arrangement() {
             }
         }
     }
+}
+
+/// Planes of whole vec4s and others, with and without a bias, by every kernel of a device.
+#[test]
+fn expressions_are_written_by_every_packed_kernel() {
+    let mut rng = Random(55);
+    let exec = common::matrix_executor();
+    let mut kernels = 0;
+    for (x, w) in [([2, 20, 5, 7], [18, 3, 3]), ([1, 20, 6, 6], [20, 3, 3])] {
+        let case = Case::new(x, w);
+        for (dtype, to) in FLOATS.into_iter().zip([DType::F16, DType::F16, DType::F32]) {
+            let mut any =
+                |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng).view;
+            let dims = [x[0], w[0], x[2] - 2, x[3] - 2];
+            let (x, w, bias) = (any(&case.x), any(&case.filters()), any(&[w[0]]));
+            let (scale, residual) = (any(&[case.w[0], 1, 1]), any(&dims));
+            let all = ways(&exec, &x, &w, &case.options, PACKED);
+            let bias = [None, Some(&bias)];
+            for (exec, bias) in all.iter().flat_map(|exec| bias.map(|bias| (exec, bias))) {
+                kernels += 1;
+                let fused = |value: &FusedOutput<'_>, out: &View| {
+                    exec.conv(&x, &w, bias, &case.options, Sink::new(out).through(value))
+                };
+                let host = Host {
+                    dtype,
+                    dims: &dims,
+                    fused: &fused,
+                    plain: &|out| exec.conv(&x, &w, bias, &case.options, out),
+                };
+                for further in [false, true] {
+                    let values = layer(exec, &host, (&scale, &residual), to, further);
+                    for (i, [fused, stored]) in values.iter().enumerate() {
+                        assert!(fused == stored, "{dtype} to {to}: {dims:?} value {i}");
+                    }
+                }
+            }
+        }
+    }
+    // One tile of f32 and two of each other dtype, with and without a bias, for either plane.
+    assert_eq!(kernels, 20);
 }
 
 #[test]
