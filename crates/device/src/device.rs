@@ -190,7 +190,7 @@ impl Device {
 
     /// Records work: `f` is called at once, under the queue's lock, and must neither block nor
     /// record. The batch is submitted when it has reached
-    /// [`submit_after`](DeviceOptions::submit_after) commands. On native this waits while
+    /// [`submit_after`](DeviceOptions::submit_after) commands, that of an idle device earlier. On native this waits while
     /// [`max_in_flight`](DeviceOptions::max_in_flight) submissions are unfinished.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ impl Device {
         let full = inner.is_full(locked.batch().commands, compiling);
         let mut aftermath = None;
         if full && !compiling && inner.has_room() {
-            aftermath = Some(locked.submit(&inner.submitter()));
+            aftermath = Some(locked.submit_full(&inner.submitter()));
         }
         drop(locked);
         match aftermath {

@@ -199,7 +199,7 @@ pub struct DeviceOptions {
     /// Start with per-kernel timing on (needs timestamps).
     pub profile: bool,
     /// Commands (dispatches, copies, clears) recorded before a batch is submitted by itself; eight times as many while the
-    /// device has two submissions to do.
+    /// device has two submissions to do, and fewer, from an eighth on, while it has none.
     pub submit_after: u32,
     /// Submissions the GPU may be behind before `record` and `flush` wait (native only).
     pub max_in_flight: u32,

@@ -9,7 +9,7 @@
 //! `after_submit` hooks run after it is released. A thread that records within a recording gets
 //! [`DeviceError::Reentrant`] instead of a deadlock.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -28,17 +28,21 @@ pub(crate) type AfterSubmit = Box<dyn FnOnce(Submission) + Send>;
 const ENOUGH_IN_FLIGHT: usize = 2;
 /// How much a batch may outgrow the limit meanwhile.
 const GROWTH: u32 = 8;
+/// Commands of the first batch of an idle device, of a limit of so many times as many or less.
+const FIRST: u32 = 8;
 
-/// Whether a batch should be submitted: a submission costs the host as much as tens of dispatches, so the batch of a busy
-/// device goes on growing.
-pub(crate) fn is_full(commands: u32, submit_after: u32, in_flight: usize) -> bool {
+/// Whether a batch should be submitted, the `index`th since somebody asked for a submission. A submission costs the host as
+/// much as tens of dispatches, so the batch of a busy device goes on growing. An idle one begins early, to compute while the
+/// host records the rest; if it is idle again, because its work takes less time than recording it, the next batch has twice
+/// as many commands.
+pub(crate) fn is_full(commands: u32, submit_after: u32, in_flight: usize, index: u32) -> bool {
     let limit = submit_after.max(1);
-    let busy = in_flight >= ENOUGH_IN_FLIGHT;
+    let first = (limit / FIRST).max(FIRST.min(limit));
     commands
-        >= if busy {
-            limit.saturating_mul(GROWTH)
-        } else {
-            limit
+        >= match in_flight {
+            0 => first.saturating_mul(1 << index.min(3)).min(limit),
+            1..ENOUGH_IN_FLIGHT => limit,
+            _ => limit.saturating_mul(GROWTH),
         }
 }
 
@@ -132,6 +136,8 @@ pub(crate) struct CommandQueue {
     submitted: AtomicU64,
     /// The number that the work recorded so far has or will get.
     pending: AtomicU64,
+    /// Batches submitted because they were full since somebody asked for a submission.
+    full: AtomicU32,
     pub(crate) dispatches: AtomicU64,
     pub(crate) copies: AtomicU64,
 }
@@ -179,6 +185,10 @@ impl CommandQueue {
 
     pub(crate) fn submitted(&self) -> u64 {
         self.submitted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn full_batches(&self) -> u32 {
+        self.full.load(Ordering::Relaxed)
     }
 
     pub(crate) fn pending(&self) -> u64 {
@@ -246,9 +256,18 @@ impl Locked<'_> {
         encoded.map_err(|error| with.shared.fail(error)).is_ok()
     }
 
+    /// [`Locked::submit`] of a batch that is full.
+    pub(crate) fn submit_full(&mut self, with: &Submitter<'_>) -> Aftermath {
+        let index = self.queue.full_batches().saturating_add(1);
+        let aftermath = self.submit(with);
+        self.queue.full.store(index, Ordering::Relaxed);
+        aftermath
+    }
+
     /// Submits the open batch, if there is anything in it. Waits for pipelines that are still being made; a batch with
     /// one that cannot be made stays where it is, to be discarded.
     pub(crate) fn submit(&mut self, with: &Submitter<'_>) -> Aftermath {
+        self.queue.full.store(0, Ordering::Relaxed);
         if self.batch.is_empty() {
             return Aftermath::default();
         }
@@ -302,16 +321,26 @@ mod tests {
 
     #[test]
     fn batches_of_a_busy_device_grow_to_an_end() {
-        for idle in [0, 1] {
-            assert!(!is_full(63, 64, idle));
-            assert!(is_full(64, 64, idle));
+        let least = |in_flight: usize, index: u32| {
+            (0..1000).find(|&commands| is_full(commands, 64, in_flight, index))
+        };
+        for index in [0, 1, 9] {
+            assert_eq!(least(1, index), Some(64));
+            assert_eq!(least(2, index), Some(512));
+            assert_eq!(least(31, index), Some(512));
         }
-        for busy in [2, 31] {
-            assert!(!is_full(511, 64, busy));
-            assert!(is_full(512, 64, busy));
-        }
-        assert!(is_full(1, 0, 0));
-        assert!(!is_full(u32::MAX - 1, u32::MAX, 9));
+        assert!(is_full(1, 0, 0, 0));
+        assert!(!is_full(u32::MAX - 1, u32::MAX, 9, 0));
+    }
+
+    #[test]
+    fn an_idle_device_begins_early_and_soon_gets_whole_batches() {
+        let least =
+            |limit: u32, index: u32| (0..1000).find(|&commands| is_full(commands, limit, 0, index));
+        let all = [0, 1, 2, 3, 4, u32::MAX].map(|index| least(64, index));
+        assert_eq!(all, [8, 16, 32, 64, 64, 64].map(Some));
+        assert_eq!([1, 7, 9].map(|limit| least(limit, 0)), [1, 7, 8].map(Some));
+        assert!(!is_full(u32::MAX / 9, u32::MAX, 0, 0));
     }
 
     #[test]

@@ -24,7 +24,12 @@ impl Inner {
         } else {
             self.shared.in_flight()
         };
-        crate::queue::is_full(commands, self.options.submit_after, in_flight)
+        crate::queue::is_full(
+            commands,
+            self.options.submit_after,
+            in_flight,
+            self.commands.full_batches(),
+        )
     }
 
     /// Encodes what was kept, as far as pipelines are there; whether some of it has to wait on.
@@ -88,7 +93,12 @@ impl Inner {
                 return Ok(());
             }
             if self.has_room() || self.is_poller() {
-                let aftermath: Aftermath = locked.submit(&self.submitter());
+                let with = self.submitter();
+                let aftermath: Aftermath = if only_full {
+                    locked.submit_full(&with)
+                } else {
+                    locked.submit(&with)
+                };
                 drop(locked);
                 aftermath.run();
                 return Ok(());

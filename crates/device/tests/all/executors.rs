@@ -64,7 +64,8 @@ fn the_futures_executor_joins_many_completions() {
     });
     let all = futures::future::try_join_all(completions.collect::<Vec<_>>());
     assert_eq!(futures::executor::block_on(all).unwrap().len(), 1000);
-    assert!(device.queue_stats().submissions <= 1000 / 64 + 1);
+    // The first three batches of an idle device are smaller.
+    assert!(device.queue_stats().submissions <= 1000 / 64 + 4);
 }
 
 #[test]
