@@ -163,6 +163,9 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<Vec<Record>> 
     if choice.wants("tiny_add_chain") || choice.wants("latency") {
         values::chains(executor, rounds, &mut push)?;
     }
+    if choice.wants("independent_adds") {
+        values::independent(executor, rounds, &mut push)?;
+    }
     if choice.wants("network") {
         values::replay(executor, rounds, &mut push)?;
     }

@@ -73,6 +73,50 @@ pub(super) fn chains(executor: &Executor, rounds: usize, mut push: impl FnMut(Ro
     Ok(())
 }
 
+/// Adds that do not wait for each other: each of eight tensors and its neighbour, in turn. The sums are kept until all are
+/// recorded, or dropped at once, so that later ones are written over them.
+pub(super) fn independent(
+    executor: &Executor,
+    rounds: usize,
+    mut push: impl FnMut(Row),
+) -> Outcome {
+    let device = Device::from_executor(executor);
+    device.set_fusion(FusionPolicy::Unfused);
+    let values = (0..8u8).map(|i| Tensor::full(&device, [ELEMENTS], f32::from(i), DType::F32));
+    let tensors: Vec<Tensor> = values.collect::<Result<_, _>>()?;
+    let pairs: Vec<[&Tensor; 2]> = (0..8)
+        .map(|i| [&tensors[i], &tensors[(i + 1) % 8]])
+        .collect();
+    for keep in [true, false] {
+        let how = if keep { "kept" } else { "dropped" };
+        let what = Name::new("independent_adds", format!("{CHAIN}x{ELEMENTS}"), how);
+        let mut last = None;
+        push(per_op(what, CHAIN, rounds, || {
+            timed(&device, || {
+                let mut kept = Vec::new();
+                for [a, b] in pairs.iter().cycle().take(usize::from(CHAIN)) {
+                    let sum = a.add(*b)?;
+                    if keep {
+                        kept.push(sum);
+                    } else {
+                        last = Some(sum);
+                    }
+                }
+                last = kept.pop().or(last.take());
+                Ok(())
+            })
+        })?);
+        let sums = last.map_or(Ok(Vec::new()), |sum| sum.to_vec_blocking::<f32>())?;
+        // The last of each eight adds 7 and 0.
+        if sums.len() != ELEMENTS || sums.iter().any(|&sum| sum != 7.0) {
+            return Err(Failure::new(format!(
+                "independent adds, {how}: a sum is wrong"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A network recorded each time and replayed.
 pub(super) fn replay(executor: &Executor, rounds: usize, mut push: impl FnMut(Row)) -> Outcome {
     let device = Device::from_executor(executor);
