@@ -19,7 +19,7 @@ use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planner};
 use crate::tune::WayName;
 
-/// The least of the inner extent that a share is worth its sums for.
+/// The least of the inner extent that a share on matrix units is worth its sums for.
 const LEAST_DEPTH: u64 = 1024;
 
 /// Tiles of a product cut along its inner extent.
@@ -30,16 +30,22 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// As many shares as keep a device busy, if those are several: on an H200 32 × 4096² takes half as long in 4 shares, 256
-    /// workgroups of 128 invocations; in 8 it takes longer again, and of 128 rows two do not pay.
+    /// As many shares as keep a device busy on matrix units, if those are several: on an H200 32 × 4096² takes half as long in
+    /// 4 shares, 256 workgroups of 128 invocations; in 8 it takes longer again, and of 128 rows two do not pay.
     pub(super) fn paying(p: &Problem, tile: Tile, dtype: DType, ability: &Ability) -> Option<Self> {
-        let [rows, cols] = tile.count(p.m, p.n);
-        let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
-        let room = (ability.busy_groups / 4 / groups.max(1)).min(p.k / LEAST_DEPTH);
-        let shares = 1 << room.checked_ilog2()?.min(4);
+        let shares = Self::filling(p, tile, LEAST_DEPTH, ability)?;
         (shares >= 4)
             .then(|| Self::new(p, shares, tile, dtype, ability))
             .flatten()
+    }
+
+    /// The power of two of shares that keep a device busy, at most 16, each of this inner extent or more; none if that is one.
+    pub(super) fn filling(p: &Problem, tile: Tile, depth: u64, ability: &Ability) -> Option<u32> {
+        let [rows, cols] = tile.count(p.m, p.n);
+        let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+        let room = (ability.busy_groups / 4 / groups.max(1)).min(p.k / depth);
+        let shares = 1 << room.checked_ilog2()?.min(4);
+        (shares > 1).then_some(shares)
     }
 
     /// So many equal shares, if there are: whole tiles deep, and with room for their sums.

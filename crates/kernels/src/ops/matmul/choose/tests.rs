@@ -144,16 +144,16 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         ..Ability::WEBGPU
     };
     let [default, wide, small, half] = ["Vector 64", "Wide 128", "Vector 32", "Vector 32"];
-    let (narrow, dot) = ("Narrow", "Dot");
+    let (shared, narrow, dot) = ("Shared 2", "Narrow", "Dot");
     let f32 = DType::F32;
     assert_eq!(
         names(64, f32, some(256)),
-        [default, wide, small, half, narrow, dot]
+        [default, wide, small, half, shared, narrow, dot]
     );
     assert_eq!(names(64, f32, some(128)), [dot, small, half]);
     assert_eq!(
         names(8, f32, some(256)),
-        [narrow, default, wide, small, half, dot]
+        [narrow, default, wide, small, half, shared, dot]
     );
     assert_eq!(names(64, f32, some(32)), [dot]);
     let large = Ability::LARGE;
@@ -166,7 +166,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
     let [first, rest @ ..] = &names(64, DType::BF16, large)[..] else {
         unreachable!("no ways")
     };
-    assert_eq!(first, default);
+    assert_eq!(first, dot);
     let packed = |names: &[String]| {
         names
             .iter()
@@ -207,6 +207,41 @@ fn packing_pays_for_large_products_on_matrix_units() {
         ..large
     };
     assert_eq!(default([8192; 3], f32, small), None);
+}
+
+#[test]
+fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
+    let name = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
+        let b = if transposed {
+            layout(&[n, k]).transpose(0, 1).unwrap()
+        } else {
+            layout(&[k, n])
+        };
+        let p = Problem::new(&layout(&[m, k]), &b).unwrap().0;
+        match default(&p, DType::F32, ability) {
+            Choice::Tile(_) => "tile".to_owned(),
+            Choice::Packed(_) => "packed".to_owned(),
+            Choice::Shared(shared) => format!("{} shares", shared.shares),
+            Choice::Narrow(_) => "narrow".to_owned(),
+            Choice::Dot(_) => "dot".to_owned(),
+        }
+    };
+    let large = |dims: [usize; 3]| name(dims, false, &Ability::LARGE);
+    for cubed in [33, 64, 128] {
+        assert_eq!(large([cubed; 3]), "dot");
+    }
+    assert_eq!(large([192; 3]), "narrow");
+    assert_eq!(large([256; 3]), "narrow");
+    assert_eq!(large([384; 3]), "2 shares");
+    assert_eq!(large([512; 3]), "4 shares");
+    // Half of the device is busy already, or the inner extent is short.
+    assert_eq!(large([768; 3]), "packed");
+    assert_eq!(large([512, 32, 512]), "tile");
+    let transposed = |dims: [usize; 3]| name(dims, true, &Ability::LARGE);
+    assert_eq!(transposed([128; 3]), "dot");
+    assert_eq!(transposed([192; 3]), "tile");
+    assert_eq!(transposed([197, 768, 64]), "narrow");
+    assert_eq!(name([128; 3], false, &Ability::WEBGPU), "tile");
 }
 
 #[test]
