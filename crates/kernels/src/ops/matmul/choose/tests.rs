@@ -230,6 +230,7 @@ fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
     for cubed in [33, 64, 128] {
         assert_eq!(large([cubed; 3]), "dot");
     }
+    assert_eq!(large([64, 4096, 64]), "dot");
     assert_eq!(large([192; 3]), "narrow");
     assert_eq!(large([256; 3]), "narrow");
     assert_eq!(large([384; 3]), "2 shares");
