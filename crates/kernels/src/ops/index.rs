@@ -444,15 +444,24 @@ impl Executor {
             offset_index: index.offset,
             ..located.params
         };
+        let (rank, bytes) = (located.rank, a.dtype.bytes());
+        let unit = 4 / bytes as u32;
+        // Packed elements that fill words move as words.
+        let (bytes, params) = match params.names_vectors(rank, 4 * unit) {
+            true => (4, params.in_units(rank, unit)),
+            false => (bytes, params),
+        };
+        let vec4 = params.names_vectors(rank, 4);
+        let each = if vec4 {
+            2 * PER_INVOCATION
+        } else {
+            PER_INVOCATION
+        };
         self.launch(
-            &gather(
-                a.dtype.bytes(),
-                Form::of(&located, indices),
-                params.names_vec4(located.rank),
-            ),
+            &gather(bytes, Form::of(&located, indices), vec4),
             &[data.arg, index.arg, target.arg],
             &params,
-            Grid::stride(u64::from(params.len), PER_INVOCATION),
+            Grid::stride(u64::from(params.len), each),
         )
     }
 

@@ -23,6 +23,10 @@ const PROBLEMS: &[(Indexing, &[usize], &[usize])] = &[
     (Indexing::Tuples(0), &[4], &[1]),
     (Indexing::Tuples(1), &[3, 4, 5, 2], &[3, 2, 2]),
     (Indexing::Tuples(0), &[2, 3], &[2, 0]),
+    // Rows that are whole vectors, some of words too where elements are packed.
+    (Indexing::Slices(0), &[7, 16], &[5]),
+    (Indexing::Slices(1), &[3, 4, 8], &[3]),
+    (Indexing::Tuples(1), &[2, 5, 3, 32], &[2, 3, 1]),
 ];
 
 /// Random indices, some of them negative or (with `wild`) far outside.
@@ -85,6 +89,50 @@ fn gather_sweep(exec: &Executor) {
 fn gathers_read_what_the_indices_name() {
     let exec = common::executor();
     gather_sweep(&exec);
+}
+
+#[test]
+fn rows_of_packed_elements_move_by_words_and_by_vectors() {
+    let exec = common::executor();
+    let mut rng = Random(47);
+    for dtype in DType::ALL {
+        let a = random(&exec, dtype, &[6, 64], Arrangement::Contiguous, &mut rng);
+        // Columns from one to another, of all rows, backwards.
+        for (from, len) in [
+            (0, 64),
+            (16, 32),
+            (8, 24),
+            (4, 12),
+            (16, 8),
+            (3, 16),
+            (32, 17),
+        ] {
+            let layout = a
+                .view
+                .layout
+                .narrow(1, from, len)
+                .unwrap()
+                .flip(&[0])
+                .unwrap();
+            let part = a.view.with_layout(layout).unwrap();
+            let index = indices(&exec, DType::I32, &[9], false, &mut rng);
+            for front in [0, 1, 16] {
+                let out = output(&exec, dtype, &[9, len], front);
+                let _done = exec.index_select(&part, 0, &index.view, &out.view).unwrap();
+                let named = index.values.iter().flat_map(|&at| {
+                    let at = if at < 0.0 { at + 6.0 } else { at };
+                    let row = 5 - (at.clamp(0.0, 5.0) as usize);
+                    a.values[row * 64 + from..row * 64 + from + len].iter()
+                });
+                let expected: Vec<_> = named.map(|&x| Expected::exact(x)).collect();
+                check(
+                    &format!("{dtype} {from} {len} {front}"),
+                    &out.read(&exec),
+                    &expected,
+                );
+            }
+        }
+    }
 }
 
 #[test]

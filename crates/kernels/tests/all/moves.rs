@@ -173,6 +173,60 @@ fn copies_between_any_strides_keep_what_lies_around() {
 }
 
 #[test]
+fn rows_of_packed_elements_move_by_words_and_by_vectors() {
+    let exec = common::executor();
+    let mut rng = Random(16);
+    let columns = |view: &View, from: usize, len: usize| {
+        let layout = view.layout.narrow(2, from, len).unwrap();
+        view.with_layout(layout.flip(&[0]).unwrap()).unwrap()
+    };
+    let dims = [3, 5, 96];
+    for dtype in DType::ALL {
+        let a = random(&exec, dtype, &dims, Arrangement::Contiguous, &mut rng);
+        for (from, to, len) in [
+            (0, 32, 64),
+            (16, 48, 16),
+            (8, 24, 24),
+            (4, 16, 8),
+            (16, 4, 32),
+            (1, 16, 32),
+        ] {
+            let source = columns(&a.view, from, len);
+            let values: Vec<f64> = source.layout.offsets().map(|at| a.values[at]).collect();
+            // A part of something larger, then memory of its own.
+            let mut storage: Vec<f64> = (0..a.values.len()).map(|_| rng.value(dtype)).collect();
+            let whole = exec
+                .upload_bytes(dtype, &encode(dtype, &storage), &shape(&dims))
+                .unwrap();
+            let target = columns(&whole, to, len);
+            let _done = exec.copy(&source, &target).unwrap();
+            for (at, value) in target.layout.offsets().zip(&values) {
+                storage[at] = *value;
+            }
+            let own = output(&exec, dtype, &[3, 5, len], 16);
+            let _done = exec.copy(&source, &own.view).unwrap();
+            let got = decode(dtype, &exec.download(&whole).unwrap().wait().unwrap());
+            let exact = |values: &[f64]| {
+                values
+                    .iter()
+                    .map(|&x| Expected::exact(x))
+                    .collect::<Vec<_>>()
+            };
+            check(
+                &format!("{dtype} {from} to {to}, {len}"),
+                &got,
+                &exact(&storage),
+            );
+            check(
+                &format!("{dtype} {from}, {len}"),
+                &own.read(&exec),
+                &exact(&values),
+            );
+        }
+    }
+}
+
+#[test]
 fn copies_keep_the_payload_of_a_nan() {
     let exec = common::executor();
     let bits: Vec<u32> = vec![

@@ -5,10 +5,11 @@
 //! operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in vec4s
 //! where its rows have whole ones, else element by element, packed dtypes with atomics so that neighbours survive.
 
-use ziggurat_core::{DType, coalesce};
+use ziggurat_core::{Coalesced, DType, coalesce};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::form::{Access, row};
+use crate::num::saturated;
 use crate::ops::elementwise::dispatch::{
     Bodies, PER_INVOCATION, Recipe, StridedParams, axes, count,
 };
@@ -80,6 +81,71 @@ fn scatter_rows(bytes: usize, rank: u32, splat: bool) -> KernelChoice {
         .constant("SPLAT_A", u8::from(splat))
 }
 
+/// A copy whose rows are whole vectors of four on both sides: of elements, or of words where packed elements fill them.
+struct Rows {
+    /// In units of so many bytes.
+    bytes: usize,
+    coalesced: Coalesced,
+    /// Whether a row of the source is one element.
+    splat: bool,
+}
+
+impl Rows {
+    fn of(a: &View, out: &View) -> Option<Self> {
+        let coalesced = coalesce(&[a.layout, out.layout]);
+        let [from, to] = coalesced.strides.as_slice() else {
+            return None;
+        };
+        let from = row(a, &coalesced.dims, from)?;
+        if row(out, &coalesced.dims, to)? != Access::Row {
+            return None;
+        }
+        let bytes = out.dtype.bytes();
+        let splat = from == Access::Splat;
+        let unit = 4 / bytes.max(1);
+        if !splat
+            && unit > 1
+            && let Some(words) = in_units(&coalesced, unit)
+        {
+            return Some(Self {
+                bytes: 4,
+                coalesced: words,
+                splat,
+            });
+        }
+        Some(Self {
+            bytes,
+            coalesced,
+            splat,
+        })
+    }
+}
+
+/// The walk in units of `unit` elements, where all rows are whole vectors of four of these, beginning at multiples of that.
+fn in_units(coalesced: &Coalesced, unit: usize) -> Option<Coalesced> {
+    let vector = 4 * unit;
+    let mut dims = coalesced.dims.clone();
+    let inner = dims.last_mut()?;
+    if !inner.is_multiple_of(vector)
+        || !coalesced.offsets.iter().all(|at| at.is_multiple_of(vector))
+    {
+        return None;
+    }
+    *inner /= unit;
+    let steps = |strides: &Vec<isize>| {
+        let (inner, outer) = strides.split_last()?;
+        let outer = outer
+            .iter()
+            .map(|stride| (stride % vector as isize == 0).then_some(stride / unit as isize));
+        outer.chain([Some(*inner)]).collect::<Option<Vec<_>>>()
+    };
+    Some(Coalesced {
+        dims,
+        strides: coalesced.strides.iter().map(steps).collect::<Option<_>>()?,
+        offsets: coalesced.offsets.iter().map(|at| at / unit).collect(),
+    })
+}
+
 /// Catalogue entries.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
@@ -146,39 +212,39 @@ impl Executor {
     }
 
     fn gather_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
-        match Transpose::of(a, out, &self.ability()) {
-            Some(transpose) => self.transpose_part(op, &transpose, a, out),
-            None => self.elementwise_part(&gather(a.dtype.bytes()), &[a], out),
+        if let Some(transpose) = Transpose::of(a, out, &self.ability()) {
+            return self.transpose_part(op, &transpose, a, out);
         }
+        if !a.is_vec4() && Rows::of(a, out).is_some_and(|rows| rows.bytes > out.dtype.bytes()) {
+            return self.scatter_part(op, a, out);
+        }
+        self.elementwise_part(&gather(a.dtype.bytes()), &[a], out)
     }
 
     fn scatter_part(&self, op: &'static str, a: &View, out: &View) -> Result<(), KernelError> {
-        let len = count(op, out.len())?;
         let (source, target) = (self.bind_read(op, a)?, self.bind_write(op, out)?);
-        let coalesced = coalesce(&[a.layout, out.layout]);
+        let rows = Rows::of(a, out);
+        let (coalesced, unit) = match &rows {
+            Some(rows) => (
+                rows.coalesced.clone(),
+                (rows.bytes / out.dtype.bytes()).max(1),
+            ),
+            None => (coalesce(&[a.layout, out.layout]), 1),
+        };
         let rank = u32::try_from(coalesced.dims.len()).unwrap_or(1);
+        let in_units = |elements: u32| elements / saturated(unit as u64);
         let params = StridedParams {
-            len,
-            offset_a: source.offset,
-            offset_b: target.offset,
+            len: count(op, out.len() / unit)?,
+            offset_a: in_units(source.offset),
+            offset_b: in_units(target.offset),
             axes: axes(&coalesced),
             ..StridedParams::default()
         };
-        let mut both = [a, out].into_iter().zip(&coalesced.strides);
-        let mut next = || {
-            both.next()
-                .and_then(|(view, strides)| row(view, &coalesced.dims, strides))
+        let (choice, each) = match &rows {
+            Some(rows) => (scatter_rows(rows.bytes, rank, rows.splat), PER_INVOCATION),
+            None => (scatter(out.dtype, rank), 1),
         };
-        let (from, to) = (next(), next());
-        let (choice, each) = match (from, to) {
-            (Some(from), Some(Access::Row)) => {
-                let splat = from == Access::Splat;
-                let choice = scatter_rows(out.dtype.bytes(), rank, splat);
-                (choice, PER_INVOCATION)
-            }
-            _ => (scatter(out.dtype, rank), 1),
-        };
-        let grid = Grid::stride(u64::from(len), each);
+        let grid = Grid::stride(u64::from(params.len), each);
         self.launch(&choice, &[source.arg, target.arg], &params, grid)
     }
 

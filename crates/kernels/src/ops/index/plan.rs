@@ -35,15 +35,15 @@ params! {
 }
 
 impl IndexParams {
-    /// Whether an index names whole vectors of four elements of the data, neighbours along the innermost of `rank` axes, each
-    /// beginning at a multiple of four.
-    pub(crate) fn names_vec4(&self, rank: u32) -> bool {
+    /// Whether an index names whole vectors of `vector` elements of the data, neighbours along the innermost of `rank` axes, each
+    /// beginning at a multiple of that.
+    pub(crate) fn names_vectors(&self, rank: u32, vector: u32) -> bool {
         let axes = self.axes.get(..rank as usize).unwrap_or_default();
         let Some(([extent, data, index, _], outer)) = axes.split_last() else {
             return false;
         };
-        // Strides in two's complement: a multiple of four either way.
-        let in_step = |stride: &u32| stride.is_multiple_of(4);
+        // Strides in two's complement: a multiple of a power of two either way.
+        let in_step = |stride: &u32| stride.is_multiple_of(vector);
         let strides = self
             .targets
             .iter()
@@ -51,8 +51,32 @@ impl IndexParams {
         (*data, *index) == (1, 0)
             && in_step(extent)
             && in_step(&self.offset_data)
+            && in_step(&self.offset_out)
             && outer.iter().all(|[_, data, ..]| in_step(data))
             && strides.into_iter().all(in_step)
+    }
+
+    /// The walk in units of `unit` neighbouring elements, for a gather of whole vectors of those.
+    pub(crate) fn in_units(mut self, rank: u32, unit: u32) -> Self {
+        let step = |stride: &mut u32| {
+            *stride = (stride.cast_signed() / unit.cast_signed()).cast_unsigned();
+        };
+        for at in [&mut self.len, &mut self.offset_data, &mut self.offset_out] {
+            *at /= unit;
+        }
+        if let Some((inner, outer)) = self
+            .axes
+            .get_mut(..rank as usize)
+            .and_then(<[_]>::split_last_mut)
+        {
+            inner[0] /= unit;
+            outer.iter_mut().for_each(|[_, data, ..]| step(data));
+        }
+        for [_, first, _, second] in &mut self.targets {
+            step(first);
+            step(second);
+        }
+        self
     }
 }
 
