@@ -5,10 +5,9 @@ alias out_words = vec2<u32>;
 
 fn out_bits(x: out_elem) -> u32 {
     let bits = bitcast<u32>(x);
-    if (bits & 0x7fffffffu) > 0x7f800000u {
-        return (bits >> 16u) | 0x40u;
-    }
-    return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+    // Without a branch: chains of ops round each of their values.
+    let nearest = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+    return select(nearest, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
 }
 
 fn pack(v: vec4<out_elem>) -> out_words {

@@ -32,8 +32,9 @@ fn f16_bits_from_f32(x: f32) -> u32 {
 }
 
 fn out_bits(x: out_elem) -> u32 {
-    if NATIVE_HALVES && !is_nan(x) {
-        return pack2x16float(vec2<f32>(x, 0.0)) & 0xffffu;
+    if NATIVE_HALVES {
+        // Without a branch: chains of ops round each of their values.
+        return select(pack2x16float(vec2<f32>(x, 0.0)) & 0xffffu, 0x7e00u, is_nan(x));
     }
     return f16_bits_from_f32(x);
 }
