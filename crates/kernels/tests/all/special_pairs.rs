@@ -3,6 +3,7 @@
 use crate::common;
 use crate::edge_runs::{run_binary, same};
 use crate::operands::Random;
+use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::reference::round_to;
 use ziggurat_kernels::{Binary, DType, Executor, Shape, reference};
 
@@ -177,6 +178,39 @@ fn random_quotients_reciprocals_and_roots_are_correctly_rounded() {
         [-1, 0, 1].map(|by| f32::from_bits(square.to_bits().wrapping_add_signed(by)))
     });
     check_roots(&exec, &near.chain(squares).collect::<Vec<_>>());
+}
+
+#[test]
+fn quotients_of_all_mantissas_of_16_bits_are_correctly_rounded() {
+    let exec = common::executor();
+    for (dtype, mantissas) in [(DType::F16, 1024_u32), (DType::BF16, 128)] {
+        let all = mantissas..2 * mantissas;
+        let pairs: Vec<[f64; 2]> = (all.clone())
+            .flat_map(|x| all.clone().map(move |y| [f64::from(x), f64::from(y)]))
+            .collect();
+        // Quotients near 1, and where f16 has fewer and fewer bits.
+        for [down, up] in [[0, 0], [14, 1], [14, 3], [14, 6], [14, 10]] {
+            let powers = [
+                -down - mantissas.ilog2() as i32,
+                up - mantissas.ilog2() as i32,
+            ];
+            let scaled: Vec<[f64; 2]> = (pairs.iter())
+                .map(|&[x, y]| [x * 2f64.powi(powers[0]), y * 2f64.powi(powers[1])])
+                .collect();
+            let shape = Shape::new([scaled.len()]).unwrap();
+            let upload = |at: usize| {
+                let values: Vec<f64> = scaled.iter().map(|pair| pair[at]).collect();
+                exec.upload_bytes(dtype, &encode(dtype, &values), &shape)
+                    .unwrap()
+            };
+            let (a, b, out) = (upload(0), upload(1), exec.alloc(&shape, dtype).unwrap());
+            let _done = exec.div(&a, &b, &out).unwrap();
+            let got = decode(dtype, &exec.download(&out).unwrap().wait().unwrap());
+            for (&[x, y], got) in scaled.iter().zip(got) {
+                assert_eq!(got, round_to(dtype, x / y), "{dtype} {x:e} / {y:e}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ziggurat_core::DType;
 
 use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{
-    ALL, BITS, BinarySpec, CodeFacts, FLOAT, INT, NUMERIC, elementwise_table, recipe,
+    ALL, BITS, BinarySpec, CodeFacts, DIVIDE, FLOAT, INT, NUMERIC, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
@@ -22,7 +22,6 @@ use crate::source::candidate::Candidate;
 const ATAN: &[&str] = &["functions/atan.wgsl"];
 const EXP: &[&str] = &["functions/exp.wgsl"];
 const FMOD: &[&str] = &["functions/fmod.wgsl"];
-const DIVIDE: &[&str] = &["functions/divide.wgsl"];
 const FLOOR_DIVIDE: &[&str] = &[
     "functions/fmod.wgsl",
     "functions/divide.wgsl",

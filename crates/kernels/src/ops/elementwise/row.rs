@@ -240,8 +240,10 @@ macro_rules! elementwise_table {
 }
 pub(crate) use elementwise_table;
 
-/// What snippets for results of 16 bits may call.
+/// What snippets for results of 16 bits may call: all but that of a quotient.
 const NARROW: &[&str] = &["functions/narrow.wgsl"];
+/// What quotients call, of 16 bits too.
+pub(crate) const DIVIDE: &[&str] = &["functions/divide.wgsl"];
 
 /// Where an op's snippet may lie: one for its kind of dtype goes before the general one.
 #[derive(Clone, Copy, Debug)]
@@ -275,7 +277,7 @@ impl Snippets {
     ) -> &'static [&'static str] {
         if !dtype.is_float() {
             &[]
-        } else if dtype != DType::F32 && self.narrow != self.general {
+        } else if dtype != DType::F32 && self.narrow != self.general && general != DIVIDE {
             NARROW
         } else {
             general

@@ -6,7 +6,7 @@ use ziggurat_core::DType;
 
 use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{
-    BOOL, CodeFacts, FLOAT, INT, NUMERIC, UnarySpec, elementwise_table, recipe,
+    BOOL, CodeFacts, DIVIDE, FLOAT, INT, NUMERIC, UnarySpec, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
@@ -19,7 +19,6 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 
 const EXP: &[&str] = &["functions/exp.wgsl"];
-const DIVIDE: &[&str] = &["functions/divide.wgsl"];
 const SQRT: &[&str] = &["functions/sqrt.wgsl"];
 const LOG: &[&str] = &["functions/log.wgsl"];
 const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
