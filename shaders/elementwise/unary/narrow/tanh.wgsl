@@ -3,7 +3,7 @@
 fn apply(x: elem) -> elem {
     let magnitude = min(abs(x), 15.0);
     let z = exp2(-2.88539008 * magnitude);
-    let far = (1.0 - z) / (1.0 + z);
+    let far = 2.0 / (1.0 + z) - 1.0;
     // The first terms of its series.
     let s = magnitude * magnitude;
     let near = magnitude + magnitude * s * (0.13333334 * s - 0.33333334);
