@@ -28,7 +28,7 @@ fn main(
         let out_base = params.out_offset + output * params.len;
         let first = (output % params.period) * params.step;
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
-        for (var r = chunk * params.chunk_len + 4u * lane; r < end; r += 4u * LANES) {
+        for (var r = chunk * params.chunk_len + first_place(lane); r < end; r += 4u * LANES) {
             put4(out_base, r, 1u, affine4((row4_tail(base, r, end) - shift) * factor, first, r));
         }
     }

@@ -1,26 +1,35 @@
 // Rows that are read once: each lane keeps up to REGISTERS vectors of four elements, vector h of a lane being number lane + h * LANES
 // of the row. All indices of the array are constants, so that it lies in registers.
-// Requires: row4_tail (access part).
+// Requires: row4, row4_tail (access part).
 
 override REGISTERS: u32 = 8u;
+// Whether a row has exactly as many elements as its lanes keep.
+override WHOLE: bool = false;
 
 alias Registers = array<vec4<f32>, 8>;
 
 // The place in the row of the first element of vector h.
 fn place(h: u32, lane: u32) -> u32 {
-    return 4u * (lane + h * LANES);
+    return first_place(lane) + 4u * h * LANES;
 }
 
-// Which elements of the four from place r on are in the row.
+// Which of the four elements that begin at place r are in the row.
 fn inside(r: u32) -> vec4<bool> {
-    return vec4<u32>(r, r + 1u, r + 2u, r + 3u) < vec4<u32>(params.len);
+    if WHOLE {
+        return vec4<bool>(true);
+    }
+    return four_places(r) < vec4<u32>(params.len);
 }
 
 // Vector h, with `other` past the end of the row.
 fn vector(base: u32, h: u32, lane: u32, other: f32) -> vec4<f32> {
     let r = place(h, lane);
+    if WHOLE {
+        return row4(base, r);
+    }
     // No branch, so that all loads are in flight together: past the end, the last vector once more.
-    let x = row4_tail(base, min(r, ((params.len - 1u) / 4u) * 4u), params.len);
+    let last = select(params.len - 1u, ((params.len - 1u) / 4u) * 4u, APART == 1u);
+    let x = row4_tail(base, min(r, last), params.len);
     return select(vec4<f32>(other), x, inside(r));
 }
 

@@ -31,7 +31,7 @@ fn main(
         let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
         let rest = rest_of(whole.sum);
-        for (var r = chunk * params.chunk_len + 4u * lane; r < end; r += 4u * LANES) {
+        for (var r = chunk * params.chunk_len + first_place(lane); r < end; r += 4u * LANES) {
             let x = row4_tail(base, r, end);
             put4(out_base, r, inner, results(x, weights(x, greatest), greatest, rest, finite));
         }

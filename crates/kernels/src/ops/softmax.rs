@@ -99,6 +99,14 @@ impl Job {
         }
     }
 
+    /// The exponential of the kernel that keeps rows in registers: logarithms show more of its digits than shares.
+    const fn exp(&self) -> &'static str {
+        match (self.kind, self.dtype) {
+            (SoftmaxKind::Softmax, DType::F16 | DType::BF16) => "softmax/exp_narrow.wgsl",
+            _ => "softmax/exp.wgsl",
+        }
+    }
+
     /// The kernel for rows that lanes keep in registers.
     fn registers(&self, geometry: &ReduceGeometry, registers: &Registers) -> KernelChoice {
         let choice = self
@@ -109,12 +117,14 @@ impl Job {
                 "reduce/lanes_one.wgsl",
                 "reduce/tree.wgsl",
                 "reduce/registers.wgsl",
-                "softmax/exp.wgsl",
+                self.exp(),
                 "softmax/weight.wgsl",
             ])
             .parts(self.kind.parts())
             .parts(&["softmax/results.wgsl", "softmax/body.wgsl"])
-            .constant("REGISTERS", registers.vectors);
+            .constant("REGISTERS", registers.vectors)
+            .constant("APART", registers.lanes.apart(self.vec4 == [false; 2]))
+            .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
         with_constants(choice, geometry, &registers.lanes)
     }
 
@@ -126,7 +136,8 @@ impl Job {
             .part("softmax/weight.wgsl")
             // The logarithm is there already.
             .part(self.kind.result())
-            .parts(&["softmax/results.wgsl", "softmax/long.wgsl"]);
+            .parts(&["softmax/results.wgsl", "softmax/long.wgsl"])
+            .constant("APART", lanes.apart(self.vec4 == [false; 2]));
         with_constants(choice, geometry, lanes)
     }
 }

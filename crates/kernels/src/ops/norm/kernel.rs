@@ -140,7 +140,9 @@ impl Job {
                 "norm/body.wgsl",
             ])
             .constant("CENTER", u32::from(self.op == Norm::Layer))
-            .constant("REGISTERS", registers.vectors);
+            .constant("REGISTERS", registers.vectors)
+            .constant("APART", registers.lanes.apart(self.vec4 == [false; 3]))
+            .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
         with_constants(choice, geometry, &registers.lanes)
     }
 
@@ -158,6 +160,7 @@ impl Job {
             },
             "norm/long.wgsl",
         ]);
+        let choice = choice.constant("APART", lanes.apart(self.vec4 == [false; 3]));
         with_constants(choice, geometry, lanes)
     }
 

@@ -39,6 +39,13 @@ pub(crate) struct Registers {
     pub(crate) vectors: u32,
 }
 
+impl Registers {
+    /// Whether lanes keep exactly as many elements as a row of `len` has.
+    pub(crate) fn holds_exactly(&self, len: u64) -> bool {
+        u64::from(VECTOR * self.lanes.lanes) * u64::from(self.vectors) == len
+    }
+}
+
 /// Fewest elements per lane for which a second pass pays.
 const CHUNK_PER_LANE: u64 = 32;
 /// Neighbouring outputs that keep a memory transaction full, and the fewest that do not waste most of one: taken
@@ -51,6 +58,8 @@ const PER_LANE: u64 = 4;
 /// loads of four as such a kernel has in flight.
 const VECTOR: u32 = 4;
 const PER_VECTOR_LANE: u64 = 16;
+/// Lanes of a row that keep a memory transaction full.
+const FEWEST_LANES: u32 = 4;
 /// The most vectors of four that a lane keeps in registers.
 const MAX_VECTORS: u64 = 8;
 
@@ -102,6 +111,18 @@ pub(crate) fn in_registers_for_any_count(
     lanes_in_registers(1, (outputs, len), side, ability)
 }
 
+/// Lanes for a row whose elements are loaded and stored one by one: enough of them side by side for whole memory transactions, and
+/// few left over where a row is a little longer than a power of two.
+fn one_by_one(len: u64) -> u32 {
+    let side_by_side = if len < u64::from(FULL_ROWS) {
+        FEWEST_LANES
+    } else {
+        FEW_ROWS
+    };
+    power_below(saturated(len / PER_VECTOR_LANE))
+        .max(power_above(len.div_ceil(u64::from(VECTOR)), side_by_side))
+}
+
 /// With at least so many rows in a workgroup.
 fn lanes_in_registers(
     rows: u32,
@@ -111,6 +132,13 @@ fn lanes_in_registers(
 ) -> Option<Registers> {
     let mut lanes = vectors(outputs, len, side, false, ability);
     let vec4 = len.div_ceil(u64::from(VECTOR));
+    if side == Side::Reduced {
+        lanes.lanes = match len.is_multiple_of(u64::from(VECTOR)) {
+            true => lanes.lanes.max(power_above(vec4, FEWEST_LANES)),
+            false => one_by_one(len),
+        };
+        lanes.lanes = lanes.lanes.min(lanes.wg);
+    }
     let most = power_below(ability.invocations.clamp(1, 1024));
     while vec4 > MAX_VECTORS * u64::from(lanes.lanes) {
         lanes.lanes *= 2;
@@ -222,6 +250,11 @@ impl Lanes {
     /// Invocations of the whole grid for `outputs` outputs: whole workgroups.
     pub(crate) fn invocations(&self, outputs: u64) -> u64 {
         outputs.div_ceil(u64::from(self.rows)) * u64::from(self.chunks) * u64::from(self.wg)
+    }
+
+    /// How far the four elements are from each other that a lane takes together: one by one, lanes side by side take neighbours.
+    pub(crate) const fn apart(&self, one_by_one: bool) -> u32 {
+        if one_by_one { self.lanes } else { 1 }
     }
 
     /// The override constants that every kernel of this layout takes.
@@ -408,6 +441,21 @@ mod tests {
         assert_eq!(shape(1024), Some((64, 4)));
         assert_eq!(shape(8192), Some((256, 8)));
         assert_eq!(shape(32_768), Some((1024, 8)));
+    }
+
+    #[test]
+    fn rows_of_elements_taken_one_by_one_leave_few_places_over() {
+        let shape = |len| {
+            registers(4096, len, Side::Reduced, &Ability::WEBGPU)
+                .map(|h| (h.lanes.lanes, h.vectors))
+        };
+        assert_eq!(shape(4), Some((1, 1)));
+        assert_eq!(shape(5), Some((2, 1)));
+        assert_eq!(shape(16), Some((4, 1)));
+        assert_eq!(shape(17), Some((4, 2)));
+        assert_eq!(shape(65), Some((8, 3)));
+        assert_eq!(shape(1025), Some((64, 5)));
+        assert_eq!(shape(4097), Some((256, 5)));
     }
 
     #[test]

@@ -386,7 +386,7 @@ impl Reduce {
     pub(crate) const fn block(self) -> &'static [&'static str] {
         match self {
             Self::Var | Self::Std => &["reduce/op/var_block.wgsl"],
-            Self::LogSumExp => &["softmax/weight.wgsl", "reduce/op/logsumexp_block.wgsl"],
+            Self::LogSumExp => &["reduce/op/logsumexp_block.wgsl"],
             _ => &["reduce/block.wgsl"],
         }
     }
