@@ -329,6 +329,9 @@ impl Executor {
         shape: &Shape,
     ) -> Result<View, KernelError> {
         let dims = shape.dims();
+        if dims.len() == 1 {
+            return unsqueeze(op, places, 1);
+        }
         let all = Shape::new([places.len(), dims.len()]).map_err(KernelError::shape(op))?;
         let out = self.alloc(&all, DType::I32)?;
         if out.is_empty() {
