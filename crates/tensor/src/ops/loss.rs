@@ -24,6 +24,15 @@ pub enum Reduction {
     Sum,
 }
 
+/// What a loss of classes is computed from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scores {
+    /// What a softmax makes probabilities of.
+    Logits,
+    /// Log-probabilities.
+    Logs,
+}
+
 /// Options of [`Tensor::cross_entropy`] and [`Tensor::nll_loss`].
 ///
 /// ```
@@ -258,9 +267,7 @@ impl Tensor {
                 return Err(Error::shape(OP, format!("{rule}: {given}")));
             }
         }
-        self.classified(OP, target, options, |x, axis| {
-            x.converted(OP, DType::F32)?.log_softmax(axis)
-        })
+        self.classified(OP, target, options, Scores::Logits)
     }
 
     /// The negative log-likelihood: minus the log-probability, along axis 1 (axis 0 for rank 1), that the class index of
@@ -282,16 +289,16 @@ impl Tensor {
         if target.dtype().is_float() {
             return Err(not_indices(OP, target));
         }
-        self.classified(OP, target, options, |x, _| Ok(x))
+        self.classified(OP, target, options, Scores::Logs)
     }
 
-    /// A loss of classes along axis 1 (axis 0 for rank 1), of log-probabilities that `logs` makes of the input.
+    /// A loss of classes along axis 1 (axis 0 for rank 1).
     fn classified(
         &self,
         op: &'static str,
         target: &Self,
         options: &CrossEntropyOptions<'_>,
-        logs: impl FnOnce(Self, isize) -> Result<Self, Error>,
+        scores: Scores,
     ) -> Result<Self, Error> {
         self.same_device(op, target)?;
         let (axis, classes) = self.axis_and_extent(op, isize::from(self.rank() != 1))?;
@@ -321,11 +328,16 @@ impl Tensor {
         }
         let x = self.as_float(op)?;
         let dtype = x.dtype();
-        let logs = logs(x, axis as isize)?;
+        let logs = |x: &Self| match scores {
+            Scores::Logits => x.converted(op, DType::F32)?.log_softmax(axis as isize),
+            Scores::Logs => Ok(x.clone()),
+        };
         let loss = if target.dtype().is_float() {
-            logs.expected(op, target, (axis, count), options)?
+            logs(&x)?.expected(op, target, (axis, count), options)?
+        } else if scores == Scores::Logits && options.label_smoothing == 0.0 {
+            x.looked_up(op, target, (axis, count), options, scores)?
         } else {
-            logs.looked_up(op, target, (axis, count), options)?
+            logs(&x)?.looked_up(op, target, (axis, count), options, Scores::Logs)?
         };
         loss.converted(op, dtype)
     }
@@ -359,13 +371,14 @@ impl Tensor {
         )
     }
 
-    /// The loss of log-probabilities and class indices, in f32.
+    /// The loss of log-probabilities, or of logits without smoothing, and class indices, in f32.
     fn looked_up(
         &self,
         op: &'static str,
         target: &Self,
         (axis, count): (usize, i32),
         options: &CrossEntropyOptions<'_>,
+        scores: Scores,
     ) -> Result<Self, Error> {
         let (device, along, smoothing) = (self.device(), axis as isize, options.label_smoothing);
         let index = target.as_i32(op)?;
@@ -375,8 +388,11 @@ impl Tensor {
         let found = Self::produce(device, op, *named.shape(), self.dtype(), |executor, out| {
             executor.gather(logs, axis, at, out)
         })?;
-        let log = found.squeeze_axis(along)?.converted(op, DType::F32)?;
-        let mut loss = log.neg()?;
+        let found = found.converted(op, DType::F32)?;
+        let mut loss = match scores {
+            Scores::Logs => found.squeeze_axis(along)?.neg()?,
+            Scores::Logits => self.converted(op, DType::F32)?.beside(&found, along)?,
+        };
         let mut share = None;
         if let Some(weight) = options.weight {
             let (factors, at) = (weight.stored()?, index.stored()?);
@@ -414,6 +430,19 @@ impl Tensor {
                 loss.sum_all()?.div(share.sum_all()?)
             }
         }
+    }
+
+    /// Minus the log-probability of the class of each row whose logit is `found`: `ln Σ exp(x - found)`, for which a row is
+    /// read once, and which is exact to the distances between logits. A row with a logit of inf, or of nothing but -inf, has no
+    /// probabilities; beside others, a class of -inf is impossible.
+    fn beside(&self, found: &Self, axis: isize) -> Result<Self, Error> {
+        let impossible = found.eq(f64::NEG_INFINITY)?;
+        let distance = self.sub(&impossible.where_(f32::MIN, found)?)?;
+        let distance = self.eq(f64::INFINITY)?.where_(f32::NAN, distance)?;
+        let loss = distance.logsumexp([axis], true)?;
+        let others = loss.gt(f64::NEG_INFINITY)?;
+        let loss = impossible.where_(others.where_(f32::INFINITY, f32::NAN)?, loss)?;
+        loss.squeeze_axis(axis)
     }
 
     /// Factors of classes must be a float vector.

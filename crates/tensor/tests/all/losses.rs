@@ -181,6 +181,40 @@ fn cross_entropy_of_classes_ignores_smooths_and_marks_wrong_indices() {
 }
 
 #[test]
+fn cross_entropy_keeps_the_digits_of_large_logits_and_marks_infinite_ones() {
+    let device = common::device();
+    let inf = f32::INFINITY;
+    let x = [
+        [1.0e6, 1.0e6, 0.0],
+        [-3.0e6, -3.0e6 + 2.0, -inf],
+        [0.0, 3.0e38, -3.0e38],
+        [1.0, inf, 0.0],
+        [1.0, -inf, -inf],
+        [-inf, -inf, -inf],
+        [1.0, f32::NAN, 0.0],
+        [-inf, 0.0, 0.0],
+    ];
+    let x = tensor(&device, x.as_flattened(), &[8, 3]);
+    let classes = Tensor::from_slice(&device, &[0i32, 0, 2, 0, 0, 0, 0, 0], [8]).unwrap();
+    let options = CrossEntropyOptions {
+        reduction: Reduction::None,
+        ..CrossEntropyOptions::default()
+    };
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    let expected = [
+        2f64.ln(),
+        (1.0 + 2f64.exp()).ln(),
+        inf,
+        nan,
+        0.0,
+        nan,
+        nan,
+        inf,
+    ];
+    check("large", x.cross_entropy(&classes, &options), &expected);
+}
+
+#[test]
 fn cross_entropy_takes_probabilities_and_any_rank() {
     let device = common::device();
     let x = tensor(&device, &X, &[2, 3]);
