@@ -172,7 +172,8 @@ impl Plan {
             };
             let map = self.child_map(step, &child)?;
             let before = self.steps.len();
-            let operand = self.visit(child, map, assumed)?;
+            let operand = self.visit(child, map, assumed);
+            let operand = operand.map_err(|stop| self.with_what_follows(stop, &path))?;
             let to = match operand {
                 Operand::Step(to) | Operand::Leaf { step: to, .. } => to,
                 _ => continue,
@@ -189,6 +190,28 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Instead of a kernel alone, with the ops behind it that are as small, where what is larger sees them broadcast: they
+    /// are the last part of that kernel then, and not computed for every place that they are seen from.
+    fn with_what_follows(&self, stop: Stop, path: &[(usize, usize)]) -> Stop {
+        let Stop::First(first, NotFused::OwnKernel) = &stop else {
+            return stop;
+        };
+        let [kernel] = first.as_slice() else {
+            return stop;
+        };
+        let len = kernel.shape().len();
+        if len >= self.shape.len() {
+            return stop;
+        }
+        let above = path.iter().rev().filter_map(|(at, _)| self.steps.get(*at));
+        let small = above.take_while(|step| step.node.shape().len() == len);
+        let ops = small.filter(|step| matches!(step.body, Body::Op { .. }));
+        match ops.last() {
+            Some(step) => Stop::first(&step.node, NotFused::OwnKernel),
+            None => stop,
+        }
     }
 
     /// The operand, leaving nothing if it is a node, so that no handle is held twice.

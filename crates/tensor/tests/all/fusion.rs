@@ -466,6 +466,30 @@ fn the_comparison_notices_a_wrong_element() {
 }
 
 #[test]
+fn cheap_ops_between_a_reduction_and_its_broadcast_belong_to_the_reduction() {
+    let device = common::device();
+    let values: Vec<f32> = (0..35).map(|i| (i % 11) as f32 - 4.0).collect();
+    let x = Tensor::from_slice(&device, &values, [5, 7]).unwrap();
+    let normed = |x: &Tensor| {
+        let mean = x.mul(x)?.mean([-1], true)?;
+        x.div(&mean.add(0.5)?.sqrt()?)
+    };
+    let y = normed(&x).unwrap();
+    let explained = y.explain().unwrap();
+    let ops: Vec<_> = explained
+        .kernels()
+        .iter()
+        .map(|kernel| kernel.ops())
+        .collect();
+    assert_eq!(ops, [&["mul", "mean", "add", "sqrt"][..], &["div"]]);
+    let unfused = FusionPolicy::Unfused.scope(|| normed(&x)).unwrap();
+    assert_eq!(
+        y.to_vec_blocking::<f32>().unwrap(),
+        unfused.to_vec_blocking::<f32>().unwrap()
+    );
+}
+
+#[test]
 fn inexact_functions_stay_within_their_tolerance() {
     let device = common::device();
     let compute = |x: &Tensor| {
