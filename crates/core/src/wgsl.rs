@@ -3,6 +3,8 @@
 //! Compilers of WGSL recurse where a text nests, and their time grows faster than the text, so a text is measured before
 //! one reads it. The numbers are upper bounds of what a parser will meet: a text that is not WGSL has numbers too.
 
+pub mod imports;
+
 /// What [`measure`] finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -83,7 +85,7 @@ pub fn measure(text: &str) -> Extent {
         let Some(&byte) = bytes.get(start) else {
             return scan.extent;
         };
-        let mut end = start + 1;
+        let mut end = skip_string(bytes, start).unwrap_or(start + 1);
         if is_word(byte) {
             // A dot within a number is part of it.
             let number = byte.is_ascii_digit();
@@ -110,7 +112,8 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     tokens(text).map(|(_, token)| token).filter(word)
 }
 
-/// The words of a text and the signs between them, each sign by itself, with the byte where each begins. Comments are left out.
+/// The words of a text and the signs between them, each sign by itself, with the byte where each begins. Comments are left
+/// out; what stands between two quotes on one line is one with them.
 ///
 /// ```
 /// let tokens: Vec<_> = ziggurat_core::wgsl::tokens("a /* no */ += b1").collect();
@@ -123,7 +126,11 @@ pub fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let start = skip_blank(bytes, at);
         let first = *bytes.get(start)?;
         let length = bytes.iter().skip(start).take_while(|byte| is_word(**byte));
-        at = start + if is_word(first) { length.count() } else { 1 };
+        at = match skip_string(bytes, start) {
+            Some(end) => end,
+            None if is_word(first) => start + length.count(),
+            None => start + 1,
+        };
         // Bytes of names in other scripts stay together, so both ends are between letters.
         Some((start, text.get(start..at).unwrap_or_default()))
     })
@@ -271,9 +278,28 @@ pub(crate) fn skip_blank(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
+/// Behind the quote that ends the string that begins at `at`, on the same line; nothing where none begins or ends.
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?.strip_prefix(b"\"")?;
+    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\n'))?;
+    (rest.get(length) == Some(&b'"')).then_some(at + length + 2)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::measure;
+    use super::{measure, tokens};
+
+    #[test]
+    fn what_is_quoted_is_one_token() {
+        let words: Vec<_> = tokens("a(\"b // {\", c) \"d\ne")
+            .map(|(_, token)| token)
+            .collect();
+        assert_eq!(
+            words,
+            ["a", "(", "\"b // {\"", ",", "c", ")", "\"", "d", "e"]
+        );
+        assert_eq!(measure("debug_print(\"{{ ((\");").blocks.count, 0);
+    }
 
     #[test]
     fn else_ifs_count_as_blocks_within_each_other() {

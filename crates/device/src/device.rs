@@ -158,8 +158,8 @@ impl Device {
         self.inner.reused
     }
 
-    /// What shaders printed by `debug_print(value);` in dispatches submitted since the last call.
-    /// Only the software device prints; on others the calls are removed and this is empty.
+    /// What shaders printed by `debug_print(value);` on the software device in dispatches submitted since the last call.
+    /// What kernels print on other devices, and on ones with `debug_kernels`, the pipeline layer has.
     #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
     #[must_use]
     pub fn take_debug_prints(&self) -> ziggurat_software::DebugPrints {

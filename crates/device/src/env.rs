@@ -7,6 +7,7 @@
 //! | `ZIGGURAT_LIMITS` | `default`: WebGPU's default limits and no optional feature, whatever the adapter has; `binding:N`: storage bindings of at most N bytes; `iterations:N`: loops of at most N iterations; or several, with commas |
 //! | `ZIGGURAT_CACHE_DIR` | folder for compiled pipelines |
 //! | `ZIGGURAT_DEBUG_PRINT` | `1`: the software device writes what shaders print to standard error |
+//! | `ZIGGURAT_DEBUG_KERNELS` | `1`: kernels run their `assert` and `debug_print` statements on any adapter, as with `DeviceOptions::debug_kernels` |
 //! | `ZIGGURAT_SANITIZE` | folder for reports: kernels run on the software device, under its sanitizer |
 //!
 //! What a program's options say explicitly wins over a variable, and a variable over a default: a program that names an
@@ -76,6 +77,11 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceErr
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 pub(crate) fn echo_prints() -> bool {
     std::env::var_os("ZIGGURAT_DEBUG_PRINT").is_some_and(|value| value == "1")
+}
+
+/// Whether `ZIGGURAT_DEBUG_KERNELS` is 1.
+pub(crate) fn debug_kernels() -> bool {
+    std::env::var_os("ZIGGURAT_DEBUG_KERNELS").is_some_and(|value| value == "1")
 }
 
 /// The folder for compiled pipelines: the one in the options, `ZIGGURAT_CACHE_DIR`, or

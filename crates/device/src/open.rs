@@ -27,6 +27,7 @@ impl Device {
     async fn opened(mut options: DeviceOptions) -> Result<Self, DeviceError> {
         env::apply(&mut options.adapter)?;
         env::restrict(&mut options)?;
+        options.debug_kernels |= env::debug_kernels();
         if let Some(wish) = &options.adapter.software {
             let adapter = software::adapter(wish)?;
             let summary = AdapterSummary::new(0, &adapter);

@@ -182,6 +182,9 @@ pub struct DeviceOptions {
     pub workgroup_size: Option<u32>,
     /// Stay within WebGPU's default limits even where the adapter has more.
     pub default_limits: bool,
+    /// Kernels run their `assert` and `debug_print` statements, on any adapter, through one more storage buffer. Otherwise the
+    /// statements are removed, and cost nothing; the software device prints all the same.
+    pub debug_kernels: bool,
     /// Use 16-bit floats where they exist.
     pub f16: bool,
     /// Use subgroup operations where they exist.
@@ -235,6 +238,7 @@ impl Default for DeviceOptions {
             pipeline_cache_dir: None,
             workgroup_size: None,
             default_limits: false,
+            debug_kernels: false,
             f16: true,
             subgroups: true,
             int64: true,

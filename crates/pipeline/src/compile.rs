@@ -16,6 +16,7 @@ use ziggurat_core::debug_print;
 use ziggurat_device::Device;
 
 use crate::bind::Layouts;
+use crate::debug::Debugged;
 use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Reflection, Text};
@@ -36,21 +37,29 @@ pub(crate) fn compile(
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
     read: &Text,
-    layouts: &Layouts,
+    (layouts, debugged): (&Layouts, Option<&Debugged>),
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<wgpu::ComputePipeline, PipelineError> {
     let name = descriptor.source.name();
     let device = owner.wgpu();
     let (created, error) = captured(device, || {
-        let module = read.module(descriptor.checks).get().cloned();
-        let module = module.unwrap_or_else(|| create_module(owner, descriptor));
+        let shared = read.module(descriptor.checks).get();
+        let module = match (debugged, shared) {
+            (None, Some(module)) => module.clone(),
+            _ => create_module(owner, descriptor, debugged),
+        };
+        let mut groups = layouts.in_order();
+        if let Some(debugged) = debugged {
+            groups.resize(debugged.group as usize, None);
+            groups.push(Some(&debugged.layout));
+        }
         let immediate_size = match &reflection.params {
             Some(params) if params.space == ParamSpace::Immediate => params.bytes,
             _ => 0,
         };
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(name),
-            bind_group_layouts: &layouts.in_order(),
+            bind_group_layouts: &groups,
             immediate_size,
         });
         let constants: Vec<(&str, f64)> = descriptor
@@ -73,6 +82,7 @@ pub(crate) fn compile(
     });
     let (pipeline, module) = created;
     match error {
+        None if debugged.is_some() => Ok(pipeline),
         None => {
             // Another thread may have been faster with the same module.
             let _module = read.module(descriptor.checks).get_or_init(|| module);
@@ -91,13 +101,19 @@ fn refused(reflection: &Reflection, message: String) -> PipelineError {
     }
 }
 
-fn create_module(owner: &Device, descriptor: &KernelDescriptor) -> wgpu::ShaderModule {
+fn create_module(
+    owner: &Device,
+    descriptor: &KernelDescriptor,
+    debugged: Option<&Debugged>,
+) -> wgpu::ShaderModule {
     let text = descriptor.source.text();
-    // The software device knows the calls; to others they would be an unknown function.
-    let text = if owner.adapter().is_software_device() {
-        text
-    } else {
-        debug_print::removed(&text).into_owned()
+    // The software device prints by itself; to others the statements would be unknown functions.
+    let text = match debugged {
+        Some(debugged) => debugged.text.clone(),
+        None if owner.adapter().is_software_device() => {
+            debug_print::without_asserts(&text).into_owned()
+        }
+        None => debug_print::removed(&text).into_owned(),
     };
     let source = wgpu::ShaderModuleDescriptor {
         label: Some(descriptor.source.name()),

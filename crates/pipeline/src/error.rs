@@ -4,6 +4,8 @@
 //! WGSL file and line that it is about. A line of 0 means that the compiler gave no place. Errors are `Clone`,
 //! because all callers that waited for one pipeline creation get the same one.
 
+mod shown;
+
 use std::fmt;
 
 use ziggurat_core::DType;
@@ -652,6 +654,42 @@ pub enum PipelineError {
     IndirectForeign {
         /// The kernel.
         kernel: String,
+    },
+    /// An `assert` of a kernel did not hold; the kernel went on. Only on devices opened with
+    /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
+    #[error("{}", short!("{kernel}: {file}:{line}: assertion failed in workgroup {workgroup:?}, invocation {invocation:?}: {message} ({others} more failures)"))]
+    AssertionFailed {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the assertion.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The workgroup of the first for which it did not hold.
+        workgroup: [u32; 3],
+        /// The invocation in that workgroup.
+        invocation: [u32; 3],
+        /// The assertion's text and values.
+        message: String,
+        /// How often assertions failed besides, as far as it was kept.
+        others: u64,
+    },
+    /// A kernel with `debug_print` or `assert` has no room for the buffer that those need. Only on devices opened with
+    /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
+    #[error("{}", short!("{kernel}: {file}:{line}: with the buffer for `debug_print` and `assert` the kernel needs {count} {what}; the device has {limit}: take a binding away, or open the device without `debug_kernels`"))]
+    DebugBinding {
+        /// The kernel's name.
+        kernel: String,
+        /// The file of the entry point.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// What there are too few of.
+        what: &'static str,
+        /// How many are needed.
+        count: u64,
+        /// How many there are.
+        limit: u32,
     },
     /// The work needs more workgroups than the device dispatches.
     #[error("{}", short!("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]

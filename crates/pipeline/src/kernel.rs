@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ziggurat_device::{DeviceError, LatePipeline};
 
 use crate::bind::Layouts;
+use crate::debug::Debugged;
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::param_bytes::ParamBytes;
@@ -27,6 +28,8 @@ struct Inner {
     pipeline: LatePipeline,
     layouts: Layouts,
     params: ParamBytes,
+    /// What is compiled instead of its text, where that says something.
+    debugged: Option<Debugged>,
     /// When it was last dispatched or looked up, by the count of its pipelines.
     used: AtomicU64,
 }
@@ -38,6 +41,7 @@ impl Kernel {
         reflection: Reflection,
         pipeline: LatePipeline,
         (layouts, params): (Layouts, ParamBytes),
+        debugged: Option<Debugged>,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -47,6 +51,7 @@ impl Kernel {
                 pipeline,
                 layouts,
                 params,
+                debugged,
                 used: AtomicU64::new(0),
             }),
         }
@@ -132,6 +137,10 @@ impl Kernel {
             line: self.inner.reflection.line,
             message,
         }
+    }
+
+    pub(crate) fn debugged(&self) -> Option<&Debugged> {
+        self.inner.debugged.as_ref()
     }
 
     pub(crate) fn layouts(&self) -> &Layouts {

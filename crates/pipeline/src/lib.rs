@@ -22,7 +22,7 @@ mod autosave;
 mod bind;
 mod compile;
 mod copy;
-mod declarations;
+mod debug;
 mod descriptor;
 #[cfg(not(target_arch = "wasm32"))]
 mod disk;
@@ -60,6 +60,7 @@ mod tuning;
 mod workers;
 
 pub use ziggurat_core::DType;
+pub use ziggurat_core::debug_print::{DebugPrint, DebugPrints, DebugValue, StatementKind, Value};
 pub use ziggurat_device as device;
 pub use ziggurat_device::ShaderFeature;
 pub use ziggurat_macros::KernelParams;

@@ -9,6 +9,7 @@ use ziggurat_memory::Memory;
 
 use crate::arguments::{Arg, arrange};
 use crate::bind::{BindCache, Entries, Groups};
+use crate::debug::KernelDebug;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
@@ -49,6 +50,8 @@ struct Inner {
     memory: Memory,
     features: ShaderFeatures,
     texts: Texts,
+    /// On devices that debug kernels.
+    debug: Option<KernelDebug>,
     shader_limits: RwLock<ShaderLimits>,
     kernels: OnceMap<KernelDescriptor, Kernel, PipelineError>,
     check_keys: AtomicBool,
@@ -97,6 +100,11 @@ impl Pipelines {
                 device,
                 memory: memory.clone(),
                 texts: Texts::default(),
+                debug: memory
+                    .device()
+                    .options()
+                    .debug_kernels
+                    .then(KernelDebug::default),
                 shader_limits: RwLock::default(),
                 kernels: OnceMap::default(),
                 check_keys: AtomicBool::new(cfg!(debug_assertions)),
@@ -380,6 +388,11 @@ impl Pipelines {
         &self.inner.idle
     }
 
+    /// What kernels say, on a device that debugs them.
+    pub(crate) fn debug(&self) -> Option<&KernelDebug> {
+        self.inner.debug.as_ref()
+    }
+
     pub(crate) fn tape(&self) -> Option<&Arc<Taping>> {
         self.tape.as_ref()
     }
@@ -551,7 +564,12 @@ impl Inner {
 
     fn groups(&self, kernel: &Kernel, entries: &Entries<'_>, offset: u32) -> Groups {
         let device = self.device.wgpu();
-        self.binds.groups(device, kernel.layouts(), entries, offset)
+        let layouts = kernel.layouts();
+        let mut groups = self.binds.groups(device, layouts, entries, offset);
+        if let (Some(debug), Some(debugged)) = (&self.debug, kernel.debugged()) {
+            groups.more.extend(debug.bound(debugged));
+        }
+        groups
     }
 }
 

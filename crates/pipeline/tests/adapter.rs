@@ -11,6 +11,8 @@ mod any_calls;
 #[cfg(feature = "software")]
 #[path = "../../kernels/tests/common/campaign.rs"]
 mod campaign;
+#[path = "adapter/debug.rs"]
+mod debug;
 #[path = "adapter/groups.rs"]
 mod groups;
 #[cfg(feature = "software")]

@@ -32,7 +32,7 @@ mod uses;
 pub use adapter::{OpenError, Software};
 pub use checked::{is_checked, mark_own, mark_undefined, name_lines};
 pub use memory::memory_bytes;
-pub use print::{DebugPrint, DebugPrints, take_debug_prints};
+pub use print::take_debug_prints;
 
 use wgpu::custom::AdapterInterface as _;
 

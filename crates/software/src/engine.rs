@@ -30,7 +30,6 @@ use std::collections::HashMap;
 
 pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use print::Line;
-pub use print::Value;
 pub(crate) use storage::Storage;
 pub(crate) use texture::{Axes, BoundHandle, Filter, Handle, Level, Sampler, Texel, View, Wrap};
 

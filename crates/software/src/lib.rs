@@ -22,12 +22,12 @@ mod profile;
 mod sanitize;
 
 pub use backend::{
-    DebugPrint, DebugPrints, OpenError, Software, adapter, is_checked, mark_own, mark_undefined,
-    memory_bytes, name_lines, open, take_debug_prints,
+    OpenError, Software, adapter, is_checked, mark_own, mark_undefined, memory_bytes, name_lines,
+    open, take_debug_prints,
 };
-pub use engine::Value;
 pub use profile::Profile;
 pub use sanitize::{
     Checks, Finding, Invocation, Kind, Opened, Program, Report, SanitizeError, Sanitizer, Side,
     Target, UnknownKind, assert_clean, sanitize, sanitize_with,
 };
+pub use ziggurat_core::debug_print::{DebugPrint, DebugPrints, DebugValue, Value};

@@ -159,7 +159,15 @@ impl IndexChecks {
             .collect();
         let words = (!found.is_empty()).then(|| executor.download_many(&found));
         let (this, executor) = (Arc::clone(self), executor.clone());
+        // Behind the same reads: whether the assertions of users' kernels held.
+        let pipelines = executor.pipelines();
+        let debugs = pipelines.device().options().debug_kernels;
+        let asserts = debugs.then(|| pipelines.check_asserts());
         once(async move {
+            if let Some(asserts) = asserts {
+                let held = asserts.await;
+                held.map_err(|error| Error::from_pipeline("assert", error))?;
+            }
             if checks.is_empty() {
                 return Ok(());
             }

@@ -111,13 +111,13 @@ impl Compiling {
         let cache = self.disk.as_ref().map(|disk| &disk.wgpu);
         #[cfg(target_arch = "wasm32")]
         let cache = None;
-        let layouts = kernel.layouts();
+        let made = (kernel.layouts(), kernel.debugged());
         compile(
             &self.device,
             descriptor,
             reflection,
             &self.text,
-            layouts,
+            made,
             cache,
         )
     }
@@ -227,6 +227,9 @@ impl Inner {
         check_limits(&reflection, &self.device.caps().limits)?;
         let features = self.device.wgpu().features();
         check_formats(&reflection.kernel, &reflection.resources, features)?;
+        let debug = self.debug.as_ref();
+        let debugged = debug.map(|debug| debug.of(&self.memory, descriptor, &text, &reflection));
+        let debugged = debugged.transpose()?.flatten();
         let params = ParamBytes::new(&reflection, self.device.caps());
         let layouts = || {
             let device = self.device.wgpu();
@@ -239,7 +242,14 @@ impl Inner {
             .fetch_add(nanoseconds(start), Ordering::Relaxed);
         let pipeline = LatePipeline::new();
         Ok(Arc::new(Compiling {
-            kernel: Kernel::new(self.id, descriptor.clone(), reflection, pipeline, binds),
+            kernel: Kernel::new(
+                self.id,
+                descriptor.clone(),
+                reflection,
+                pipeline,
+                binds,
+                debugged,
+            ),
             text,
             device: self.device.clone(),
             #[cfg(not(target_arch = "wasm32"))]

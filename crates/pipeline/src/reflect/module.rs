@@ -27,6 +27,12 @@ pub(super) struct Valid {
     features: ShaderFeatures,
 }
 
+impl Valid {
+    pub(super) fn module(&self) -> &Module {
+        &self.module
+    }
+}
+
 /// From text to a valid module.
 pub(super) fn read(
     text: &Assembled<'_>,

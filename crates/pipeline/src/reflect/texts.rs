@@ -40,6 +40,11 @@ pub(crate) struct Text {
 }
 
 impl Text {
+    /// The compiler's view of it, without values for overrides.
+    pub(crate) fn naga(&self) -> &naga::Module {
+        self.valid.module()
+    }
+
     /// wgpu's module with these checks, once there is one.
     pub(crate) fn module(&self, checks: Checks) -> &OnceLock<wgpu::ShaderModule> {
         let [all, divisions, none] = &self.modules;

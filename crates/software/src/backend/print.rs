@@ -1,70 +1,13 @@
 //! What shaders say through `debug_print(value);`, kept on the device until it is asked for.
 
-use std::fmt;
+use ziggurat_core::debug_print::{DebugPrint, DebugPrints};
 
 use super::device::Device;
 use super::pipeline::PipelineData;
 use super::state::State;
-use crate::engine::Value;
 
 /// Prints that a device keeps; more are only counted.
 const MOST: usize = 1 << 20;
-
-/// A value that one invocation printed.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct DebugPrint {
-    /// The pipeline's label, or its entry point.
-    pub kernel: String,
-    /// The WGSL file: a part of the source as the pipeline layer joined it, or the label of the
-    /// shader module.
-    pub file: String,
-    /// The line in it, from 1.
-    pub line: u32,
-    /// Which workgroup.
-    pub workgroup: [u32; 3],
-    /// Which invocation of it.
-    pub invocation: [u32; 3],
-    /// The value's type in WGSL's words.
-    pub ty: String,
-    /// The scalars of the value, in order: a matrix column by column, a struct member by member.
-    pub values: Vec<Value>,
-}
-
-impl fmt::Display for DebugPrint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kernel, file, line, ..
-        } = self;
-        let ([gx, gy, gz], [x, y, z]) = (self.workgroup, self.invocation);
-        if file != kernel {
-            write!(f, "kernel {kernel}, ")?;
-        }
-        write!(
-            f,
-            "{file}:{line}: workgroup ({gx}, {gy}, {gz}), invocation ({x}, {y}, {z}): "
-        )?;
-        if let [value] = self.values.as_slice() {
-            return write!(f, "{value}");
-        }
-        write!(f, "{}(", self.ty)?;
-        for (i, value) in self.values.iter().enumerate() {
-            let before = if i == 0 { "" } else { ", " };
-            write!(f, "{before}{value}")?;
-        }
-        f.write_str(")")
-    }
-}
-
-/// What was printed on a device.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct DebugPrints {
-    /// In the order of dispatches, their workgroups, and the operations in each.
-    pub prints: Vec<DebugPrint>,
-    /// How many more there were: a dispatch keeps 65,536, a device a million.
-    pub dropped: u64,
-}
 
 /// What shaders printed on a software device since the last call. `None` if it is another device.
 ///
@@ -117,14 +60,21 @@ impl State {
         kept.dropped = kept.dropped.saturating_add(dropped);
         for line in lines {
             let (file, number) = text.place(line.line);
+            let Some(statement) = pipeline.module.statements.get(line.statement) else {
+                continue;
+            };
+            let mut values = line.values;
+            // One without values has a variable all the same.
+            values.truncate(statement.values.len());
             let print = DebugPrint {
+                kind: statement.kind,
                 kernel: kernel.clone(),
                 file: file.to_owned(),
                 line: number,
                 workgroup: line.workgroup,
                 invocation: line.invocation,
-                ty: line.ty,
-                values: line.values,
+                label: statement.label.clone(),
+                values,
             };
             if self.profile.echo_prints {
                 eprintln!("{print}");

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use naga::valid::{ModuleInfo, ValidationFlags};
 use wgpu::custom::{ShaderCompilationInfoFuture, ShaderModuleInterface};
-use ziggurat_core::debug_print;
+use ziggurat_core::debug_print::{self, Statement};
 use ziggurat_core::large_stack::LargeStackError;
 use ziggurat_core::wgsl::{Extent, Measured, measure};
 
@@ -56,6 +56,8 @@ pub(super) struct ModuleData {
 pub(super) struct ModuleText {
     pub(super) source: String,
     pub(super) label: String,
+    /// What it prints.
+    pub(super) statements: Vec<Statement>,
     /// [`Program::hash`] of the text.
     pub(super) hash: u64,
     /// The files that the text is made of, with their lines.
@@ -162,6 +164,7 @@ fn read(
         }
         .into());
     };
+    let statements = debug_print::statements(&source);
     let source = debug_print::expanded(&source).text.into_owned();
     let extent = measure(&source);
     for (what, Measured { count, line }, limit) in [
@@ -184,7 +187,10 @@ fn read(
     let (state, label) = (Arc::clone(state), label.to_owned());
     let (compiled, said) = with_stack_for(&extent, move || {
         let mut messages = Vec::new();
-        let compiled = contained(|| compile(&state, &label, source, extent, &mut messages));
+        let compiled = contained(|| {
+            let read = (source, statements);
+            compile(&state, &label, read, extent, &mut messages)
+        });
         (compiled, messages)
     })?;
     messages.extend(said);
@@ -194,7 +200,7 @@ fn read(
 fn compile(
     state: &State,
     label: &str,
-    source: String,
+    (source, statements): (String, Vec<Statement>),
     extent: Extent,
     messages: &mut Vec<wgpu::CompilationMessage>,
 ) -> Result<ModuleData, ShaderError> {
@@ -236,6 +242,7 @@ fn compile(
         text: Arc::new(ModuleText {
             hash: Program::hash(&source),
             source,
+            statements,
             label: label.to_owned(),
             parts: OnceLock::new(),
             own: AtomicBool::new(false),

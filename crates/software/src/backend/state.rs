@@ -12,11 +12,11 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use wgpu::custom::{BoxDeviceLostCallback, BoxSubmittedWorkDoneCallback};
+use ziggurat_core::debug_print::DebugPrints;
 
 use super::buffer::BufferData;
 use super::errors::{Errors, Kind};
 use super::object::ObjectError;
-use super::print::DebugPrints;
 use crate::profile::Profile;
 
 /// A callback that waits for `poll`.

@@ -116,6 +116,8 @@ struct Lower<'a> {
     sites: HashMap<Site, u32>,
     /// Where each line of the text starts.
     lines: Vec<usize>,
+    /// The values so far of a statement that prints several, and their registers.
+    said: (super::print::Values, Vec<Reg>),
 }
 
 /// Lowers entry point `entry` of a module without overrides.
@@ -163,6 +165,7 @@ pub(super) fn lower(
             .map(|sanitizer| sanitizer.checks()),
         sites: HashMap::new(),
         lines: source.match_indices('\n').map(|(at, _)| at).collect(),
+        said: Default::default(),
     };
     let invocations = lower
         .code

@@ -3,23 +3,24 @@
 use half::f16;
 use naga::{Scalar, ScalarKind as Kind};
 use parking_lot::Mutex;
-
-use super::scalar::float::f;
+use ziggurat_core::debug_print::{DebugValue, Value, read_values};
 
 /// Prints of one run above which they are only counted.
 const MOST: usize = 1 << 16;
 
-/// A call in the text.
+/// A statement in the text.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) line: u32,
-    /// In WGSL's words.
-    pub(super) ty: String,
-    /// The scalars of the value, in order.
-    pub(super) scalars: Vec<Scalar>,
+    /// The number of the statement in the text.
+    pub(super) statement: usize,
+    pub(super) values: Values,
 }
 
-/// One value of one invocation.
+/// By value: its type in WGSL's words, and its scalars in order.
+pub(super) type Values = Vec<(String, Vec<Scalar>)>;
+
+/// The values of one invocation.
 #[derive(Debug)]
 pub(super) struct Printed {
     pub(super) site: u32,
@@ -34,45 +35,9 @@ pub(crate) struct Line {
     pub(crate) line: u32,
     pub(crate) workgroup: [u32; 3],
     pub(crate) invocation: [u32; 3],
-    pub(crate) ty: String,
-    pub(crate) values: Vec<Value>,
-}
-
-/// A scalar that a shader printed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Value {
-    /// `bool`
-    Bool(bool),
-    /// `i32` and `i16`
-    I32(i32),
-    /// `u32` and `u16`
-    U32(u32),
-    /// `i64`
-    I64(i64),
-    /// `u64`
-    U64(u64),
-    /// `f32`
-    F32(f32),
-    /// `f16`
-    F16(f16),
-    /// `f64`
-    F64(f64),
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::I32(value) => write!(f, "{value}"),
-            Self::U32(value) => write!(f, "{value}"),
-            Self::I64(value) => write!(f, "{value}"),
-            Self::U64(value) => write!(f, "{value}"),
-            Self::F32(value) => write!(f, "{value:?}"),
-            Self::F16(value) => write!(f, "{value:?}"),
-            Self::F64(value) => write!(f, "{value:?}"),
-        }
-    }
+    /// The number of the statement in the text.
+    pub(crate) statement: usize,
+    pub(crate) values: Vec<DebugValue>,
 }
 
 /// The sites of a program, and what it printed there.
@@ -104,34 +69,38 @@ impl Prints {
                 line: site.line,
                 workgroup: printed.workgroup,
                 invocation: printed.invocation,
-                ty: site.ty.clone(),
-                values: values(&site.scalars, &printed.words),
+                statement: site.statement,
+                values: values(site, &printed.words),
             })
         });
         (lines.collect(), dropped)
     }
 }
 
-fn values(scalars: &[Scalar], words: &[u32]) -> Vec<Value> {
-    let mut words = words.iter().copied();
-    let mut next = || words.next().unwrap_or(0);
-    let mut out = Vec::with_capacity(scalars.len());
-    for scalar in scalars {
-        let low = next();
-        out.push(match (scalar.kind, scalar.width) {
-            (Kind::Bool, _) => Value::Bool(low != 0),
-            (Kind::Float, 2) => Value::F16(f16::from_f32(f(low))),
-            (Kind::Float, 8) => Value::F64(f64::from_bits(wide(low, next()))),
-            (Kind::Float, _) => Value::F32(f(low)),
-            (Kind::Sint, 8) => Value::I64(wide(low, next()) as i64),
-            (Kind::Sint, _) => Value::I32(low as i32),
-            (_, 8) => Value::U64(wide(low, next())),
-            _ => Value::U32(low),
-        });
-    }
-    out
+fn values(site: &Site, words: &[u32]) -> Vec<DebugValue> {
+    let mut rest = words;
+    let values = site.values.iter().map(|(ty, scalars)| {
+        let words = scalars
+            .iter()
+            .map(|scalar| 1 + usize::from(scalar.width == 8));
+        let (own, after) = rest.split_at_checked(words.sum()).unwrap_or((rest, &[]));
+        rest = after;
+        let kinds: Vec<Value> = scalars.iter().map(|scalar| kind(*scalar)).collect();
+        DebugValue::new(ty.clone(), read_values(&kinds, own))
+    });
+    values.collect()
 }
 
-fn wide(low: u32, high: u32) -> u64 {
-    u64::from(high) << 32 | u64::from(low)
+/// A sample of a scalar type.
+fn kind(scalar: Scalar) -> Value {
+    match (scalar.kind, scalar.width) {
+        (Kind::Bool, _) => Value::Bool(false),
+        (Kind::Float, 2) => Value::F16(f16::ZERO),
+        (Kind::Float, 8) => Value::F64(0.0),
+        (Kind::Float, _) => Value::F32(0.0),
+        (Kind::Sint, 8) => Value::I64(0),
+        (Kind::Sint, _) => Value::I32(0),
+        (_, 8) => Value::U64(0),
+        _ => Value::U32(0),
+    }
 }

@@ -79,6 +79,19 @@ fn values_of_every_type_are_spelled_out() {
 }
 
 #[test]
+fn several_values_and_a_label_are_one_print() {
+    let body = "if i == 1u { debug_print(\"sum, of // {\", x[i] + 1u, vec2(i, 7u), -1.5); debug_print(\"here\"); debug_print(i, i); }";
+    let texts: Vec<String> = lines(body, 1)
+        .iter()
+        .map(|line| line.split_once("): ").unwrap().1.to_owned())
+        .collect();
+    assert_eq!(
+        texts,
+        ["sum, of // {: 2, vec2<u32>(1, 7), -1.5", "here", "1, 1"]
+    );
+}
+
+#[test]
 fn a_print_stands_where_it_is_called() {
     // The variable changes before and after, and twice in a loop.
     let got = lines(
@@ -104,7 +117,7 @@ fn a_print_changes_no_result() {
     let (with, some) = run(&device, &body("debug_print(s);"), 2).unwrap();
     assert_eq!(without, with);
     assert_eq!((none.prints.len(), some.prints.len()), (0, 24));
-    assert!(matches!(some.prints[0].values[..], [Value::U32(0)]));
+    assert_eq!(some.prints[0].values[0].scalars, [Value::U32(0)]);
     assert!(
         device.take_debug_prints().prints.is_empty(),
         "they are taken once"

@@ -54,6 +54,7 @@ mod fuzz;
 mod fuzz_values;
 mod huge_extents;
 mod index;
+mod kernel_debug;
 mod lazy;
 mod linalg;
 mod linear;

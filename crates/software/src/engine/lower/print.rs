@@ -3,7 +3,7 @@
 
 use naga::common::wgsl::TypeContext as _;
 use naga::{Expression, Handle, LocalVariable};
-use ziggurat_core::debug_print::VARIABLE;
+use ziggurat_core::debug_print::{VARIABLE, numbers};
 
 use super::{Lower, Result};
 use crate::engine::ir::Op;
@@ -31,6 +31,7 @@ impl Lower<'_> {
             .then_some(target)
     }
 
+    /// One value of a statement; they come one behind the other.
     pub(super) fn print(
         &mut self,
         variable: Handle<LocalVariable>,
@@ -44,16 +45,28 @@ impl Lower<'_> {
         let handle = self.frame.function.local_variables[variable].ty;
         // Writing into a string does not fail.
         let _ = self.module.to_ctx().write_type(handle, &mut ty);
+        let v = self.value(value)?;
+        let name = self.frame.function.local_variables[variable]
+            .name
+            .as_deref();
+        let (statement, behind) = name.and_then(numbers).unwrap_or_default();
+        let scalars = leaves.into_iter().map(|leaf| leaf.scalar).collect();
+        self.said.0.push((ty, scalars));
+        self.said.1.extend(v);
+        if behind > 0 {
+            return Ok(());
+        }
+        let (values, v) = std::mem::take(&mut self.said);
         let site = Site {
             line: self.line(),
-            ty,
-            scalars: leaves.into_iter().map(|leaf| leaf.scalar).collect(),
+            statement,
+            values,
         };
-        let v = self.value(value)?;
-        let number = self.code.prints.sites.len() as u32;
-        self.code.prints.sites.push(site);
         // What a run prints comes in the order of its workgroups.
         self.code.ordered = true;
+        let sites = &mut self.code.prints.sites;
+        let number = sites.len() as u32;
+        sites.push(site);
         self.emit(Op::Print { site: number, v })
     }
 }
