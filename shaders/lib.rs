@@ -2,7 +2,11 @@
 //!
 //! Files are addressed by their path in this folder, which is also what error messages name. `build.rs` lists the folder,
 //! so a new file needs no entry. A package of its own because two layers use the files: kernels its ops, pipeline the
-//! declarations of parameters and the copy kernel.
+//! declarations of parameters and the copy kernel; and because users' shaders import some of them, also within a macro.
+
+mod importable;
+
+pub use importable::{IMPORTABLE, Importable};
 
 /// Path and text of every file, sorted by path.
 pub const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));

@@ -98,6 +98,49 @@ pub fn list(items: &[impl AsRef<str>], most: usize) -> String {
     text
 }
 
+/// A line of code with its number, and below it carets under some of its bytes; of a long line what is around them.
+///
+/// ```
+/// let shown = ziggurat_core::text::marked_line("let x = y;", 8..9, 7);
+/// assert_eq!(shown, "7 | let x = y;\n  |         ^");
+/// ```
+#[must_use]
+pub fn marked_line(code: &str, marked: std::ops::Range<usize>, line: u32) -> String {
+    let code = code.trim_end_matches('\r');
+    let (before, rest) = code.split_at_checked(marked.start).unwrap_or((code, ""));
+    let length = marked.end.saturating_sub(marked.start);
+    let (marked, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+    let before = ending(before, 60);
+    let (marked, after) = (beginning(marked, 60), beginning(after, 40));
+    let pad: String = before
+        .chars()
+        .map(|c| if c == '\t' { '\t' } else { ' ' })
+        .collect();
+    let carets = "^".repeat(marked.chars().count().max(1));
+    let line = line.to_string();
+    let gutter = " ".repeat(line.len());
+    format!("{line} | {before}{marked}{after}\n{gutter} | {pad}{carets}")
+}
+
+/// The text, or the beginning of one with more than `most` characters.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// The text, or the end of one with more than `most` characters.
+fn ending(text: &str, most: usize) -> String {
+    match text.char_indices().rev().nth(most) {
+        None => text.to_owned(),
+        Some((start, c)) => {
+            let rest = text.get(start + c.len_utf8()..).unwrap_or_default();
+            format!("…{rest}")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

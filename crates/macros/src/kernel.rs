@@ -6,6 +6,7 @@ use proc_macro::{Delimiter, Literal, TokenStream, TokenTree};
 
 use crate::params::implementation;
 use crate::shader::{self, Shader};
+use crate::source::Source;
 
 /// What the kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +28,21 @@ struct Input {
 pub(crate) fn expand(input: TokenStream, target: Target) -> Result<TokenStream, String> {
     let input = Input::read(input)?;
     let file = input.file()?;
-    let text =
-        std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let shader = shader::read(&input.path, &text, input.entry.as_deref())?;
+    let source = Source::read(&input.path, &file)?;
+    let shader = shader::read(&source, input.entry.as_deref())?;
     let name = match &input.name {
         Some(name) => name.clone(),
         None => type_name(&file)?,
     };
     let code = match target {
-        Target::Tensors => tensors(&input, &file, &name, &shader)?,
-        Target::Buffers => buffers(&input, &file, &name, &shader)?,
+        Target::Tensors => tensors(&input, &source, &name, &shader)?,
+        Target::Buffers => buffers(&input, &source, &name, &shader)?,
     };
+    let files = source.files(&file);
+    let files = files.iter().map(|file| file.to_string_lossy());
+    // The texts are in the code; these are for the compiler to notice changes.
+    let files = files.map(|file| format!("const _: &str = include_str!({file:?});"));
+    let code = files.fold(code, |code, file| code + &file);
     code.parse()
         .map_err(|error| format!("{}: {error}", input.path))
 }
@@ -183,7 +188,7 @@ fn values(name: &str, shader: &Shader) -> Vec<String> {
 }
 
 /// On buffers of the pipeline layer.
-fn buffers(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<String, String> {
+fn buffers(input: &Input, source: &Source, name: &str, shader: &Shader) -> Result<String, String> {
     const P: &str = "::ziggurat_pipeline";
     let structs = structs(input, name, P, shader)?;
     let mut parameters = String::new();
@@ -215,14 +220,17 @@ fn buffers(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<St
         }
     }
     let (visibility, entry) = (&input.visibility, &shader.entry);
-    let (path, file) = (&input.path, file.to_string_lossy());
+    let parts = source.parts.iter();
+    let parts: String = parts
+        .map(|(file, text)| format!(".part({file:?}, {text:?})"))
+        .collect();
     Ok(format!(
         "{structs}
         #[allow(clippy::too_many_arguments)]
         impl {name} {{
             /// The shader's text, and the entry point.
             {visibility} fn descriptor() -> {P}::KernelDescriptor {{
-                let source = {P}::ShaderSource::new({name:?}).part({path:?}, include_str!({file:?}));
+                let source = {P}::ShaderSource::new({name:?}){parts};
                 {P}::KernelDescriptor::new(source).entry({entry:?})
             }}
 
@@ -238,7 +246,7 @@ fn buffers(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<St
 }
 
 /// On tensors.
-fn tensors(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<String, String> {
+fn tensors(input: &Input, source: &Source, name: &str, shader: &Shader) -> Result<String, String> {
     const P: &str = "::ziggurat_tensor";
     let structs = structs(input, name, P, shader)?;
     let path = &input.path;
@@ -288,7 +296,11 @@ fn tensors(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<St
         true => "kernel_device".to_owned(),
         false => given.clone(),
     };
-    let (visibility, entry, file) = (&input.visibility, &shader.entry, file.to_string_lossy());
+    let (visibility, entry) = (&input.visibility, &shader.entry);
+    let parts = source.parts.iter();
+    let parts: String = parts
+        .map(|(file, text)| format!("({file:?}, {text:?}),"))
+        .collect();
     Ok(format!(
         "{structs}
         #[allow(clippy::too_many_arguments)]
@@ -296,7 +308,7 @@ fn tensors(input: &Input, file: &Path, name: &str, shader: &Shader) -> Result<St
             /// The kernel without parameters.
             {visibility} fn kernel() -> &'static {P}::CustomKernel {{
                 static KERNEL: ::std::sync::OnceLock<{P}::CustomKernel> = ::std::sync::OnceLock::new();
-                KERNEL.get_or_init(|| {P}::CustomKernel::parts({name:?}, [({path:?}, include_str!({file:?}))])
+                KERNEL.get_or_init(|| {P}::CustomKernel::parts({name:?}, [{parts}])
                     .entry({entry:?}){signature})
             }}
 

@@ -11,6 +11,7 @@
 mod kernel;
 mod params;
 mod shader;
+mod source;
 
 use proc_macro::TokenStream;
 

@@ -1,5 +1,6 @@
 //! What a WGSL file declares, as naga reads it.
 
+use crate::source::Source;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner};
 
@@ -39,14 +40,29 @@ pub(crate) struct Params {
     pub(crate) fields: Vec<(String, String)>,
 }
 
-/// Reads a text; `path` and `line:column` begin each error.
-pub(crate) fn read(path: &str, text: &str, wanted: Option<&str>) -> Result<Shader, String> {
-    let module = naga::front::wgsl::parse_str(text)
-        .map_err(|error| error.emit_to_string_with_path(text, path))?;
+/// Reads a shader; file, line and column begin each error.
+pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, String> {
+    let text = source.text.as_str();
+    let path = source.path();
+    let module = naga::front::wgsl::parse_str(text).map_err(|error| {
+        let mut message = error.message().to_owned();
+        for note in error.notes() {
+            message.push_str("; ");
+            message.push_str(note);
+        }
+        source.located(error.location(text), &message)
+    })?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator
-        .validate(&module)
-        .map_err(|error| error.emit_to_string_with_path(text, path))?;
+    let info = validator.validate(&module).map_err(|error| {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(error.as_inner());
+        while let Some(next) = cause {
+            message.push_str(": ");
+            message.push_str(&next.to_string());
+            cause = next.source();
+        }
+        source.located(error.location(text), &message)
+    })?;
     let points = module.entry_points.iter().enumerate();
     let compute: Vec<_> = points
         .filter(|(_, point)| point.stage == ShaderStage::Compute)
@@ -85,12 +101,8 @@ pub(crate) fn read(path: &str, text: &str, wanted: Option<&str>) -> Result<Shade
         if uses[handle].is_empty() && !only {
             continue;
         }
-        let line = module
-            .global_variables
-            .get_span(handle)
-            .location(text)
-            .line_number;
-        let at = |message: String| format!("{path}:{line}: {message}");
+        let place = module.global_variables.get_span(handle).location(text);
+        let at = |message: String| source.located(Some(place), &message);
         let name = variable.name.clone().unwrap_or_default();
         let place = variable.binding.as_ref();
         let place = place.map_or((0, 0), |binding| (binding.group, binding.binding));
@@ -198,6 +210,11 @@ mod tests {
         @group(1) @binding(0) var<uniform> gain: f32;
         @compute @workgroup_size(64) fn main() { out[0] = vec4(gain * params.sigma); }";
 
+    fn read(path: &str, text: &str, wanted: Option<&str>) -> Result<Shader, String> {
+        let parts = vec![(path.to_owned(), text.to_owned())];
+        super::read(&Source::of(parts), wanted)
+    }
+
     #[test]
     fn what_a_file_declares_is_found_in_order() {
         let found = read("blur.wgsl", BLUR, None).unwrap();
@@ -232,7 +249,7 @@ mod tests {
             (
                 "size: vec2<u32>",
                 "size: array<vec4<u32>, 2>",
-                "blur.wgsl:2: `params.size`",
+                "blur.wgsl:2:9: `params.size`",
             ),
         ] {
             let text = BLUR.replacen(from, to, 1);
@@ -255,5 +272,67 @@ mod tests {
                 .unwrap_err()
                 .contains("no `@compute`")
         );
+    }
+
+    #[test]
+    fn imports_are_files_beside_the_file_and_the_librarys() {
+        let folder = std::env::temp_dir().join(format!("ziggurat-macros-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("more")).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        let main = "import \"more/scale.wgsl\"
+            import \"ziggurat/sigmoid.wgsl\"
+            @group(0) @binding(0) var<storage, read_write> y: array<f32>;
+            @compute @workgroup_size(1) fn main() {
+                debug_print(\"y\", y[0], twice(y[1])); assert(y[0] > 0.0, \"positive\");
+                y[0] = twice(sigmoid_f32(y[0]));
+            }";
+        write("main.wgsl", main);
+        write(
+            "more/scale.wgsl",
+            "import \"two.wgsl\"\nfn twice(x: f32) -> f32 { return TWO * x; }",
+        );
+        write("more/two.wgsl", "const TWO = 2.0;");
+        let file = folder.join("main.wgsl");
+        let read = || {
+            let source = Source::read("shaders/main.wgsl", &file)?;
+            super::read(&source, None).map(|_| source)
+        };
+        let source = read().unwrap();
+        let names: Vec<&str> = source.parts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names[..2],
+            ["shaders/more/two.wgsl", "shaders/more/scale.wgsl"]
+        );
+        assert_eq!(names.last(), Some(&"shaders/main.wgsl"));
+        assert!(names.contains(&"ziggurat/sigmoid.wgsl"));
+        assert_eq!(source.files(&file).len(), 3);
+
+        write(
+            "more/scale.wgsl",
+            "import \"two.wgsl\"\nfn twice(x: f32) -> f32 { return wrong * x; }",
+        );
+        let error = read().unwrap_err();
+        assert!(
+            error.starts_with("shaders/more/scale.wgsl:2:34: "),
+            "{error}"
+        );
+        assert!(error.ends_with("\n2 | fn twice(x: f32) -> f32 { return wrong * x; }\n  |                                  ^^^^^"), "{error}");
+        write("more/scale.wgsl", "\nimport \"absent.wgsl\"");
+        let error = read().unwrap_err();
+        assert!(
+            error.starts_with("shaders/more/scale.wgsl:2: there is no file `absent.wgsl`"),
+            "{error}"
+        );
+        write("more/scale.wgsl", "import \"../main.wgsl\"");
+        assert!(read().unwrap_err().contains("imports itself"));
+        write(
+            "main.wgsl",
+            &main
+                .replace("import \"more/scale.wgsl\"", "")
+                .replace("twice(y[1])", "y[wrong]"),
+        );
+        let error = read().unwrap_err();
+        assert!(error.starts_with("shaders/main.wgsl:5:42: "), "{error}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::declarations::{declarations, imports};
+use ziggurat_core::wgsl::imports::{Found, resolve};
+use ziggurat_shaders::IMPORTABLE;
+
 use crate::error::PipelineError;
-use crate::params::own_part;
 use crate::source::ShaderSource;
 
 /// Pieces of WGSL by name.
@@ -42,111 +43,6 @@ struct Piece {
     text: Cow<'static, str>,
 }
 
-/// A piece of the library's own: name, what it imports, and the text.
-type Own = (
-    &'static str,
-    &'static [&'static str],
-    (&'static str, &'static str),
-);
-
-/// The library's own functions.
-const OWN: [Own; 19] = [
-    ("ziggurat/float.wgsl", &[], own_part("prelude/float.wgsl")),
-    (
-        "ziggurat/exp.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/exp.wgsl"),
-    ),
-    (
-        "ziggurat/expm1.wgsl",
-        &["ziggurat/exp.wgsl"],
-        own_part("functions/expm1.wgsl"),
-    ),
-    (
-        "ziggurat/log.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/log.wgsl"),
-    ),
-    (
-        "ziggurat/log1p.wgsl",
-        &["ziggurat/log.wgsl"],
-        own_part("functions/log1p.wgsl"),
-    ),
-    (
-        "ziggurat/pow.wgsl",
-        &["ziggurat/exp.wgsl", "ziggurat/log.wgsl"],
-        own_part("functions/pow.wgsl"),
-    ),
-    (
-        "ziggurat/sigmoid.wgsl",
-        &["ziggurat/exp.wgsl"],
-        own_part("functions/sigmoid.wgsl"),
-    ),
-    (
-        "ziggurat/erfc_fit.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/erfc.wgsl"),
-    ),
-    (
-        "ziggurat/erf_parts.wgsl",
-        &["ziggurat/exp.wgsl", "ziggurat/erfc_fit.wgsl"],
-        own_part("functions/erf.wgsl"),
-    ),
-    (
-        "ziggurat/erf.wgsl",
-        &["ziggurat/erf_parts.wgsl"],
-        ("library/erf.wgsl", include_str!("library/erf.wgsl")),
-    ),
-    (
-        "ziggurat/divide.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/divide.wgsl"),
-    ),
-    (
-        "ziggurat/sqrt.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/sqrt.wgsl"),
-    ),
-    (
-        "ziggurat/fmod.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/fmod.wgsl"),
-    ),
-    (
-        "ziggurat/trig.wgsl",
-        &["ziggurat/float.wgsl"],
-        own_part("functions/trig.wgsl"),
-    ),
-    (
-        "ziggurat/wide_product.wgsl",
-        &[],
-        own_part("random/product_words.wgsl"),
-    ),
-    (
-        "ziggurat/philox.wgsl",
-        &["ziggurat/wide_product.wgsl"],
-        own_part("random/philox.wgsl"),
-    ),
-    (
-        "ziggurat/hash.wgsl",
-        &[],
-        ("library/hash.wgsl", include_str!("library/hash.wgsl")),
-    ),
-    (
-        "ziggurat/halves.wgsl",
-        &[],
-        ("library/halves.wgsl", include_str!("library/halves.wgsl")),
-    ),
-    (
-        "ziggurat/reduce256.wgsl",
-        &["ziggurat/float.wgsl"],
-        (
-            "library/reduce256.wgsl",
-            include_str!("library/reduce256.wgsl"),
-        ),
-    ),
-];
-
 impl ShaderLibrary {
     /// Without pieces.
     #[must_use]
@@ -158,9 +54,9 @@ impl ShaderLibrary {
     /// `ziggurat/`.
     #[must_use]
     pub fn ziggurat() -> Self {
-        let own = OWN.into_iter().map(|(name, needs, (_, text))| {
-            let text = Cow::Borrowed(text);
-            (Cow::Borrowed(name), Piece { needs, text })
+        let own = IMPORTABLE.into_iter().map(|piece| {
+            let (needs, text) = (piece.needs, Cow::Borrowed(piece.text));
+            (Cow::Borrowed(piece.name), Piece { needs, text })
         });
         Self {
             pieces: own.collect(),
@@ -206,18 +102,23 @@ impl ShaderLibrary {
         text: impl Into<Cow<'static, str>>,
     ) -> Result<ShaderSource, PipelineError> {
         let (name, text) = (name.into(), text.into());
-        let mut resolving = Resolving {
-            library: self,
-            kernel: name.to_string(),
-            done: Vec::new(),
-            open: Vec::new(),
-            parts: Vec::new(),
+        let find = |name: &str, _: &str| match self.pieces.get(name) {
+            Some(piece) => Ok(Found {
+                needs: piece.needs,
+                ..Found::new(name, &*piece.text)
+            }),
+            None => {
+                let names: Vec<&str> = self.names().take(24).collect();
+                let names = names.join(", ");
+                Err(format!("there is no piece `{name}`; there are: {names}"))
+            }
         };
-        resolving.add(&name, &text, &[])?;
-        resolving.check_names()?;
+        let files = resolve(&name, &text, &find)
+            .map_err(|error| failure(&name, &error.file, error.line, error.detail))?;
         let source = ShaderSource::new(name);
-        let parts = resolving.parts.into_iter();
-        Ok(parts.fold(source, |source, (file, text)| source.part(file, text)))
+        Ok(files
+            .into_iter()
+            .fold(source, |source, (file, text)| source.part(file, text)))
     }
 }
 
@@ -227,85 +128,5 @@ fn failure(kernel: &str, file: &str, line: u32, detail: String) -> PipelineError
         file: file.to_owned(),
         line,
         detail,
-    }
-}
-
-/// The files of a source so far.
-struct Resolving<'a> {
-    library: &'a ShaderLibrary,
-    kernel: String,
-    /// Pieces that are files already.
-    done: Vec<String>,
-    /// Who imports whom at the moment: a file, and the line of its import.
-    open: Vec<(String, u32)>,
-    parts: Vec<(String, String)>,
-}
-
-impl Resolving<'_> {
-    fn add(&mut self, file: &str, text: &str, needs: &[&str]) -> Result<(), PipelineError> {
-        let (imports, blank) = imports(text);
-        let declared = imports.iter().map(|import| (import.name, import.line));
-        let needs = needs.iter().map(|name| (*name, 0));
-        for (name, line) in needs.chain(declared) {
-            self.import(file, name, line)?;
-        }
-        self.parts.push((file.to_owned(), blank));
-        Ok(())
-    }
-
-    fn import(&mut self, file: &str, name: &str, line: u32) -> Result<(), PipelineError> {
-        if self.done.iter().any(|done| done == name) {
-            return Ok(());
-        }
-        if let Some(at) = self
-            .open
-            .iter()
-            .position(|(open, _)| open == name)
-            .or_else(|| (file == name).then_some(self.open.len()))
-        {
-            let mut way: Vec<String> = self
-                .open
-                .iter()
-                .skip(at)
-                .map(|(file, line)| format!("{file}:{line}"))
-                .collect();
-            way.push(format!("{file}:{line}"));
-            let detail = format!("`{name}` imports itself: by way of {}", way.join(", then "));
-            return Err(failure(&self.kernel, file, line, detail));
-        }
-        let Some(piece) = self.library.pieces.get(name) else {
-            let names: Vec<&str> = self.library.names().take(24).collect();
-            let detail = format!(
-                "there is no piece `{name}`; there are: {}",
-                names.join(", ")
-            );
-            return Err(failure(&self.kernel, file, line, detail));
-        };
-        self.open.push((file.to_owned(), line));
-        self.add(name, &piece.text, piece.needs)?;
-        self.open.pop();
-        self.done.push(name.to_owned());
-        Ok(())
-    }
-
-    /// No two files declare one name; within a file the compiler finds it.
-    fn check_names(&self) -> Result<(), PipelineError> {
-        let mut known: BTreeMap<&str, (&str, u32)> = BTreeMap::new();
-        for (file, text) in &self.parts {
-            for declared in declarations(text) {
-                let place = (file.as_str(), declared.line);
-                match known.insert(declared.name, place) {
-                    Some((other, line)) if other != file => {
-                        let detail = format!(
-                            "`{}` is declared here and in {other}:{line}: rename one",
-                            declared.name
-                        );
-                        return Err(failure(&self.kernel, file, declared.line, detail));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
     }
 }

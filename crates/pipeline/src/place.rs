@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use naga::{SourceLocation, Span};
 use ziggurat_core::debug_print::{self, Places};
-use ziggurat_core::text::shortened;
+use ziggurat_core::text::{marked_line, shortened};
 
 use crate::source::ShaderSource;
 
@@ -174,46 +174,13 @@ impl<'a> Assembled<'a> {
         let Some(code) = self.written().get(begin..end) else {
             return String::new();
         };
-        let code = code.trim_end_matches('\r');
         let column = number(at.line_position.saturating_sub(1));
-        let (before, rest) = code.split_at_checked(column).unwrap_or((code, ""));
-        let (marked, after) = rest
-            .split_at_checked(number(at.length))
-            .unwrap_or((rest, ""));
-        let before = ending(before, 60);
-        let (marked, after) = (beginning(marked, 60), beginning(after, 40));
-        let pad: String = before
-            .chars()
-            .map(|c| if c == '\t' { '\t' } else { ' ' })
-            .collect();
-        let carets = "^".repeat(marked.chars().count().max(1));
-        let line = shown_line.to_string();
-        let gutter = " ".repeat(line.len());
-        format!("{line} | {before}{marked}{after}\n{gutter} | {pad}{carets}")
+        marked_line(code, column..column + number(at.length), shown_line)
     }
 }
 
 /// Bytes of a file's name in an error.
 const FILE: usize = 256;
-
-/// The text, or the beginning of one with more than `most` characters.
-fn beginning(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
-}
-
-/// The text, or the end of one with more than `most` characters.
-fn ending(text: &str, most: usize) -> String {
-    match text.char_indices().rev().nth(most) {
-        None => text.to_owned(),
-        Some((start, c)) => {
-            let rest = text.get(start + c.len_utf8()..).unwrap_or_default();
-            format!("…{rest}")
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
