@@ -28,6 +28,7 @@ use variant::Variant;
 use xtask::failure::{Failure, Outcome};
 use xtask::progress::Step;
 use xtask::workspace;
+use ziggurat_shaders::IMPORTABLE;
 
 pub(crate) use catalogue::{OpRow, op_rows, other_ops};
 pub(crate) use header::Header;
@@ -158,10 +159,16 @@ pub(crate) fn check(root: &Path) -> Outcome<Report> {
     for file in &files {
         report.extend(lint::file(file));
     }
+    let importable = |text: &str| IMPORTABLE.iter().any(|piece| piece.text == text);
+    let imported = ziggurat_shaders::FILES
+        .iter()
+        .filter(|(_, text)| importable(text))
+        .map(|(path, _)| format!("shaders/{path}"));
     let used: BTreeSet<String> = variants
         .iter()
         .flat_map(|variant| &variant.parts)
         .map(|part| part.file.clone())
+        .chain(imported)
         .collect();
     report.extend(lint::orphan::check(
         files.iter().map(|file| file.path.as_str()),

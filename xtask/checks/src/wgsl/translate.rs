@@ -3,16 +3,12 @@
 //!
 //! What a backend cannot write is found here, on a machine that has none of those systems.
 
-use std::collections::BTreeMap;
-use std::panic::{self, AssertUnwindSafe};
-
-use naga::back::{hlsl, msl, spv};
+use naga::Module;
 use naga::valid::ModuleInfo;
-use naga::{AddressSpace, Module, ShaderStage};
+use ziggurat_check::Language;
 
 use crate::problem::Problem;
 use crate::wgsl::variant::Variant;
-use xtask::failure::Failure;
 
 /// Translates a resolved module to each shading language.
 pub(crate) fn check(
@@ -21,112 +17,18 @@ pub(crate) fn check(
     info: &ModuleInfo,
     entry: &str,
 ) -> Vec<Problem> {
-    let targets: [(&str, Translate); 3] =
-        [("SPIR-V", to_spirv), ("MSL", to_msl), ("HLSL", to_hlsl)];
-    let count = if variant.tier.portable {
-        targets.len()
-    } else {
-        1
+    let languages: &[Language] = match variant.tier.portable {
+        true => &[Language::SpirV, Language::Msl, Language::Hlsl],
+        false => &[Language::SpirV],
     };
     let mut problems = Vec::new();
-    for (target, translate) in targets.into_iter().take(count) {
-        // naga's writers panic on some input that its validator accepts.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| translate(module, info, entry)));
-        let message = match outcome {
-            Ok(Ok(())) => continue,
-            Ok(Err(failure)) => failure.to_string(),
-            Err(_) => "the writer panicked".into(),
-        };
-        problems.push(variant.problem_somewhere("translate", format!("{target}: {message}")));
-    }
-    problems
-}
-
-type Translate = fn(&Module, &ModuleInfo, &str) -> Result<(), Failure>;
-
-fn to_spirv(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), Failure> {
-    let options = spv::Options {
-        lang_version: (1, 3),
-        ..spv::Options::default()
-    };
-    let pipeline = spv::PipelineOptions {
-        shader_stage: ShaderStage::Compute,
-        entry_point: entry.into(),
-    };
-    let words = spv::write_vec(module, info, &options, Some(&pipeline))?;
-    if words.is_empty() {
-        Err(Failure::new("nothing was written"))
-    } else {
-        Ok(())
-    }
-}
-
-fn to_msl(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), Failure> {
-    let mut resources = msl::EntryPointResources {
-        immediates_buffer: Some(30),
-        sizes_buffer: Some(29),
-        ..Default::default()
-    };
-    for (slot, (_, global)) in (0..).zip(module.global_variables.iter()) {
-        if let Some(binding) = global.binding {
-            let target = msl::BindTarget {
-                buffer: Some(slot),
-                mutable: is_writable(global.space),
-                ..Default::default()
-            };
-            resources.resources.insert(binding, target);
+    for language in languages {
+        if let Err(message) = language.translate(module, info, entry) {
+            let message = format!("{language}: {message}");
+            problems.push(variant.problem_somewhere("translate", message));
         }
     }
-    let options = msl::Options {
-        lang_version: (2, 4),
-        per_entry_point_map: BTreeMap::from([(entry.to_owned(), resources)]),
-        fake_missing_bindings: false,
-        ..msl::Options::default()
-    };
-    let pipeline = msl::PipelineOptions {
-        entry_point: Some((ShaderStage::Compute, entry.into())),
-        ..Default::default()
-    };
-    let (text, translation) = msl::write_string(module, info, &options, &pipeline)?;
-    for name in translation.entry_point_names {
-        name?;
-    }
-    if text.contains(entry) || !text.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::new("nothing was written"))
-    }
-}
-
-fn is_writable(space: AddressSpace) -> bool {
-    matches!(space, AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE))
-}
-
-fn to_hlsl(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), Failure> {
-    let target = |register| hlsl::BindTarget {
-        space: 9,
-        register,
-        ..Default::default()
-    };
-    let options = hlsl::Options {
-        shader_model: hlsl::ShaderModel::V6_2,
-        immediates_target: Some(target(0)),
-        special_constants_binding: Some(target(1)),
-        ..hlsl::Options::default()
-    };
-    let pipeline = hlsl::PipelineOptions {
-        entry_point: Some((ShaderStage::Compute, entry.into())),
-    };
-    let mut text = String::new();
-    let reflection = hlsl::Writer::new(&mut text, &options, &pipeline).write(module, info, None)?;
-    for name in reflection.entry_point_names {
-        name?;
-    }
-    if text.is_empty() {
-        Err(Failure::new("nothing was written"))
-    } else {
-        Ok(())
-    }
+    problems
 }
 
 #[cfg(test)]

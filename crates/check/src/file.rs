@@ -1,0 +1,277 @@
+//! One shader: a file with what it imports.
+
+use std::fs;
+use std::path::Path;
+
+use naga::back::pipeline_constants::process_overrides;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Module, ShaderStage, Span};
+use ziggurat_core::debug_print;
+use ziggurat_core::wgsl::imports::{Found, paths, resolve};
+use ziggurat_core::wgsl::words;
+use ziggurat_pipeline::{
+    KernelDescriptor, PipelineError, Reflection, ShaderFeatures, ShaderSource, check_limits,
+    reflect,
+};
+use ziggurat_shaders::IMPORTABLE;
+
+use crate::checker::{Checker, problem};
+use crate::class::Class;
+use crate::lints;
+use crate::report::{Level, Problem, Report};
+use crate::translate::Language;
+
+pub(crate) struct Shader {
+    pub(crate) name: String,
+    pub(crate) source: ShaderSource,
+    /// All files together, as compilers can read them.
+    text: String,
+    places: debug_print::Places,
+}
+
+/// A kernel with what is known of it.
+pub(crate) struct Entry<'a> {
+    pub(crate) shader: &'a Shader,
+    pub(crate) name: &'a str,
+    pub(crate) reflection: &'a Reflection,
+    pub(crate) module: &'a Module,
+}
+
+impl Shader {
+    pub(crate) fn new(name: &str, text: &str) -> Result<Self, Problem> {
+        let find = |name: &str, from: &str| {
+            if let Some(own) = IMPORTABLE.iter().find(|piece| piece.name == name) {
+                return Ok(Found {
+                    needs: own.needs,
+                    ..Found::new(name, own.text)
+                });
+            }
+            let beside = paths(name, from);
+            let found = beside.into_iter().find_map(|path| {
+                let text = fs::read_to_string(&path).ok()?;
+                Some(Found::new(path, text))
+            });
+            found.ok_or_else(|| {
+                format!("there is no file `{name}` beside this one, and the library has no piece of that name")
+            })
+        };
+        // Files that import this one give it such a name, too.
+        let [_, name] = paths(name, name);
+        let files = resolve(&name, text, &find).map_err(|error| Problem {
+            line: error.line,
+            ..problem(Path::new(&error.file), &error.detail)
+        })?;
+        let source = files
+            .into_iter()
+            .fold(ShaderSource::new(name.clone()), |source, (file, text)| {
+                source.part(file, text)
+            });
+        let written = source.text();
+        let expanded = debug_print::expanded(&written);
+        let (text, places) = (expanded.text.into_owned(), expanded.places);
+        Ok(Self {
+            name,
+            source,
+            text,
+            places,
+        })
+    }
+
+    /// What it imports.
+    pub(crate) fn imported(&self) -> Vec<String> {
+        let parts = self.source.parts();
+        let others = parts.iter().take(parts.len().saturating_sub(1));
+        others.map(|part| part.file.to_string()).collect()
+    }
+
+    /// Whether it has no entry point.
+    pub(crate) fn is_piece(&self) -> bool {
+        let own = self.source.parts().last();
+        own.is_none_or(|own| {
+            !words(&own.text).any(|word| ["compute", "vertex", "fragment"].contains(&word))
+        })
+    }
+
+    /// A problem at a place of the text as compilers read it.
+    pub(crate) fn problem(&self, span: Span, level: Level, message: String) -> Problem {
+        let range = span.to_range().unwrap_or(0..0);
+        let range = self.places.original(range.start)..self.places.original(range.end);
+        let error = PipelineError::refused(&self.source, range, message);
+        let mut problem = self.of(&error);
+        problem.level = level;
+        problem
+    }
+
+    fn of(&self, error: &PipelineError) -> Problem {
+        let whole = error.to_string();
+        let (file, line, column) = match error.place() {
+            Some((file, line, column)) => (file.to_owned(), line, column),
+            None => (self.name.clone(), 0, 0),
+        };
+        let own = format!("{}: ", self.name);
+        let mut message = whole.strip_prefix(&own).unwrap_or(&whole);
+        for prefix in [
+            format!("{file}:{line}:{column}: "),
+            format!("{file}:{line}: "),
+            format!("{file}: "),
+        ] {
+            message = message.strip_prefix(&prefix).unwrap_or(message);
+        }
+        let (mut column, snippet) = match error.snippet() {
+            Some(snippet) => (column, snippet.to_owned()),
+            None => match error.marked(&self.source) {
+                Some((column, snippet)) => (column, snippet),
+                None => (column, String::new()),
+            },
+        };
+        if line == 0 {
+            column = 0;
+        }
+        let message = message.strip_suffix(&snippet).unwrap_or(message).trim_end();
+        Problem {
+            file,
+            line,
+            column,
+            level: Level::Error,
+            message: message.to_owned(),
+            snippet,
+        }
+    }
+
+    pub(crate) fn check(&self, checker: &Checker) -> Report {
+        let mut report = Report::default();
+        // Size and depth first: nothing else reads a text that is over the limits.
+        let plain = KernelDescriptor::new(self.source.clone());
+        let first = match reflect(&plain, ShaderFeatures::all()) {
+            Err(
+                PipelineError::AmbiguousEntryPoint { .. }
+                | PipelineError::NoEntryPoint { .. }
+                | PipelineError::MissingConstant { .. },
+            )
+            | Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        let module = naga::front::wgsl::parse_str(&self.text).ok();
+        let module =
+            module.filter(|_| !matches!(first, Some(PipelineError::ShaderTooLarge { .. })));
+        let Some(module) = module else {
+            report.refused += 1;
+            report.problems.extend(first.map(|error| self.of(&error)));
+            return report;
+        };
+        let points = module.entry_points.iter();
+        let mut compute = points.filter(|point| point.stage == ShaderStage::Compute);
+        if compute.next().is_none() && !module.entry_points.is_empty() {
+            // Shaders for drawing are somebody else's.
+            return report;
+        }
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+        let info = match validator.validate(&module) {
+            Ok(info) => info,
+            Err(error) => {
+                report.refused += 1;
+                let entry = module.entry_points.first().map(|point| point.name.clone());
+                let named = entry.map(|entry| plain.entry(entry));
+                let said = named.and_then(|named| reflect(&named, ShaderFeatures::all()).err());
+                let problem = said.map(|error| self.of(&error)).unwrap_or_else(|| {
+                    let span = error
+                        .spans()
+                        .next()
+                        .map_or(Span::UNDEFINED, |(span, _)| *span);
+                    self.problem(span, Level::Error, error.to_string())
+                });
+                report.problems.push(problem);
+                return report;
+            }
+        };
+        report.problems.extend(lints::file(self, &module, &info));
+        let points = module.entry_points.iter();
+        for point in points.filter(|point| point.stage == ShaderStage::Compute) {
+            self.entry(checker, (&module, &info), &point.name, &mut report);
+        }
+        report
+    }
+
+    fn entry(
+        &self,
+        checker: &Checker,
+        (module, info): (&Module, &ModuleInfo),
+        entry: &str,
+        report: &mut Report,
+    ) {
+        let mut descriptor = KernelDescriptor::new(self.source.clone()).entry(entry.to_owned());
+        let mut constants = naga::back::PipelineConstants::default();
+        for (_, declared) in module.overrides.iter() {
+            let id = declared.id.map(|id| id.to_string());
+            let Some(name) = id.or_else(|| declared.name.clone()) else {
+                continue;
+            };
+            let given = checker.constants.iter().find(|(given, _)| *given == name);
+            if let Some((_, value)) = given {
+                constants.insert(name.clone(), *value);
+                descriptor = descriptor.constant(name, *value);
+            }
+        }
+        let reflection = match reflect(&descriptor, ShaderFeatures::all()) {
+            Ok(reflection) => reflection,
+            Err(error) => {
+                report.refused += 1;
+                report.problems.push(self.of(&error));
+                return;
+            }
+        };
+        let before = report.problems.len();
+        for class in Class::ALL {
+            match check_limits(&reflection, &class.limits()) {
+                Ok(()) => *report.within.entry(class).or_default() += 1,
+                Err(error) if checker.classes.contains(&class) => {
+                    let mut problem = self.of(&error);
+                    problem.message = format!("{} (limits of class {class})", problem.message);
+                    report.problems.push(problem);
+                }
+                Err(_) => {
+                    report.within.entry(class).or_default();
+                }
+            }
+        }
+        let stage = (ShaderStage::Compute, entry);
+        let resolved = process_overrides(module, info, Some(stage), &constants);
+        if let Ok((resolved, resolved_info)) = resolved {
+            for language in Language::ALL {
+                if let Err(message) = language.translate(&resolved, &resolved_info, entry) {
+                    let level = match checker.languages.contains(&language) {
+                        true => Level::Error,
+                        false => Level::Warning,
+                    };
+                    let at = self.function(entry);
+                    let message = format!("`{entry}` cannot be written in {language}: {message}");
+                    report.problems.push(self.problem(at, level, message));
+                }
+            }
+        }
+        let is_good = |problem: &Problem| problem.level != Level::Error;
+        match report.problems.iter().skip(before).all(is_good) {
+            true => report.accepted += 1,
+            false => report.refused += 1,
+        }
+        report.problems.extend(lints::entry(&Entry {
+            shader: self,
+            name: entry,
+            reflection: &reflection,
+            module,
+        }));
+    }
+
+    /// The place of a function's name.
+    pub(crate) fn function(&self, name: &str) -> Span {
+        let mut before = "";
+        for (at, token) in ziggurat_core::wgsl::tokens(&self.text) {
+            if before == "fn" && token == name {
+                let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                return Span::new(number(at), number(at + token.len()));
+            }
+            before = token;
+        }
+        Span::UNDEFINED
+    }
+}

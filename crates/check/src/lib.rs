@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
+//!
+//! - a folder or a file against classes of adapters: [`Checker`], [`Report`], [`Class`]
+//! - one kernel through naga's back ends: [`Language`]
+//! - barriers that some invocations may not reach: [`divergent_barriers`]
+//! - for build scripts: [`build`]
+//!
+//! Invariants: no device is opened; every problem has its file, and its line where there is one; a text of any size or depth
+//! ends in a problem, not in a panic.
+
+pub mod build;
+mod checker;
+mod class;
+mod file;
+mod lints;
+mod report;
+mod translate;
+mod uniformity;
+
+pub use checker::Checker;
+pub use class::Class;
+pub use report::{Level, Problem, Report};
+pub use translate::Language;
+pub use uniformity::divergent_barriers;
