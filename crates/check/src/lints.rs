@@ -34,6 +34,8 @@ pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<P
     for function in functions.chain(entries) {
         found.extend(nan_comparisons(shader, function));
     }
+    // Of what is imported a part is used, and who uses it did not write it.
+    found.retain(|problem| problem.file == shader.name);
     found
 }
 

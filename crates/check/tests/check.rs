@@ -177,7 +177,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_
     assert!(report.is_good(), "{report}");
     let found = shown(&report, &folder);
     for expected in [
-        "w.wgsl:2:42: warning: `unread` is used by no entry point\n",
+        "w.wgsl:2:23: warning: `unread` is used by no entry point\n",
         "w.wgsl:5:4: warning: `main` cannot tell the rows of a grid apart",
         "w.wgsl:7:24: warning: not every invocation of the workgroup reaches this barrier",
         "w.wgsl:9:30: warning: a value compared with itself",

@@ -22,7 +22,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use ziggurat_core::debug_print::{DebugPrint, DebugPrints, StatementKind, statements};
-use ziggurat_device::{BoundGroup, DeviceError, block_on, once};
+#[cfg(not(target_arch = "wasm32"))]
+use ziggurat_device::block_on;
+use ziggurat_device::{BoundGroup, DeviceError, once};
 use ziggurat_memory::{Buffer, Memory};
 
 use crate::descriptor::KernelDescriptor;
