@@ -253,16 +253,18 @@ impl Pipelines {
         once(
             async move {
                 heard.await?;
-                let mut prints = match this.debug() {
+                let prints = match this.debug() {
                     Some(debug) => std::mem::take(&mut debug.heard.lock().prints),
                     None => DebugPrints::default(),
                 };
                 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
-                {
+                let prints = {
                     let own = this.device().take_debug_prints();
-                    prints.prints.extend(own.prints);
-                    prints.dropped += own.dropped;
-                }
+                    DebugPrints {
+                        prints: [prints.prints, own.prints].concat(),
+                        dropped: prints.dropped + own.dropped,
+                    }
+                };
                 Ok(prints)
             },
             || DeviceError::Finished.into(),

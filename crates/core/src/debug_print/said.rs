@@ -158,7 +158,6 @@ impl fmt::Display for DebugPrint {
 
 /// What was printed on a device.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct DebugPrints {
     /// In the order of dispatches, and of their workgroups.
     pub prints: Vec<DebugPrint>,

@@ -1,3 +1,4 @@
+//! Statements found, divided, expanded and removed, and where their bytes are then.
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::{StatementKind, expanded, removed, statements, without_asserts};
 
