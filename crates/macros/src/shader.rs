@@ -249,7 +249,7 @@ mod tests {
             (
                 "size: vec2<u32>",
                 "size: array<vec4<u32>, 2>",
-                "blur.wgsl:2:9: `params.size`",
+                "blur.wgsl:2:31: `params.size`",
             ),
         ] {
             let text = BLUR.replacen(from, to, 1);
