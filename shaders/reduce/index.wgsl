@@ -14,18 +14,18 @@ override ROW_STEP: u32 = 256u;
 override LANE_STEP: u32 = 1u;
 // From one of four elements that a lane takes together to the next: 1, or LANES where elements are read and written one by one, so
 // that lanes side by side take neighbours.
-override APART: u32 = 1u;
+override SPACING: u32 = 1u;
 override KEPT: u32 = 1u;
 override REDUCED: u32 = 1u;
 
 // The first place of a lane among 4 * LANES elements.
 fn first_place(lane: u32) -> u32 {
-    return select(lane, 4u * lane, APART == 1u);
+    return select(lane, 4u * lane, SPACING == 1u);
 }
 
 // The places of the four elements that begin at place r.
 fn four_places(r: u32) -> vec4<u32> {
-    return vec4<u32>(r, r + APART, r + 2u * APART, r + 3u * APART);
+    return vec4<u32>(r, r + SPACING, r + 2u * SPACING, r + 3u * SPACING);
 }
 
 // Element offset of position `i` within the axes `first .. last`.

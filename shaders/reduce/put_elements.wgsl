@@ -1,4 +1,4 @@
-// Store part: up to four results of a row, APART places from each other, one by one.
+// Store part: up to four results of a row, SPACING places from each other, one by one.
 // Requires: store1; four_places.
 
 @group(0) @binding(2) var<storage, read_write> out: array<cell>;

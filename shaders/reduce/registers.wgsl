@@ -28,7 +28,7 @@ fn vector(base: u32, h: u32, lane: u32, other: f32) -> vec4<f32> {
         return row4(base, r);
     }
     // No branch, so that all loads are in flight together: past the end, the last vector once more.
-    let last = select(params.len - 1u, ((params.len - 1u) / 4u) * 4u, APART == 1u);
+    let last = select(params.len - 1u, ((params.len - 1u) / 4u) * 4u, SPACING == 1u);
     let x = row4_tail(base, min(r, last), params.len);
     return select(vec4<f32>(other), x, inside(r));
 }

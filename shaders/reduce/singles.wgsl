@@ -1,4 +1,4 @@
-// Access part: four elements of a row, APART places from each other, by a load each, for rows that lie in memory in any way.
+// Access part: four elements of a row, SPACING places from each other, by a load each, for rows that lie in memory in any way.
 // Requires: load_value (value part); reduced_offset, four_places.
 
 // Those from place r on, which are all before the end of the row.

@@ -123,7 +123,7 @@ impl Job {
             .parts(self.kind.parts())
             .parts(&["softmax/results.wgsl", "softmax/body.wgsl"])
             .constant("REGISTERS", registers.vectors)
-            .constant("APART", registers.lanes.apart(self.vec4 == [false; 2]))
+            .constant("SPACING", registers.lanes.spacing(self.vec4 == [false; 2]))
             .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
         with_constants(choice, geometry, &registers.lanes)
     }
@@ -137,7 +137,7 @@ impl Job {
             // The logarithm is there already.
             .part(self.kind.result())
             .parts(&["softmax/results.wgsl", "softmax/long.wgsl"])
-            .constant("APART", lanes.apart(self.vec4 == [false; 2]));
+            .constant("SPACING", lanes.spacing(self.vec4 == [false; 2]));
         with_constants(choice, geometry, lanes)
     }
 }

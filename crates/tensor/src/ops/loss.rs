@@ -391,7 +391,9 @@ impl Tensor {
         let found = found.converted(op, DType::F32)?;
         let mut loss = match scores {
             Scores::Logs => found.squeeze_axis(along)?.neg()?,
-            Scores::Logits => self.converted(op, DType::F32)?.beside(&found, along)?,
+            Scores::Logits => self
+                .converted(op, DType::F32)?
+                .minus_log_share(&found, along)?,
         };
         let mut share = None;
         if let Some(weight) = options.weight {
@@ -435,7 +437,7 @@ impl Tensor {
     /// Minus the log-probability of the class of each row whose logit is `found`: `ln Σ exp(x - found)`, for which a row is
     /// read once, and which is exact to the distances between logits. A row with a logit of inf, or of nothing but -inf, has no
     /// probabilities; beside others, a class of -inf is impossible.
-    fn beside(&self, found: &Self, axis: isize) -> Result<Self, Error> {
+    fn minus_log_share(&self, found: &Self, axis: isize) -> Result<Self, Error> {
         let impossible = found.eq(f64::NEG_INFINITY)?;
         let distance = self.sub(&impossible.where_(f32::MIN, found)?)?;
         let distance = self.eq(f64::INFINITY)?.where_(f32::NAN, distance)?;

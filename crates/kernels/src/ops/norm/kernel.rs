@@ -141,7 +141,7 @@ impl Job {
             ])
             .constant("CENTER", u32::from(self.op == Norm::Layer))
             .constant("REGISTERS", registers.vectors)
-            .constant("APART", registers.lanes.apart(self.vec4 == [false; 3]))
+            .constant("SPACING", registers.lanes.spacing(self.vec4 == [false; 3]))
             .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
         with_constants(choice, geometry, &registers.lanes)
     }
@@ -160,7 +160,7 @@ impl Job {
             },
             "norm/long.wgsl",
         ]);
-        let choice = choice.constant("APART", lanes.apart(self.vec4 == [false; 3]));
+        let choice = choice.constant("SPACING", lanes.spacing(self.vec4 == [false; 3]));
         with_constants(choice, geometry, lanes)
     }
 

@@ -253,7 +253,7 @@ impl Lanes {
     }
 
     /// How far the four elements are from each other that a lane takes together: one by one, lanes side by side take neighbours.
-    pub(crate) const fn apart(&self, one_by_one: bool) -> u32 {
+    pub(crate) const fn spacing(&self, one_by_one: bool) -> u32 {
         if one_by_one { self.lanes } else { 1 }
     }
 
