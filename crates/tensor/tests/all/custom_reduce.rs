@@ -150,11 +150,11 @@ fn accumulators_of_several_words_and_integers() {
                     let count = |kind: Tensor| kind.sum_to(&axes, false, DType::I32).unwrap();
                     let bit = x.remainder(2).unwrap();
                     let known = (count(x.eq(0).unwrap()))
-                        .add(&count(x.lt(0).unwrap()).mul(100).unwrap())
+                        .add(count(x.lt(0).unwrap()).mul(100).unwrap())
                         .unwrap()
-                        .add(&count(x.gt(0).unwrap()).mul(10_000).unwrap())
+                        .add(count(x.gt(0).unwrap()).mul(10_000).unwrap())
                         .unwrap()
-                        .add(&count(bit.ne(0).unwrap()).mul(1_000_000).unwrap())
+                        .add(count(bit.ne(0).unwrap()).mul(1_000_000).unwrap())
                         .unwrap();
                     assert_eq!(values(&own), values(&known), "{:?} {axes:?}", x.dtype());
                 }
