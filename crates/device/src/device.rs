@@ -210,7 +210,7 @@ impl Device {
         drop(span);
         let mut locked = recorder.locked;
         let compiling = !locked.batch().late.is_empty() && inner.is_compiling(&mut locked);
-        let full = inner.is_full(locked.batch().commands, compiling);
+        let full = inner.is_full(locked.batch(), compiling);
         let mut aftermath = None;
         if full && !compiling && inner.has_room() {
             aftermath = Some(locked.submit_full(&inner.submitter()));

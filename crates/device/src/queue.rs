@@ -10,6 +10,7 @@
 //! [`DeviceError::Reentrant`] instead of a deadlock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -30,18 +31,25 @@ const ENOUGH_IN_FLIGHT: usize = 2;
 const GROWTH: u32 = 8;
 /// Commands of the first batch of an idle device, of a limit of so many times as many or less.
 const FIRST: u32 = 8;
+/// What recording must have taken by then. A replay takes less, and would gain nothing.
+const FIRST_TIME: Duration = Duration::from_micros(8);
 
-/// Whether a batch should be submitted, the `index`th since somebody asked for a submission. A submission costs the host as
-/// much as tens of dispatches, so the batch of a busy device goes on growing. An idle one begins early, to compute while the
-/// host records the rest; if it is idle again, because its work takes less time than recording it, the next batch has twice
-/// as many commands.
-pub(crate) fn is_full(commands: u32, submit_after: u32, in_flight: usize, index: u32) -> bool {
+/// Whether a batch should be submitted, the `index`th since somebody asked for a submission, for which commands have been
+/// recorded for so long. A submission costs the host as much as tens of dispatches, so the batch of a busy device goes on
+/// growing. An idle one begins early, to compute while the host records the rest; if it is idle again, because its work takes
+/// less time than recording it, the next batch has twice as many commands.
+pub(crate) fn is_full(
+    commands: u32,
+    submit_after: u32,
+    in_flight: usize,
+    (index, recording): (u32, Duration),
+) -> bool {
     let limit = submit_after.max(1);
     let first = (limit / FIRST).max(FIRST.min(limit));
     commands
         >= match in_flight {
-            0 => first.saturating_mul(1 << index.min(3)).min(limit),
-            1..ENOUGH_IN_FLIGHT => limit,
+            0 if recording >= FIRST_TIME => first.saturating_mul(1 << index.min(3)).min(limit),
+            0..ENOUGH_IN_FLIGHT => limit,
             _ => limit.saturating_mul(GROWTH),
         }
 }
@@ -103,6 +111,9 @@ pub(crate) struct Batch {
     pub(crate) bind_group: Option<wgpu::BindGroup>,
     pub(crate) immediates: Immediates,
     pub(crate) commands: u32,
+    /// When the first of them had been recorded.
+    #[cfg(not(target_arch = "wasm32"))]
+    began: Option<std::time::Instant>,
     /// What comes after all that is encoded.
     pub(crate) late: Commands,
     pub(crate) before: Vec<BeforeSubmit>,
@@ -116,6 +127,20 @@ impl Batch {
             && self.late.is_empty()
             && self.before.is_empty()
             && self.after.is_empty()
+    }
+
+    /// For how long commands have been recorded; nothing in a browser, where a submission costs much more.
+    pub(crate) fn recording(&mut self) -> Duration {
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.commands > 0 {
+            let began = self.began.get_or_insert_with(std::time::Instant::now);
+            return if self.commands < FIRST {
+                Duration::ZERO
+            } else {
+                began.elapsed()
+            };
+        }
+        Duration::ZERO
     }
 
     pub(crate) fn end_pass(&mut self) {
@@ -321,26 +346,32 @@ mod tests {
 
     #[test]
     fn batches_of_a_busy_device_grow_to_an_end() {
-        let least = |in_flight: usize, index: u32| {
-            (0..1000).find(|&commands| is_full(commands, 64, in_flight, index))
+        let least = |in_flight: usize, since: (u32, Duration)| {
+            (0..1000).find(|&commands| is_full(commands, 64, in_flight, since))
         };
-        for index in [0, 1, 9] {
-            assert_eq!(least(1, index), Some(64));
-            assert_eq!(least(2, index), Some(512));
-            assert_eq!(least(31, index), Some(512));
+        for since in [0, 1, 9].map(|index| (index, Duration::MAX)) {
+            assert_eq!(least(1, since), Some(64));
+            assert_eq!(least(2, since), Some(512));
+            assert_eq!(least(31, since), Some(512));
         }
-        assert!(is_full(1, 0, 0, 0));
-        assert!(!is_full(u32::MAX - 1, u32::MAX, 9, 0));
+        let since = (0, Duration::MAX);
+        assert!(is_full(1, 0, 0, since));
+        assert!(!is_full(u32::MAX - 1, u32::MAX, 9, since));
     }
 
     #[test]
     fn an_idle_device_begins_early_and_soon_gets_whole_batches() {
-        let least =
-            |limit: u32, index: u32| (0..1000).find(|&commands| is_full(commands, limit, 0, index));
-        let all = [0, 1, 2, 3, 4, u32::MAX].map(|index| least(64, index));
+        let least = |limit: u32, index: u32, recording: Duration| {
+            (0..1000).find(|&commands| is_full(commands, limit, 0, (index, recording)))
+        };
+        let indices = [0, 1, 2, 3, 4, u32::MAX];
+        let all = indices.map(|index| least(64, index, FIRST_TIME));
         assert_eq!(all, [8, 16, 32, 64, 64, 64].map(Some));
-        assert_eq!([1, 7, 9].map(|limit| least(limit, 0)), [1, 7, 8].map(Some));
-        assert!(!is_full(u32::MAX / 9, u32::MAX, 0, 0));
+        let all = [1, 7, 9].map(|limit| least(limit, 0, FIRST_TIME));
+        assert_eq!(all, [1, 7, 8].map(Some));
+        assert!(!is_full(u32::MAX / 9, u32::MAX, 0, (0, FIRST_TIME)));
+        // What is recorded at once is submitted when somebody asks for it.
+        assert_eq!(least(64, 0, Duration::from_micros(4)), Some(64));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Inner;
 use crate::DeviceError;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::profile::Stage;
-use crate::queue::{Aftermath, Locked, Submitter};
+use crate::queue::{Aftermath, Batch, Locked, Submitter};
 
 impl Inner {
     pub(super) fn submitter(&self) -> Submitter<'_> {
@@ -17,19 +17,15 @@ impl Inner {
         }
     }
 
-    /// Whether a batch of so many commands should go. One that waits for pipelines may grow like that of a busy device.
-    pub(super) fn is_full(&self, commands: u32, compiling: bool) -> bool {
+    /// Whether a batch should go. One that waits for pipelines may grow like that of a busy device.
+    pub(super) fn is_full(&self, batch: &mut Batch, compiling: bool) -> bool {
         let in_flight = if compiling {
             usize::MAX
         } else {
             self.shared.in_flight()
         };
-        crate::queue::is_full(
-            commands,
-            self.options.submit_after,
-            in_flight,
-            self.commands.full_batches(),
-        )
+        let since = (self.commands.full_batches(), batch.recording());
+        crate::queue::is_full(batch.commands, self.options.submit_after, in_flight, since)
     }
 
     /// Encodes what was kept, as far as pipelines are there; whether some of it has to wait on.
@@ -85,7 +81,8 @@ impl Inner {
             let mut locked = self.commands.lock()?;
             let batch = locked.batch();
             let wanted = if only_full {
-                self.is_full(batch.commands, !batch.late.is_empty())
+                let compiling = !batch.late.is_empty();
+                self.is_full(batch, compiling)
             } else {
                 !batch.is_empty()
             };
