@@ -221,6 +221,8 @@ pub(super) fn record(
         .any(|view| view.buffer.bytes() >= IN_PLACE_BYTES);
     if !written_over
         && let (Some((op, sources)), [output]) = (plan.single(), plan.outputs.as_slice())
+        // There numbers are operands in memory, for which a kernel may have no room.
+        && sources.len() < device.lazy().limits.bindings
         && let Some(step) = plan.steps.get(*output)
     {
         let made = (step.node.shape(), step.node.dtype());

@@ -186,7 +186,14 @@ fn up_to_eight_operands() {
             assert_ne!(bits(&other), bits(&result));
             assert_eq!(bits(&own.call(&operands).unwrap()), bits(&result));
             let _unfused = FusionPolicy::Unfused.enter();
-            assert_eq!(bits(&own.call(&operands).unwrap()), bits(&result));
+            // Unfused numbers are tensors too, and a kernel reads six at WebGPU's default limits.
+            match own.call(&operands) {
+                Ok(alone) => assert_eq!(bits(&alone), bits(&result)),
+                Err(error) => assert!(
+                    count > 6 && error.to_string().contains("bindings"),
+                    "{error}"
+                ),
+            }
         }
     }
 }
