@@ -35,7 +35,7 @@ fn main() -> Outcome<()> {
     let device = Device::open_blocking(DeviceOptions::default())?;
     let file = GgufFile::open(&path)
         .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
-    let model = Model::load(&device, &file, LoadOptions::default())?;
+    let model = Model::load(&device, &file.into(), LoadOptions::default())?;
     let loaded = start.elapsed().as_secs_f64();
     let mut table = Table { failed: false };
     println!("{}", device.adapter());

@@ -4,11 +4,13 @@
 //! `[batch, length, width]`.
 
 use ziggurat_tensor::{
-    Attention, Device, Error as TensorError, KvCache, QueryPosition, RopeForm, RopeTable, Tensor,
+    Attention, Error as TensorError, KvCache, QueryPosition, RopeForm, RopeTable, Tensor,
 };
 
+mod rope;
 mod weight;
 
+pub use rope::{RopeScaling, rope_table};
 pub use weight::Weight;
 
 /// A dense layer: a matrix `[out, in]` and perhaps a bias `[out]`.
@@ -317,52 +319,4 @@ impl EncoderLayer {
 fn heads_of(x: &Tensor, heads: usize) -> Result<Tensor, TensorError> {
     // -1 is what is left for each head.
     x.unflatten(-1, [isize::try_from(heads).unwrap_or(isize::MAX), -1])
-}
-
-/// A table of rotary positions whose frequencies are divided by factors of their own, as Llama 3.1 stretches its context.
-/// `factors` has one number per pair, or is `None`; `scale` divides positions (linear scaling).
-///
-/// # Errors
-/// If `rotary` is odd or 0, the factors are not one per pair, or the device has no memory.
-pub fn rope_table(
-    device: &Device,
-    positions: usize,
-    rotary: usize,
-    base: f64,
-    scale: f64,
-    factors: Option<&[f32]>,
-) -> Result<RopeTable, crate::Error> {
-    let half = rotary / 2;
-    let wrong = |text: String| crate::Error::Unsupported(text);
-    if rotary == 0 || !rotary.is_multiple_of(2) || positions == 0 {
-        return Err(wrong(format!(
-            "a rotary width of {rotary} with {positions} positions"
-        )));
-    }
-    if !(base > 0.0 && base.is_finite() && scale > 0.0 && scale.is_finite()) {
-        return Err(wrong(format!(
-            "a rotary base of {base} with a scale of {scale}"
-        )));
-    }
-    if factors.is_some_and(|factors| factors.len() != half) {
-        let text = "factors of rotary frequencies that are not one per pair";
-        return Err(wrong(text.into()));
-    }
-    let frequency = |pair: usize| {
-        let factor = factors
-            .and_then(|factors| factors.get(pair))
-            .map_or(1.0, |&f| f64::from(f));
-        base.powf(-2.0 * pair as f64 / rotary as f64) / (factor * scale)
-    };
-    let frequencies: Vec<f64> = (0..half).map(frequency).collect();
-    let table = |f: fn(f64) -> f64| {
-        let rows =
-            (0..positions).flat_map(|at| frequencies.iter().map(move |w| f(at as f64 * w) as f32));
-        let values: Vec<f32> = rows.collect();
-        Tensor::from_slice(device, &values, [positions, half])
-    };
-    Ok(RopeTable {
-        cos: table(f64::cos)?,
-        sin: table(f64::sin)?,
-    })
 }

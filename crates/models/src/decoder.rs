@@ -3,17 +3,19 @@
 //! Weights that a file quantises stay so on the device, and kernels decode them where they read them.
 
 mod config;
+mod family;
+mod fields;
 mod state;
 mod weights;
 
-pub use config::{DecoderConfig, Family};
+pub use config::{DecoderConfig, Windowed};
+pub use family::{Family, WindowRule};
 pub use state::DecoderState;
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvCache, RopeTable, Tensor};
 
 use crate::blocks::{DecoderLayer, Linear, Place, RmsNorm, Weight};
-use crate::gguf::GgufFile;
-use crate::{Error, LoadOptions};
+use crate::{Error, LoadOptions, ModelFile};
 
 /// A decoder on a device: tokens in, scores of the next token out.
 #[derive(Debug)]
@@ -34,8 +36,8 @@ impl Decoder {
     ///
     /// # Errors
     /// If the file's architecture is not known, metadata or a tensor is missing or has other extents than the metadata says,
-    /// or the device has no memory.
-    pub fn load(device: &Device, file: &GgufFile, options: &LoadOptions) -> Result<Self, Error> {
+    /// or the device has not enough memory.
+    pub fn load(device: &Device, file: &ModelFile, options: &LoadOptions) -> Result<Self, Error> {
         weights::load(device, file, options)
     }
 

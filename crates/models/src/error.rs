@@ -54,7 +54,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// An architecture that this crate has no decoder for.
-    #[error("the architecture `{0}` is not known: `llama`, `qwen2` and `qwen3` are")]
+    #[error("the architecture `{0}` is not known: `llama`, `mistral`, `qwen2` and `qwen3` are")]
     UnknownArchitecture(String),
     /// Something that a file asks for and that is not supported.
     #[error("{0}: this is not supported")]
@@ -90,6 +90,14 @@ pub enum Error {
     /// A pass through a model without a token.
     #[error("there must be a token at least")]
     NoTokens,
+    /// A device that has less memory than a model takes; nothing was uploaded.
+    #[error("the device must have {requested} bytes of memory for the model: it has {available}")]
+    OutOfMemory {
+        /// Bytes of weights and tables, and of what is there while they are loaded.
+        requested: u64,
+        /// Bytes that the device still has.
+        available: u64,
+    },
     /// An operation on tensors, or the device.
     #[error(transparent)]
     Tensor(#[from] ziggurat_tensor::Error),

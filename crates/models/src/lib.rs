@@ -4,6 +4,7 @@
 //! Invariants: whatever is in a file, reading it ends in a value or in an [`Error`] that says what is wrong and where;
 //! nothing panics, and nothing wgpu knows is in a signature. No layer depends on this crate.
 
+mod assets;
 pub mod blocks;
 #[cfg(feature = "chat")]
 mod chat;
@@ -11,8 +12,10 @@ mod decoder;
 #[cfg(not(target_arch = "wasm32"))]
 mod encoder;
 mod error;
+mod file;
 mod generation;
 pub mod gguf;
+mod memory;
 mod model;
 mod sample;
 mod stop;
@@ -20,10 +23,13 @@ mod tokenizer;
 
 #[cfg(feature = "chat")]
 pub use chat::{ChatTemplate, Message};
-pub use decoder::{Decoder, DecoderConfig, DecoderState, Family};
+pub use decoder::{Decoder, DecoderConfig, DecoderState, Family, WindowRule, Windowed};
 #[cfg(not(target_arch = "wasm32"))]
 pub use encoder::{EncoderConfig, SentenceEncoder};
 pub use error::Error;
+pub use file::ModelFile;
+#[cfg(not(target_arch = "wasm32"))]
+pub use file::ModelFolder;
 pub use generation::{GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};
 pub use sample::{Sampler, Sampling};

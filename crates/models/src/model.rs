@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use ziggurat_tensor::{DType, Device};
 
+use crate::assets::Assets;
 #[cfg(feature = "chat")]
 use crate::chat::{ChatTemplate, Message};
-use crate::gguf::{Gguf, GgufFile, Value};
-use crate::{Decoder, Error, GenerateOptions, Generation, Tokenizer};
+use crate::{Decoder, Error, GenerateOptions, Generation, ModelFile, Tokenizer};
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,41 +55,38 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a GGUF file on the device that [`ziggurat_tensor::DeviceOptions`] choose by themselves.
+    /// Opens a GGUF file, or a folder with safetensors ([`ModelFile::open`]), on the device that
+    /// [`ziggurat_tensor::DeviceOptions`] choose by themselves.
     ///
     /// # Errors
-    /// As [`Model::load`], or if no device can be opened or the file cannot be read.
+    /// As [`Model::load`], or if no device can be opened or a file cannot be read.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let file = GgufFile::open(path)?;
+        let file = ModelFile::open(path)?;
         let device = Device::open_blocking(ziggurat_tensor::DeviceOptions::default())?;
         Self::load(&device, &file, LoadOptions::default())
     }
 
-    /// Loads the model of a file onto a device.
+    /// Loads a model onto a device.
     ///
     /// # Errors
-    /// If the file has no model that this crate knows, is malformed, or the device has no memory.
-    pub fn load(device: &Device, file: &GgufFile, options: LoadOptions) -> Result<Self, Error> {
-        let head = file.head();
-        let tokenizer = Tokenizer::from_gguf(head)?;
-        #[cfg(feature = "chat")]
-        let template = template(head, &tokenizer)?;
+    /// If the file has no model that this crate knows, is malformed, or the device has not enough memory
+    /// ([`Error::OutOfMemory`] where that is known before, and nothing is uploaded then).
+    pub fn load(device: &Device, file: &ModelFile, options: LoadOptions) -> Result<Self, Error> {
+        let assets = Assets::read(file)?;
+        let tokens = assets.tokenizer.len();
         let decoder = Decoder::load(device, file, &options)?;
         let vocabulary = decoder.config().vocabulary;
-        if tokenizer.len() > vocabulary {
-            let text = format!(
-                "it has {} tokens, and the model has {vocabulary}",
-                tokenizer.len()
-            );
+        if tokens > vocabulary {
+            let text = format!("it has {tokens} tokens, and the model has {vocabulary}");
             return Err(Error::Tokenizer(text));
         }
         Ok(Self {
             decoder: Arc::new(decoder),
-            ends: ends(head, &tokenizer),
-            tokenizer: Arc::new(tokenizer),
+            ends: assets.ends,
+            tokenizer: Arc::new(assets.tokenizer),
             #[cfg(feature = "chat")]
-            template,
+            template: assets.template,
         })
     }
 
@@ -124,51 +121,10 @@ impl Model {
         options: &GenerateOptions,
     ) -> Result<Generation, Error> {
         let template = self.template.as_ref();
-        let template = template.ok_or_else(|| Error::MissingMetadata(TEMPLATE.to_owned()))?;
+        let template =
+            template.ok_or_else(|| Error::MissingMetadata("chat_template".to_owned()))?;
         // The template writes the tokens around a text itself.
         let tokens = self.tokenizer.encode(&template.render(messages)?)?;
         Generation::new(&self.decoder, &self.tokenizer, &self.ends, tokens, options)
     }
-}
-
-#[cfg(feature = "chat")]
-const TEMPLATE: &str = "tokenizer.chat_template";
-
-#[cfg(feature = "chat")]
-fn template(head: &Gguf, tokenizer: &Tokenizer) -> Result<Option<ChatTemplate>, Error> {
-    let Some(source) = head.get(TEMPLATE).and_then(Value::as_str) else {
-        return Ok(None);
-    };
-    let name = |key: &str| {
-        let token = head
-            .get(&format!("tokenizer.ggml.{key}"))
-            .and_then(Value::as_u64);
-        let token = token.and_then(|token| u32::try_from(token).ok());
-        let bytes = token.and_then(|token| tokenizer.bytes(token));
-        bytes.map_or_else(String::new, |bytes| {
-            String::from_utf8_lossy(bytes).into_owned()
-        })
-    };
-    ChatTemplate::new(source, &name("bos_token_id"), &name("eos_token_id")).map(Some)
-}
-
-/// The tokens that end a message.
-fn ends(head: &Gguf, tokenizer: &Tokenizer) -> Vec<u32> {
-    let keys = ["eos_token_id", "eot_token_id"];
-    let of_keys = keys.into_iter().filter_map(|key| {
-        let token = head.get(&format!("tokenizer.ggml.{key}"))?.as_u64()?;
-        u32::try_from(token).ok()
-    });
-    let names = [
-        "<|im_end|>",
-        "<|eot_id|>",
-        "<|end_of_text|>",
-        "<|endoftext|>",
-    ];
-    let mut ends: Vec<u32> = of_keys
-        .chain(names.iter().filter_map(|name| tokenizer.token(name)))
-        .collect();
-    ends.sort_unstable();
-    ends.dedup();
-    ends
 }

@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ziggurat_models::gguf::{BlockType, GgufFile, TensorInfo, Value};
-use ziggurat_models::{GenerateOptions, Generation, LoadOptions, Message, Model, Sampling};
+use ziggurat_models::{
+    GenerateOptions, Generation, LoadOptions, Message, Model, ModelFile, Sampling,
+};
 use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
 
 /// Runs language models from GGUF files on any GPU, or on the CPU where there is none.
@@ -131,7 +133,7 @@ impl Run {
             adapter: self.device.as_deref().map(wish).unwrap_or_default(),
             ..DeviceOptions::default()
         })?;
-        let file = GgufFile::open(&self.file)?;
+        let file = ModelFile::open(&self.file)?;
         let dtype = match self.dtype {
             Width::F32 => DType::F32,
             Width::F16 => DType::F16,

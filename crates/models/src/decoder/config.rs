@@ -1,43 +1,12 @@
 //! What a file says about a decoder.
 
+use serde_json::Value as Json;
+
+use super::family::{Family, WindowRule};
+use super::fields::{Fields, Key};
 use crate::Error;
+use crate::blocks::RopeScaling;
 use crate::gguf::{Gguf, Value};
-
-/// What families of decoders differ in, beyond numbers of the metadata.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Family {
-    /// `general.architecture`.
-    pub name: &'static str,
-    /// Whether rotated pairs are neighbours in the file's order of rows.
-    pub interleaved: bool,
-    /// Whether queries, keys and values have biases.
-    pub biases: bool,
-    /// Whether each head of queries and keys has a norm.
-    pub head_norms: bool,
-}
-
-/// All families. Mistral and SmolLM2 say that they are `llama`.
-const FAMILIES: [Family; 3] = [
-    Family {
-        name: "llama",
-        interleaved: true,
-        biases: false,
-        head_norms: false,
-    },
-    Family {
-        name: "qwen2",
-        interleaved: false,
-        biases: true,
-        head_norms: false,
-    },
-    Family {
-        name: "qwen3",
-        interleaved: false,
-        biases: false,
-        head_norms: true,
-    },
-];
 
 /// The extents of a decoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,118 +28,259 @@ pub struct DecoderConfig {
     pub head_dim: usize,
     /// Elements of a head that are rotated.
     pub rotary: usize,
+    /// Whether rotated pairs are neighbours in the order of rows that the file has, or halves of a head.
+    pub interleaved: bool,
     /// The base of rotary frequencies.
     pub rope_base: f64,
-    /// What positions are divided by.
-    pub rope_scale: f64,
+    /// How they are stretched for longer contexts.
+    pub rope_scaling: RopeScaling,
     /// Added to means of squares.
     pub eps: f32,
     /// Tokens of a sequence, at most.
     pub context: usize,
-    /// How many positions before its own a token sees.
+    /// How many positions before its own a token sees in layers that have a window.
     pub window: Option<u32>,
-    /// Tokens of the vocabulary.
+    /// Which layers these are.
+    pub windowed: Windowed,
+    /// Whether the table of embeddings says the scores too. `None`: if the file has no other.
+    pub tied: Option<bool>,
+    /// Tokens of the vocabulary; 0 where only the table of embeddings says it.
     pub vocabulary: usize,
 }
 
+/// Which layers of a decoder have a sliding window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Windowed {
+    /// This one and all behind it.
+    From(usize),
+    /// Those that are true, one of each layer.
+    Listed(Vec<bool>),
+}
+
+const WIDTH: Key = ["embedding_length", "hidden_size"];
+const HEADS: Key = ["attention.head_count", "num_attention_heads"];
+const KEY_HEADS: Key = ["attention.head_count_kv", "num_key_value_heads"];
+const ROTARY: Key = ["rope.dimension_count", "partial_rotary_factor"];
+const LAYERS: Key = ["block_count", "num_hidden_layers"];
+const CONTEXT: Key = ["context_length", "max_position_embeddings"];
+
 impl DecoderConfig {
-    /// The configuration that a file's metadata says.
+    /// The configuration that a GGUF file's metadata says.
     ///
     /// # Errors
     /// If the architecture is not known, or a key is missing or has a value that no decoder has.
     pub fn from_gguf(head: &Gguf) -> Result<Self, Error> {
-        let name = head.get("general.architecture").and_then(Value::as_str);
-        let name = name.ok_or_else(|| missing("general.architecture"))?;
-        let family = FAMILIES.into_iter().find(|family| family.name == name);
-        let family = family.ok_or_else(|| Error::UnknownArchitecture(name.to_owned()))?;
-        let key = |key: &str| format!("{name}.{key}");
-        let count = |wanted: &str| -> Result<Option<usize>, Error> {
-            let key = key(wanted);
-            let Some(value) = head.get(&key) else {
-                return Ok(None);
-            };
-            // Beyond this no product of extents is a tensor.
-            let count = value.as_u64().filter(|count| (1..=1 << 24).contains(count));
-            match count.and_then(|count| usize::try_from(count).ok()) {
-                Some(count) => Ok(Some(count)),
-                None => Err(wrong(key, "an integer from 1 to 2^24")),
-            }
-        };
-        let needed = |wanted: &str| count(wanted)?.ok_or_else(|| missing(&key(wanted)));
-        let number = |wanted: &str| -> Result<Option<f64>, Error> {
-            let key = key(wanted);
-            let Some(value) = head.get(&key) else {
-                return Ok(None);
-            };
-            match value
-                .as_f64()
-                .filter(|number| number.is_finite() && *number > 0.0)
-            {
-                Some(number) => Ok(Some(number)),
-                None => Err(wrong(key, "a positive number")),
-            }
-        };
-        let (width, heads) = (needed("embedding_length")?, needed("attention.head_count")?);
-        let key_heads = count("attention.head_count_kv")?.unwrap_or(heads);
-        let head_dim = count("attention.key_length")?.unwrap_or(width / heads);
-        if heads % key_heads != 0 || head_dim == 0 {
-            return Err(wrong(
-                key("attention.head_count_kv"),
-                "a divisor of the number of heads",
-            ));
-        }
-        let rotary = count("rope.dimension_count")?.unwrap_or(head_dim);
-        if rotary > head_dim || !rotary.is_multiple_of(2) {
-            return Err(wrong(
-                key("rope.dimension_count"),
-                "an even number up to the elements of a head",
-            ));
-        }
-        let scaling = head.get(&key("rope.scaling.type")).and_then(Value::as_str);
-        let rope_scale = match scaling.unwrap_or("none") {
-            "none" => 1.0,
-            "linear" => number("rope.scaling.factor")?.unwrap_or(1.0),
-            other => {
-                return Err(Error::Unsupported(format!(
-                    "the scaling `{other}` of rotary positions"
-                )));
-            }
-        };
-        if head
-            .get(&key("expert_count"))
-            .and_then(Value::as_u64)
-            .unwrap_or(0)
-            > 0
-        {
+        const KEY: &str = "general.architecture";
+        let name = head.get(KEY).and_then(Value::as_str);
+        let family = family(name, KEY)?;
+        let fields = Fields::Gguf(head, family.name);
+        let experts = head.get(&format!("{}.expert_count", family.name));
+        if experts.and_then(Value::as_u64).unwrap_or(0) > 0 {
             return Err(Error::Unsupported("a mixture of experts".into()));
         }
-        let window = head
-            .get(&key("attention.sliding_window"))
-            .and_then(Value::as_u64);
+        let mut config = Self::read(family, fields)?;
+        config.interleaved = family.interleaved;
+        let window = head.get(&fields.name(["attention.sliding_window", ""]));
+        config.window = window.and_then(Value::as_u64).and_then(before);
+        Ok(config)
+    }
+
+    /// The configuration in a `config.json`.
+    ///
+    /// # Errors
+    /// If it is no JSON, the architecture is not known, or a key is missing or has a value that no decoder has.
+    pub fn from_json(text: &[u8]) -> Result<Self, Error> {
+        let json: Json = serde_json::from_slice(text)
+            .map_err(|error| Error::Unsupported(format!("`config.json` is not valid ({error})")))?;
+        let fields = Fields::Json(&json);
+        let family = family(fields.text(["", "model_type"]), "model_type")?;
+        let act = fields.text(["", "hidden_act"]).unwrap_or("silu");
+        if act != "silu" {
+            let text = format!("`hidden_act` of `{act}`, where `silu` is known");
+            return Err(Error::Unsupported(text));
+        }
+        let mut config = Self::read(family, fields)?;
+        config.vocabulary = fields.needed(["", "vocab_size"])?;
+        config.tied = Some(fields.flag(["", "tie_word_embeddings"]));
+        (config.window, config.windowed) = windows(&json, fields, family, config.layers)?;
+        Ok(config)
+    }
+
+    /// What both kinds of files say.
+    fn read(family: Family, fields: Fields<'_>) -> Result<Self, Error> {
+        let (width, heads) = (fields.needed(WIDTH)?, fields.needed(HEADS)?);
+        let key_heads = fields.count(KEY_HEADS)?.unwrap_or(heads);
+        let head_dim = fields.count(["attention.key_length", "head_dim"])?;
+        let head_dim = head_dim.unwrap_or(width / heads);
+        if heads % key_heads != 0 || head_dim == 0 {
+            return Err(fields.wrong(KEY_HEADS, "a divisor of the number of heads"));
+        }
+        let rotary = match fields {
+            Fields::Gguf(..) => fields.count(ROTARY)?.unwrap_or(head_dim),
+            Fields::Json(_) => {
+                let part = fields.number(ROTARY)?.unwrap_or(1.0);
+                (head_dim as f64 * part) as usize
+            }
+        };
+        if rotary == 0 || rotary > head_dim || !rotary.is_multiple_of(2) {
+            let rule = "an even number up to the elements of a head";
+            return Err(fields.wrong(ROTARY, rule));
+        }
+        let eps = fields.number(["attention.layer_norm_rms_epsilon", "rms_norm_eps"])?;
+        let usual_eps = match fields {
+            Fields::Gguf(..) => 1e-5,
+            Fields::Json(_) => 1e-6,
+        };
+        let context = fields.needed(CONTEXT)?;
+        let base = match fields.number(["rope.freq_base", "rope_theta"])? {
+            None => fields.number(["rope.freq_base", "rope_parameters/rope_theta"])?,
+            base => base,
+        };
         Ok(Self {
             family,
-            layers: needed("block_count")?,
+            layers: fields.needed(LAYERS)?,
             width,
-            hidden: needed("feed_forward_length")?,
+            hidden: fields.needed(["feed_forward_length", "intermediate_size"])?,
             heads,
             key_heads,
             head_dim,
             rotary,
-            rope_base: number("rope.freq_base")?.unwrap_or(10_000.0),
-            rope_scale,
-            eps: number("attention.layer_norm_rms_epsilon")?.unwrap_or(1e-5) as f32,
-            context: needed("context_length")?,
-            // A window of w tokens has its own among them.
-            window: window.and_then(|window| u32::try_from(window.checked_sub(1)?).ok()),
+            interleaved: false,
+            rope_base: base.unwrap_or(10_000.0),
+            rope_scaling: scaling(fields, context)?,
+            eps: eps.unwrap_or(usual_eps) as f32,
+            context,
+            window: None,
+            windowed: Windowed::From(0),
+            tied: None,
             vocabulary: 0,
         })
     }
+
+    /// How many positions before its own a token sees in a layer; all without.
+    pub fn window_of(&self, layer: usize) -> Option<u32> {
+        let has = match &self.windowed {
+            Windowed::From(first) => layer >= *first,
+            Windowed::Listed(layers) => layers.get(layer).copied().unwrap_or(false),
+        };
+        self.window.filter(|_| has)
+    }
 }
 
-fn missing(key: &str) -> Error {
-    Error::MissingMetadata(key.to_owned())
+fn family(name: Option<&str>, key: &str) -> Result<Family, Error> {
+    let name = name.ok_or_else(|| Error::MissingMetadata(key.to_owned()))?;
+    Family::named(name).ok_or_else(|| Error::UnknownArchitecture(name.to_owned()))
 }
 
-fn wrong(key: String, expected: &'static str) -> Error {
-    Error::WrongMetadata { key, expected }
+/// A window of w tokens has its own among them; none of 0 tokens.
+fn before(window: u64) -> Option<u32> {
+    u32::try_from(window.checked_sub(1)?).ok()
+}
+
+/// The sliding window of a `config.json`, and the layers that have it.
+fn windows(
+    json: &Json,
+    fields: Fields<'_>,
+    family: Family,
+    layers: usize,
+) -> Result<(Option<u32>, Windowed), Error> {
+    let all = Windowed::From(0);
+    let said = fields.count(["", "sliding_window"])?;
+    let said = said.map(|window| window as u64);
+    let (window, from) = match family.window {
+        WindowRule::Never => return Ok((None, all)),
+        WindowRule::Always(usual) => {
+            let is_said = json.get("sliding_window").is_some();
+            (if is_said { said } else { Some(usual) }, all)
+        }
+        WindowRule::Asked if !fields.flag(["", "use_sliding_window"]) => return Ok((None, all)),
+        WindowRule::Asked => {
+            let first = json.get("max_window_layers").and_then(Json::as_u64);
+            let first = usize::try_from(first.unwrap_or(28)).unwrap_or(usize::MAX);
+            (said, Windowed::From(first))
+        }
+    };
+    let Some(types) = json.get("layer_types").filter(|types| !types.is_null()) else {
+        return Ok((window.and_then(before), from));
+    };
+    let kind = |kind: &Json| match kind.as_str() {
+        Some("full_attention") => Some(false),
+        Some("sliding_attention") => Some(true),
+        _ => None,
+    };
+    let types = types.as_array().filter(|types| types.len() == layers);
+    let types: Option<Vec<bool>> = types.and_then(|types| types.iter().map(kind).collect());
+    let rule = "`full_attention` or `sliding_attention`, one of each layer";
+    let types = types.ok_or_else(|| fields.wrong(["", "layer_types"], rule))?;
+    Ok((window.and_then(before), Windowed::Listed(types)))
+}
+
+/// How a file wants rotary frequencies stretched.
+fn scaling(fields: Fields<'_>, context: usize) -> Result<RopeScaling, Error> {
+    /// The keys of GGUF files, and those of both objects that a `config.json` may have.
+    macro_rules! key {
+        ($gguf:literal, $json:literal, $newer:expr) => {
+            if $newer {
+                [
+                    concat!("rope.scaling.", $gguf),
+                    concat!("rope_parameters/", $json),
+                ]
+            } else {
+                [
+                    concat!("rope.scaling.", $gguf),
+                    concat!("rope_scaling/", $json),
+                ]
+            }
+        };
+    }
+    let newer = fields.text(["", "rope_parameters/rope_type"]).is_some();
+    let name = fields
+        .text(key!("type", "rope_type", newer))
+        .or_else(|| fields.text(key!("type", "type", newer)));
+    let factor = || fields.needed_number(key!("factor", "factor", newer));
+    let original = || {
+        let key = key!(
+            "original_context_length",
+            "original_max_position_embeddings",
+            newer
+        );
+        Ok::<_, Error>(fields.count(key)?.unwrap_or(context) as f64)
+    };
+    match name.unwrap_or("none") {
+        "none" | "default" => Ok(RopeScaling::None),
+        "linear" => Ok(RopeScaling::Linear { factor: factor()? }),
+        "llama3" => Ok(RopeScaling::Llama3 {
+            factor: factor()?,
+            low: fields.needed_number(key!("low_freq_factor", "low_freq_factor", newer))?,
+            high: fields.needed_number(key!("high_freq_factor", "high_freq_factor", newer))?,
+            original: original()?,
+        }),
+        "yarn" => {
+            let number =
+                |key: Key, usual: f64| Ok::<_, Error>(fields.number(key)?.unwrap_or(usual));
+            let factor = factor()?;
+            // As llama.cpp has it, the factor of a GGUF file comes on top of the usual one.
+            let usual = RopeScaling::yarn_amplitude(factor);
+            let amplitude = match fields {
+                Fields::Gguf(..) => usual * number(key!("yarn_attn_factor", "", newer), 1.0)?,
+                Fields::Json(_) => number(key!("", "attention_factor", newer), usual)?,
+            };
+            for key in [key!("", "mscale", newer), key!("", "mscale_all_dim", newer)] {
+                if matches!(fields, Fields::Json(_)) && fields.number(key)?.is_some() {
+                    return Err(Error::Unsupported(format!("`{}`", fields.name(key))));
+                }
+            }
+            Ok(RopeScaling::Yarn {
+                factor,
+                fast: number(key!("yarn_beta_fast", "beta_fast", newer), 32.0)?,
+                slow: number(key!("yarn_beta_slow", "beta_slow", newer), 1.0)?,
+                original: original()?,
+                amplitude,
+            })
+        }
+        other => Err(Error::Unsupported(format!(
+            "the scaling `{other}` of rotary positions"
+        ))),
+    }
 }

@@ -1,120 +1,254 @@
 //! Weights of a file, checked against its metadata, onto a device.
+//!
+//! All that a model needs is listed and checked first: a tensor that is missing or has other extents, and a device that is too
+//! small, are errors before anything is uploaded.
+
+use std::collections::HashMap;
 
 use ziggurat_tensor::{DType, Device, Tensor};
 
 use super::{Decoder, DecoderConfig};
 use crate::blocks::{CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, Weight, rope_table};
-use crate::gguf::{BlockType, GgufFile};
+use crate::file::ModelFile;
+use crate::memory;
 use crate::{Error, LoadOptions};
 
-/// Reads tensors of the extents that they must have.
+/// A tensor that a model has.
+struct Wanted {
+    name: String,
+    dims: Vec<usize>,
+    /// Whether the model is none without it.
+    needed: bool,
+}
+
+impl Wanted {
+    fn new(name: impl Into<String>, dims: &[usize]) -> Self {
+        Self {
+            name: name.into(),
+            dims: dims.to_vec(),
+            needed: true,
+        }
+    }
+}
+
+const TABLE: &str = "token_embd.weight";
+const SCORES: &str = "output.weight";
+
+/// The tensors of a decoder, layer by layer.
+fn wanted(config: &DecoderConfig) -> impl Iterator<Item = Wanted> {
+    let (width, dim) = (config.width, config.head_dim);
+    let scores = (config.tied != Some(true)).then(|| Wanted {
+        needed: config.tied == Some(false),
+        ..Wanted::new(SCORES, &[config.vocabulary, width])
+    });
+    let ends = [
+        Wanted::new(TABLE, &[config.vocabulary, width]),
+        Wanted::new("output_norm.weight", &[width]),
+    ];
+    let (all, shared) = (config.heads * dim, config.key_heads * dim);
+    let matrices = [
+        ("attn_q", all, width, config.family.biases),
+        ("attn_k", shared, width, config.family.biases),
+        ("attn_v", shared, width, config.family.biases),
+        ("attn_output", width, all, false),
+        ("ffn_gate", config.hidden, width, false),
+        ("ffn_up", config.hidden, width, false),
+        ("ffn_down", width, config.hidden, false),
+    ];
+    let head_norms = config.family.head_norms;
+    let mut norms = vec![("attn_norm", width), ("ffn_norm", width)];
+    if head_norms {
+        norms.extend([("attn_q_norm", dim), ("attn_k_norm", dim)]);
+    }
+    let layer = move |at: usize| {
+        let matrices = matrices
+            .into_iter()
+            .flat_map(move |(name, out, within, bias)| {
+                let bias = Wanted {
+                    needed: bias,
+                    ..Wanted::new(format!("blk.{at}.{name}.bias"), &[out])
+                };
+                [
+                    Wanted::new(format!("blk.{at}.{name}.weight"), &[out, within]),
+                    bias,
+                ]
+            });
+        let norms = norms.clone().into_iter();
+        let norms = norms
+            .map(move |(name, width)| Wanted::new(format!("blk.{at}.{name}.weight"), &[width]));
+        matrices.chain(norms)
+    };
+    let layers = (0..config.layers).flat_map(layer);
+    ends.into_iter().chain(scores).chain(layers)
+}
+
+/// Tensors of a file that have the extents which they must have.
+fn checked(file: &ModelFile, config: &DecoderConfig) -> Result<Vec<Wanted>, Error> {
+    let mut all = Vec::new();
+    for wanted in wanted(config) {
+        match file.dims(&wanted.name) {
+            Some(dims) if dims == wanted.dims => all.push(wanted),
+            Some(dims) => {
+                return Err(Error::WrongTensor {
+                    name: file.name_of(&wanted.name),
+                    expected: wanted.dims,
+                    found: dims.to_vec(),
+                });
+            }
+            None if wanted.needed => {
+                let name = file.name_of(&wanted.name);
+                return Err(Error::MissingTensor { name });
+            }
+            None => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Reads tensors.
 struct Source<'a> {
     device: &'a Device,
-    file: &'a GgufFile,
+    file: &'a ModelFile,
     dtype: DType,
     dequantise: bool,
 }
 
 impl Source<'_> {
-    /// The format of a tensor that has the extents which it must have.
-    fn checked(&self, name: &str, dims: &[usize]) -> Result<BlockType, Error> {
-        let info = self
-            .file
-            .head()
-            .tensor(name)
-            .ok_or_else(|| Error::MissingTensor {
-                name: name.to_owned(),
-            })?;
-        if info.dims() != dims {
-            return Err(Error::WrongTensor {
-                name: name.to_owned(),
-                expected: dims.to_vec(),
-                found: info.dims().to_vec(),
+    /// Bytes of a tensor's blocks, if it stays quantised.
+    fn blocks(&self, wanted: &Wanted) -> Option<u64> {
+        let stays = wanted.dims.len() == 2 && !self.dequantise;
+        self.file.block_bytes(&wanted.name).filter(|_| stays)
+    }
+
+    /// Bytes of tensors on the device, and of what is there while they are loaded.
+    fn bytes(&self, all: &[Wanted]) -> u64 {
+        let elements = |wanted: &Wanted| -> u64 {
+            let extents = wanted.dims.iter().map(|&extent| extent as u64);
+            extents.fold(1, u64::saturating_mul)
+        };
+        let numbers = |wanted: &Wanted, bytes: usize| elements(wanted).saturating_mul(bytes as u64);
+        let (mut total, mut widened) = (0u64, 0);
+        for wanted in all {
+            let bytes = self.blocks(wanted).unwrap_or_else(|| {
+                if self.dtype != DType::F32 {
+                    widened = widened.max(numbers(wanted, DType::F32.bytes()));
+                }
+                numbers(wanted, self.dtype.bytes())
             });
+            total = total.saturating_add(bytes);
         }
-        Ok(info.block())
+        total.saturating_add(widened)
     }
 
-    fn matrix(&self, name: &str, dims: [usize; 2]) -> Result<Weight, Error> {
-        match self.checked(name, &dims)? {
-            BlockType::Blocks(_) if !self.dequantise => {
-                Ok(self.file.load_blocks(self.device, name)?.into())
-            }
-            _ => Ok(self.tensor(name, &dims)?.into()),
+    fn load(&self, wanted: &Wanted) -> Result<Weight, Error> {
+        if self.blocks(wanted).is_some() {
+            return Ok(self.file.load_blocks(self.device, &wanted.name)?.into());
         }
-    }
-
-    fn tensor(&self, name: &str, dims: &[usize]) -> Result<Tensor, Error> {
-        self.checked(name, dims)?;
-        let tensor = self.file.load(self.device, name)?;
-        if self.dtype == DType::F32 {
-            return Ok(tensor);
+        let tensor = self.file.load(self.device, &wanted.name)?;
+        if tensor.dtype() == self.dtype {
+            return Ok(tensor.into());
         }
         let tensor = tensor.to_dtype(self.dtype)?;
-        // The f32 values are not kept until the first pass.
+        // The values of the other dtype are not kept until the first pass.
         tensor.storage()?;
-        Ok(tensor)
+        Ok(tensor.into())
     }
+}
 
-    fn has(&self, name: &str) -> bool {
-        self.file.head().tensor(name).is_some()
-    }
+/// Loaded tensors by their names.
+struct Loaded(HashMap<String, Weight>);
 
-    fn linear(&self, name: &str, [out, within]: [usize; 2], bias: bool) -> Result<Linear, Error> {
-        Ok(Linear {
-            weight: self.matrix(&format!("{name}.weight"), [out, within])?,
-            bias: if bias {
-                Some(self.tensor(&format!("{name}.bias"), &[out])?)
-            } else {
-                None
-            },
+impl Loaded {
+    fn weight(&mut self, name: &str) -> Result<Weight, Error> {
+        self.0.remove(name).ok_or_else(|| Error::MissingTensor {
+            name: name.to_owned(),
         })
     }
 
-    fn norm(&self, name: &str, width: usize, eps: f32) -> Result<RmsNorm, Error> {
-        let weight = self.tensor(&format!("{name}.weight"), &[width])?;
+    fn tensor(&mut self, name: &str) -> Result<Tensor, Error> {
+        match self.weight(name)? {
+            Weight::Plain(tensor) => Ok(tensor),
+            Weight::Quantized(_) => {
+                let text = format!("the tensor `{name}` as blocks");
+                Err(Error::Unsupported(text))
+            }
+        }
+    }
+
+    fn linear(&mut self, name: &str) -> Result<Linear, Error> {
+        let weight = self.weight(&format!("{name}.weight"))?;
+        let bias = format!("{name}.bias");
+        let bias = self.0.contains_key(&bias).then(|| self.tensor(&bias));
+        Ok(Linear {
+            weight,
+            bias: bias.transpose()?,
+        })
+    }
+
+    fn norm(&mut self, name: &str, eps: f32) -> Result<RmsNorm, Error> {
+        let weight = self.tensor(&format!("{name}.weight"))?;
         Ok(RmsNorm { weight, eps })
     }
 
-    fn layer(&self, config: &DecoderConfig, at: usize) -> Result<DecoderLayer, Error> {
+    fn layer(&mut self, config: &DecoderConfig, at: usize) -> Result<DecoderLayer, Error> {
         let name = |what: &str| format!("blk.{at}.{what}");
-        let (width, hidden, dim, eps) = (config.width, config.hidden, config.head_dim, config.eps);
-        let (all, shared) = (config.heads * dim, config.key_heads * dim);
-        let biases = config.family.biases;
+        let eps = config.eps;
         let norms = if config.family.head_norms {
-            Some([
-                self.norm(&name("attn_q_norm"), dim, eps)?,
-                self.norm(&name("attn_k_norm"), dim, eps)?,
-            ])
+            let q = self.norm(&name("attn_q_norm"), eps)?;
+            Some([q, self.norm(&name("attn_k_norm"), eps)?])
         } else {
             None
         };
         Ok(DecoderLayer {
-            attention_norm: self.norm(&name("attn_norm"), width, eps)?,
+            attention_norm: self.norm(&name("attn_norm"), eps)?,
             attention: CausalAttention {
-                q: self.linear(&name("attn_q"), [all, width], biases)?,
-                k: self.linear(&name("attn_k"), [shared, width], biases)?,
-                v: self.linear(&name("attn_v"), [shared, width], biases)?,
-                out: self.linear(&name("attn_output"), [width, all], false)?,
+                q: self.linear(&name("attn_q"))?,
+                k: self.linear(&name("attn_k"))?,
+                v: self.linear(&name("attn_v"))?,
+                out: self.linear(&name("attn_output"))?,
                 norms,
                 heads: config.heads,
                 key_heads: config.key_heads,
-                interleaved: config.family.interleaved,
-                window: config.window,
+                interleaved: config.interleaved,
+                window: config.window_of(at),
             },
-            mlp_norm: self.norm(&name("ffn_norm"), width, eps)?,
+            mlp_norm: self.norm(&name("ffn_norm"), eps)?,
             mlp: GatedMlp {
-                gate: self.linear(&name("ffn_gate"), [hidden, width], false)?,
-                up: self.linear(&name("ffn_up"), [hidden, width], false)?,
-                down: self.linear(&name("ffn_down"), [width, hidden], false)?,
+                gate: self.linear(&name("ffn_gate"))?,
+                up: self.linear(&name("ffn_up"))?,
+                down: self.linear(&name("ffn_down"))?,
             },
         })
     }
 }
 
+/// The rotary frequencies of a model: those of its metadata, divided by the factors that a GGUF file may have.
+fn frequencies(file: &ModelFile, config: &DecoderConfig) -> Result<Vec<f64>, Error> {
+    const FACTORS: &str = "rope_freqs.weight";
+    let mut frequencies = config
+        .rope_scaling
+        .frequencies(config.rope_base, config.rotary);
+    if let ModelFile::Gguf(file) = file
+        && file.head().tensor(FACTORS).is_some()
+    {
+        let factors = file.dequantise(FACTORS)?;
+        if factors.len() != frequencies.len() {
+            return Err(Error::WrongTensor {
+                name: FACTORS.to_owned(),
+                expected: vec![frequencies.len()],
+                found: vec![factors.len()],
+            });
+        }
+        for (frequency, factor) in frequencies.iter_mut().zip(factors) {
+            *frequency /= f64::from(factor);
+        }
+    }
+    Ok(frequencies)
+}
+
 pub(super) fn load(
     device: &Device,
-    file: &GgufFile,
+    file: &ModelFile,
     options: &LoadOptions,
 ) -> Result<Decoder, Error> {
     let LoadOptions {
@@ -127,54 +261,51 @@ pub(super) fn load(
             "weights as {dtype}: f32 and f16 are"
         )));
     }
-    let mut config = DecoderConfig::from_gguf(file.head())?;
+    let mut config = file.config()?;
     config.context = config.context.min(context.max(1));
+    if config.vocabulary == 0 {
+        let table = file.dims(TABLE).ok_or_else(|| Error::MissingTensor {
+            name: file.name_of(TABLE),
+        })?;
+        config.vocabulary = table.first().copied().unwrap_or(0);
+    }
+    let all = checked(file, &config)?;
     let source = Source {
         device,
         file,
         dtype,
         dequantise,
     };
-    const TABLE: &str = "token_embd.weight";
-    let table = file
-        .head()
-        .tensor(TABLE)
-        .ok_or_else(|| Error::MissingTensor {
-            name: TABLE.to_owned(),
-        })?;
-    config.vocabulary = table.dims().first().copied().unwrap_or(0);
-    let extents = [config.vocabulary, config.width];
-    let embedding = source.matrix(TABLE, extents)?;
-    let factors = if source.has("rope_freqs.weight") {
-        Some(file.dequantise("rope_freqs.weight")?)
+    let frequencies = frequencies(file, &config)?;
+    // Cosine and sine.
+    let tables = 2 * config.context as u64 * frequencies.len() as u64 * 4;
+    memory::check(device, source.bytes(&all).saturating_add(tables))?;
+    let loaded = all
+        .iter()
+        .map(|wanted| Ok((wanted.name.clone(), source.load(wanted)?)));
+    let mut loaded = Loaded(loaded.collect::<Result<_, Error>>()?);
+    let embedding = loaded.weight(TABLE)?;
+    let output = if loaded.0.contains_key(SCORES) {
+        loaded.linear("output")?
     } else {
-        None
-    };
-    let layers = (0..config.layers).map(|at| source.layer(&config, at));
-    let layers = layers.collect::<Result<Vec<_>, _>>()?;
-    let output = if source.has("output.weight") {
-        source.linear("output", extents, false)?
-    } else {
-        // Tied: the table of embeddings says the scores too.
         Linear {
             weight: embedding.clone(),
             bias: None,
         }
     };
+    let layers = (0..config.layers).map(|at| loaded.layer(&config, at));
     Ok(Decoder {
-        norm: source.norm("output_norm", config.width, config.eps)?,
+        layers: layers.collect::<Result<_, _>>()?,
+        norm: loaded.norm("output_norm", config.eps)?,
         rope: rope_table(
             device,
             config.context,
-            config.rotary,
-            config.rope_base,
-            config.rope_scale,
-            factors.as_deref(),
+            &frequencies,
+            config.rope_scaling.amplitude(),
         )?,
         device: device.clone(),
         dtype,
         embedding,
-        layers,
         output,
         config,
     })

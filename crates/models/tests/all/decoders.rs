@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ziggurat_models::gguf::{Array, GgufFile, Value};
-use ziggurat_models::{Decoder, DecoderState, Error, LoadOptions};
+use ziggurat_models::{Decoder, DecoderState, Error, LoadOptions, ModelFile};
 use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor};
 
 use crate::data;
@@ -18,6 +18,10 @@ pub(crate) fn file(name: &str) -> GgufFile {
     GgufFile::open(data(&format!("{name}.gguf"))).unwrap()
 }
 
+pub(crate) fn model_file(name: &str) -> ModelFile {
+    file(name).into()
+}
+
 fn options(dtype: DType, context: usize) -> LoadOptions {
     LoadOptions {
         dtype,
@@ -27,7 +31,7 @@ fn options(dtype: DType, context: usize) -> LoadOptions {
 }
 
 fn decoder(device: &Device, name: &str, dtype: DType) -> Arc<Decoder> {
-    Arc::new(Decoder::load(device, &file(name), &options(dtype, usize::MAX)).unwrap())
+    Arc::new(Decoder::load(device, &model_file(name), &options(dtype, usize::MAX)).unwrap())
 }
 
 /// The tokens of the reference, and its scores, a row for each token.
@@ -40,11 +44,11 @@ fn reference(name: &str) -> (Vec<u32>, Vec<f32>) {
     (tokens, file.dequantise("test.scores").unwrap())
 }
 
-fn values(tensor: &Tensor) -> Vec<f32> {
+pub(crate) fn values(tensor: &Tensor) -> Vec<f32> {
     tensor.to_vec_blocking::<f32>().unwrap()
 }
 
-fn worst(got: &[f32], expected: &[f32]) -> f32 {
+pub(crate) fn worst(got: &[f32], expected: &[f32]) -> f32 {
     assert_eq!(got.len(), expected.len());
     let errors = got.iter().zip(expected).map(|(a, b)| (a - b).abs());
     errors.fold(
@@ -75,7 +79,7 @@ fn weights_stay_quantised_on_the_device_unless_numbers_are_asked_for() {
     let mut all = Vec::new();
     for dequantise in [false, true] {
         let device = device();
-        let file = file("llama");
+        let file = model_file("llama");
         let options = LoadOptions {
             dequantise,
             ..LoadOptions::default()
@@ -107,7 +111,7 @@ fn other_positions_would_be_seen() {
         .position(|w| w == b"qwen3.rope.freq_base")
         .unwrap();
     bytes[base + 24..base + 28].copy_from_slice(&9_000f32.to_le_bytes());
-    let changed = GgufFile::from_bytes(bytes).unwrap();
+    let changed = GgufFile::from_bytes(bytes).unwrap().into();
     let decoder = Arc::new(Decoder::load(&device, &changed, &options(DType::F32, 96)).unwrap());
     let (tokens, expected) = reference("qwen3");
     let mut state = DecoderState::new(&decoder, 96).unwrap();
@@ -192,7 +196,7 @@ fn files_that_are_no_decoder_are_refused_by_name() {
         for at in places {
             bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
         }
-        let file = GgufFile::from_bytes(bytes).unwrap();
+        let file = GgufFile::from_bytes(bytes).unwrap().into();
         Decoder::load(&device, &file, &options(DType::F32, 96)).unwrap_err()
     };
     let error = changed("qwen2", "zebra");
@@ -203,8 +207,8 @@ fn files_that_are_no_decoder_are_refused_by_name() {
     assert!(matches!(error, Error::MissingTensor { ref name } if name == "blk.0.attn_k.bias"));
     let error = changed("qwen2.block_count", "qwen2.block_xxxxx");
     assert!(matches!(error, Error::MissingMetadata(ref key) if key == "qwen2.block_count"));
-    let blocks = Decoder::load(&device, &file("blocks"), &options(DType::F32, 96));
+    let blocks = Decoder::load(&device, &model_file("blocks"), &options(DType::F32, 96));
     assert!(matches!(blocks, Err(Error::UnknownArchitecture(_))));
-    let narrow = Decoder::load(&device, &file("qwen2"), &options(DType::I32, 96));
+    let narrow = Decoder::load(&device, &model_file("qwen2"), &options(DType::I32, 96));
     assert!(matches!(narrow, Err(Error::Unsupported(_))));
 }

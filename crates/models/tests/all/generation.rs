@@ -2,10 +2,10 @@
 
 use ziggurat_models::{Error, GenerateOptions, LoadOptions, Message, Model, Sampler, Sampling};
 
-use crate::decoders::{device, file};
+use crate::decoders::{device, model_file};
 
 fn model() -> Model {
-    Model::load(&device(), &file("llama"), LoadOptions::default()).unwrap()
+    Model::load(&device(), &model_file("llama"), LoadOptions::default()).unwrap()
 }
 
 /// Tokens and text of a generation.

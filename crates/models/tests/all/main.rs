@@ -14,6 +14,7 @@ mod writer;
 
 mod decoders;
 mod encoders;
+mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;

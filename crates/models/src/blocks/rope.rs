@@ -1,0 +1,135 @@
+//! Rotary positions: their frequencies, stretched for contexts that are longer than those a model was trained on.
+
+use std::f64::consts::TAU;
+
+use ziggurat_tensor::{Device, RopeTable, Tensor};
+
+use crate::Error;
+
+/// How rotary frequencies are stretched.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum RopeScaling {
+    /// Not at all.
+    #[default]
+    None,
+    /// All alike: positions are divided by a factor.
+    Linear {
+        /// The factor.
+        factor: f64,
+    },
+    /// As Llama 3.1: those with long waves by a factor, those with short ones not at all, and in between in part.
+    Llama3 {
+        /// The factor.
+        factor: f64,
+        /// Waves that are longer than the original context divided by this are long.
+        low: f64,
+        /// Waves that are shorter than the original context divided by this are short.
+        high: f64,
+        /// The context that the model was trained on.
+        original: f64,
+    },
+    /// YaRN, by Peng, Quesnelle, Fan and Shippole: as Llama 3.1 in principle, with a ramp over the pairs.
+    Yarn {
+        /// The factor.
+        factor: f64,
+        /// Pairs that turn at least so often within the original context stay as they are.
+        fast: f64,
+        /// Pairs that turn at most so often are stretched by the whole factor.
+        slow: f64,
+        /// The context that the model was trained on.
+        original: f64,
+        /// What queries and keys are multiplied by.
+        amplitude: f64,
+    },
+}
+
+impl RopeScaling {
+    /// What queries and keys are multiplied by with YaRN, unless a model says otherwise.
+    pub fn yarn_amplitude(factor: f64) -> f64 {
+        0.1 * factor.max(1.0).ln() + 1.0
+    }
+
+    /// The frequency of each pair of `rotary` elements.
+    pub fn frequencies(self, base: f64, rotary: usize) -> Vec<f64> {
+        let width = rotary as f64;
+        let plain = |pair: usize| base.powf(-2.0 * pair as f64 / width);
+        let stretched = |pair: usize| {
+            let w = plain(pair);
+            match self {
+                Self::None => w,
+                Self::Linear { factor } => w / factor,
+                Self::Llama3 {
+                    factor,
+                    low,
+                    high,
+                    original,
+                } => {
+                    let turns = original * w / TAU;
+                    let kept = if high > low {
+                        ((turns - low) / (high - low)).clamp(0.0, 1.0)
+                    } else {
+                        f64::from(u8::from(turns > low))
+                    };
+                    kept * w + (1.0 - kept) * w / factor
+                }
+                Self::Yarn {
+                    factor,
+                    fast,
+                    slow,
+                    original,
+                    ..
+                } => {
+                    // The pair that turns so often within the original context.
+                    let place =
+                        |turns: f64| width * (original / (turns * TAU)).ln() / (2.0 * base.ln());
+                    let first = place(fast).floor().max(0.0);
+                    let last = place(slow).ceil().min(width - 1.0);
+                    let ramp = (pair as f64 - first) / (last - first).max(1e-3);
+                    let stretch = ramp.clamp(0.0, 1.0);
+                    (1.0 - stretch) * w + stretch * w / factor
+                }
+            }
+        };
+        (0..rotary / 2).map(stretched).collect()
+    }
+
+    /// What queries and keys are multiplied by.
+    pub const fn amplitude(self) -> f64 {
+        match self {
+            Self::Yarn { amplitude, .. } => amplitude,
+            _ => 1.0,
+        }
+    }
+}
+
+/// A table of so many rotary positions with these frequencies, one per pair, times `amplitude`.
+///
+/// # Errors
+/// If a frequency or the amplitude is not finite, there are none, or the device has no memory.
+pub fn rope_table(
+    device: &Device,
+    positions: usize,
+    frequencies: &[f64],
+    amplitude: f64,
+) -> Result<RopeTable, Error> {
+    let finite = frequencies.iter().all(|w| w.is_finite()) && amplitude.is_finite();
+    if frequencies.is_empty() || positions == 0 || !finite {
+        let pairs = frequencies.len();
+        return Err(Error::Unsupported(format!(
+            "rotary positions of {pairs} pairs up to {positions}, of which a number is not finite"
+        )));
+    }
+    let table = |f: fn(f64) -> f64| {
+        let row = |at: usize| {
+            let angle = move |w: &f64| (f(at as f64 * w) * amplitude) as f32;
+            frequencies.iter().map(angle)
+        };
+        let values: Vec<f32> = (0..positions).flat_map(row).collect();
+        Tensor::from_slice(device, &values, [positions, frequencies.len()])
+    };
+    Ok(RopeTable {
+        cos: table(f64::cos)?,
+        sin: table(f64::sin)?,
+    })
+}
