@@ -56,6 +56,7 @@ pub struct ElementKernel {
     outputs: Vec<String>,
     updates: Vec<String>,
     params: Vec<(String, ParamType)>,
+    writes_all: bool,
     made: Arc<Mutex<HashMap<Class, KernelDescriptor>>>,
 }
 
@@ -85,6 +86,16 @@ impl Class {
 }
 
 impl ElementKernel {
+    /// The same, which writes every element of every output: a sanitizer finds those that it does not write.
+    #[must_use]
+    pub fn writing_all(self) -> Self {
+        Self {
+            writes_all: true,
+            made: Arc::default(),
+            ..self
+        }
+    }
+
     /// A kernel of this text. Names are WGSL identifiers, which the caller checks.
     #[must_use]
     pub fn new(
@@ -99,6 +110,7 @@ impl ElementKernel {
             inputs,
             outputs,
             updates,
+            writes_all: false,
             params,
             made: Arc::default(),
         }

@@ -183,6 +183,41 @@ impl Program {
         outcome
     }
 
+    /// Reports memory that nobody has written of buffers whose declarations promise that the program writes all; `promises`
+    /// answers for a line.
+    pub(crate) fn find_unwritten(
+        &self,
+        bindings: &[Bound<'_>],
+        watch: &Watch,
+        promises: impl Fn(u32) -> bool,
+    ) {
+        let pairs = self.code.bindings.iter().zip(&self.code.variables);
+        for ((group, binding), variable) in pairs {
+            let place = (*group, *binding);
+            let bound = bindings.iter().find(|b| (b.group, b.binding) == place);
+            let (Some(bound), true) = (bound, promises(variable.line)) else {
+                continue;
+            };
+            let Some((first, count)) = bound.storage.unwritten(bound.offset, bound.bytes) else {
+                continue;
+            };
+            let (kind, line) = (Kind::UnwrittenOutput, variable.line);
+            watch.find(kind, line, || Raw {
+                kind,
+                line,
+                party: None,
+                other: None,
+                message: format!(
+                    "nobody has written {count} bytes of {}, the first at byte {}",
+                    variable.name,
+                    first - bound.offset
+                ),
+                with: None,
+                count: 1,
+            });
+        }
+    }
+
     /// Reports bindings that overlap, one of which the program writes.
     fn find_aliases(&self, bindings: &[Bound<'_>], watch: &Watch) {
         let pairs = self.code.bindings.iter().zip(&self.code.variables);

@@ -157,11 +157,11 @@ impl TensorKernel {
     }
 
     /// Says that the kernel writes every element of every output, so that none need be filled with zeros before. The
-    /// software device's sanitizer finds what is read without having been written.
+    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`).
     #[must_use]
     pub fn writes_all(mut self) -> Self {
         self.writes_all = true;
-        self
+        self.changed()
     }
 
     /// Starts a call on these inputs, on their device.
@@ -200,7 +200,7 @@ impl TensorKernel {
         let made = self.made.get_or_init(|| {
             check::check(self)?;
             let names = |all: Vec<&String>| all.into_iter().cloned().collect();
-            Ok(ElementKernel::new(
+            let kernel = ElementKernel::new(
                 self.name.clone(),
                 self.text.clone(),
                 [
@@ -212,7 +212,12 @@ impl TensorKernel {
                     .iter()
                     .map(|param| (param.name.clone(), param.ty))
                     .collect(),
-            ))
+            );
+            Ok(if self.writes_all {
+                kernel.writing_all()
+            } else {
+                kernel
+            })
         });
         made.as_ref().map_err(Clone::clone)
     }

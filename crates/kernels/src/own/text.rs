@@ -140,7 +140,12 @@ fn kit_find(base: u32, index: vec4<u32>) -> vec2<u32> {{
     for (index, (name, dtype, is_read)) in written(kernel, class).enumerate() {
         let index = class.inputs.len() + index;
         text.push_str(&described(name, dtype, index));
-        text.push_str(&output(name, dtype, index));
+        let promise = if kernel.writes_all && !is_read {
+            " // sanitizer: writes-all"
+        } else {
+            ""
+        };
+        text.push_str(&output(name, dtype, index, promise));
         if is_read {
             text.push_str(&value_in_place(name, dtype));
             text.push_str(&reads(name, index));
@@ -244,12 +249,12 @@ fn {name}_load(index: vec4<u32>) -> {name}_t {{
     )
 }
 
-fn output(name: &str, dtype: DType, index: usize) -> String {
+fn output(name: &str, dtype: DType, index: usize, promise: &str) -> String {
     let (base, binding) = (base(index), index + 1);
     let lanes = dtype.lanes();
     let store = if lanes == 1 {
         format!(
-            "@group(0) @binding({binding}) var<storage, read_write> kit_{name}: array<{name}_t>;
+            "@group(0) @binding({binding}) var<storage, read_write> kit_{name}: array<{name}_t>;{promise}
 fn {name}_store(i: u32, value: {name}_t) {{
     if i < {name}_len() {{ kit_{name}[kit.words[{base}].y + i] = value; }}
 }}
@@ -259,7 +264,7 @@ fn {name}_store(i: u32, value: {name}_t) {{
         let width = 32 / lanes;
         let mask = (1_u64 << width) - 1;
         format!(
-            "@group(0) @binding({binding}) var<storage, read_write> kit_{name}: array<atomic<u32>>;
+            "@group(0) @binding({binding}) var<storage, read_write> kit_{name}: array<atomic<u32>>;{promise}
 // Elements of one word that are not written yet: the word's number and 1, their bits, and which they are.
 var<private> kit_kept_{name}: vec3<u32>;
 

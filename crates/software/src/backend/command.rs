@@ -295,6 +295,9 @@ impl Dispatch {
         let watch = Watch::new(sanitizer.checks(), workgroups, state.profile.shadow_bytes);
         let outcome = program.run_checked(bound, &self.immediates, workgroups, limits, &watch);
         let text = self.pipeline.text();
+        if sanitizer.checks().uninitialized && outcome.is_ok() {
+            program.find_unwritten(bound.0, &watch, |line| text.promises(line));
+        }
         let ran = Program {
             kernel: label.clone(),
             text: module.hash,

@@ -56,6 +56,19 @@ impl Storage {
         shadow.mark(from, end.saturating_sub(from), false);
     }
 
+    /// The first byte of a range that nobody has written, and how many there are of them.
+    pub(super) fn unwritten(&self, offset: u64, bytes: u64) -> Option<(u64, u64)> {
+        let shadow = self.shadow.get()?.lock();
+        let end = offset.saturating_add(bytes);
+        let is_unwritten = |at: &u64| {
+            let word = usize::try_from(at / 4).unwrap_or(usize::MAX);
+            shadow.undefined(word) >> (at % 4 * 8) & 0xff != 0
+        };
+        let mut all = (offset..end).filter(is_unwritten);
+        let first = all.next()?;
+        Some((first, 1 + all.count() as u64))
+    }
+
     /// Bytes have been written from outside.
     fn defined(&self, offset: u64, bytes: u64) {
         if let Some(shadow) = self.shadow.get() {

@@ -9,6 +9,14 @@ use super::kind::Kind;
 
 const MARK: &str = "// sanitizer: allow(";
 
+/// On the line of a buffer's declaration: the kernel writes all that is bound.
+const WRITES_ALL: &str = "// sanitizer: writes-all";
+
+/// Whether a declaration on this line says that the kernel writes all that is bound.
+pub(crate) fn writes_all(code: &str) -> bool {
+    code.contains(WRITES_ALL)
+}
+
 /// Why the line of code allows findings of that kind, if it does.
 pub(super) fn reason(code: &str, kind: Kind) -> Option<&str> {
     let (_, after) = code.split_once(MARK)?;

@@ -31,11 +31,13 @@ pub enum Kind {
     NonFinite,
     /// Two bindings that overlap, one of which is written.
     Aliasing,
+    /// A kernel that says it writes all of a buffer, and leaves memory that nobody has written.
+    UnwrittenOutput,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::OutOfBounds,
         Self::Race,
         Self::RaceBetweenWorkgroups,
@@ -48,6 +50,7 @@ impl Kind {
         Self::Conversion,
         Self::NonFinite,
         Self::Aliasing,
+        Self::UnwrittenOutput,
     ];
 
     /// Its name in reports and in lists of suppressions.
@@ -66,6 +69,7 @@ impl Kind {
             Self::Conversion => "conversion",
             Self::NonFinite => "non-finite",
             Self::Aliasing => "aliasing",
+            Self::UnwrittenOutput => "unwritten-output",
         }
     }
 }
@@ -104,7 +108,7 @@ pub struct Checks {
     /// [`Kind::Race`] and [`Kind::RaceBetweenWorkgroups`].
     pub races: bool,
     /// [`Kind::Uninitialized`]: workgroup memory of pipelines that do not zero it, and buffer
-    /// memory marked by [`mark_undefined`](crate::mark_undefined).
+    /// memory marked by [`mark_undefined`](crate::mark_undefined). [`Kind::UnwrittenOutput`].
     pub uninitialized: bool,
     /// [`Kind::Divergence`] and [`Kind::SubgroupDivergence`].
     pub uniformity: bool,

@@ -82,6 +82,13 @@ impl Text<'_> {
         (file.to_owned(), line, code)
     }
 
+    /// Whether a declaration on this line says that the kernel writes all that is bound.
+    pub(crate) fn promises(&self, line: u32) -> bool {
+        let index = (line as usize).checked_sub(1);
+        let code = index.and_then(|index| self.source.lines().nth(index));
+        code.is_some_and(super::allow::writes_all)
+    }
+
     /// File and line of a line, and its text, for an error.
     pub(crate) fn described(&self, line: u32) -> String {
         let (file, number, code) = self.locate(line);

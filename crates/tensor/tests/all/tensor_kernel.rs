@@ -523,3 +523,34 @@ fn mistakes_in_the_text_have_its_line_and_hostile_texts_are_refused() {
     refused(&kernel(body(&" ".repeat(10 << 20))), &[&x], "mine");
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
+
+#[test]
+fn elements_that_a_kernel_promised_to_write_and_did_not_are_found() {
+    let run = |name: &'static str, text: &'static str, dtype: DType| {
+        let checked = move |device: &Device| {
+            let x = Tensor::ones(device, [7], dtype).unwrap();
+            let kernel = TensorKernel::wgsl(name, text)
+                .input("x", Any::dtype())
+                .output("y", like("x"))
+                .writes_all();
+            let y = kernel.call(&[&x]).run().unwrap();
+            y.eval_blocking().unwrap();
+        };
+        software::sanitize(checked).unwrap().to_string()
+    };
+    for dtype in DType::ALL {
+        let all = run("all", "fn kernel(i: u32) { y_store(i, x_at(i)); }", dtype);
+        assert!(!all.contains("unwritten-output"), "{dtype}: {all}");
+        let most = run(
+            "most",
+            "fn kernel(i: u32) { if i != 5u { y_store(i, x_at(i)); } }",
+            dtype,
+        );
+        let first = format!("the first at byte {}", 5 * dtype.bytes());
+        assert!(
+            most.contains("unwritten-output: kernel most"),
+            "{dtype}: {most}"
+        );
+        assert!(most.contains(&first), "{dtype}: {most}");
+    }
+}
