@@ -407,7 +407,7 @@ impl Executor {
         Ok(self.completion())
     }
 
-    /// Gathers into a dense output, in parts where an operand exceeds a binding.
+    /// Gathers, in parts where an operand exceeds a binding.
     fn gather_parts(
         &self,
         op: &'static str,
@@ -427,13 +427,23 @@ impl Executor {
             && let Some(cut) = plan.halving(much_data)
         {
             for [a, indices, out] in plan.halves(op, cut, [a, indices, out])? {
-                // Halves may start within a vec4.
-                self.with_dense_out(op, &out, &[], |out| {
-                    self.gather_parts(op, how, [&a, &indices], out)
-                })?;
+                self.gather_parts(op, how, [&a, &indices], &out)?;
             }
             return Ok(());
         }
+        // Parts may start within a vec4 or leave gaps; the whole is dense.
+        self.with_dense_out(op, out, &[], |out| {
+            self.gather_bound(op, &plan, [a, indices], out)
+        })
+    }
+
+    fn gather_bound(
+        &self,
+        op: &'static str,
+        plan: &Plan,
+        [a, indices]: [&View; 2],
+        out: &View,
+    ) -> Result<(), KernelError> {
         let data = self.bind_read(op, a)?;
         let index = self.bind_read(op, indices)?;
         let target = self.bind_write(op, out)?;
