@@ -161,9 +161,7 @@ impl Watch {
     fn begin(&self, op: &'static str, mode: Mode, watcher: Arc<dyn Watcher>) -> Result<(), Error> {
         let mut place = self.watcher.lock();
         if place.is_some() {
-            let rule =
-                "a device is traced or recorded by one at a time: finish the other one first";
-            return Err(Error::argument(op, rule));
+            return Err(second(op));
         }
         *place = Some(watcher);
         self.mode.store(mode as u8, Ordering::Relaxed);
