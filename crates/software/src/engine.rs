@@ -183,6 +183,19 @@ impl Program {
         outcome
     }
 
+    /// Buffers that are bound, each with the variable that names it.
+    fn bound_variables<'a>(
+        &'a self,
+        bindings: &'a [Bound<'a>],
+    ) -> impl Iterator<Item = (&'a Bound<'a>, &'a check::Variable)> {
+        let pairs = self.code.bindings.iter().zip(&self.code.variables);
+        pairs.filter_map(|((group, binding), variable)| {
+            let place = (*group, *binding);
+            let bound = bindings.iter().find(|b| (b.group, b.binding) == place)?;
+            Some((bound, variable))
+        })
+    }
+
     /// Reports memory that nobody has written of buffers whose declarations promise that the program writes all; `promises`
     /// answers for a line.
     pub(crate) fn find_unwritten(
@@ -191,13 +204,10 @@ impl Program {
         watch: &Watch,
         promises: impl Fn(u32) -> bool,
     ) {
-        let pairs = self.code.bindings.iter().zip(&self.code.variables);
-        for ((group, binding), variable) in pairs {
-            let place = (*group, *binding);
-            let bound = bindings.iter().find(|b| (b.group, b.binding) == place);
-            let (Some(bound), true) = (bound, promises(variable.line)) else {
+        for (bound, variable) in self.bound_variables(bindings) {
+            if !promises(variable.line) {
                 continue;
-            };
+            }
             let Some((first, count)) = bound.storage.unwritten(bound.offset, bound.bytes) else {
                 continue;
             };
@@ -220,15 +230,7 @@ impl Program {
 
     /// Reports bindings that overlap, one of which the program writes.
     fn find_aliases(&self, bindings: &[Bound<'_>], watch: &Watch) {
-        let pairs = self.code.bindings.iter().zip(&self.code.variables);
-        let used: Vec<_> = pairs
-            .filter_map(|((group, binding), variable)| {
-                let bound = bindings
-                    .iter()
-                    .find(|b| b.group == *group && b.binding == *binding)?;
-                Some((bound, variable))
-            })
-            .collect();
+        let used: Vec<_> = self.bound_variables(bindings).collect();
         for (i, (a, first)) in used.iter().enumerate() {
             for (b, second) in used.iter().skip(i + 1) {
                 let (start, end) = (
