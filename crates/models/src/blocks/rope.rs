@@ -33,9 +33,9 @@ pub enum RopeScaling {
     Yarn {
         /// The factor.
         factor: f64,
-        /// Pairs that turn at least so often within the original context stay as they are.
+        /// Pairs with at least so many rotations within the original context stay as they are.
         fast: f64,
-        /// Pairs that turn at most so often are stretched by the whole factor.
+        /// Pairs with at most so many are stretched by the whole factor.
         slow: f64,
         /// The context that the model was trained on.
         original: f64,
@@ -65,11 +65,11 @@ impl RopeScaling {
                     high,
                     original,
                 } => {
-                    let turns = original * w / TAU;
+                    let rotations = original * w / TAU;
                     let kept = if high > low {
-                        ((turns - low) / (high - low)).clamp(0.0, 1.0)
+                        ((rotations - low) / (high - low)).clamp(0.0, 1.0)
                     } else {
-                        f64::from(u8::from(turns > low))
+                        f64::from(u8::from(rotations > low))
                     };
                     kept * w + (1.0 - kept) * w / factor
                 }
@@ -80,9 +80,10 @@ impl RopeScaling {
                     original,
                     ..
                 } => {
-                    // The pair that turns so often within the original context.
-                    let place =
-                        |turns: f64| width * (original / (turns * TAU)).ln() / (2.0 * base.ln());
+                    // The pair with so many rotations within the original context.
+                    let place = |rotations: f64| {
+                        width * (original / (rotations * TAU)).ln() / (2.0 * base.ln())
+                    };
                     let first = place(fast).floor().max(0.0);
                     let last = place(slow).ceil().min(width - 1.0);
                     let ramp = (pair as f64 - first) / (last - first).max(1e-3);
