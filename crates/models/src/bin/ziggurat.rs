@@ -15,7 +15,7 @@ use ziggurat_models::{
 };
 use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
 
-/// Runs language models from GGUF files on any GPU, or on the CPU where there is none.
+/// Runs language models from GGUF files and folders of safetensors on any GPU, or on the CPU where there is none.
 #[derive(Parser)]
 #[command(name = "ziggurat", version)]
 struct Cli {
@@ -52,7 +52,7 @@ enum Command {
 
 #[derive(Args)]
 struct Run {
-    /// A GGUF file
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
     file: PathBuf,
     /// An adapter by index or a part of its name, or `software[:profile]`
     #[arg(long)]
