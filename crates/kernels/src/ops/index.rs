@@ -437,6 +437,7 @@ impl Executor {
         })
     }
 
+    /// Gathers by one dispatch: all operands fit a binding, and the output is dense.
     fn gather_bound(
         &self,
         op: &'static str,
