@@ -316,6 +316,7 @@ fn cases_of(
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out);
+        workspace::on_software(&mut command);
         let ended = watch(command.spawn()?, &note, choice.patience)?;
         let said = fs::read_to_string(&log).unwrap_or_default();
         if ended.is_none() && said.contains("1 passed") {

@@ -38,6 +38,7 @@ pub(super) enum Stage {
     Check,
     Clippy,
     Tests,
+    Adapter,
     Fuzz,
     Limits,
     Gl,
@@ -54,12 +55,13 @@ pub(super) enum Stage {
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 17] = [
+    const ALL: [(&str, Self); 18] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
         ("clippy", Self::Clippy),
         ("tests", Self::Tests),
+        ("adapter", Self::Adapter),
         ("fuzz", Self::Fuzz),
         ("limits", Self::Limits),
         ("gl", Self::Gl),
