@@ -96,7 +96,7 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
         "--no-fail-fast",
     ]);
     process::stream_lines(workspace::on_software(&mut command), |line| {
-        count(line, tally)
+        count(line, tally);
     })?;
     note(tally, "tests")
 }

@@ -7,7 +7,8 @@
 //! ([`coalesce()`]). There is one copy of these rules, for every layer.
 //!
 //! Besides, what several layers need for text: [`wgsl`] measures shaders, [`debug_print`] rewrites them, `large_stack` is
-//! the thread on which compilers read them, [`text`] keeps errors short.
+//! the thread on which compilers read them, [`processors()`] how many
+//! threads compute at once, [`text`] keeps errors short.
 //!
 //! Invariants: no GPU and no I/O; every function is total or returns a [`ShapeError`]; element
 //! counts and addresses are checked when a [`Shape`] or [`Layout`] is made, so that arithmetic on
@@ -24,6 +25,7 @@ mod error;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod large_stack;
 mod layout;
+mod processors;
 mod shape;
 pub mod text;
 pub mod wgsl;
@@ -37,4 +39,5 @@ pub use element::{Element, decode, encode, round_to};
 pub use error::ShapeError;
 pub use half::{bf16, f16};
 pub use layout::{Layout, Offsets};
+pub use processors::processors;
 pub use shape::{MAX_RANK, Shape, infer_reshape};

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -89,9 +89,7 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     /// Has a job done soon, by another thread if there can be one.
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        let most = available_parallelism()
-            .map_or(1, std::num::NonZero::get)
-            .min(MAX_WORKERS);
+        let most = ziggurat_core::processors().min(MAX_WORKERS);
         let mut state = self.shared.state.lock();
         state.jobs.push_back(Box::new(job));
         if state.jobs.len() > state.sleeping && state.threads < most {

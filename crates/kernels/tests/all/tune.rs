@@ -73,9 +73,9 @@ fn what_is_chosen_is_planned_from_then_on_and_shipped() {
 
     // Whatever was chosen, another way is planned once the store says so, and its results are right.
     let (key, tuned) = store.entries().remove(0);
-    let other = row.ways.iter().find(|way| way.name == "dot").unwrap();
-    let forced = force(&exec, &views, &other.name);
-    assert_ne!(forced, default);
+    // Ways of other sizes can have the text of the default, which depends on the adapter.
+    let mut others = (row.ways.iter()).map(|way| force(&exec, &views, &way.name));
+    let forced = others.find(|forced| *forced != default).unwrap();
     let [a, b, out] = &views;
     let compute = |exec: &Executor| {
         drop(exec.matmul(a, b, out).unwrap());

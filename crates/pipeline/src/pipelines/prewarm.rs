@@ -195,8 +195,9 @@ impl Prewarm {
 fn spawn(job: &Arc<Job>) {
     use std::thread;
 
-    let available = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let wanted = available.min(crate::workers::MAX_WORKERS).min(job.total);
+    let wanted = ziggurat_core::processors()
+        .min(crate::workers::MAX_WORKERS)
+        .min(job.total);
     job.state.lock().workers = wanted;
     for _ in 0..wanted {
         // Counted out by the drop, also if the thread cannot be had; what is left is done by whoever polls.

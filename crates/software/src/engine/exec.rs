@@ -135,7 +135,7 @@ pub(super) fn run(
         return Ok(());
     }
     let threads = match limits.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => ziggurat_core::processors(),
         n => n,
     };
     // What a checked run finds depends on the order of workgroups: it has one thread.
