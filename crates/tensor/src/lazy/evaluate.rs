@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape, round_to};
 use ziggurat_device::Stage;
+use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
-    Completion, Executor, FusedOp, FusedOutput, KernelError, Noting, Sink, View,
+    Completion, Executor, Expression, FusedOp, FusedOutput, KernelError, Noting, Sink, View,
 };
 
 use super::memo;
@@ -452,6 +453,15 @@ pub(super) fn compute(
     noting: Option<&Noting>,
 ) -> Result<View, Error> {
     let out = device.alloc(name, shape, dtype)?;
+    let is_not_finite = |source: &Source| match source {
+        Source::Scalar(_, value) => !value.is_finite(),
+        Source::View(_) => false,
+    };
+    let is_given_non_finite = sources.iter().any(is_not_finite);
+    if matches!(op, FusedOp::User(_)) {
+        express(device, (name, op), sources, &out, is_given_non_finite)?;
+        return Ok(out);
+    }
     let views = operands(device, name, sources)?;
     if let Some(noting) = noting {
         for (source, view) in sources.iter().zip(&views) {
@@ -460,18 +470,12 @@ pub(super) fn compute(
             }
         }
     }
-    let describe = || {
-        let number = |source: &Source| match source {
-            Source::Scalar(_, value) => !value.is_finite(),
-            Source::View(_) => false,
-        };
-        Operation {
-            name: name.into(),
-            what: What::Elementwise(op),
-            inputs: Some(views.iter().map(Some).collect()),
-            is_given_non_finite: sources.iter().any(number),
-            outputs: vec![&out],
-        }
+    let describe = || Operation {
+        name: name.into(),
+        what: What::Elementwise(op),
+        inputs: Some(views.iter().map(Some).collect()),
+        is_given_non_finite,
+        outputs: vec![&out],
     };
     // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
     let run = || match record_alone(device.executor(), op, &views, &out) {
@@ -482,6 +486,42 @@ pub(super) fn compute(
     };
     observe::operation(device, describe, run)?;
     Ok(out)
+}
+
+/// Records an op of a user's, which has no kernel of its own: an expression of one op, whose numbers are parameters of the
+/// kernel and take no binding.
+fn express(
+    device: &Device,
+    (name, op): (&'static str, FusedOp),
+    sources: &[Source],
+    out: &View,
+    is_given_non_finite: bool,
+) -> Result<(), Error> {
+    if out.shape().is_empty() {
+        return Ok(());
+    }
+    let fail = |error| Error::from_kernel(name, error);
+    let mut expression = Expression::new();
+    let operands = sources.iter().map(|source| match source {
+        Source::View(view) => expression.input(view.clone()),
+        Source::Scalar(dtype, value) => expression.scalar(*dtype, *value),
+    });
+    let operands: Vec<Id> = operands.collect();
+    let value = expression.op(op, &operands).map_err(fail)?;
+    let describe = || Operation {
+        name: name.into(),
+        what: What::Dispatches,
+        inputs: Some(expression.inputs().iter().map(Some).collect()),
+        is_given_non_finite,
+        outputs: vec![out],
+    };
+    let run = || {
+        let targets = [(value, out.clone())];
+        device.executor().fused(&expression, out.shape(), &targets)
+    };
+    observe::operation(device, describe, run)
+        .map(drop)
+        .map_err(fail)
 }
 
 /// The memory of an op's operands: numbers get some.
@@ -512,7 +552,6 @@ pub(crate) fn record_alone(
         (FusedOp::Predicate(op), [a]) => executor.predicate(op, a, out),
         (FusedOp::Where, [condition, a, b]) => executor.where_(condition, a, b, out),
         (FusedOp::Cast(_), [a]) => executor.cast(a, out),
-        (FusedOp::User(op), operands) => executor.user_op(op, operands, out),
         _ => return None,
     })
 }
