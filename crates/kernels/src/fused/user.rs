@@ -21,9 +21,7 @@ use ziggurat_pipeline::{PipelineError, ShaderSource};
 use crate::fused::expression::{Expression, Id};
 use crate::fused::op::FusedOp;
 use crate::ops::elementwise::row::{CodeFacts, ResultKind};
-use crate::run::completion::Completion;
 use crate::run::error::KernelError;
-use crate::run::executor::Executor;
 use crate::run::view::View;
 
 use text::Facts;
@@ -265,22 +263,6 @@ pub(crate) fn prefix(name: &str, text: &str) -> String {
     let mut hash = DefaultHasher::new();
     (name, text).hash(&mut hash);
     format!("user{:016x}", hash.finish())
-}
-
-impl Executor {
-    /// Computes a user's op over memory, in one dispatch. Operands are broadcast to the output's shape.
-    ///
-    /// # Errors
-    /// Those of [`Executor::fused`], and [`KernelError::Dtype`] for operands of other types than the function takes.
-    pub fn user_op(
-        &self,
-        op: UserOp,
-        operands: &[View],
-        out: &View,
-    ) -> Result<Completion, KernelError> {
-        let (expression, value) = op.expression(operands)?;
-        self.fused(&expression, out.shape(), &[(value, out.clone())])
-    }
 }
 
 /// Names are files in errors, and parts of labels.
