@@ -104,6 +104,9 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
 /// Files of tests that together reach every family of ops, in a few minutes.
 const SMOKE: [&str; 4] = ["edges::", "edges_binary::", "conformance::", "losses::"];
 
+/// Leaves out what is about how graphs are cut, which no driver decides.
+const ABOUT_GRAPHS: [&str; 2] = ["--skip=unfused", "--skip=bindings_are_small"];
+
 /// What of the sweep runs on OpenGL: reductions and functions of one operand, which take minutes there, are left to [`SMOKE`].
 const SWEEP_ON_GL: [&str; 6] = [
     "sweep::products_hold_everywhere",
@@ -118,12 +121,8 @@ const SWEEP_ON_GL: [&str; 6] = [
 /// everything there.
 fn adapter(tally: &mut Tally) -> Outcome<String> {
     let tests = [&SMOKE[..], &["sweep::"]].concat();
-    smoke(
-        tally,
-        &mut all(&tests, &[]),
-        "the machine's adapter",
-        &tests,
-    )
+    let mut command = all(&tests, &ABOUT_GRAPHS);
+    smoke(tally, &mut command, "the machine's adapter", &tests)
 }
 
 /// No more than WebGPU promises.
@@ -136,13 +135,8 @@ fn limits(tally: &mut Tally) -> Outcome<String> {
 
 fn gl(tally: &mut Tally) -> Outcome<String> {
     let tests = [&SMOKE[..], &SWEEP_ON_GL].concat();
-    // wgpu waits six seconds for its OpenGL context and then panics: one test at a time. What is left out is about how graphs
-    // are cut, which no driver decides.
-    let arguments = [
-        "--test-threads=1",
-        "--skip=unfused",
-        "--skip=bindings_are_small",
-    ];
+    // wgpu waits six seconds for its OpenGL context and then panics: one test at a time.
+    let arguments = [&ABOUT_GRAPHS[..], &["--test-threads=1"]].concat();
     let mut command = all(&tests, &arguments);
     command.env("ZIGGURAT_BACKEND", "gl");
     smoke(tally, &mut command, "OpenGL", &tests)
