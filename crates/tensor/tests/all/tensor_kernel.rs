@@ -517,11 +517,21 @@ fn mistakes_in_the_text_have_its_line_and_hostile_texts_are_refused() {
     refused(&kernel(body(" +")), &[&x], "mine:2:");
     let bools = x.gt(1).unwrap();
     refused(&kernel(body(" * 2.0")), &[&bools], "mine:2:");
-    let start = std::time::Instant::now();
-    let nested = format!(" + {}1.0{}", "(".repeat(100_000), ")".repeat(100_000));
-    refused(&kernel(body(&nested)), &[&x], "mine");
-    refused(&kernel(body(&" ".repeat(10 << 20))), &[&x], "mine");
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    let nested = |n: usize| format!(" + {}1.0{}", "(".repeat(n), ")".repeat(n));
+    let hostile: [&dyn Fn(usize) -> String; 2] = [&|more| nested(100_000 + more), &|more| {
+        " ".repeat((10 << 20) + more)
+    }];
+    for text in hostile {
+        // The best of three, none of which was met before: another test may have the processor.
+        let times = [1, 2, 3].map(|more| {
+            let kernel = kernel(body(&text(more)));
+            let start = std::time::Instant::now();
+            refused(&kernel, &[&x], "mine");
+            start.elapsed()
+        });
+        let best = times.into_iter().min().unwrap();
+        assert!(best.as_secs() < 1, "{times:?}");
+    }
 }
 
 #[test]
