@@ -3,65 +3,20 @@
 //! Everything runs on the software device under its sanitizer. Invariant: every layout of a case has the same elements, and
 //! what lies between and around them in memory is nothing that a right kernel reads.
 
+mod inputs;
+mod kinds;
+
 use std::fmt;
 
-use ziggurat_core::{decode, encode};
+use ziggurat_core::decode;
 use ziggurat_device::ziggurat_software::{Checks, Profile, Report, sanitize_with};
 
-use crate::tensor_kernel::{InputType, TensorKernel};
-use crate::{CustomKernel, CustomOp, DType, Device, Error, Tensor};
+use crate::tensor_kernel::InputType;
+use crate::{DType, Device, Error, Tensor};
+use inputs::{Lies, host_values};
+pub use kinds::KernelToCheck;
 
 const OP: &str = "check_kernel";
-
-/// What lies between the elements of a view.
-const BETWEEN: f64 = 99.0;
-
-mod sealed {
-    use super::{Error, InputType, Tensor};
-
-    pub trait Sealed {
-        fn types(&self) -> Vec<InputType>;
-        fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error>;
-    }
-}
-
-/// What [`check_kernel`] checks: a [`TensorKernel`], a [`CustomOp`] or a [`CustomKernel`] with a signature. Sealed.
-pub trait KernelToCheck: sealed::Sealed {}
-
-impl KernelToCheck for TensorKernel {}
-impl sealed::Sealed for TensorKernel {
-    fn types(&self) -> Vec<InputType> {
-        self.input_types()
-    }
-
-    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        self.call(inputs).run_all()
-    }
-}
-
-impl KernelToCheck for CustomOp {}
-impl sealed::Sealed for CustomOp {
-    fn types(&self) -> Vec<InputType> {
-        self.input_types()
-    }
-
-    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        let operands: Vec<&dyn crate::Operand> =
-            inputs.iter().map(|x| *x as &dyn crate::Operand).collect();
-        Ok(vec![self.call(&operands)?])
-    }
-}
-
-impl KernelToCheck for CustomKernel {}
-impl sealed::Sealed for CustomKernel {
-    fn types(&self) -> Vec<InputType> {
-        self.input_types()
-    }
-
-    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        Ok(vec![self.call(inputs).run()?])
-    }
-}
 
 /// An input as the CPU sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -351,100 +306,4 @@ fn usual_shapes(types: &[InputType]) -> Vec<Vec<Vec<usize>>> {
     let rank = wanted.iter().flatten().copied().max().unwrap_or(1);
     let one = |want: &Option<usize>| of_rank(want.unwrap_or(rank));
     vec![wanted.iter().map(one).collect()]
-}
-
-/// Elements of an input: quarters from -4 to 4, or small whole numbers.
-fn host_values(number: usize, dims: &[usize], dtype: DType) -> HostValues {
-    let mut state = 0x9e37_79b9_u32.wrapping_mul(number as u32 + 1);
-    let len: usize = dims.iter().product();
-    let values = (0..len).map(|_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let small = f64::from(state >> 24) - 128.0;
-        match dtype {
-            DType::Bool => f64::from(state >> 31),
-            DType::U8 | DType::U32 => (small / 8.0 + 16.0).floor(),
-            DType::I8 | DType::I32 => (small / 8.0).floor(),
-            _ => (small / 8.0).floor() * 0.25,
-        }
-    });
-    HostValues {
-        dims: dims.to_vec(),
-        values: values.collect(),
-        dtype,
-    }
-}
-
-/// How an input lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lies {
-    Dense,
-    Moved,
-    Stepped,
-    Reversed,
-    Transposed,
-}
-
-impl Lies {
-    const ALL: [Self; 5] = [
-        Self::Dense,
-        Self::Moved,
-        Self::Stepped,
-        Self::Reversed,
-        Self::Transposed,
-    ];
-
-    /// The elements, laid out so.
-    fn tensor(self, device: &Device, input: &HostValues) -> Result<Tensor, Error> {
-        let (dims, dtype) = (&input.dims, input.dtype);
-        let rank = dims.len();
-        let make = |values: &[f64], dims: &[usize]| {
-            Tensor::from_bytes(device, &encode(dtype, values), dims, dtype)
-        };
-        let (Some((first, _)), Some((last, outer))) = (dims.split_first(), dims.split_last())
-        else {
-            return make(&input.values, dims);
-        };
-        match self {
-            Self::Dense => make(&input.values, dims),
-            Self::Moved => {
-                let row: usize = dims.iter().skip(1).product();
-                let values = [&vec![BETWEEN; row], &input.values[..]].concat();
-                let mut longer = dims.clone();
-                longer.splice(..1, [first + 1]);
-                make(&values, &longer)?.slice(0, 1..)
-            }
-            Self::Stepped => {
-                let values: Vec<f64> = input.values.iter().flat_map(|x| [*x, BETWEEN]).collect();
-                let longer = [outer, &[last * 2]].concat();
-                make(&values, &longer)?.slice_step(-1, .., 2)
-            }
-            Self::Reversed => {
-                let values: Vec<f64> = input.values.iter().rev().copied().collect();
-                let axes: Vec<isize> = (0..).take(rank).collect();
-                make(&values, dims)?.flip(&axes)
-            }
-            Self::Transposed => {
-                let turned: Vec<usize> = dims.iter().rev().copied().collect();
-                let axes: Vec<isize> = (0..).take(rank).collect();
-                let back: Vec<isize> = axes.iter().rev().copied().collect();
-                make(&input.values, dims)?
-                    .permute(&back)?
-                    .contiguous()?
-                    .reshape(turned.iter().map(|n| n.cast_signed()).collect::<Vec<_>>())?
-                    .permute(&back)
-            }
-        }
-    }
-}
-
-impl fmt::Display for Lies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dense => "dense",
-            Self::Moved => "behind other elements",
-            Self::Stepped => "every second element",
-            Self::Reversed => "reversed",
-            Self::Transposed => "transposed",
-        })
-    }
 }

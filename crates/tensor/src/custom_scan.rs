@@ -38,7 +38,7 @@ use crate::{Error, Scalar, Tensor};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CustomScan {
-    combine: Combine,
+    pub(crate) combine: Combine,
 }
 
 impl CustomScan {

@@ -1,7 +1,10 @@
 //! The check of a user's kernel: right ones pass, and each planted mistake is found where it is.
 
 use ziggurat_tensor::software::Profile;
-use ziggurat_tensor::{Any, CustomKernel, CustomOp, DType, TensorKernel, check_kernel, like};
+use ziggurat_tensor::{
+    Any, CustomKernel, CustomOp, CustomReduce, CustomScan, DType, HostValues, TensorKernel,
+    check_kernel, like,
+};
 
 fn weighted(body: &'static str) -> TensorKernel {
     TensorKernel::wgsl("weighted", body)
@@ -13,7 +16,7 @@ fn weighted(body: &'static str) -> TensorKernel {
 
 const RIGHT: &str = "fn kernel(i: u32) { z_store(i, 0.5 * x_at(i) + y_at(i)); }";
 
-fn half_and_other(x: &[ziggurat_tensor::HostValues]) -> Vec<Vec<f64>> {
+fn half_and_other(x: &[HostValues]) -> Vec<Vec<f64>> {
     let both = x[0].values.iter().zip(&x[1].values);
     vec![both.map(|(x, y)| 0.5 * x + y).collect()]
 }
@@ -44,6 +47,49 @@ fn right_kernels_pass_with_all_dtypes_shapes_layouts_and_profiles() {
         .unwrap();
     assert!(report.is_good() && report.worst().is_none(), "{report}");
     assert_eq!(report.cases(), 4 * 2 * 5);
+}
+
+/// Rows along the last axis, of which a number is one.
+fn rows(x: &HostValues) -> impl Iterator<Item = &[f64]> {
+    let len = x.dims.last().copied().unwrap_or(1);
+    let count: usize = x.dims.iter().rev().skip(1).product();
+    (0..count).map(move |row| &x.values[row * len..(row + 1) * len])
+}
+
+#[test]
+fn reductions_and_scans_are_checked_along_the_last_axis() {
+    let text = "fn combine(a: f32, b: f32) -> f32 { return max(a, b); }";
+    let wrong = "fn combine(a: f32, b: f32) -> f32 { return max(a, b) + f32(b == 3.0); }";
+    let highest = |text| CustomReduce::new("highest", -100.0, text).unwrap();
+    let most = |row: &[f64]| row.iter().copied().fold(-100.0, f64::max);
+    let expected = |x: &[HostValues]| vec![rows(&x[0]).map(most).collect()];
+    let report = check_kernel(&highest(text)).against(expected).run();
+    let report = report.unwrap();
+    assert!(report.is_good() && report.worst().is_none(), "{report}");
+    assert_eq!(report.cases(), 4 * 7 * 3 * 5);
+    let report = check_kernel(&highest(wrong)).against(expected).run();
+    assert!(!report.unwrap().is_good());
+
+    let text = "fn combine(a: i32, b: i32) -> i32 { return a + b; }";
+    let sums = CustomScan::new("sums", 0, text).unwrap();
+    let sum = |off: f64| {
+        move |x: &[HostValues]| {
+            let mut values = Vec::new();
+            for row in rows(&x[0]) {
+                let mut sum = 0.0;
+                values.extend(row.iter().map(|x| {
+                    sum += x + off;
+                    sum
+                }));
+            }
+            vec![values]
+        }
+    };
+    let report = check_kernel(&sums).against(sum(0.0)).run().unwrap();
+    assert!(report.is_good() && report.worst().is_none(), "{report}");
+    assert_eq!(report.cases(), 4 * 7 * 2 * 5);
+    let report = check_kernel(&sums).against(sum(1.0)).run().unwrap();
+    assert!(!report.is_good());
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! What [`check_kernel`](super::check_kernel) can check: what its inputs are, and how it is called.
+
+use crate::tensor_kernel::{InputType, TensorKernel};
+use crate::{CustomKernel, CustomOp, CustomReduce, CustomScan, Error, Operand, Tensor};
+
+pub(super) mod sealed {
+    use super::{Error, InputType, Tensor};
+
+    pub trait Sealed {
+        fn types(&self) -> Vec<InputType>;
+        fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error>;
+    }
+}
+
+/// What [`check_kernel`](crate::check_kernel) checks: a [`TensorKernel`], a [`CustomOp`], a [`CustomKernel`] with a signature, a
+/// [`CustomReduce`] over the last axis, which the result lacks, or a [`CustomScan`] along the last axis. Of a number, which has
+/// no axis, the reduction over no axes and the scan of a row of one. Sealed.
+pub trait KernelToCheck: sealed::Sealed {}
+
+impl KernelToCheck for TensorKernel {}
+impl sealed::Sealed for TensorKernel {
+    fn types(&self) -> Vec<InputType> {
+        self.input_types()
+    }
+
+    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        self.call(inputs).run_all()
+    }
+}
+
+impl KernelToCheck for CustomOp {}
+impl sealed::Sealed for CustomOp {
+    fn types(&self) -> Vec<InputType> {
+        self.input_types()
+    }
+
+    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        let operands: Vec<&dyn Operand> = inputs.iter().map(|x| *x as &dyn Operand).collect();
+        Ok(vec![self.call(&operands)?])
+    }
+}
+
+impl KernelToCheck for CustomKernel {}
+impl sealed::Sealed for CustomKernel {
+    fn types(&self) -> Vec<InputType> {
+        self.input_types()
+    }
+
+    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        Ok(vec![self.call(inputs).run()?])
+    }
+}
+
+impl KernelToCheck for CustomReduce {}
+impl sealed::Sealed for CustomReduce {
+    fn types(&self) -> Vec<InputType> {
+        vec![self.combine.input_type()]
+    }
+
+    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        let over_last = |x: &&Tensor| {
+            let last: &[isize] = if x.rank() == 0 { &[] } else { &[-1] };
+            self.call(x, last, false)
+        };
+        inputs.iter().map(over_last).collect()
+    }
+}
+
+impl KernelToCheck for CustomScan {}
+impl sealed::Sealed for CustomScan {
+    fn types(&self) -> Vec<InputType> {
+        vec![self.combine.input_type()]
+    }
+
+    fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        inputs.iter().map(|x| self.call(x, -1)).collect()
+    }
+}
