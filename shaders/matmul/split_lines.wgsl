@@ -1,4 +1,9 @@
-// Part of the kernel of packed f32: where matrices of b are, if it is a matrix that is packed in blocks.
+// Part of the kernel of packed f32: where matrices are, if b is a matrix that is packed in blocks, too.
+
+// f16 from one line to the next, of which this product may take a part.
+fn line_halves() -> u32 {
+    return params.a_row;
+}
 
 // The first one of the block of a column.
 fn lines_b(first: u32, col: u32) -> u32 {

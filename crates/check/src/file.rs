@@ -10,7 +10,7 @@ use ziggurat_core::debug_print;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
-    KernelDescriptor, PipelineError, Reflection, ShaderFeatures, ShaderSource, check_limits,
+    KernelDescriptor, PipelineError, Place, Reflection, ShaderFeatures, ShaderSource, check_limits,
     reflect,
 };
 use ziggurat_shaders::IMPORTABLE;
@@ -104,37 +104,22 @@ impl Shader {
 
     fn of(&self, error: &PipelineError) -> Problem {
         let whole = error.to_string();
-        let (file, line, column) = match error.place() {
-            Some((file, line, column)) => (file.to_owned(), line, column),
-            None => (self.name.clone(), 0, 0),
-        };
-        let own = format!("{}: ", self.name);
-        let mut message = whole.strip_prefix(&own).unwrap_or(&whole);
-        for prefix in [
-            format!("{file}:{line}:{column}: "),
-            format!("{file}:{line}: "),
-            format!("{file}: "),
-        ] {
+        let place = error.place().cloned().unwrap_or_else(|| Place {
+            file: self.name.clone(),
+            ..Place::default()
+        });
+        let mut message = whole.as_str();
+        for prefix in [format!("{}: ", self.name), format!("{place}: ")] {
             message = message.strip_prefix(&prefix).unwrap_or(message);
         }
-        let (mut column, snippet) = match error.snippet() {
-            Some(snippet) => (column, snippet.to_owned()),
-            None => match error.marked(&self.source) {
-                Some((column, snippet)) => (column, snippet),
-                None => (column, String::new()),
-            },
-        };
-        if line == 0 {
-            column = 0;
-        }
-        let message = message.strip_suffix(&snippet).unwrap_or(message).trim_end();
+        let message = message.strip_suffix(&place.snippet).unwrap_or(message);
         Problem {
-            file,
-            line,
-            column,
+            message: message.trim_end().to_owned(),
+            file: place.file,
+            line: place.line,
+            column: place.column,
             level: Level::Error,
-            message: message.to_owned(),
-            snippet,
+            snippet: place.snippet,
         }
     }
 

@@ -100,7 +100,7 @@ fn each_mistake_has_its_place_and_its_line_of_code() {
                 "var<workgroup> tile: array<f32, 9999>;\n{}",
                 entry.replace("1.0", "tile[0]")
             )),
-            "a.wgsl:2:16: error: ",
+            "a.wgsl:2:1: error: ",
         ),
         (
             "buffers",
@@ -112,17 +112,17 @@ fn each_mistake_has_its_place_and_its_line_of_code() {
                 })
                 .collect::<String>()
                 + "@compute @workgroup_size(1) fn main() { b0[0] = b1[0]+b2[0]+b3[0]+b4[0]+b5[0]+b6[0]+b7[0]+b8[0]; }",
-            "a.wgsl:9:48: error: ",
+            "a.wgsl:9:23: error: ",
         ),
         (
             "size",
             with(&entry.replace("size(1)", "size(512)")),
-            "a.wgsl:2:1: error: ",
+            "a.wgsl:2:34: error: workgroup size",
         ),
         (
             "override",
             with("override N: u32;\n@compute @workgroup_size(N) fn main() { y[0] = 1.0; }"),
-            "a.wgsl:2:10: error: ",
+            "a.wgsl:2:1: error: ",
         ),
         (
             "import",

@@ -52,7 +52,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     for binding in &kernel.reflection().bindings {
         println!(
             "binding {}: {} ({}, {}), line {}",
-            binding.binding, binding.name, binding.scalar, binding.access, binding.line
+            binding.binding, binding.name, binding.scalar, binding.access, binding.place.line
         );
     }
 

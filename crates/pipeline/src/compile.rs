@@ -11,6 +11,7 @@
 )]
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use ziggurat_core::debug_print;
 use ziggurat_device::Device;
@@ -95,8 +96,7 @@ pub(crate) fn compile(
 fn refused(reflection: &Reflection, message: String) -> PipelineError {
     PipelineError::Compile {
         kernel: reflection.kernel.clone(),
-        file: reflection.file.clone(),
-        line: reflection.line,
+        place: Arc::clone(&reflection.place),
         message,
     }
 }

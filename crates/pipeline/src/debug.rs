@@ -17,8 +17,8 @@ mod report;
 use std::future::Future;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::debug_print::{DebugPrint, DebugPrints, StatementKind, statements};
@@ -30,6 +30,7 @@ use ziggurat_memory::{Buffer, Memory};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::pipelines::Pipelines;
+use crate::place::Place;
 use crate::reflect::{Reflection, Text};
 use report::Site;
 
@@ -114,8 +115,7 @@ impl KernelDebug {
             if count > u64::from(limit) {
                 return Err(PipelineError::DebugBinding {
                     kernel: reflection.kernel.clone(),
-                    file: reflection.file.clone(),
-                    line: reflection.line,
+                    place: Arc::clone(&reflection.place),
                     what,
                     count,
                     limit,
@@ -216,6 +216,16 @@ impl KernelDebug {
         let Some(first) = failures.into_iter().next() else {
             return Ok(());
         };
+        let sites = self.sites.lock();
+        let site = sites.iter().find(|site| {
+            let [of_site, said] = [(&site.kernel, &site.label), (&first.kernel, &first.label)];
+            let [a, b] = [
+                (&site.place.file, site.place.line),
+                (&first.file, first.line),
+            ];
+            site.kind == StatementKind::Assert && of_site == said && a == b
+        });
+        let place = site.map_or_else(|| Place::whole(&first.file), |site| Arc::clone(&site.place));
         let mut message = first.label.unwrap_or_default();
         for value in first.values {
             message.push_str(if message.is_empty() { "" } else { ", " });
@@ -223,8 +233,7 @@ impl KernelDebug {
         }
         Err(PipelineError::AssertionFailed {
             kernel: first.kernel,
-            file: first.file,
-            line: first.line,
+            place,
             workgroup: first.workgroup,
             invocation: first.invocation,
             message,

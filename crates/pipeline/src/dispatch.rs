@@ -4,6 +4,8 @@
 //! the binding. Here each is an error value that names kernel, binding and WGSL line, raised before anything is
 //! recorded, and the device stays usable.
 
+use std::sync::Arc;
+
 use ziggurat_device::Caps;
 use ziggurat_memory::{Buffer, Memory};
 
@@ -68,8 +70,7 @@ pub(crate) fn check_kinds(
         if !memory.owns(arg.buffer) {
             return Err(PipelineError::ForeignBuffer {
                 kernel: reflection.kernel.clone(),
-                file: binding.file.clone(),
-                line: binding.line,
+                place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
             });
@@ -77,8 +78,7 @@ pub(crate) fn check_kinds(
         if binding.access != arg.access {
             return Err(PipelineError::BindingAccess {
                 kernel: reflection.kernel.clone(),
-                file: binding.file.clone(),
-                line: binding.line,
+                place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
                 expected: binding.access,
@@ -90,8 +90,7 @@ pub(crate) fn check_kinds(
         {
             return Err(PipelineError::BindingType {
                 kernel: reflection.kernel.clone(),
-                file: binding.file.clone(),
-                line: binding.line,
+                place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
                 expected: binding.scalar,
@@ -111,7 +110,7 @@ pub(crate) fn check_kinds(
 
 /// The error of so many buffers.
 pub(crate) fn binding_count(reflection: &Reflection, got: usize) -> PipelineError {
-    let declared = |b: &Binding| format!("`{}` ({}:{})", b.name, b.file, b.line);
+    let declared = |b: &Binding| format!("`{}` ({})", b.name, b.place);
     PipelineError::BindingCount {
         kernel: reflection.kernel.clone(),
         expected: reflection.bindings.len(),
@@ -128,8 +127,7 @@ pub(crate) fn params_size(
 ) -> PipelineError {
     PipelineError::ParamsSize {
         kernel: reflection.kernel.clone(),
-        file: declared.map_or_else(|| reflection.file.clone(), |p| p.file.clone()),
-        line: declared.map_or(reflection.line, |p| p.line),
+        place: Arc::clone(declared.map_or(&reflection.place, |p| &p.place)),
         name: declared.map_or_else(|| "(none declared)".to_owned(), |p| p.name.clone()),
         expected: declared.map_or(0, |p| p.bytes),
         got,
@@ -149,8 +147,7 @@ pub(crate) fn check_fold(
     }
     Err(PipelineError::GridNotFolded {
         kernel: reflection.kernel.clone(),
-        file: reflection.file.clone(),
-        line: reflection.line,
+        place: Arc::clone(&reflection.place),
         workgroups,
         limit,
     })
@@ -191,15 +188,14 @@ fn check_range(
     caps: &Caps,
 ) -> Result<(), PipelineError> {
     let kernel = || kernel.to_owned();
-    let (file, line) = (|| declared.file.clone(), declared.line);
+    let place = || Arc::clone(&declared.place);
     let (name, binding) = (|| declared.name.clone(), declared.binding);
     // A placeholder has less than it says.
     let capacity = buffer.capacity().min(buffer.wgpu().size());
     if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
         return Err(PipelineError::RangeOutOfBounds {
             kernel: kernel(),
-            file: file(),
-            line,
+            place: place(),
             binding,
             name: name(),
             offset,
@@ -211,8 +207,7 @@ fn check_range(
     if !offset.is_multiple_of(u64::from(alignment.max(1))) || !bytes.is_multiple_of(4) {
         return Err(PipelineError::MisalignedOffset {
             kernel: kernel(),
-            file: file(),
-            line,
+            place: place(),
             binding,
             name: name(),
             offset,
@@ -223,8 +218,7 @@ fn check_range(
     if bytes > caps.max_binding_bytes {
         return Err(PipelineError::BindingTooLarge {
             kernel: kernel(),
-            file: file(),
-            line,
+            place: place(),
             binding,
             name: name(),
             bytes,
@@ -234,8 +228,7 @@ fn check_range(
     if bytes < declared.min_bytes {
         return Err(PipelineError::BindingTooSmall {
             kernel: kernel(),
-            file: file(),
-            line,
+            place: place(),
             binding,
             name: name(),
             bytes,
@@ -246,8 +239,7 @@ fn check_range(
         Some(stride) if !bytes.is_multiple_of(u64::from(stride.max(1))) => {
             Err(PipelineError::PartialElement {
                 kernel: kernel(),
-                file: file(),
-                line,
+                place: place(),
                 binding,
                 name: name(),
                 bytes,
@@ -274,9 +266,9 @@ fn check_aliases(reflection: &Reflection, args: &[Arg<'_>]) -> Result<(), Pipeli
                 return Err(PipelineError::Aliased {
                     kernel: reflection.kernel.clone(),
                     first: first.name.clone(),
-                    first_place: format!("{}:{}", first.file, first.line),
+                    first_place: Arc::clone(&first.place),
                     second: second.name.clone(),
-                    second_place: format!("{}:{}", second.file, second.line),
+                    second_place: Arc::clone(&second.place),
                 });
             }
         }

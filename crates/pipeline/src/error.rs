@@ -1,25 +1,31 @@
 //! What can go wrong between WGSL text and a recorded dispatch.
 //!
 //! Every variant is raised before anything is recorded, carries values instead of prepared sentences, and names the
-//! WGSL file and line that it is about. A line of 0 means that the compiler gave no place. Errors are `Clone`,
-//! because all callers that waited for one pipeline creation get the same one.
+//! [`Place`] in the WGSL that it is about. Errors are `Clone`, because all callers that waited for one pipeline creation get the
+//! same one.
 
-mod shown;
+pub(crate) mod shown;
 
 use std::fmt;
+use std::sync::Arc;
 
 use ziggurat_core::DType;
 use ziggurat_core::text::{self, at_most_error_bytes};
 use ziggurat_device::DeviceError;
 use ziggurat_memory::MemoryError;
 
-use crate::place::Assembled;
+use crate::place::{Assembled, Place};
 use crate::reflect::{Access, Scalar};
 use crate::source::ShaderSource;
 
 /// What follows as one text of an error, of at most 1 KiB: what is longer ends in ` [...]`.
 macro_rules! short {
     ($($text:tt)*) => { Short(format_args!($($text)*)) };
+}
+
+/// [`short!`], with the line of code of a place below.
+macro_rules! marked {
+    ($place:ident, $($text:tt)*) => { short!("{}{}", format_args!($($text)*), Code($place)) };
 }
 
 struct Short<'a>(fmt::Arguments<'a>);
@@ -30,51 +36,49 @@ impl fmt::Display for Short<'_> {
     }
 }
 
+/// The line of code of a place, as further lines of a text.
+struct Code<'a>(&'a Place);
+
+impl fmt::Display for Code<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.snippet.as_str() {
+            "" => Ok(()),
+            snippet => write!(f, "\n{snippet}"),
+        }
+    }
+}
+
 /// An error of this layer.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineError {
     /// The text is not WGSL.
-    #[error("{}", short!("{kernel}: {file}:{line}:{column}: {message}\n{snippet}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {message}"))]
     Parse {
         /// The kernel's name.
         kernel: String,
-        /// The file of the place.
-        file: String,
-        /// The line in that file, from 1.
-        line: u32,
-        /// The byte column, from 1.
-        column: u32,
+        /// Where it is.
+        place: Arc<Place>,
         /// What the parser says.
         message: String,
-        /// The line of code with a mark below.
-        snippet: String,
     },
     /// The text parses, but breaks a rule of WGSL.
-    #[error("{}", short!("{kernel}: {file}:{line}:{column}: {message}\n{snippet}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {message}"))]
     Validation {
         /// The kernel's name.
         kernel: String,
-        /// The file of the place.
-        file: String,
-        /// The line in that file, from 1.
-        line: u32,
-        /// The byte column, from 1.
-        column: u32,
+        /// Where it is.
+        place: Arc<Place>,
         /// What the validator says, with its causes.
         message: String,
-        /// The line of code with a mark below.
-        snippet: String,
     },
     /// The shader is larger than [`ShaderLimits`](crate::ShaderLimits) allow.
-    #[error("{}", short!("{kernel}: {file}:{line}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
     ShaderTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// The file of the place.
-        file: String,
-        /// The line in that file, from 1; 0 if it is about the whole.
-        line: u32,
+        /// Where it is.
+        place: Arc<Place>,
         /// What there are too many of.
         what: &'static str,
         /// How many there are.
@@ -142,66 +146,56 @@ pub enum PipelineError {
         have: Vec<String>,
     },
     /// An `override` without a default got no value.
-    #[error("{}", short!("{kernel}: {file}:{line}: override `{name}` has no default and got no value"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: override `{name}` has no default and got no value"))]
     MissingConstant {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The override's name.
         name: String,
     },
     /// The values of the overrides cannot be used, for example because one does not fit its type.
-    #[error("{}", short!("{kernel}: {file}:{line}: {message} (constants: {constants:?})"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {message} (constants: {constants:?})"))]
     ConstantValue {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration or of the entry point.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration or of the entry point.
+        place: Arc<Place>,
         /// The rule that was broken.
         message: String,
         /// The values given.
         constants: Vec<(String, f64)>,
     },
     /// The shader needs something that the device does not have.
-    #[error("{}", short!("{kernel}: {file}:{line}: needs {feature}, which this device does not have (or which was switched off)"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: needs {feature}, which this device does not have (or which was switched off)"))]
     MissingFeature {
         /// The kernel's name.
         kernel: String,
-        /// The file of the first use.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the first use.
+        place: Arc<Place>,
         /// What is missing.
         feature: &'static str,
     },
     /// The shader declares a binding that is not a buffer, a texture or a sampler, or whose index is of no use.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what}; only buffers, textures and samplers with one legal index each can be bound"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is {what}; only buffers, textures and samplers with one legal index each can be bound"))]
     UnsupportedBinding {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// What it is.
         what: &'static str,
     },
     /// A binding in a group that the device does not have.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is in group {group}; the device has groups 0 to {}", limit.saturating_sub(1)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is in group {group}; the device has groups 0 to {}", limit.saturating_sub(1)))]
     BindingGroup {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// Its group.
@@ -210,14 +204,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// More uniform buffers than the device binds at once.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is uniform buffer number {count}; the device binds at most {limit}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is uniform buffer number {count}; the device binds at most {limit}"))]
     TooManyUniforms {
         /// The kernel's name.
         kernel: String,
-        /// The file of the last uniform.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the last uniform.
+        place: Arc<Place>,
         /// The last uniform's name.
         name: String,
         /// How many there are.
@@ -226,14 +218,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// More storage buffers than the device binds at once.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is storage buffer number {count}; the device binds at most {limit}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is storage buffer number {count}; the device binds at most {limit}"))]
     TooManyStorageBuffers {
         /// The kernel's name.
         kernel: String,
-        /// The file of the last binding.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the last binding.
+        place: Arc<Place>,
         /// The last binding's name.
         name: String,
         /// How many there are.
@@ -242,14 +232,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// More textures or samplers of a kind than the device binds at once.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {what} number {count}; the device binds at most {limit}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is {what} number {count}; the device binds at most {limit}"))]
     TooManyResources {
         /// The kernel's name.
         kernel: String,
-        /// The file of the last of them.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the last of them.
+        place: Arc<Place>,
         /// Its name.
         name: String,
         /// Sampler, sampled texture or storage texture.
@@ -260,14 +248,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The parameters are larger than the device takes.
-    #[error("{}", short!("{kernel}: {file}:{line}: the parameters `{name}` take {bytes} bytes; the device takes at most {limit}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the parameters `{name}` take {bytes} bytes; the device takes at most {limit}"))]
     ParamsTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// Its bytes.
@@ -276,15 +262,13 @@ pub enum PipelineError {
         limit: u64,
     },
     /// The workgroup has more invocations than the device runs, or none.
-    #[error("{}", short!("{kernel}: {file}:{line}: workgroup size {size:?} ({} invocations) is over the device's limits {limit:?} and {max_invocations} invocations in all, or zero",
+    #[error("{}", marked!(place, "{kernel}: {place}: workgroup size {size:?} ({} invocations) is over the device's limits {limit:?} and {max_invocations} invocations in all, or zero",
         size.iter().map(|&n| u64::from(n)).product::<u64>()))]
     WorkgroupTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// The file of the entry point.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// The workgroup size after overrides.
         size: [u32; 3],
         /// The device's limit per dimension.
@@ -293,14 +277,12 @@ pub enum PipelineError {
         max_invocations: u32,
     },
     /// The workgroup's shared memory is larger than the device has.
-    #[error("{}", short!("{kernel}: {file}:{line}: {bytes} bytes of workgroup memory; the device has {limit} (`{name}` is the largest)"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {bytes} bytes of workgroup memory; the device has {limit} (`{name}` is the largest)"))]
     WorkgroupMemory {
         /// The kernel's name.
         kernel: String,
-        /// The file of the largest variable.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the largest variable.
+        place: Arc<Place>,
         /// Its name.
         name: String,
         /// Bytes of all variables that the entry point uses.
@@ -309,14 +291,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The driver, or wgpu's own validation, refused the pipeline.
-    #[error("{}", short!("{kernel}: {file}:{line}: cannot compile: {message}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: cannot compile: {message}"))]
     Compile {
         /// The kernel's name.
         kernel: String,
-        /// The file of the entry point.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// What the driver or wgpu says.
         message: String,
     },
@@ -341,16 +321,12 @@ pub enum PipelineError {
         kernel: String,
     },
     /// A buffer belongs to another memory than the pipelines'.
-    #[error(
-        "{kernel}: {file}:{line}: the buffer for `{name}` (binding {binding}) belongs to another memory or device"
-    )]
+    #[error("{}", marked!(place, "{kernel}: {place}: the buffer for `{name}` (binding {binding}) belongs to another memory or device"))]
     ForeignBuffer {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -396,56 +372,48 @@ pub enum PipelineError {
         declared: Vec<String>,
     },
     /// A texture or sampler that its variable cannot be bound to.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {detail}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is {detail}"))]
     ResourceMismatch {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// The type that the shader declares, what was given, and why it does not fit.
         detail: String,
     },
     /// A storage texture whose format and access do not go together on this device.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` is {declared}, which this device does not have; r32float, r32uint and r32sint are read and written at once everywhere, other formats with the feature TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` is {declared}, which this device does not have; r32float, r32uint and r32sint are read and written at once everywhere, other formats with the feature TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES"))]
     StorageTexture {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// Its type.
         declared: String,
     },
     /// A struct of parameters of Rust is not that of the shader.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}`: {detail}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}`: {detail}"))]
     ParamsLayout {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// The first field that differs.
         detail: String,
     },
     /// A piece of WGSL that a shader imports is not there, imports itself, or declares what another file declares.
-    #[error("{}", short!("{kernel}: {file}:{line}: {detail}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {detail}"))]
     Import {
         /// The kernel's name.
         kernel: String,
-        /// The file of the import or declaration.
-        file: String,
-        /// Its line; 0 if it is about the whole.
-        line: u32,
+        /// The place of the import or declaration.
+        place: Arc<Place>,
         /// What is wrong, with the other place.
         detail: String,
     },
@@ -464,14 +432,12 @@ pub enum PipelineError {
         declared: Vec<String>,
     },
     /// Two arguments were given for one binding.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (group {group}, binding {binding}) was given twice"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (group {group}, binding {binding}) was given twice"))]
     BoundTwice {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// Its group.
@@ -480,14 +446,12 @@ pub enum PipelineError {
         binding: u32,
     },
     /// A buffer's elements are not what the binding reads.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"))]
     BindingType {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -498,14 +462,12 @@ pub enum PipelineError {
         got: DType,
     },
     /// A buffer was given for reading where the shader may write, or the other way round.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) is {expected}, the argument is {got}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}) is {expected}, the argument is {got}"))]
     BindingAccess {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -516,14 +478,12 @@ pub enum PipelineError {
         got: Access,
     },
     /// A range reaches past its buffer.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset} are not inside a buffer of {capacity} bytes"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}): {bytes} bytes at {offset} are not inside a buffer of {capacity} bytes"))]
     RangeOutOfBounds {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -536,14 +496,12 @@ pub enum PipelineError {
         capacity: u64,
     },
     /// A range starts, or ends, where the device cannot bind it.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes at {offset}: the offset must be a multiple of {alignment} and the length of 4"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}): {bytes} bytes at {offset}: the offset must be a multiple of {alignment} and the length of 4"))]
     MisalignedOffset {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -556,14 +514,12 @@ pub enum PipelineError {
         alignment: u32,
     },
     /// A range is longer than the device binds.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}): {bytes} bytes; the device binds at most {limit}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}): {bytes} bytes; the device binds at most {limit}"))]
     BindingTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -574,14 +530,12 @@ pub enum PipelineError {
         limit: u64,
     },
     /// A range is shorter than the declared type (for a runtime array: than one element).
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) needs at least {needed} bytes, got {bytes}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}) needs at least {needed} bytes, got {bytes}"))]
     BindingTooSmall {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -592,14 +546,12 @@ pub enum PipelineError {
         needed: u64,
     },
     /// A range ends inside an element, which the shader would never see.
-    #[error("{}", short!("{kernel}: {file}:{line}: `{name}` (binding {binding}) has elements of {stride} bytes, {bytes} bytes end inside one"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}) has elements of {stride} bytes, {bytes} bytes end inside one"))]
     PartialElement {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The binding index.
         binding: u32,
         /// The variable's name.
@@ -610,28 +562,26 @@ pub enum PipelineError {
         stride: u32,
     },
     /// Memory that is written is bound a second time in the same dispatch.
-    #[error("{}", short!("{kernel}: `{first}` ({first_place}) and `{second}` ({second_place}) are the same memory and one is written; use one `read_write` binding"))]
+    #[error("{}", short!("{kernel}: `{first}` ({first_place}) and `{second}` ({second_place}) are the same memory and one is written; use one `read_write` binding{}{}", Code(first_place), Code(second_place)))]
     Aliased {
         /// The kernel's name.
         kernel: String,
         /// One variable's name.
         first: String,
-        /// Its file and line.
-        first_place: String,
+        /// Its declaration.
+        first_place: Arc<Place>,
         /// The other variable's name.
         second: String,
-        /// Its file and line.
-        second_place: String,
+        /// Its declaration.
+        second_place: Arc<Place>,
     },
     /// The parameter bytes are not as many as the shader declares.
-    #[error("{}", short!("{kernel}: {file}:{line}: the parameters `{name}` take {expected} bytes, got {got}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the parameters `{name}` take {expected} bytes, got {got}"))]
     ParamsSize {
         /// The kernel's name.
         kernel: String,
-        /// The file of the declaration.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the declaration.
+        place: Arc<Place>,
         /// The variable's name.
         name: String,
         /// Bytes that the shader declares; 0 if it has no parameters.
@@ -657,14 +607,12 @@ pub enum PipelineError {
     },
     /// An `assert` of a kernel did not hold; the kernel went on. Only on devices opened with
     /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
-    #[error("{}", short!("{kernel}: {file}:{line}: assertion failed in workgroup {workgroup:?}, invocation {invocation:?}: {message} ({others} more failures)"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: assertion failed in workgroup {workgroup:?}, invocation {invocation:?}: {message} ({others} more failures)"))]
     AssertionFailed {
         /// The kernel's name.
         kernel: String,
-        /// The file of the assertion.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the assertion.
+        place: Arc<Place>,
         /// The workgroup of the first for which it did not hold.
         workgroup: [u32; 3],
         /// The invocation in that workgroup.
@@ -676,14 +624,12 @@ pub enum PipelineError {
     },
     /// A kernel with `debug_print` or `assert` has no room for the buffer that those need. Only on devices opened with
     /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
-    #[error("{}", short!("{kernel}: {file}:{line}: with the buffer for `debug_print` and `assert` the kernel needs {count} {what}; the device has {limit}: take a binding away, or open the device without `debug_kernels`"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: with the buffer for `debug_print` and `assert` the kernel needs {count} {what}; the device has {limit}: take a binding away, or open the device without `debug_kernels`"))]
     DebugBinding {
         /// The kernel's name.
         kernel: String,
-        /// The file of the entry point.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// What there are too few of.
         what: &'static str,
         /// How many are needed.
@@ -702,16 +648,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The work needs several rows of workgroups, and the entry point does not look at what tells them apart.
-    #[error(
-        "{kernel}: {file}:{line}: the elements need {workgroups:?} workgroups, since one row has at most {limit}, but the entry point does not compute its index from `num_workgroups` and all dimensions of an id; do that, or loop with the stride of the grid and dispatch with `Grid::stride`"
-    )]
+    #[error("{}", marked!(place, "{kernel}: {place}: the elements need {workgroups:?} workgroups, since one row has at most {limit}, but the entry point does not compute its index from `num_workgroups` and all dimensions of an id; do that, or loop with the stride of the grid and dispatch with `Grid::stride`"))]
     GridNotFolded {
         /// The kernel's name.
         kernel: String,
-        /// The file of the entry point.
-        file: String,
-        /// Its line.
-        line: u32,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// The workgroups that would be needed.
         workgroups: [u32; 3],
         /// The device's limit per dimension.
@@ -756,14 +698,10 @@ impl PipelineError {
         message: impl Into<String>,
     ) -> Self {
         let text = Assembled::new(source);
-        let place = text.place_of_written(Some((bytes.start, bytes.end)));
         Self::Validation {
             kernel: text.name(),
-            file: place.file,
-            line: place.line,
-            column: place.column,
+            place: text.place_of_written(Some((bytes.start, bytes.end))),
             message: message.into(),
-            snippet: place.snippet,
         }
     }
 }

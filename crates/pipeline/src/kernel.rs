@@ -133,8 +133,7 @@ impl Kernel {
         };
         PipelineError::Compile {
             kernel: self.name().to_owned(),
-            file: self.inner.reflection.file.clone(),
-            line: self.inner.reflection.line,
+            place: Arc::clone(&self.inner.reflection.place),
             message,
         }
     }

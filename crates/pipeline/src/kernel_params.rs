@@ -3,6 +3,8 @@
 //!
 //! Invariant: the text that [`KernelParams::wgsl`] gives declares exactly the offsets that [`KernelParams::to_bytes`] fills.
 
+use std::sync::Arc;
+
 use crate::error::PipelineError;
 use crate::reflect::{ParamSpace, Params, Reflection};
 
@@ -271,8 +273,7 @@ impl Reflection {
         detail.map_or(Ok(()), |detail| {
             Err(PipelineError::ParamsLayout {
                 kernel: self.kernel.clone(),
-                file: found.map_or_else(|| self.file.clone(), |params| params.file.clone()),
-                line: found.map_or(self.line, |params| params.line),
+                place: Arc::clone(found.map_or(&self.place, |params| &params.place)),
                 name: name.to_owned(),
                 detail,
             })

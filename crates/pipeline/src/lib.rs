@@ -80,6 +80,7 @@ pub use observe::{
 };
 pub use params::{IMMEDIATE_PART, UNIFORM_PART, params_part};
 pub use pipelines::{Pipelines, Prewarm, PrewarmStep, Prewarmed};
+pub use place::Place;
 pub use prepared::PreparedDispatch;
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};

@@ -11,6 +11,7 @@ use ziggurat_core::wgsl::imports::{Found, resolve};
 use ziggurat_shaders::IMPORTABLE;
 
 use crate::error::PipelineError;
+use crate::place::Place;
 use crate::source::ShaderSource;
 
 /// Pieces of WGSL by name.
@@ -79,7 +80,11 @@ impl ShaderLibrary {
             && *before != piece
         {
             let detail = "the library has a piece of this name with another text".to_owned();
-            return Err(failure(&name, &name, 0, detail));
+            return Err(PipelineError::Import {
+                kernel: name.to_string(),
+                place: Place::whole(&name),
+                detail,
+            });
         }
         self.pieces.insert(name, piece);
         Ok(self)
@@ -113,20 +118,17 @@ impl ShaderLibrary {
                 Err(format!("there is no piece `{name}`; there are: {names}"))
             }
         };
-        let files = resolve(&name, &text, &find)
-            .map_err(|error| failure(&name, &error.file, error.line, error.detail))?;
+        let files = resolve(&name, &text, &find).map_err(|error| {
+            let piece = self.pieces.get(&*error.file).map(|piece| &*piece.text);
+            PipelineError::Import {
+                kernel: name.clone().into_owned(),
+                place: Place::of_line(&error.file, piece.unwrap_or(&text), error.line),
+                detail: error.detail,
+            }
+        })?;
         let source = ShaderSource::new(name);
         Ok(files
             .into_iter()
             .fold(source, |source, (file, text)| source.part(file, text)))
-    }
-}
-
-fn failure(kernel: &str, file: &str, line: u32, detail: String) -> PipelineError {
-    PipelineError::Import {
-        kernel: kernel.to_owned(),
-        file: file.to_owned(),
-        line,
-        detail,
     }
 }

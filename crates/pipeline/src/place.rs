@@ -1,6 +1,8 @@
 //! From a compiler's span to a place that people can open: file, line, column and the line of code itself.
 
 use std::cell::OnceCell;
+use std::fmt;
+use std::sync::Arc;
 
 use naga::{SourceLocation, Span};
 use ziggurat_core::debug_print::{self, Places};
@@ -8,13 +10,55 @@ use ziggurat_core::text::{marked_line, shortened};
 
 use crate::source::ShaderSource;
 
-/// A place in a WGSL file. Line 0 means that the compiler gave none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) snippet: String,
+/// A place in a WGSL file; shown as `file:line:column`, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line in that file, from 1; 0 for the file as a whole.
+    pub line: u32,
+    /// The byte column in that line, from 1; 0 if only the line is known.
+    pub column: u32,
+    /// The line of code with carets below; empty if only the file is known.
+    pub snippet: String,
+}
+
+impl Place {
+    /// A file as a whole.
+    pub(crate) fn whole(file: &str) -> Arc<Self> {
+        Arc::new(Self {
+            file: shortened(file, FILE).into_owned(),
+            ..Self::default()
+        })
+    }
+
+    /// A line of a file with this text; 0 for the file as a whole.
+    pub(crate) fn of_line(file: &str, text: &str, line: u32) -> Arc<Self> {
+        let index = line.checked_sub(1).and_then(|n| usize::try_from(n).ok());
+        let Some(code) = index.and_then(|index| text.lines().nth(index)) else {
+            return Self::whole(file);
+        };
+        let begin = code.len() - code.trim_start().len();
+        Arc::new(Self {
+            file: shortened(file, FILE).into_owned(),
+            line,
+            column: u32::try_from(begin + 1).unwrap_or(u32::MAX),
+            snippet: marked_line(code, begin..code.trim_end().len(), line),
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        for number in [self.line, self.column] {
+            if number == 0 {
+                break;
+            }
+            write!(f, ":{number}")?;
+        }
+        Ok(())
+    }
 }
 
 /// A source together with its assembled text.
@@ -65,7 +109,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// The place of a span.
-    pub(crate) fn place(&self, span: Option<Span>) -> Place {
+    pub(crate) fn place(&self, span: Option<Span>) -> Arc<Place> {
         let range = span.and_then(|span| span.to_range());
         let range = range.filter(|range| self.text.is_char_boundary(range.start));
         // What is missing at the end of the text is missing behind its last letter.
@@ -78,7 +122,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// The place of bytes of the text as it was written.
-    pub(crate) fn place_of_written(&self, range: Option<(usize, usize)>) -> Place {
+    pub(crate) fn place_of_written(&self, range: Option<(usize, usize)>) -> Arc<Place> {
         self.place_at(range.map(|(start, end)| {
             let line = self.lines().partition_point(|begin| *begin <= start);
             let begin = line.checked_sub(1).and_then(|line| self.lines().get(line));
@@ -93,40 +137,34 @@ impl<'a> Assembled<'a> {
     }
 
     /// The place of a line of the assembled text.
-    pub(crate) fn place_of_line(&self, line: u32) -> Place {
-        let located = self.source.locate(line);
-        located.map_or_else(
-            || self.place_at(None),
-            |(file, line)| Place {
-                file: shortened(file, FILE).into_owned(),
-                line,
-                ..Place::default()
-            },
-        )
+    pub(crate) fn place_of_line(&self, line: u32) -> Arc<Place> {
+        let located = self.source.locate(line).and_then(|(file, line)| {
+            let mut parts = self.source.parts().iter();
+            let part = parts.find(|part| part.file == file)?;
+            Some(Place::of_line(file, &part.text, line))
+        });
+        located.unwrap_or_else(|| self.place_at(None))
     }
 
     /// The place of a location in the assembled text.
-    pub(crate) fn place_at(&self, location: Option<SourceLocation>) -> Place {
+    pub(crate) fn place_at(&self, location: Option<SourceLocation>) -> Arc<Place> {
         let located = location.and_then(|at| {
             let (file, line) = self.source.locate(at.line_number)?;
             Some((at, file, line))
         });
         match located {
-            Some((at, file, line)) => Place {
+            Some((at, file, line)) => Arc::new(Place {
                 file: shortened(file, FILE).into_owned(),
                 line,
                 column: at.line_position,
                 snippet: self.snippet(at, line),
-            },
-            None => Place {
-                file: self.last_file(),
-                ..Place::default()
-            },
+            }),
+            None => Place::whole(&self.last_file()),
         }
     }
 
-    /// The place of `fn name`: naga keeps no span for entry points.
-    pub(crate) fn function(&self, name: &str) -> Place {
+    /// The place of the name in `fn name`: naga keeps no span for entry points.
+    pub(crate) fn function(&self, name: &str) -> Arc<Place> {
         let mut from = 0;
         while let Some(at) = self.text.get(from..).and_then(|rest| rest.find("fn")) {
             let start = from + at;
@@ -137,11 +175,13 @@ impl<'a> Assembled<'a> {
                 && ident
                     .strip_prefix(name)
                     .is_some_and(|rest| rest.trim_start().starts_with('('));
+            let begin = from + after.len() - ident.len();
             if named
                 && !self.is_commented(start)
-                && let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(from))
+                && let (Ok(begin), Ok(end)) =
+                    (u32::try_from(begin), u32::try_from(begin + name.len()))
             {
-                return self.place(Some(Span::new(start, end)));
+                return self.place(Some(Span::new(begin, end)));
             }
         }
         self.place(None)

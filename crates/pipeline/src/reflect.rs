@@ -17,6 +17,7 @@ mod words;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use ziggurat_core::DType;
 #[cfg(not(target_arch = "wasm32"))]
@@ -27,7 +28,7 @@ use ziggurat_core::wgsl::Extent;
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
-use crate::place::Assembled;
+use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
 
 pub use grid_inputs::GridInputs;
@@ -116,10 +117,8 @@ pub struct Binding {
     pub binding: u32,
     /// The variable's name.
     pub name: String,
-    /// The file of its declaration.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
+    /// Where it is declared.
+    pub place: Arc<Place>,
     /// Whether the shader may write.
     pub access: Access,
     /// What it holds.
@@ -151,10 +150,8 @@ pub struct Params {
     pub space: ParamSpace,
     /// The variable's name.
     pub name: String,
-    /// The file of its declaration.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
+    /// Where it is declared.
+    pub place: Arc<Place>,
     /// Bytes of the variable's type.
     pub bytes: u32,
     /// The members, if the type is a struct.
@@ -179,10 +176,8 @@ pub struct Member {
 pub struct Override {
     /// The name, or the number for those with `@id`: how a constant refers to it.
     pub name: String,
-    /// The file of its declaration.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
+    /// Where it is declared.
+    pub place: Arc<Place>,
     /// Whether it has a default.
     pub has_default: bool,
 }
@@ -192,10 +187,8 @@ pub struct Override {
 pub struct WorkgroupVariable {
     /// Its name.
     pub name: String,
-    /// The file of its declaration.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
+    /// Where it is declared.
+    pub place: Arc<Place>,
     /// Its bytes, rounded up to 16 as WebGPU counts them.
     pub bytes: u64,
 }
@@ -207,10 +200,8 @@ pub struct Reflection {
     pub kernel: String,
     /// The entry point.
     pub entry: String,
-    /// The entry point's file.
-    pub file: String,
-    /// The entry point's line.
-    pub line: u32,
+    /// Where it is.
+    pub place: Arc<Place>,
     /// The workgroup size after overrides.
     pub workgroup_size: [u32; 3],
     /// Storage buffers, by group and binding index.
@@ -328,8 +319,7 @@ pub(crate) fn too_slow(kernel: &str, stage: &'static str, error: LargeStackError
         },
         LargeStackError::Thread { message } => PipelineError::Compile {
             kernel: kernel.to_owned(),
-            file: kernel.to_owned(),
-            line: 0,
+            place: Place::whole(kernel),
             message: format!("the system gives no thread for {stage} it: {message}"),
         },
     }
@@ -346,8 +336,7 @@ pub(crate) fn guarded<R>(
         let words = shortened(text.unwrap_or("a panic without words"), 400);
         Err(PipelineError::Compile {
             kernel: kernel.to_owned(),
-            file: kernel.to_owned(),
-            line: 0,
+            place: Place::whole(kernel),
             message: format!("the WGSL compiler (naga) panicked on this text: {words}"),
         })
     })

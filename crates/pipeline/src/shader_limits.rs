@@ -13,7 +13,7 @@ use ziggurat_core::wgsl::{Extent, Measured, measure};
 
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
-use crate::place::Assembled;
+use crate::place::{Assembled, Place};
 
 /// How large shaders may be that a [`Pipelines`](crate::Pipelines) compiles; more is [`PipelineError::ShaderTooLarge`].
 ///
@@ -112,8 +112,7 @@ impl ShaderLimits {
         if bytes > self.text_bytes {
             return Err(PipelineError::ShaderTooLarge {
                 kernel: source.name().to_owned(),
-                file: source.name().to_owned(),
-                line: 0,
+                place: Place::whole(source.name()),
                 what: "bytes of the text",
                 count: bytes,
                 limit: self.text_bytes,
@@ -150,8 +149,7 @@ impl ShaderLimits {
                 let place = text.place_of_line(line);
                 return Err(PipelineError::ShaderTooLarge {
                     kernel: text.name(),
-                    file: place.file,
-                    line: place.line,
+                    place,
                     what,
                     count: count as u64,
                     limit,
@@ -172,8 +170,7 @@ impl ShaderLimits {
             let place = text.place(Some(span));
             Err(PipelineError::ShaderTooLarge {
                 kernel: text.name(),
-                file: place.file,
-                line: place.line,
+                place,
                 what,
                 count,
                 limit,
@@ -257,8 +254,7 @@ impl ShaderLimits {
         let place = text.function(entry);
         Err(PipelineError::ShaderTooLarge {
             kernel: text.name(),
-            file: place.file,
-            line: place.line,
+            place,
             what: "expressions and statements once calls are inlined",
             count,
             limit: self.inlined,

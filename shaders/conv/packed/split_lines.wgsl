@@ -14,6 +14,11 @@ fn origin(batch: u32) -> Origin {
     return Origin(batch * lines * params.k, batch * params.blocks * 2u * params.pixels * ALONG);
 }
 
+// f16 from one line of a to the next.
+fn line_halves() -> u32 {
+    return params.k;
+}
+
 fn lines_b(first: u32, col: u32) -> u32 {
     return first + col * ALONG;
 }

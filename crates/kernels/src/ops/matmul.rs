@@ -152,7 +152,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let way = match way {
         // These kernels bind one thing more than the operands and the output.
         Choice::Packed(packed) if more + 4 > exec.fused_limits().bindings => {
-            Choice::Tile(packed.every_tile())
+            Choice::Tile(packed.every_tile(p))
         }
         way => way,
     };

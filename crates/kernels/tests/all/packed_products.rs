@@ -12,7 +12,7 @@ use crate::operands::{Random, shape};
 
 /// The executors, one for each way of a product, whose kernels contain a text.
 fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Executor> {
-    let all = (0..10).map(|way| exec.in_way(way));
+    let all = (0..16).map(|way| exec.in_way(way));
     let has = |exec: &Executor| {
         let operands = Operands {
             others: [Some(b), None, None, None],
@@ -337,6 +337,69 @@ fn products_of_bf16_are_sums_of_f32() {
                 let got = multiply(&exec, &a, &b, DType::F32);
                 let own = errors(got.iter().map(|&x| f64::from(x)), &references);
                 assert!(own[1] <= K as f64 + 2.0, "{}: {own:?}", case.name);
+            }
+        }
+    }
+}
+
+/// Where several workgroups share a tile, sums of all shares are added: of matrices of a batch, which share no flag, and of
+/// f16 whose rows do not lie in vectors.
+#[test]
+fn shares_of_packed_tiles_are_added_for_each_matrix_of_a_batch() {
+    const DEPTH: usize = 512;
+    let mut rng = Random(77);
+    for (exec, must) in devices().into_iter().zip([false, true]) {
+        for dtype in [DType::F32, DType::BF16, DType::F16] {
+            let mut values = |count: usize| -> Vec<f64> {
+                let own: Vec<f64> = (0..count).map(|_| normal(&mut rng)).collect();
+                decode(dtype, &encode(dtype, &own))
+            };
+            let mut a = values(2 * M * (DEPTH + 1));
+            let b = values(DEPTH * N);
+            // A flagged line in the second matrix only.
+            a[(M + 3) * (DEPTH + 1) + 7] = f64::INFINITY;
+            let whole = exec
+                .upload_bytes(dtype, &encode(dtype, &a), &shape(&[2, M, DEPTH + 1]))
+                .unwrap();
+            let rows = whole.layout.slice(2, 0, Some(DEPTH as isize), 1).unwrap();
+            let rows = whole.with_layout(rows).unwrap();
+            let right = exec
+                .upload_bytes(dtype, &encode(dtype, &b), &shape(&[DEPTH, N]))
+                .unwrap();
+            let out = exec.alloc(&shape(&[2, M, N]), DType::F32).unwrap();
+            let shared: Vec<_> = packing(&rows, &exec, &right, &out)
+                .into_iter()
+                .filter(|exec| {
+                    let operands = Operands {
+                        others: [Some(&right), None, None, None],
+                        ..Operands::one(&rows)
+                    };
+                    let plan = exec
+                        .plan(&Call::Matmul, &operands, Sink::new(&out))
+                        .unwrap();
+                    plan.listing().contains("out: array<acc>")
+                })
+                .collect();
+            assert!(!must || !shared.is_empty(), "{dtype}");
+            for exec in shared {
+                let _done = exec.matmul(&rows, &right, &out).unwrap();
+                let got = decode(DType::F32, &exec.download(&out).unwrap().wait().unwrap());
+                for (i, got) in got.iter().enumerate() {
+                    let (row, col) = (i / N, i % N);
+                    let terms = (0..DEPTH).map(|k| a[row * (DEPTH + 1) + k] * b[k * N + col]);
+                    let (exact, magnitudes) = terms.fold((0.0, 0.0), |(sum, all), term| {
+                        (sum + term, all + term.abs())
+                    });
+                    if row == M + 3 {
+                        assert_eq!(*got, exact, "{dtype} {row} {col}");
+                        continue;
+                    }
+                    let error = (got - exact).abs() / (magnitudes / 16_777_216.0);
+                    assert!(
+                        error <= DEPTH as f64 / 16.0 + 48.0,
+                        "{dtype} {row} {col}: {error}"
+                    );
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Textures and samplers that a dispatch is given, against what the shader declares.
 
+use std::sync::Arc;
+
 use wgpu::{BindingType, SamplerBindingType, TextureSampleType, TextureUsages};
 use ziggurat_memory::{Memory, Sampler, Texture};
 
@@ -123,8 +125,7 @@ pub(crate) fn check(
         if let Some(problem) = problem {
             return Err(PipelineError::ResourceMismatch {
                 kernel: reflection.kernel.clone(),
-                file: declared.file.clone(),
-                line: declared.line,
+                place: Arc::clone(&declared.place),
                 name: declared.name.clone(),
                 detail: format!("{}, got {}: {problem}", declared.wgsl(), arg.described()),
             });
@@ -232,9 +233,9 @@ pub(crate) fn check_aliases(
                 return Err(PipelineError::Aliased {
                     kernel: reflection.kernel.clone(),
                     first: first.name.clone(),
-                    first_place: format!("{}:{}", first.file, first.line),
+                    first_place: Arc::clone(&first.place),
                     second: second.name.clone(),
-                    second_place: format!("{}:{}", second.file, second.line),
+                    second_place: Arc::clone(&second.place),
                 });
             }
         }

@@ -1,9 +1,12 @@
 //! Which argument is for which variable of the shader.
 
+use std::sync::Arc;
+
 use super::{Arg, What};
 use crate::dispatch::{binding_count, params_size};
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
+use crate::place::Place;
 use crate::reflect::{ParamSpace, Params, Reflection, Resource};
 
 /// The arguments of a dispatch in the order of the shader's variables.
@@ -53,8 +56,7 @@ pub(crate) fn arrange<'a>(
 struct Variable<'r> {
     name: &'r str,
     place: Option<(u32, u32)>,
-    file: &'r str,
-    line: u32,
+    at: &'r Arc<Place>,
 }
 
 impl Variable<'_> {
@@ -112,8 +114,7 @@ impl<'r, T: Clone> Slots<'r, T> {
             Some((index, (_, None))) => Ok(index),
             Some((_, (declared, Some(_)))) => Err(PipelineError::BoundTwice {
                 kernel: kernel.to_owned(),
-                file: declared.file.to_owned(),
-                line: declared.line,
+                place: Arc::clone(declared.at),
                 name: declared.name.to_owned(),
                 group,
                 binding,
@@ -142,8 +143,7 @@ impl<'r, 'a> Arguments<'r, 'a> {
         let buffers = reflection.bindings.iter().map(|b| Variable {
             name: &b.name,
             place: Some((b.group, b.binding)),
-            file: &b.file,
-            line: b.line,
+            at: &b.place,
         });
         let uniforms = reflection.uniforms.iter().map(|p| Variable {
             name: &p.name,
@@ -151,14 +151,12 @@ impl<'r, 'a> Arguments<'r, 'a> {
                 ParamSpace::Uniform { group, binding } => Some((group, binding)),
                 ParamSpace::Immediate => None,
             },
-            file: &p.file,
-            line: p.line,
+            at: &p.place,
         });
         let resources = reflection.resources.iter().map(|r| Variable {
             name: &r.name,
             place: Some((r.group, r.binding)),
-            file: &r.file,
-            line: r.line,
+            at: &r.place,
         });
         Self {
             reflection,
@@ -188,7 +186,7 @@ impl<'r, 'a> Arguments<'r, 'a> {
         args.extend(self.resources.given.drain(..).flatten());
         let expected = reflection.resources.len();
         if args.len() - before != expected || self.resources.count != expected {
-            let declared = |r: &Resource| format!("`{}` ({}:{})", r.name, r.file, r.line);
+            let declared = |r: &Resource| format!("`{}` ({})", r.name, r.place);
             return Err(PipelineError::ResourceCount {
                 kernel: reflection.kernel.clone(),
                 expected,
@@ -210,7 +208,7 @@ impl<'r, 'a> Arguments<'r, 'a> {
             .filter_map(|given| given.or(takes_params.then_some(params)))
             .collect();
         if given.len() != reflection.uniforms.len() || self.uniforms.count > given.len() {
-            let declared = |p: &Params| format!("`{}` ({}:{})", p.name, p.file, p.line);
+            let declared = |p: &Params| format!("`{}` ({})", p.name, p.place);
             return Err(PipelineError::UniformCount {
                 kernel: reflection.kernel.clone(),
                 expected: reflection.uniforms.len(),

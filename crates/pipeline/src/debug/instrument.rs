@@ -1,5 +1,7 @@
 //! Kernel text in which statements are written out.
 
+use std::sync::Arc;
+
 use naga::common::wgsl::TypeContext as _;
 use naga::{Binding, BuiltIn, Handle, Module, Scalar, ScalarKind, ShaderStage, Type, TypeInner};
 use ziggurat_core::debug_print::{
@@ -45,11 +47,8 @@ pub(super) fn instrument(
         let place = assembled.place_of_written(Some((statement.whole.start, statement.whole.end)));
         let refused = |what: String| PipelineError::Validation {
             kernel: assembled.name(),
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
+            place: Arc::clone(&place),
             message: what,
-            snippet: place.snippet.clone(),
         };
         let mut values = Vec::with_capacity(statement.values.len());
         for (name, _) in variables(number, statement).zip(&statement.values) {
@@ -71,8 +70,7 @@ pub(super) fn instrument(
         sites.push(Site {
             kind: statement.kind,
             kernel: assembled.name(),
-            file: place.file,
-            line: place.line,
+            place,
             label: statement.label.clone(),
             values,
         });

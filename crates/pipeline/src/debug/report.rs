@@ -1,18 +1,20 @@
 //! From words that a kernel wrote to what it said.
 
+use std::sync::Arc;
+
 use ziggurat_core::debug_print::{
     DebugPrint, DebugValue, SAID_WORDS, StatementKind, Value, read_values,
 };
 
 use super::HEADER;
+use crate::place::Place;
 
 /// A statement of a kernel.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) kind: StatementKind,
     pub(super) kernel: String,
-    pub(super) file: String,
-    pub(super) line: u32,
+    pub(super) place: Arc<Place>,
     pub(super) label: Option<String>,
     /// By value: its type in WGSL's words, and samples of its scalars.
     pub(super) values: Vec<(String, Vec<Value>)>,
@@ -63,8 +65,8 @@ pub(super) fn read(sites: &[Site], bytes: &[u8]) -> (Vec<DebugPrint>, u64) {
             kind: site.kind,
             values: values.collect(),
             kernel: site.kernel.clone(),
-            file: site.file.clone(),
-            line: site.line,
+            file: site.place.file.clone(),
+            line: site.place.line,
             workgroup: [gx, gy, gz],
             invocation: [x, y, z],
             label: site.label.clone(),

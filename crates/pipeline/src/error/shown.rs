@@ -1,98 +1,10 @@
 //! The place that an error is about, for programs that show it.
 
-use ziggurat_core::text::marked_line;
-use ziggurat_core::wgsl::tokens;
-
 use super::PipelineError;
-use crate::source::ShaderSource;
+use crate::place::Place;
 
 impl PipelineError {
-    /// File, line and column of the WGSL that it is about, the latter two from 1; a column of 0 where only the line is known.
-    #[must_use]
-    pub fn place(&self) -> Option<(&str, u32, u32)> {
-        match self {
-            Self::Parse {
-                file, line, column, ..
-            }
-            | Self::Validation {
-                file, line, column, ..
-            } => Some((file, *line, *column)),
-            Self::ShaderTooLarge { file, line, .. }
-            | Self::MissingConstant { file, line, .. }
-            | Self::ConstantValue { file, line, .. }
-            | Self::MissingFeature { file, line, .. }
-            | Self::UnsupportedBinding { file, line, .. }
-            | Self::BindingGroup { file, line, .. }
-            | Self::TooManyUniforms { file, line, .. }
-            | Self::TooManyStorageBuffers { file, line, .. }
-            | Self::TooManyResources { file, line, .. }
-            | Self::ParamsTooLarge { file, line, .. }
-            | Self::WorkgroupTooLarge { file, line, .. }
-            | Self::WorkgroupMemory { file, line, .. }
-            | Self::Compile { file, line, .. }
-            | Self::ForeignBuffer { file, line, .. }
-            | Self::ResourceMismatch { file, line, .. }
-            | Self::StorageTexture { file, line, .. }
-            | Self::ParamsLayout { file, line, .. }
-            | Self::Import { file, line, .. }
-            | Self::BoundTwice { file, line, .. }
-            | Self::BindingType { file, line, .. }
-            | Self::BindingAccess { file, line, .. }
-            | Self::RangeOutOfBounds { file, line, .. }
-            | Self::MisalignedOffset { file, line, .. }
-            | Self::BindingTooLarge { file, line, .. }
-            | Self::BindingTooSmall { file, line, .. }
-            | Self::PartialElement { file, line, .. }
-            | Self::ParamsSize { file, line, .. }
-            | Self::AssertionFailed { file, line, .. }
-            | Self::DebugBinding { file, line, .. }
-            | Self::GridNotFolded { file, line, .. } => Some((file, *line, 0)),
-            Self::NoEntryPoint { file, .. } => Some((file, 0, 0)),
-            _ => None,
-        }
-    }
-
-    /// The variable that it is about.
-    fn name(&self) -> Option<&str> {
-        match self {
-            Self::MissingConstant { name, .. }
-            | Self::UnsupportedBinding { name, .. }
-            | Self::BindingGroup { name, .. }
-            | Self::TooManyUniforms { name, .. }
-            | Self::TooManyStorageBuffers { name, .. }
-            | Self::TooManyResources { name, .. }
-            | Self::ParamsTooLarge { name, .. }
-            | Self::WorkgroupMemory { name, .. }
-            | Self::ForeignBuffer { name, .. }
-            | Self::ResourceMismatch { name, .. }
-            | Self::StorageTexture { name, .. }
-            | Self::ParamsLayout { name, .. }
-            | Self::BoundTwice { name, .. }
-            | Self::BindingType { name, .. }
-            | Self::BindingAccess { name, .. }
-            | Self::RangeOutOfBounds { name, .. }
-            | Self::MisalignedOffset { name, .. }
-            | Self::BindingTooLarge { name, .. }
-            | Self::BindingTooSmall { name, .. }
-            | Self::PartialElement { name, .. }
-            | Self::ParamsSize { name, .. } => Some(name),
-            _ => None,
-        }
-    }
-
-    /// The line of code with carets below, where its text has that already.
-    #[must_use]
-    pub fn snippet(&self) -> Option<&str> {
-        match self {
-            Self::Parse { snippet, .. } | Self::Validation { snippet, .. } => {
-                Some(snippet.as_str()).filter(|snippet| !snippet.is_empty())
-            }
-            _ => None,
-        }
-    }
-
-    /// Of an error whose text has none: the column, and the line of code with carets below, from the shader that it is about. The
-    /// carets are below the variable's name, else below the line's first word.
+    /// Where in the WGSL it is; of two places the latter. The snippet is the end of the error's text, too.
     ///
     /// ```
     /// use ziggurat_pipeline::{KernelDescriptor, ShaderFeatures, ShaderSource, check_limits, reflect};
@@ -100,22 +12,69 @@ impl PipelineError {
     /// let text = "var<workgroup> tile: array<f32, 9999>;
     /// @compute @workgroup_size(1) fn main() { tile[0] = 1.0; }";
     /// let source = ShaderSource::wgsl("large", text);
-    /// let reflection = reflect(&KernelDescriptor::new(source.clone()), ShaderFeatures::NONE)?;
+    /// let reflection = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE)?;
     /// let error = check_limits(&reflection, &wgpu::Limits::default()).unwrap_err();
-    /// let shown = "1 | var<workgroup> tile: array<f32, 9999>;\n  |                ^^^^";
-    /// assert_eq!(error.marked(&source), Some((16, shown.to_owned())));
+    /// let place = error.place().unwrap();
+    /// assert_eq!(place.to_string(), "large:1:1");
+    /// let code = ["1 | var<workgroup> tile: array<f32, 9999>;", "  | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"];
+    /// assert_eq!(place.snippet, code.join("\n"));
     /// # Ok::<(), ziggurat_pipeline::PipelineError>(())
     /// ```
     #[must_use]
-    pub fn marked(&self, source: &ShaderSource) -> Option<(u32, String)> {
-        let (file, line, _) = self.place()?;
-        let part = source.parts().iter().find(|part| part.file == file)?;
-        let index = usize::try_from(line.checked_sub(1)?).ok()?;
-        let code = part.text.lines().nth(index)?;
-        let first = || tokens(code).next();
-        let named = |name| tokens(code).find(|(_, token)| *token == name);
-        let (at, word) = self.name().and_then(named).or_else(first)?;
-        let column = u32::try_from(at).ok()?.checked_add(1)?;
-        Some((column, marked_line(code, at..at + word.len(), line)))
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Parse { place, .. }
+            | Self::Validation { place, .. }
+            | Self::ShaderTooLarge { place, .. }
+            | Self::MissingConstant { place, .. }
+            | Self::ConstantValue { place, .. }
+            | Self::MissingFeature { place, .. }
+            | Self::UnsupportedBinding { place, .. }
+            | Self::BindingGroup { place, .. }
+            | Self::TooManyUniforms { place, .. }
+            | Self::TooManyStorageBuffers { place, .. }
+            | Self::TooManyResources { place, .. }
+            | Self::ParamsTooLarge { place, .. }
+            | Self::WorkgroupTooLarge { place, .. }
+            | Self::WorkgroupMemory { place, .. }
+            | Self::Compile { place, .. }
+            | Self::ForeignBuffer { place, .. }
+            | Self::ResourceMismatch { place, .. }
+            | Self::StorageTexture { place, .. }
+            | Self::ParamsLayout { place, .. }
+            | Self::Import { place, .. }
+            | Self::BoundTwice { place, .. }
+            | Self::BindingType { place, .. }
+            | Self::BindingAccess { place, .. }
+            | Self::RangeOutOfBounds { place, .. }
+            | Self::MisalignedOffset { place, .. }
+            | Self::BindingTooLarge { place, .. }
+            | Self::BindingTooSmall { place, .. }
+            | Self::PartialElement { place, .. }
+            | Self::ParamsSize { place, .. }
+            | Self::AssertionFailed { place, .. }
+            | Self::DebugBinding { place, .. }
+            | Self::GridNotFolded { place, .. } => Some(place),
+            Self::Aliased { second_place, .. } => Some(second_place),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    //! What is asked of every error that the tests of this crate meet.
+    use super::*;
+
+    /// Where a line is known, so is the column, and the text ends with the line of code and carets.
+    pub(crate) fn shows_its_code(error: &PipelineError) {
+        let text = error.to_string();
+        let Some(place) = error.place().filter(|place| place.line > 0) else {
+            return;
+        };
+        assert!(place.column > 0, "{text}");
+        assert!(text.contains(&place.to_string()), "{text}");
+        assert!(place.snippet.contains('^'), "{text}");
+        assert!(text.ends_with(&place.snippet), "{text}");
     }
 }

@@ -102,8 +102,7 @@ impl Compiling {
         if let Some(Err(message)) = self.hook.as_ref().map(|hook| (hook.0)(descriptor)) {
             return Err(PipelineError::Compile {
                 kernel: kernel.name().to_owned(),
-                file: String::new(),
-                line: 0,
+                place: Arc::default(),
                 message,
             });
         }

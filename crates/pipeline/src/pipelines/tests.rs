@@ -15,6 +15,7 @@ use ziggurat_memory::{Buffer, MemoryOptions};
 
 use super::*;
 use crate::ShaderSource;
+use crate::error::shown::tests::shows_its_code;
 
 fn open_with(options: DeviceOptions, limits: Option<wgpu::Limits>) -> Pipelines {
     let device = Device::noop(options, limits).unwrap();
@@ -80,6 +81,7 @@ impl Setup {
     fn refuses(&self, args: &[Arg<'_>]) -> PipelineError {
         let before = self.pipelines.device().queue_stats().dispatches;
         let error = self.run(args).unwrap_err();
+        shows_its_code(&error);
         assert_eq!(self.pipelines.device().queue_stats().dispatches, before);
         self.run(&self.args()).unwrap();
         self.pipelines.device().synchronize().wait().unwrap();
@@ -93,12 +95,12 @@ fn an_oversized_workgroup_is_refused_before_the_device_sees_it() {
     let error = pipelines.kernel(&add().constant("WG", 4096.0)).unwrap_err();
     assert!(
         matches!(
-            error,
+            &error,
             PipelineError::WorkgroupTooLarge {
                 size: [4096, 1, 1],
-                line: 6,
+                place,
                 ..
-            }
+            } if place.line == 6
         ),
         "{error}"
     );
@@ -134,7 +136,7 @@ fn what_only_wgpu_refuses_is_an_error_too_and_the_device_stays_usable() {
     let clash = KernelDescriptor::new(ShaderSource::wgsl("clash", text));
     let error = pipelines.kernel(&clash).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::Compile { file, line: 3, .. } if file == "clash"),
+        matches!(&error, PipelineError::Compile { place, .. } if place.line == 3 && place.file == "clash"),
         "{error}"
     );
     pipelines.device().status().unwrap();
@@ -144,7 +146,7 @@ fn what_only_wgpu_refuses_is_an_error_too_and_the_device_stays_usable() {
     let far = KernelDescriptor::new(ShaderSource::wgsl("far", text));
     let error = pipelines.kernel(&far).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::UnsupportedBinding { line: 1, .. }),
+        matches!(&error, PipelineError::UnsupportedBinding { place, .. } if place.line == 1),
         "{error}"
     );
     pipelines.device().status().unwrap();

@@ -1,5 +1,7 @@
 //! From a module's global variables to bindings, parameters and workgroup memory.
 
+use std::sync::Arc;
+
 use naga::valid::FunctionInfo;
 use naga::{
     AddressSpace, ArraySize, GlobalVariable, Handle, Module, ScalarKind, StorageAccess, Type,
@@ -71,7 +73,7 @@ struct One<'a> {
     text: &'a Assembled<'a>,
     module: &'a Module,
     variable: &'a GlobalVariable,
-    place: Place,
+    place: Arc<Place>,
     name: String,
     /// Whether it is a texture that is used with a sampler.
     sampled: bool,
@@ -84,8 +86,7 @@ impl One<'_> {
             AddressSpace::WorkGroup => {
                 found.workgroup_memory.push(WorkgroupVariable {
                     name: self.name,
-                    file: self.place.file,
-                    line: self.place.line,
+                    place: self.place,
                     bytes: u64::from(bytes).next_multiple_of(16),
                 });
                 Ok(())
@@ -128,8 +129,7 @@ impl One<'_> {
                     },
                     min_bytes: u64::from(bytes),
                     name: self.name,
-                    file: self.place.file,
-                    line: self.place.line,
+                    place: self.place,
                 });
                 Ok(())
             }
@@ -139,8 +139,7 @@ impl One<'_> {
                 let Some(ty) = binding_type(inner, self.sampled) else {
                     return Err(PipelineError::UnsupportedBinding {
                         kernel: self.text.name(),
-                        file: self.place.file,
-                        line: self.place.line,
+                        place: self.place,
                         name: self.name,
                         what: unbindable(inner).unwrap_or("an opaque handle"),
                     });
@@ -154,8 +153,7 @@ impl One<'_> {
                     group,
                     binding,
                     name: self.name,
-                    file: self.place.file,
-                    line: self.place.line,
+                    place: self.place,
                     ty,
                 });
                 Ok(())
@@ -190,8 +188,7 @@ impl One<'_> {
         Params {
             space,
             name: self.name,
-            file: self.place.file,
-            line: self.place.line,
+            place: self.place,
             bytes,
             members,
         }

@@ -2,8 +2,11 @@
 //!
 //! Asked before the pipeline is created: some drivers accept a workgroup that is too large and then write nothing.
 
+use std::sync::Arc;
+
 use super::{ParamSpace, Reflection};
 use crate::error::PipelineError;
+use crate::place::Place;
 
 /// Checks workgroup size, workgroup memory, number and indices of buffers, textures and samplers, and parameter bytes.
 ///
@@ -25,8 +28,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     if !legal || reflection.invocations() > u64::from(max_invocations) {
         return Err(PipelineError::WorkgroupTooLarge {
             kernel: reflection.kernel.clone(),
-            file: reflection.file.clone(),
-            line: reflection.line,
+            place: Arc::clone(&reflection.place),
             size,
             limit,
             max_invocations,
@@ -44,8 +46,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     {
         return Err(PipelineError::WorkgroupMemory {
             kernel: reflection.kernel.clone(),
-            file: largest.file.clone(),
-            line: largest.line,
+            place: Arc::clone(&largest.place),
             name: largest.name.clone(),
             bytes,
             limit,
@@ -59,8 +60,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     {
         return Err(PipelineError::TooManyStorageBuffers {
             kernel: reflection.kernel.clone(),
-            file: last.file.clone(),
-            line: last.line,
+            place: Arc::clone(&last.place),
             name: last.name.clone(),
             count,
             limit,
@@ -68,19 +68,18 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     }
 
     let highest = limits.max_bindings_per_bind_group;
-    let places = |(binding, file, line, name): (u32, &String, u32, &String)| {
+    let places = |(binding, place, name): (u32, &Arc<Place>, &String)| {
         (binding >= highest).then(|| PipelineError::UnsupportedBinding {
             kernel: reflection.kernel.clone(),
-            file: file.clone(),
-            line,
+            place: Arc::clone(place),
             name: name.clone(),
             what: "at a binding index over the device's limit",
         })
     };
     let buffers = reflection.bindings.iter();
-    let buffers = buffers.map(|b| (b.binding, &b.file, b.line, &b.name));
+    let buffers = buffers.map(|b| (b.binding, &b.place, &b.name));
     let resources = reflection.resources.iter();
-    let resources = resources.map(|r| (r.binding, &r.file, r.line, &r.name));
+    let resources = resources.map(|r| (r.binding, &r.place, &r.name));
     if let Some(error) = buffers.chain(resources).find_map(places) {
         return Err(error);
     }
@@ -95,8 +94,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     {
         return Err(PipelineError::TooManyUniforms {
             kernel: reflection.kernel.clone(),
-            file: last.file.clone(),
-            line: last.line,
+            place: Arc::clone(&last.place),
             name: last.name.clone(),
             count,
             limit,
@@ -111,8 +109,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
         if u64::from(params.bytes) > limit {
             return Err(PipelineError::ParamsTooLarge {
                 kernel: reflection.kernel.clone(),
-                file: params.file.clone(),
-                line: params.line,
+                place: Arc::clone(&params.place),
                 name: params.name.clone(),
                 bytes: params.bytes,
                 limit,
@@ -149,8 +146,7 @@ fn check_resources(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(),
         {
             return Err(PipelineError::TooManyResources {
                 kernel: reflection.kernel.clone(),
-                file: last.file.clone(),
-                line: last.line,
+                place: Arc::clone(&last.place),
                 name: last.name.clone(),
                 what,
                 count,
@@ -164,23 +160,22 @@ fn check_resources(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(),
 /// The first variable in a group that the device does not have is an error.
 fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError> {
     let buffers = reflection.bindings.iter();
-    let buffers = buffers.map(|b| (b.group, &b.file, b.line, &b.name));
+    let buffers = buffers.map(|b| (b.group, &b.place, &b.name));
     let uniforms = reflection.uniforms.iter().map(|u| {
         let group = match u.space {
             ParamSpace::Uniform { group, .. } => group,
             ParamSpace::Immediate => 0,
         };
-        (group, &u.file, u.line, &u.name)
+        (group, &u.place, &u.name)
     });
     let resources = reflection.resources.iter();
-    let resources = resources.map(|r| (r.group, &r.file, r.line, &r.name));
+    let resources = resources.map(|r| (r.group, &r.place, &r.name));
     let mut all = buffers.chain(uniforms).chain(resources);
     match all.find(|(group, ..)| *group >= limit) {
         None => Ok(()),
-        Some((group, file, line, name)) => Err(PipelineError::BindingGroup {
+        Some((group, place, name)) => Err(PipelineError::BindingGroup {
             kernel: reflection.kernel.clone(),
-            file: file.clone(),
-            line,
+            place: Arc::clone(place),
             name: name.clone(),
             group,
             limit,

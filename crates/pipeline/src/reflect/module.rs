@@ -1,5 +1,7 @@
 //! From text to a valid module with resolved overrides.
 
+use std::sync::Arc;
+
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
@@ -101,8 +103,7 @@ pub(super) fn specialise(
         kernel: text.name(),
         workgroup_size: point.workgroup_size,
         entry,
-        file: at.file,
-        line: at.line,
+        place: at,
         bindings: found.bindings,
         params: found.params,
         uniforms: found.uniforms,
@@ -130,11 +131,8 @@ fn parse(text: &Assembled<'_>) -> Result<Module, PipelineError> {
         let message = shortened(&message, MESSAGE).into_owned();
         PipelineError::Parse {
             kernel: text.name(),
-            file: place.file,
-            line: place.line,
-            column: place.column,
+            place,
             message,
-            snippet: place.snippet,
         }
     })
 }
@@ -151,7 +149,7 @@ fn entries(module: &Module) -> impl Iterator<Item = &str> {
 fn entry_places(text: &Assembled<'_>, module: &Module) -> Vec<String> {
     let place = |name: &str| {
         let at = text.function(name);
-        format!("`{}` ({}:{})", shortened(name, NAME), at.file, at.line)
+        format!("`{}` ({at})", shortened(name, NAME))
     };
     some(entries(module), place)
 }
@@ -219,7 +217,7 @@ fn validate(
     text: &Assembled<'_>,
     module: &Module,
     available: ShaderFeatures,
-    entry: &Place,
+    entry: &Arc<Place>,
 ) -> Result<(ModuleInfo, ShaderFeatures), PipelineError> {
     let immediate = module
         .global_variables
@@ -268,8 +266,7 @@ fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), Pipeli
         let name = variable.name.as_deref().unwrap_or_default();
         return Err(PipelineError::UnsupportedBinding {
             kernel: text.name(),
-            file: place.file,
-            line: place.line,
+            place,
             name: shortened(name, NAME).into_owned(),
             what,
         });
@@ -277,11 +274,10 @@ fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), Pipeli
     Ok(())
 }
 
-fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Place) -> PipelineError {
+fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Arc<Place>) -> PipelineError {
     PipelineError::MissingFeature {
         kernel: text.name(),
-        file: place.file,
-        line: place.line,
+        place,
         feature: feature.name(),
     }
 }
@@ -309,11 +305,8 @@ fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> 
     let message = shortened(&words::in_wgsl(&message), MESSAGE).into_owned();
     PipelineError::Validation {
         kernel: text.name(),
-        file: place.file,
-        line: place.line,
-        column: place.column,
+        place,
         message,
-        snippet: place.snippet,
     }
 }
 
@@ -330,8 +323,7 @@ fn overrides(text: &Assembled<'_>, module: &Module) -> Vec<Override> {
             let place = text.place(Some(module.overrides.get_span(handle)));
             Some(Override {
                 name,
-                file: place.file,
-                line: place.line,
+                place,
                 has_default: declared.init.is_some(),
             })
         })
@@ -350,7 +342,7 @@ fn constants(
                 kernel: text.name(),
                 name: shortened(name, NAME).into_owned(),
                 have: some(overrides.iter(), |o| {
-                    format!("`{}` ({}:{})", shortened(&o.name, NAME), o.file, o.line)
+                    format!("`{}` ({})", shortened(&o.name, NAME), o.place)
                 }),
             });
         }
@@ -364,23 +356,21 @@ fn override_error(
     error: &PipelineConstantError,
     overrides: &[Override],
     descriptor: &KernelDescriptor,
-    entry: &Place,
+    entry: &Arc<Place>,
 ) -> PipelineError {
     match error {
         PipelineConstantError::MissingValue(name) => {
             let declared = overrides.iter().find(|declared| declared.name == *name);
             PipelineError::MissingConstant {
                 kernel: text.name(),
-                file: declared.map_or_else(|| entry.file.clone(), |o| o.file.clone()),
-                line: declared.map_or(entry.line, |o| o.line),
+                place: Arc::clone(declared.map_or(entry, |o| &o.place)),
                 name: shortened(name, NAME).into_owned(),
             }
         }
         PipelineConstantError::ValidationError(error) => validation_error(text, error),
         other => PipelineError::ConstantValue {
             kernel: text.name(),
-            file: entry.file.clone(),
-            line: entry.line,
+            place: Arc::clone(entry),
             message: shortened(&other.to_string(), MESSAGE).into_owned(),
             constants: descriptor
                 .constants

@@ -1,5 +1,7 @@
 //! Textures and samplers of a shader, in wgpu's words and in WGSL's.
 
+use std::sync::Arc;
+
 use naga::{ImageClass, ImageDimension, ScalarKind, StorageAccess, TypeInner};
 use wgpu::{
     BindingType, SamplerBindingType, StorageTextureAccess, TextureFormat, TextureSampleType,
@@ -7,6 +9,7 @@ use wgpu::{
 };
 
 use crate::error::PipelineError;
+use crate::place::Place;
 
 /// A texture or a sampler of a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +20,8 @@ pub struct Resource {
     pub binding: u32,
     /// The variable's name.
     pub name: String,
-    /// The file of its declaration.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
+    /// Where it is declared.
+    pub place: Arc<Place>,
     /// What it is. A texture of floats is filterable if the entry point samples it with a sampler.
     pub ty: BindingType,
 }
@@ -189,8 +190,7 @@ pub(crate) fn check_formats(
         if !has.contains(needs) {
             return Err(PipelineError::StorageTexture {
                 kernel: kernel.to_owned(),
-                file: resource.file.clone(),
-                line: resource.line,
+                place: Arc::clone(&resource.place),
                 name: resource.name.clone(),
                 declared: resource.wgsl(),
             });

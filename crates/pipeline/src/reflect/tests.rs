@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::*;
+use crate::error::shown::tests::shows_its_code;
 use crate::source::ShaderSource;
 use ziggurat_device::ShaderFeature;
 
@@ -20,7 +21,7 @@ fn kernel(body: &str) -> KernelDescriptor {
 }
 
 fn plain(body: &str) -> Result<Reflection, PipelineError> {
-    reflect(&kernel(body), ShaderFeatures::NONE)
+    reflect(&kernel(body), ShaderFeatures::NONE).inspect_err(shows_its_code)
 }
 
 const BODY: &str = "struct Params { len: u32, scale: f32, shape: vec4<u32> }
@@ -47,8 +48,8 @@ fn finds_bindings_in_order_with_file_and_line() {
             (
                 b.binding,
                 b.name.as_str(),
-                b.file.as_str(),
-                b.line,
+                b.place.file.as_str(),
+                b.place.line,
                 b.access,
                 b.scalar,
                 b.stride,
@@ -72,7 +73,7 @@ fn finds_bindings_in_order_with_file_and_line() {
         ]
     );
     assert_eq!(found.bindings[2].min_bytes, 16);
-    assert_eq!((found.entry.as_str(), found.line), ("main", 9));
+    assert_eq!((found.entry.as_str(), found.place.line), ("main", 9));
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn finds_the_parameter_struct() {
         }
     );
     assert_eq!(
-        (params.name.as_str(), params.line, params.bytes),
+        (params.name.as_str(), params.place.line, params.bytes),
         ("params", 2, 32)
     );
     let members: Vec<_> = params
@@ -112,7 +113,10 @@ fn overrides_drive_workgroup_size_and_memory() {
     assert_eq!(found.invocations(), 128);
     assert_eq!(found.overrides.len(), 1);
     assert_eq!(
-        (found.overrides[0].name.as_str(), found.overrides[0].line),
+        (
+            found.overrides[0].name.as_str(),
+            found.overrides[0].place.line
+        ),
         ("WG", 8)
     );
 
@@ -120,7 +124,7 @@ fn overrides_drive_workgroup_size_and_memory() {
     assert_eq!(found.workgroup_size, [100, 2, 1]);
     assert_eq!(found.workgroup_bytes(), 400);
     assert_eq!(found.bindings.len(), 3);
-    assert_eq!(found.bindings[0].line, 4);
+    assert_eq!(found.bindings[0].place.line, 4);
 }
 
 #[test]
@@ -161,7 +165,7 @@ fn entry_points_must_be_clear() {
     let error = plain(TWO).unwrap_err();
     assert!(
         matches!(&error, PipelineError::AmbiguousEntryPoint { have, .. }
-            if *have == ["`first` (body.wgsl:4)", "`second` (body.wgsl:5)"]),
+            if *have == ["`first` (body.wgsl:4:32)", "`second` (body.wgsl:5:32)"]),
         "{error}"
     );
     let error = reflect(&kernel(TWO).entry("third"), ShaderFeatures::NONE).unwrap_err();
@@ -187,21 +191,18 @@ fn parse_errors_name_file_line_and_column() {
     let error = plain("fn f() {\n    let x = ;\n}\n").unwrap_err();
     let PipelineError::Parse {
         kernel,
-        file,
-        line,
-        column,
+        place,
         message,
-        snippet,
     } = &error
     else {
         panic!("{error}");
     };
     assert_eq!(
-        (kernel.as_str(), file.as_str(), *line, *column),
-        ("probe", "body.wgsl", 2, 13)
+        (kernel.as_str(), place.to_string().as_str()),
+        ("probe", "body.wgsl:2:13")
     );
     assert!(!message.is_empty());
-    assert_eq!(snippet, "2 |     let x = ;\n  |             ^");
+    assert_eq!(place.snippet, "2 |     let x = ;\n  |             ^");
     assert!(
         error.to_string().starts_with("probe: body.wgsl:2:13: "),
         "{error}"
@@ -215,7 +216,7 @@ fn an_error_in_the_first_file_is_not_blamed_on_the_second() {
         .part("second.wgsl", "@compute @workgroup_size(1) fn main() {}");
     let error = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::Parse { file, line: 2, .. } if file == "first.wgsl"),
+        matches!(&error, PipelineError::Parse { place, .. } if place.line == 2 && place.file == "first.wgsl"),
         "{error}"
     );
 }
@@ -230,8 +231,7 @@ fn validation_errors_name_the_line() {
     )
     .unwrap_err();
     assert!(
-        matches!(&error, PipelineError::Validation { file, line: 3, message, .. }
-            if file == "body.wgsl" && !message.is_empty()),
+        matches!(&error, PipelineError::Validation { place, message, .. } if place.line == 3 && place.file == "body.wgsl" && !message.is_empty()),
         "{error:?}"
     );
 }
@@ -240,8 +240,7 @@ fn validation_errors_name_the_line() {
 fn an_illegal_workgroup_size_is_found_at_its_entry_point() {
     let error = plain("\n@compute @workgroup_size(0)\nfn main() {}").unwrap_err();
     assert!(
-        matches!(&error, PipelineError::Validation { file, line: 3, snippet, .. }
-            if file == "body.wgsl" && snippet.contains("fn main()")),
+        matches!(&error, PipelineError::Validation { place, .. } if place.line == 3 && place.file == "body.wgsl" && place.snippet.contains("fn main()")),
         "{error:?}"
     );
 }
@@ -254,7 +253,7 @@ fn constants_must_exist_and_fit() {
     let error = with("WQ", 1.0);
     assert!(
         matches!(&error, PipelineError::UnknownConstant { name, have, .. }
-            if name == "WQ" && *have == ["`WG` (body.wgsl:8)"]),
+            if name == "WQ" && *have == ["`WG` (body.wgsl:8:1)"]),
         "{error}"
     );
     for value in [f64::NAN, 1e20] {
@@ -270,7 +269,7 @@ fn constants_must_exist_and_fit() {
     )
     .unwrap_err();
     assert!(
-        matches!(&error, PipelineError::MissingConstant { name, line: 1, .. } if name == "N"),
+        matches!(&error, PipelineError::MissingConstant { name, place, .. } if place.line == 1 && name == "N"),
         "{error:?}"
     );
 }
@@ -297,8 +296,7 @@ fn missing_features_are_named_with_their_line() {
     let descriptor = KernelDescriptor::new(source);
     let error = reflect(&descriptor, ShaderFeatures::NONE).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::MissingFeature { file, line, feature: "f16", .. }
-            if file == "half.wgsl" && *line > 0),
+        matches!(&error, PipelineError::MissingFeature { place, feature: "f16", .. } if place.file == "half.wgsl" && place.line > 0),
         "{error:?}"
     );
     let has = ShaderFeatures::NONE.with(ShaderFeature::F16);
@@ -312,8 +310,7 @@ fn missing_features_are_named_with_their_line() {
 }";
     let error = plain(subgroup).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::MissingFeature { line, feature: "subgroup operations", .. }
-            if *line > 0),
+        matches!(&error, PipelineError::MissingFeature { place, feature: "subgroup operations", .. } if place.line > 0),
         "{error:?}"
     );
     let found = reflect(&kernel(subgroup), ShaderFeatures::all()).unwrap();
@@ -334,10 +331,10 @@ var<immediate> params: P;
         matches!(
             &error,
             PipelineError::MissingFeature {
-                line: 2,
+                place,
                 feature: "immediates",
                 ..
-            }
+            } if place.line == 2
         ),
         "{error:?}"
     );
@@ -374,7 +371,7 @@ fn uniforms_and_buffers_of_all_groups_are_found_in_order() {
     };
     assert_eq!(
         check_limits(&found, &few).unwrap_err().to_string(),
-        "probe: body.wgsl:3: `y` is in group 2; the device has groups 0 to 1"
+        "probe: body.wgsl:3:32: `y` is in group 2; the device has groups 0 to 1\n3 |          @group(2) @binding(0) var<storage> y: array<f32>;\n  |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^"
     );
     let few = wgpu::Limits {
         max_uniform_buffers_per_shader_stage: 2,
@@ -382,7 +379,7 @@ fn uniforms_and_buffers_of_all_groups_are_found_in_order() {
     };
     assert_eq!(
         check_limits(&found, &few).unwrap_err().to_string(),
-        "probe: body.wgsl:1: `c` is uniform buffer number 3; the device binds at most 2"
+        "probe: body.wgsl:1:23: `c` is uniform buffer number 3; the device binds at most 2\n1 | @group(2) @binding(1) var<uniform> c: vec4<f32>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^"
     );
 }
 
@@ -404,7 +401,7 @@ fn textures_and_samplers_are_told_in_wgsl() {
     let texts: Vec<_> = found
         .resources
         .iter()
-        .map(|r| format!("{} {}", r.line, r.wgsl()))
+        .map(|r| format!("{} {}", r.place.line, r.wgsl()))
         .collect();
     assert_eq!(
         texts,
@@ -441,7 +438,7 @@ fn external_textures_are_refused_with_their_line() {
     assert!(
         error
             .to_string()
-            .contains("body.wgsl:2: `t` is an external texture"),
+            .contains("body.wgsl:2:32: `t` is an external texture"),
         "{error}"
     );
 }
@@ -502,9 +499,9 @@ fn limits_are_checked_with_line_and_numbers() {
             PipelineError::WorkgroupTooLarge {
                 size: [257, 1, 1],
                 max_invocations: 256,
-                line: 2,
+                place,
                 ..
-            }
+            } if place.line == 2
         ),
         "{error:?}"
     );
@@ -528,7 +525,7 @@ fn limits_are_checked_with_line_and_numbers() {
     assert!(check(&shared(4092)).is_ok());
     let error = check(&shared(4096)).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::WorkgroupMemory { bytes: 16_400, limit: 16_384, line: 2, name, .. } if name == "tile"),
+        matches!(&error, PipelineError::WorkgroupMemory { bytes: 16_400, limit: 16_384, place, name, .. } if place.line == 2 && name == "tile"),
         "{error:?}"
     );
 
@@ -545,9 +542,9 @@ fn limits_are_checked_with_line_and_numbers() {
             PipelineError::TooManyStorageBuffers {
                 count: 9,
                 limit: 8,
-                line: 9,
+                place,
                 ..
-            }
+            } if place.line == 9
         ),
         "{error:?}"
     );
@@ -563,9 +560,9 @@ fn limits_are_checked_with_line_and_numbers() {
             PipelineError::ParamsTooLarge {
                 bytes: 80_000,
                 limit: 65_536,
-                line: 1,
+                place,
                 ..
-            }
+            } if place.line == 1
         ),
         "{error:?}"
     );

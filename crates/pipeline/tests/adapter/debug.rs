@@ -114,8 +114,7 @@ fn a_failed_assertion_is_an_error_with_its_place_and_values() {
         let error = pipelines.check_asserts_blocking().unwrap_err();
         let PipelineError::AssertionFailed {
             kernel,
-            file,
-            line,
+            place,
             workgroup,
             invocation,
             message,
@@ -125,7 +124,7 @@ fn a_failed_assertion_is_an_error_with_its_place_and_values() {
             panic!("{error}");
         };
         assert_eq!(
-            (kernel.as_str(), file.as_str(), line),
+            (kernel.as_str(), place.file.as_str(), place.line),
             ("talker", "talker", 6)
         );
         assert_eq!((workgroup, invocation), ([1, 0, 0], [2, 0, 0]));
@@ -134,7 +133,7 @@ fn a_failed_assertion_is_an_error_with_its_place_and_values() {
         // Without a text.
         run(&pipelines, "assert(i == 0u);", 1).unwrap();
         let error = pipelines.check_asserts_blocking().unwrap_err().to_string();
-        assert!(error.contains("talker:6: assertion failed"), "{error}");
+        assert!(error.contains("talker:6:5: assertion failed"), "{error}");
     }
 }
 

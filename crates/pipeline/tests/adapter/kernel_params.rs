@@ -105,5 +105,5 @@ fn a_file_is_a_typed_kernel() {
     let expected: Vec<f32> = values.iter().map(|v| v * 0.5 + 100.0 + 7.0).collect();
     assert_eq!(found, expected);
     let reflection = pipelines.kernel(&Scale::descriptor()).unwrap();
-    assert_eq!(reflection.reflection().file, "scale.wgsl");
+    assert_eq!(reflection.reflection().place.file, "scale.wgsl");
 }

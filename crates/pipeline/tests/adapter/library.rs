@@ -55,7 +55,7 @@ fn circles_name_every_place() {
     ];
     let error = refused(&pieces, "import \"a.wgsl\"");
     assert!(
-        error.contains("b.wgsl:1: `a.wgsl` imports itself: by way of a.wgsl:2, then b.wgsl:1"),
+        error.contains("b.wgsl:1:1: `a.wgsl` imports itself: by way of a.wgsl:2, then b.wgsl:1"),
         "{error}"
     );
     let error = refused(&[("s.wgsl", "import \"s.wgsl\"")], "import \"s.wgsl\"");

@@ -6,7 +6,6 @@ use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
 use super::kernel::{Computes, Writes, dot, narrow, pack, tiled};
-use super::packed::Packed;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -39,20 +38,15 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     }
                     Choice::Packed(packed) => {
                         add(pack(dtypes, axes, packed.operands, packed.tile.tile));
-                        let axes_packed = Packed::batch_axes(&p);
-                        let results = Writes::Results;
-                        add(tiled(
-                            dtypes,
-                            axes_packed,
-                            packed.tile,
-                            results,
-                            Computes::Packed,
-                        ));
+                        let writes = packed.writes();
+                        let axes = packed.batch_axes(&p);
+                        add(tiled(dtypes, axes, packed.tile, writes, Computes::Packed));
+                        let axes = packed.shared(&p).batch.len();
                         add(tiled(
                             dtypes,
                             axes,
                             packed.flagged,
-                            results,
+                            writes,
                             Computes::Flagged,
                         ));
                     }

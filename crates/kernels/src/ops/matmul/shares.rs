@@ -33,18 +33,23 @@ impl Shared {
     /// As many shares as keep a device busy on matrix units, if those are several: on an H200 32 × 4096² takes half as long in
     /// 4 shares, 256 workgroups of 128 invocations; in 8 it takes longer again, and of 128 rows two do not pay.
     pub(super) fn paying(p: &Problem, tile: Tile, dtype: DType, ability: &Ability) -> Option<Self> {
-        let shares = Self::filling(p, tile, LEAST_DEPTH, ability)?;
+        let shares = Self::filling(p, tile, [LEAST_DEPTH, ability.busy_groups / 4], 16)?;
         (shares >= 4)
             .then(|| Self::new(p, shares, tile, dtype, ability))
             .flatten()
     }
 
-    /// The power of two of shares that keep a device busy, at most 16, each of this inner extent or more; none if that is one.
-    pub(super) fn filling(p: &Problem, tile: Tile, depth: u64, ability: &Ability) -> Option<u32> {
+    /// The power of two of shares, each of this inner extent or more, that make so many workgroups; none if that is one.
+    pub(super) fn filling(
+        p: &Problem,
+        tile: Tile,
+        [depth, busy]: [u64; 2],
+        most: u32,
+    ) -> Option<u32> {
         let [rows, cols] = tile.count(p.m, p.n);
         let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
-        let room = (ability.busy_groups / 4 / groups.max(1)).min(p.k / depth);
-        let shares = 1 << room.checked_ilog2()?.min(4);
+        let room = (busy / groups.max(1)).min(p.k / depth);
+        let shares = (1 << room.checked_ilog2()?.min(8)).min(most);
         (shares > 1).then_some(shares)
     }
 
@@ -56,17 +61,7 @@ impl Shared {
         dtype: DType,
         ability: &Ability,
     ) -> Option<Self> {
-        let whole = u64::from(shares) * u64::from(tile.depth);
-        let bytes = u64::from(shares)
-            .saturating_mul(p.outputs())
-            .saturating_mul(dtype.compute().bytes() as u64);
-        let each = p.k / u64::from(shares);
-        let can = p.k > 0
-            && p.k.is_multiple_of(whole)
-            && tile.fits(ability)
-            && tile.iterations(each) <= ability.loop_budget
-            && bytes <= ability.binding_bytes;
-        can.then(|| Self {
+        fits(p, shares, tile, dtype, ability).then(|| Self {
             tile: Tiled {
                 out_vec4: false,
                 ..tiled(&share_of(p, shares), tile)
@@ -107,8 +102,22 @@ impl Shared {
     }
 }
 
+/// Whether there are so many equal shares, whole tiles deep and with room for their sums.
+pub(super) fn fits(p: &Problem, shares: u32, tile: Tile, dtype: DType, ability: &Ability) -> bool {
+    let whole = u64::from(shares) * u64::from(tile.depth);
+    let bytes = u64::from(shares)
+        .saturating_mul(p.outputs())
+        .saturating_mul(dtype.compute().bytes() as u64);
+    let each = p.k / u64::from(shares);
+    p.k > 0
+        && p.k.is_multiple_of(whole)
+        && tile.fits(ability)
+        && tile.iterations(each) <= ability.loop_budget
+        && bytes <= ability.binding_bytes
+}
+
 /// The product of all shares as one batch.
-fn share_of(p: &Problem, shares: u32) -> Problem {
+pub(super) fn share_of(p: &Problem, shares: u32) -> Problem {
     let k = p.k / u64::from(shares);
     // No inner extent is longer than what an index reaches.
     let depth = isize::try_from(k).unwrap_or(isize::MAX);

@@ -56,7 +56,7 @@ fn the_number_of_buffers_must_fit() {
     let error = setup.refuses(&args[..2]);
     assert_eq!(
         error.to_string(),
-        "add: expected 3 buffers for `a` (add.wgsl:2), `b` (add.wgsl:3), `out` (add.wgsl:4), got 2"
+        "add: expected 3 buffers for `a` (add.wgsl:2:23), `b` (add.wgsl:3:23), `out` (add.wgsl:4:23), got 2"
     );
     let error = setup.refuses(&[args[0], args[0], args[0], args[2]]);
     assert!(
@@ -80,7 +80,7 @@ fn the_element_type_must_fit() {
     let error = setup.refuses(&args);
     assert_eq!(
         error.to_string(),
-        "add: add.wgsl:3: `b` (binding 2) holds f32, got a buffer of i32"
+        "add: add.wgsl:3:23: `b` (binding 2) holds f32, got a buffer of i32\n3 | @group(0) @binding(2) var<storage> b: array<vec4<f32>>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
     );
 }
 
@@ -93,11 +93,11 @@ fn the_access_must_fit_both_ways() {
         matches!(
             &error,
             PipelineError::BindingAccess {
-                line: 4,
+                place,
                 expected: Access::ReadWrite,
                 got: Access::Read,
                 ..
-            }
+            } if place.line == 4
         ),
         "{error}"
     );
@@ -106,11 +106,11 @@ fn the_access_must_fit_both_ways() {
         matches!(
             &error,
             PipelineError::BindingAccess {
-                line: 2,
+                place,
                 expected: Access::Read,
                 got: Access::ReadWrite,
                 ..
-            }
+            } if place.line == 2
         ),
         "{error}"
     );
@@ -128,7 +128,7 @@ fn the_parameter_bytes_must_fit() {
         assert_eq!(
             error.to_string(),
             format!(
-                "add: add.wgsl:1: the parameters `scale` take 16 bytes, got {}",
+                "add: add.wgsl:1:23: the parameters `scale` take 16 bytes, got {}\n1 | @group(0) @binding(0) var<uniform> scale: vec4<f32>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
                 wrong.len()
             )
         );
@@ -219,13 +219,13 @@ fn ranges_must_be_inside_aligned_and_whole() {
     let error = setup.refuses(&args);
     assert!(
         matches!(
-            error,
+            &error,
             PipelineError::PartialElement {
                 bytes: 20,
                 stride: 16,
-                line: 3,
+                place,
                 ..
-            }
+            } if place.line == 3
         ),
         "{error}"
     );
@@ -279,7 +279,7 @@ fn written_memory_may_not_be_bound_twice() {
     let error = setup.refuses(&[Arg::read(out), Arg::read(b), Arg::write(out)]);
     assert_eq!(
         error.to_string(),
-        "add: `a` (add.wgsl:2) and `out` (add.wgsl:4) are the same memory and one is written; use one `read_write` binding"
+        "add: `a` (add.wgsl:2:23) and `out` (add.wgsl:4:23) are the same memory and one is written; use one `read_write` binding\n2 | @group(0) @binding(1) var<storage> a: array<f32>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n4 | @group(0) @binding(3) var<storage, read_write> out: array<f32>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
     );
     setup
         .run(&[Arg::read(a), Arg::read(a), Arg::write(out)])
@@ -355,10 +355,10 @@ fn a_grid_is_folded_only_for_an_entry_point_that_can_index_it() {
             matches!(
                 &error,
                 PipelineError::GridNotFolded {
-                    line: 5,
+                    place,
                     limit: 3,
                     ..
-                }
+                } if place.line == 5
             ),
             "{index}: {error}"
         );

@@ -174,7 +174,8 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
             .count()
     };
     assert_eq!(packed(rest), 2);
-    assert_eq!(packed(&names(64, f32, large)), 1);
+    // In one share, and in four.
+    assert_eq!(packed(&names(64, f32, large)), 2);
     assert_eq!(packed(&names(64, f32, Ability::WEBGPU)), 0);
     assert_eq!(packed(&units), 0);
 }
@@ -185,22 +186,30 @@ fn packing_pays_for_large_products_on_matrix_units() {
         let [m, k, n] = dims;
         let p = Problem::new(&layout(&[m, k]), &layout(&[k, n])).unwrap().0;
         match default(&p, dtype, &ability) {
-            Choice::Packed(packed) => Some(packed.tile.tile),
+            Choice::Packed(packed) => Some((packed.tile.tile, packed.shares)),
             _ => None,
         }
     };
+    let [split, large_tile] = [Tile::SPLIT, Tile::COOPERATIVE].map(|tile| Some((tile, 1)));
     let (f32, bf16, large) = (DType::F32, DType::BF16, Ability::LARGE);
     let cubed = |n: usize, dtype: DType| default([n; 3], dtype, large);
     assert_eq!(cubed(512, f32), None);
-    assert_eq!(cubed(1024, f32), Some(Tile::SPLIT));
-    assert_eq!(cubed(4096, f32), Some(Tile::SPLIT));
-    assert_eq!(cubed(4096, bf16), Some(Tile::COOPERATIVE));
+    assert_eq!(cubed(1024, f32), split);
+    assert_eq!(cubed(4096, f32), split);
+    assert_eq!(cubed(4096, bf16), large_tile);
+    // f16 as it lies, unless rows of a do not lie in vectors.
     assert_eq!(cubed(4096, DType::F16), None);
+    assert_eq!(cubed(4095, DType::F16), large_tile);
+    assert_eq!(default([4096, 4096, 4095], DType::F16, large), None);
+    assert_eq!(cubed(1025, DType::F16), None);
     assert_eq!(default([32, 4096, 4096], f32, large), None);
-    // 64 tiles leave half of the device idle, twice as many do not.
-    assert_eq!(default([64, 4096, 4096], f32, large), None);
-    assert_eq!(default([64, 4096, 16384], f32, large), Some(Tile::SPLIT));
-    assert_eq!(default([65, 4096, 4096], f32, large), Some(Tile::SPLIT));
+    // 64 tiles leave most of the device idle.
+    let shared = |shares| Some((Tile::SPLIT, shares));
+    assert_eq!(default([64, 4096, 4096], f32, large), shared(8));
+    assert_eq!(default([128, 4096, 4096], f32, large), shared(4));
+    assert_eq!(default([64, 4096, 16384], f32, large), split);
+    // No four shares are whole tiles deep.
+    assert_eq!(default([128, 4095, 4096], f32, large), split);
     assert_eq!(default([4096; 3], f32, Ability::WEBGPU), None);
     let small = Ability {
         binding_bytes: 1 << 26,
