@@ -7,6 +7,7 @@ use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span};
 use ziggurat_core::debug_print;
+use ziggurat_core::wgsl::errors::said as said_by;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
@@ -163,7 +164,7 @@ impl Shader {
                         .spans()
                         .next()
                         .map_or(Span::UNDEFINED, |(span, _)| *span);
-                    self.problem(span, Level::Error, error.to_string())
+                    self.problem(span, Level::Error, said_by(error.as_inner()))
                 });
                 report.problems.push(problem);
                 return report;

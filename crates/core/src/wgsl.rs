@@ -3,6 +3,7 @@
 //! Compilers of WGSL recurse where a text nests, and their time grows faster than the text, so a text is measured before
 //! one reads it. The numbers are upper bounds of what a parser will meet: a text that is not WGSL has numbers too.
 
+pub mod errors;
 pub mod imports;
 
 /// What [`measure`] finds.

@@ -3,6 +3,7 @@
 use crate::source::Source;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner};
+use ziggurat_core::wgsl::errors::said;
 
 /// One entry point of a file with what it binds.
 #[derive(Debug)]
@@ -53,16 +54,9 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
         source.located(error.location(text), &message)
     })?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator.validate(&module).map_err(|error| {
-        let mut message = error.to_string();
-        let mut cause = std::error::Error::source(error.as_inner());
-        while let Some(next) = cause {
-            message.push_str(": ");
-            message.push_str(&next.to_string());
-            cause = next.source();
-        }
-        source.located(error.location(text), &message)
-    })?;
+    let info = validator
+        .validate(&module)
+        .map_err(|error| source.located(error.location(text), &said(error.as_inner())))?;
     let points = module.entry_points.iter().enumerate();
     let compute: Vec<_> = points
         .filter(|(_, point)| point.stage == ShaderStage::Compute)

@@ -13,7 +13,6 @@ mod limits;
 mod module;
 mod resources;
 mod texts;
-mod words;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,8 +6,9 @@ use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
+use ziggurat_core::wgsl::errors::said;
 
-use super::{GridInputs, Override, Reflection, globals, words};
+use super::{GridInputs, Override, Reflection, globals};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -295,14 +296,7 @@ fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> 
         (None, ValidationError::EntryPoint { name, .. }) => text.function(name),
         (span, _) => text.place(span),
     };
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error.as_inner());
-    while let Some(next) = cause {
-        message.push_str(": ");
-        message.push_str(&next.to_string());
-        cause = next.source();
-    }
-    let message = shortened(&words::in_wgsl(&message), MESSAGE).into_owned();
+    let message = shortened(&said(error.as_inner()), MESSAGE).into_owned();
     PipelineError::Validation {
         kernel: text.name(),
         place,

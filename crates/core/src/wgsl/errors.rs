@@ -1,7 +1,36 @@
 //! A validator's words in WGSL's own: types by their names, and no numbers of a compiler's tables.
 
-/// The message with types as WGSL writes them. What is not recognised stays as it is.
-pub(super) fn in_wgsl(message: &str) -> String {
+use std::error::Error;
+
+/// What naga's validator says, followed by its causes, with types as WGSL writes them and without numbers of naga's tables. What is
+/// not recognised stays as it is.
+///
+/// ```
+/// use ziggurat_core::wgsl::errors::said;
+///
+/// #[derive(Debug)]
+/// struct Refusal;
+/// impl std::error::Error for Refusal {}
+/// impl std::fmt::Display for Refusal {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         f.write_str("got Scalar(Scalar { kind: Float, width: 2 })")
+///     }
+/// }
+/// assert_eq!(said(&Refusal), "got f16");
+/// ```
+#[must_use]
+pub fn said(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        message.push_str(": ");
+        message.push_str(&next.to_string());
+        cause = next.source();
+    }
+    in_wgsl(&message)
+}
+
+fn in_wgsl(message: &str) -> String {
     let scalars = replaced(message, "Scalar { kind: ", |rest| {
         let (kind, rest) = rest.split_once(", width: ")?;
         let (width, _) = rest.split_once(" }")?;
