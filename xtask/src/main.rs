@@ -92,7 +92,7 @@ fn usage() -> String {
         ),
         (
             "web",
-            "Run the tests in a browser (installs Chromium on Debian); --only shaders,behaviour,conformance",
+            "Run the tests in a browser (installs Chromium on Debian); --only shaders,behaviour,conformance; --size weighs programs",
         ),
     ];
     let mut text = String::from(

@@ -26,6 +26,7 @@ struct Toolchain {
 pub(crate) fn run(debian: bool) -> Outcome<String> {
     let toolchain = if debian { from_debian()? } else { toolchain()? };
     let (mut command, _) = cargo("check", &toolchain)?;
+    command.arg("--lib");
     for layer in workspace::LAYERS {
         command.args(["-p", &format!("ziggurat-{layer}")]);
     }
@@ -47,10 +48,26 @@ pub(crate) fn run(debian: bool) -> Outcome<String> {
 /// Builds the library of a package for the web; the path of the file.
 pub(crate) fn built(package: &str, file: &str) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
+    command.arg("--lib");
     // What the tests in a page wait for is the browser's GPU, not this code.
     command.args(["--config", "profile.dev.package.'*'.opt-level=1"]);
     process::stream(command.args(["-p", package]))?;
     Ok(folder.join(TARGET).join("debug").join(file))
+}
+
+/// Builds programs of a package for their size: its examples with these names, or its library if there are none. Gives the
+/// folder that they are in.
+pub(crate) fn small(package: &str, examples: &[&str]) -> Outcome<PathBuf> {
+    let (mut command, folder) = cargo("build", &toolchain()?)?;
+    command.args(["--profile", "web", "-p", package]);
+    for example in examples {
+        command.args(["--example", example]);
+    }
+    if examples.is_empty() {
+        command.arg("--lib");
+    }
+    process::stream(&mut command)?;
+    Ok(folder.join(TARGET).join("web"))
 }
 
 /// Cargo with a command for the web, and the folder it builds into.
@@ -63,7 +80,7 @@ fn cargo(command: &str, toolchain: &Toolchain) -> Outcome<(Command, PathBuf)> {
     };
     let folder = workspace::target_dir()?.join(folder);
     let mut cargo = workspace::cargo();
-    cargo.args([command, "--lib", "--target", TARGET]);
+    cargo.args([command, "--target", TARGET]);
     cargo.args(["--config", "profile.dev.debug=false", "--target-dir"]);
     cargo.arg(&folder).env_remove("RUSTFLAGS");
     if let Some(rustc) = &toolchain.rustc {

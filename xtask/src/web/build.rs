@@ -1,0 +1,87 @@
+//! Programs for pages: the wasm, the JavaScript around it, and the optimiser that makes it small.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::wasm;
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
+
+/// The program of the tests.
+const TESTS: &str = "ziggurat-web";
+
+/// What `wasm-opt` comes from. Versions differ in what they make: 108, which Debian has, gives a module that does not start.
+const OPTIMISER: &str = "binaryen@132.0.0";
+
+/// Builds the tests' program; the folder of their page, with the program in it.
+pub(super) fn tests() -> Outcome<PathBuf> {
+    let program = wasm::built(TESTS, "ziggurat_web.wasm")?;
+    let folder = workspace::target_dir()?.join("web");
+    fs::create_dir_all(&folder)?;
+    bind(&program, &folder.join("program"), false)?;
+    Ok(folder)
+}
+
+/// The sizes of a program, in bytes.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    /// As the compiler and wasm-bindgen leave it, without names of functions.
+    pub(super) raw: u64,
+    /// After `wasm-opt -Os`.
+    pub(super) optimised: u64,
+    /// That, as servers send it.
+    pub(super) gzip: u64,
+}
+
+/// Puts a program that was built for its size into the folder, optimised, with its JavaScript.
+pub(super) fn small(program: &Path, folder: &Path) -> Outcome<Sizes> {
+    bind(program, folder, true)?;
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    let file = folder.join(format!("{name}_bg.wasm"));
+    let raw = fs::metadata(&file)?.len();
+    let short = folder.join("short.wasm");
+    let mut optimise = Command::new(optimiser()?);
+    optimise.arg("-Os").arg(&file).arg("-o").arg(&short);
+    process::quiet(&format!("wasm-opt -Os {name}"), &mut optimise)?;
+    fs::rename(&short, &file)?;
+    let packed = process::capture(Command::new("gzip").arg("-9c").arg(&file))?;
+    Ok(Sizes {
+        raw,
+        optimised: fs::metadata(&file)?.len(),
+        gzip: packed.stdout.len() as u64,
+    })
+}
+
+/// Writes the program and the JavaScript that a page imports into the folder.
+fn bind(program: &Path, folder: &Path, small: bool) -> Outcome {
+    let tools = workspace::target_dir()?.join("bindgen");
+    let manifest = workspace::root().join("xtask/web/bindgen/Cargo.toml");
+    let mut build = workspace::cargo();
+    build.args(["build", "--locked", "--manifest-path"]);
+    build.arg(manifest).arg("--target-dir").arg(&tools);
+    process::stream(&mut build)?;
+    let name = format!("ziggurat-bindgen{}", std::env::consts::EXE_SUFFIX);
+    let mut bindgen = Command::new(tools.join("debug").join(name));
+    bindgen.arg(program).arg(folder);
+    process::stream(bindgen.args(small.then_some("small")))
+}
+
+/// The optimiser, installed below the folder of builds.
+fn optimiser() -> Outcome<PathBuf> {
+    let folder = workspace::target_dir()?.join("binaryen");
+    let program = folder.join("node_modules/.bin/wasm-opt");
+    if !program.exists() {
+        fs::create_dir_all(&folder)?;
+        let mut install = Command::new("npm");
+        install.args(["install", "--no-audit", "--no-fund", "--prefix"]);
+        process::quiet("npm install binaryen", install.arg(&folder).arg(OPTIMISER)).map_err(
+            |failure| {
+                Failure::new(format!(
+                    "wasm-opt is missing, and npm does not give it: {failure}"
+                ))
+            },
+        )?;
+    }
+    Ok(program)
+}
