@@ -45,26 +45,26 @@ pub(crate) fn run(debian: bool) -> Outcome<String> {
     ))
 }
 
-/// Builds the library of a package for the web; the path of the file.
-pub(crate) fn built(package: &str, file: &str) -> Outcome<PathBuf> {
+/// Builds the libraries of packages for the web; the folder that they are in. All at once, because each choice of packages has
+/// features of dependencies of its own, and would build those again.
+pub(crate) fn built(packages: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
     command.arg("--lib");
     // What the tests in a page wait for is the browser's GPU, not this code.
     command.args(["--config", "profile.dev.package.'*'.opt-level=1"]);
-    process::stream(command.args(["-p", package]))?;
-    Ok(folder.join(TARGET).join("debug").join(file))
+    for package in packages {
+        command.args(["-p", package]);
+    }
+    process::stream(&mut command)?;
+    Ok(folder.join(TARGET).join("debug"))
 }
 
-/// Builds programs of a package for their size: its examples with these names, or its library if there are none. Gives the
-/// folder that they are in.
+/// Builds a package's library, and its examples with these names, for their size. Gives the folder that they are in.
 pub(crate) fn small(package: &str, examples: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
-    command.args(["--profile", "web", "-p", package]);
+    command.args(["--profile", "web", "--lib", "-p", package]);
     for example in examples {
         command.args(["--example", example]);
-    }
-    if examples.is_empty() {
-        command.arg("--lib");
     }
     process::stream(&mut command)?;
     Ok(folder.join(TARGET).join("web"))

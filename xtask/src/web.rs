@@ -12,8 +12,19 @@ pub(crate) fn run(arguments: &[String]) -> Outcome<String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["--size"] => size::run(),
+        ["--page"] => page(),
         _ => tests(arguments),
     }
+}
+
+/// Builds the page for people; where it is.
+fn page() -> Outcome<String> {
+    let folder = build::page_folder()?;
+    build::page(&folder, &[])?;
+    Ok(format!(
+        "any server of files can serve {}",
+        folder.display()
+    ))
 }
 
 /// Builds what the page of the tests needs, opens it, and gives the driver's last line.

@@ -10,16 +10,53 @@ use xtask::{process, workspace};
 
 /// The program of the tests.
 const TESTS: &str = "ziggurat-web";
+/// The program of the page for people.
+const DEMO: &str = "ziggurat-web-demo";
+/// What else that page has.
+const PAGE: &str = "xtask/web/demo/page";
+const WEIGHTS: &str = "crates/tensor/examples/digits/data/weights.safetensors";
 
 /// What `wasm-opt` comes from. Versions differ in what they make: 108, which Debian has, gives a module that does not start.
 const OPTIMISER: &str = "binaryen@132.0.0";
 
-/// Builds the tests' program; the folder of their page, with the program in it.
+/// Builds the programs of the tests and of the page for people; the folder of the tests' page, with both in it.
 pub(super) fn tests() -> Outcome<PathBuf> {
-    let program = wasm::built(TESTS, "ziggurat_web.wasm")?;
+    let built = wasm::built(&[TESTS, DEMO])?;
     let folder = workspace::target_dir()?.join("web");
     fs::create_dir_all(&folder)?;
-    bind(&program, &folder.join("program"), false)?;
+    bind(
+        &built.join("ziggurat_web.wasm"),
+        &folder.join("program"),
+        false,
+    )?;
+    let demo = built.join("ziggurat_web_demo.wasm");
+    bind(&demo, &files(&folder.join("demo"))?.join("program"), false)?;
+    Ok(folder)
+}
+
+/// Builds the page for people and examples of its package, as small as they get, and puts the page into the folder. Where the
+/// examples are, and how large the page's program.
+pub(super) fn page(folder: &Path, examples: &[&str]) -> Outcome<(PathBuf, Sizes)> {
+    let built = wasm::small(DEMO, examples)?;
+    let program = built.join("ziggurat_web_demo.wasm");
+    let sizes = small(&program, &files(folder)?.join("program"))?;
+    Ok((built.join("examples"), sizes))
+}
+
+/// Where the page for people goes.
+pub(super) fn page_folder() -> Outcome<PathBuf> {
+    Ok(workspace::target_dir()?.join("web-page"))
+}
+
+/// Puts what the page has beside its program into the folder; that folder.
+fn files(folder: &Path) -> Outcome<&Path> {
+    fs::create_dir_all(folder)?;
+    let root = workspace::root();
+    for entry in fs::read_dir(root.join(PAGE))? {
+        let entry = entry?;
+        fs::copy(entry.path(), folder.join(entry.file_name()))?;
+    }
+    fs::copy(root.join(WEIGHTS), folder.join("weights.safetensors"))?;
     Ok(folder)
 }
 

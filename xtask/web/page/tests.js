@@ -1,4 +1,6 @@
-// The tests' side in the page. Each message to /report is a line of JSON: {"stage", "done", "of", "failures", "note"}.
+// The tests' side in the page; demo.js has the part that drives the page for people. Each message to /report is a line of JSON: {"stage", "done", "of", "failures", "note"}.
+
+import { demo, missing } from "./demo.js";
 
 const log = document.getElementById("log");
 
@@ -110,6 +112,8 @@ async function behaviours(program) {
 async function all() {
   const only = new URLSearchParams(location.search).get("only");
   const wants = (stage) => !only || only.split(",").includes(stage);
+  if (only === "missing") return await missing(report);
+  if (wants("demo")) await demo(report);
   if (wants("shaders")) await shaders();
   if (wants("behaviour") || wants("conformance")) {
     const program = await import("/program/ziggurat_web.js");
