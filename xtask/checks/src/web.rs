@@ -23,6 +23,12 @@ pub(crate) struct Choice {
     /// Only these stages: demo, missing, shaders, behaviour, conformance
     #[arg(long, value_name = "STAGE,…")]
     only: Option<String>,
+    /// Less of it: one case of each file of vectors, and pipelines of one small shader in twenty, other ones each day
+    #[arg(long)]
+    sample: bool,
+    /// With --sample: the shaders of another day
+    #[arg(long, value_name = "DAY", requires = "sample")]
+    day: Option<usize>,
 }
 
 /// Much longer than the page has ever taken.
@@ -32,7 +38,10 @@ const SILENCE: Duration = Duration::from_secs(180);
 
 /// Runs the tests in the page.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
-    page(&choice.folder)?;
+    let part = choice
+        .sample
+        .then(|| choice.day.unwrap_or_else(catalogue::today));
+    page(&choice.folder, part)?;
     let only: Vec<&str> = match &choice.only {
         Some(names) => names.split(',').collect(),
         None => report::STAGES.to_vec(),
@@ -43,15 +52,17 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let (without, with): (Vec<&str>, _) = only.iter().partition(|name| **name == "missing");
     for (names, webgpu) in [(with, true), (without, false)] {
         if !names.is_empty() {
-            hear(&server, &names.join(","), webgpu, &mut report)?;
+            let sample = if choice.sample { "&sample" } else { "" };
+            let query = format!("only={}{sample}", names.join(","));
+            hear(&server, &query, webgpu, &mut report)?;
         }
     }
     report.verdict(&only)
 }
 
 /// Opens the page in a browser and takes what it says until it ends.
-fn hear(server: &server::Server, only: &str, webgpu: bool, report: &mut Report) -> Outcome {
-    let address = format!("http://127.0.0.1:{}/index.html?only={only}", server.port);
+fn hear(server: &server::Server, query: &str, webgpu: bool, report: &mut Report) -> Outcome {
+    let address = format!("http://127.0.0.1:{}/index.html?{query}", server.port);
     let _browser = browser::open(&address, webgpu)?;
     let begin = Instant::now();
     loop {
@@ -70,10 +81,10 @@ fn hear(server: &server::Server, only: &str, webgpu: bool, report: &mut Report) 
 }
 
 /// Puts the page and the catalogue beside the program.
-fn page(folder: &Path) -> Outcome {
+fn page(folder: &Path, part: Option<usize>) -> Outcome {
     let root = workspace::root();
     for file in ["index.html", "tests.js", "demo.js"] {
         fs::copy(root.join("xtask/web/page").join(file), folder.join(file))?;
     }
-    catalogue::write(&folder.join("catalogue.jsonl"))
+    catalogue::write(&folder.join("catalogue.jsonl"), part)
 }

@@ -32,7 +32,7 @@ const PROGRAMS: [Weighed; 3] = [
 const DEMO: Weighed = Weighed {
     name: "demo",
     what: "the page for people, without the network's weights",
-    budget: 3000,
+    budget: 2580,
 };
 
 /// Builds the programs for their size, prints what they weigh, and fails where one is over its budget.
