@@ -32,7 +32,7 @@ pub(crate) struct Choice {
 }
 
 /// Much longer than the page has ever taken.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const PATIENCE: Duration = Duration::from_secs(45 * 60);
 /// Without a word from the page; the slowest single case takes some seconds.
 const SILENCE: Duration = Duration::from_secs(180);
 
