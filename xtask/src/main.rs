@@ -92,7 +92,7 @@ fn usage() -> String {
         ),
         (
             "web",
-            "Run the tests in a browser (installs Chromium on Debian); --only shaders,behaviour,conformance",
+            "Run the tests in a browser (installs Chromium on Debian); --only demo,missing,shaders,behaviour,conformance; --sample takes less of each; --size weighs programs, --page builds the page for people",
         ),
     ];
     let mut text = String::from(

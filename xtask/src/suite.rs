@@ -46,7 +46,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Threads => threads::run(),
             Stage::Package => package::run(),
             Stage::Wasm => wasm::run(false),
-            Stage::Web => web::run(&[]),
+            Stage::Web => web::run(&["--sample".to_owned()]),
         });
     }
     run.finish()

@@ -26,6 +26,7 @@ struct Toolchain {
 pub(crate) fn run(debian: bool) -> Outcome<String> {
     let toolchain = if debian { from_debian()? } else { toolchain()? };
     let (mut command, _) = cargo("check", &toolchain)?;
+    command.arg("--lib");
     for layer in workspace::LAYERS {
         command.args(["-p", &format!("ziggurat-{layer}")]);
     }
@@ -44,13 +45,29 @@ pub(crate) fn run(debian: bool) -> Outcome<String> {
     ))
 }
 
-/// Builds the library of a package for the web; the path of the file.
-pub(crate) fn built(package: &str, file: &str) -> Outcome<PathBuf> {
+/// Builds the libraries of packages for the web; the folder that they are in. All at once, because each choice of packages has
+/// features of dependencies of its own, and would build those again.
+pub(crate) fn built(packages: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
+    command.arg("--lib");
     // What the tests in a page wait for is the browser's GPU, not this code.
     command.args(["--config", "profile.dev.package.'*'.opt-level=1"]);
-    process::stream(command.args(["-p", package]))?;
-    Ok(folder.join(TARGET).join("debug").join(file))
+    for package in packages {
+        command.args(["-p", package]);
+    }
+    process::stream(&mut command)?;
+    Ok(folder.join(TARGET).join("debug"))
+}
+
+/// Builds a package's library, and its examples with these names, for their size. Gives the folder that they are in.
+pub(crate) fn small(package: &str, examples: &[&str]) -> Outcome<PathBuf> {
+    let (mut command, folder) = cargo("build", &toolchain()?)?;
+    command.args(["--profile", "web", "--lib", "-p", package]);
+    for example in examples {
+        command.args(["--example", example]);
+    }
+    process::stream(&mut command)?;
+    Ok(folder.join(TARGET).join("web"))
 }
 
 /// Cargo with a command for the web, and the folder it builds into.
@@ -63,7 +80,7 @@ fn cargo(command: &str, toolchain: &Toolchain) -> Outcome<(Command, PathBuf)> {
     };
     let folder = workspace::target_dir()?.join(folder);
     let mut cargo = workspace::cargo();
-    cargo.args([command, "--lib", "--target", TARGET]);
+    cargo.args([command, "--target", TARGET]);
     cargo.args(["--config", "profile.dev.debug=false", "--target-dir"]);
     cargo.arg(&folder).env_remove("RUSTFLAGS");
     if let Some(rustc) = &toolchain.rustc {

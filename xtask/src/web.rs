@@ -1,30 +1,35 @@
-//! `cargo xtask web`: the tests in a browser. Builds the program for wasm32 and the JavaScript around it, and hands the folder to
-//! the driver in `xtask-checks`.
+//! `cargo xtask web`: what runs in a browser. Builds programs for wasm32 and the JavaScript around them: of the tests, which the
+//! driver in `xtask-checks` opens in Chromium, or of the page for people; or weighs them.
 
-use std::fs;
+mod build;
+mod size;
 
-use crate::{checks, wasm};
+use crate::checks;
 use xtask::failure::{Failure, Outcome};
-use xtask::{process, workspace};
 
-/// The program in the page.
-const PACKAGE: &str = "ziggurat-web";
-
-/// Builds what the page needs, opens it, and gives the driver's last line.
+/// Does what the options say; without any it runs all tests.
 pub(crate) fn run(arguments: &[String]) -> Outcome<String> {
-    let program = wasm::built(PACKAGE, "ziggurat_web.wasm")?;
-    let target = workspace::target_dir()?;
-    let tools = target.join("bindgen");
-    let manifest = workspace::root().join("xtask/web/bindgen/Cargo.toml");
-    let mut build = workspace::cargo();
-    build.args(["build", "--locked", "--manifest-path"]);
-    build.arg(manifest).arg("--target-dir").arg(&tools);
-    process::stream(&mut build)?;
-    let folder = target.join("web");
-    fs::create_dir_all(&folder)?;
-    let name = format!("ziggurat-bindgen{}", std::env::consts::EXE_SUFFIX);
-    let mut bindgen = std::process::Command::new(tools.join("debug").join(name));
-    process::stream(bindgen.arg(program).arg(folder.join("program")))?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--size"] => size::run(),
+        ["--page"] => page(),
+        _ => tests(arguments),
+    }
+}
+
+/// Builds the page for people; where it is.
+fn page() -> Outcome<String> {
+    let folder = build::page_folder()?;
+    build::page(&folder, &[])?;
+    Ok(format!(
+        "any server of files can serve {}",
+        folder.display()
+    ))
+}
+
+/// Builds what the page of the tests needs, opens it, and gives the driver's last line.
+fn tests(arguments: &[String]) -> Outcome<String> {
+    let folder = build::tests()?;
     let folder = folder
         .to_str()
         .ok_or_else(|| Failure::new("the folder of builds has a name that is not UTF-8"))?;

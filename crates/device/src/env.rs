@@ -28,20 +28,34 @@ const BACKENDS: &str = "vulkan, metal, dx12, gl, webgpu";
 
 const LIMITS: &str = "default, binding:<bytes>, iterations:<number>";
 
+/// A variable's value.
+#[cfg(not(target_arch = "wasm32"))]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// In a browser there are none, and a page need not download what would parse them.
+#[cfg(target_arch = "wasm32")]
+fn variable(_: &str) -> Option<OsString> {
+    None
+}
+
 /// Applies `ZIGGURAT_ADAPTER` and `ZIGGURAT_BACKEND` to what `wish` leaves open. An empty value counts as unset.
 ///
 /// # Errors
 /// [`DeviceError::UnknownBackend`] for a backend name that is not known.
 pub fn apply(wish: &mut AdapterWish) -> Result<(), DeviceError> {
-    apply_from(wish, |name| std::env::var_os(name))
+    apply_from(wish, variable)
 }
 
 /// Takes every limit above WebGPU's defaults and every optional feature from the options, if `ZIGGURAT_LIMITS` says
 /// `default`; large bindings, if it says `binding:` and a number of bytes, and long loops, if it says `iterations:` and a number,
 /// unless the options have such a bound already.
 pub(crate) fn restrict(options: &mut DeviceOptions) -> Result<(), DeviceError> {
-    let value = std::env::var_os("ZIGGURAT_LIMITS").unwrap_or_default();
-    restrict_to(options, &value.to_string_lossy())
+    match variable("ZIGGURAT_LIMITS") {
+        Some(value) => restrict_to(options, &value.to_string_lossy()),
+        None => Ok(()),
+    }
 }
 
 fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceError> {
@@ -76,25 +90,25 @@ fn restrict_to(options: &mut DeviceOptions, value: &str) -> Result<(), DeviceErr
 /// Whether `ZIGGURAT_DEBUG_PRINT` is 1.
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 pub(crate) fn echo_prints() -> bool {
-    std::env::var_os("ZIGGURAT_DEBUG_PRINT").is_some_and(|value| value == "1")
+    variable("ZIGGURAT_DEBUG_PRINT").is_some_and(|value| value == "1")
 }
 
 /// Whether `ZIGGURAT_DEBUG_KERNELS` is 1.
 pub(crate) fn debug_kernels() -> bool {
-    std::env::var_os("ZIGGURAT_DEBUG_KERNELS").is_some_and(|value| value == "1")
+    variable("ZIGGURAT_DEBUG_KERNELS").is_some_and(|value| value == "1")
 }
 
 /// The folder for compiled pipelines: the one in the options, `ZIGGURAT_CACHE_DIR`, or
 /// `ziggurat` in the user's cache folder. `None` when caching is off or no folder is known.
 #[must_use]
 pub fn cache_dir(options: &DeviceOptions) -> Option<PathBuf> {
-    cache_dir_from(options, std::env::consts::OS, |name| std::env::var_os(name))
+    cache_dir_from(options, std::env::consts::OS, variable)
 }
 
 /// The folder for a sanitizer's reports; without one nothing is sanitized.
 #[must_use]
 pub fn sanitize_dir() -> Option<PathBuf> {
-    std::env::var_os("ZIGGURAT_SANITIZE")
+    variable("ZIGGURAT_SANITIZE")
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
 }

@@ -17,7 +17,7 @@ override LANES: u32 = BY_CHANNELS * DEPTH / 8u + (1u - BY_CHANNELS);
 
 // The bits of two neighbours.
 fn pair(first: acc, second: acc) -> u32 {
-    return first | second << 16u;
+    return first | (second << 16u);
 }
 
 @compute @workgroup_size(WG)

@@ -20,31 +20,56 @@ use xtask::workspace;
 pub(crate) struct Choice {
     /// A folder with `program/ziggurat_web.js`; `cargo xtask web` makes it
     folder: PathBuf,
-    /// Only these stages: shaders, behaviour, conformance
+    /// Only these stages: demo, missing, shaders, behaviour, conformance
     #[arg(long, value_name = "STAGE,…")]
     only: Option<String>,
+    /// Less of it: one case of each file of vectors, and pipelines of one small shader in twenty, other ones each day
+    #[arg(long)]
+    sample: bool,
+    /// With --sample: the shaders of another day
+    #[arg(long, value_name = "DAY", requires = "sample")]
+    day: Option<usize>,
 }
 
 /// Much longer than the page has ever taken.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const PATIENCE: Duration = Duration::from_secs(45 * 60);
 /// Without a word from the page; the slowest single case takes some seconds.
 const SILENCE: Duration = Duration::from_secs(180);
 
 /// Runs the tests in the page.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
-    page(&choice.folder)?;
-    let only = choice.only.as_deref();
+    let part = choice
+        .sample
+        .then(|| choice.day.unwrap_or_else(catalogue::today));
+    page(&choice.folder, part)?;
+    let only: Vec<&str> = match &choice.only {
+        Some(names) => names.split(',').collect(),
+        None => report::STAGES.to_vec(),
+    };
     let server = server::start(&choice.folder)?;
-    let query = only.map_or_else(String::new, |only| format!("?only={only}"));
-    let address = format!("http://127.0.0.1:{}/index.html{query}", server.port);
-    let _browser = browser::open(&address)?;
     let mut report = Report::default();
+    // One stage is about a browser without WebGPU, which is another one.
+    let (without, with): (Vec<&str>, _) = only.iter().partition(|name| **name == "missing");
+    for (names, webgpu) in [(with, true), (without, false)] {
+        if !names.is_empty() {
+            let sample = if choice.sample { "&sample" } else { "" };
+            let query = format!("only={}{sample}", names.join(","));
+            hear(&server, &query, webgpu, &mut report)?;
+        }
+    }
+    report.verdict(&only)
+}
+
+/// Opens the page in a browser and takes what it says until it ends.
+fn hear(server: &server::Server, query: &str, webgpu: bool, report: &mut Report) -> Outcome {
+    let address = format!("http://127.0.0.1:{}/index.html?{query}", server.port);
+    let _browser = browser::open(&address, webgpu)?;
     let begin = Instant::now();
     loop {
         let left = PATIENCE.saturating_sub(begin.elapsed()).min(SILENCE);
         match server.messages.recv_timeout(left) {
             Ok(server::Message::Report(text)) => report.add(&text)?,
-            Ok(server::Message::End) => break,
+            Ok(server::Message::End) => return Ok(()),
             Err(_) => {
                 return Err(Failure::new(format!(
                     "the page said nothing for {} s; so far: {report:?}",
@@ -53,14 +78,13 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             }
         }
     }
-    report.verdict(only)
 }
 
 /// Puts the page and the catalogue beside the program.
-fn page(folder: &Path) -> Outcome {
+fn page(folder: &Path, part: Option<usize>) -> Outcome {
     let root = workspace::root();
-    for file in ["index.html", "tests.js"] {
+    for file in ["index.html", "tests.js", "demo.js"] {
         fs::copy(root.join("xtask/web/page").join(file), folder.join(file))?;
     }
-    catalogue::write(&folder.join("catalogue.jsonl"))
+    catalogue::write(&folder.join("catalogue.jsonl"), part)
 }

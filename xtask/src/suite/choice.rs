@@ -27,7 +27,7 @@ Options:
   --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
   --package       Also pack the crates, and build and run a program from the packages
   --wasm          Also compile for the web (fetches a toolchain the first time)
-  --web           Also run the tests in a browser (installs Chromium the first time)
+  --web           Also run a sample of the tests in a browser (installs Chromium the first time)
 ";
 
 /// A stage.

@@ -10,11 +10,13 @@ use xtask::{process, workspace};
 /// Names under which Chromium and its relatives are installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// WebGPU on the software adapter that Chromium brings, and none of what a browser does beside showing a page.
-const FLAGS: [&str; 14] = [
+/// Without it Chromium without a window has no WebGPU; with it, the software adapter that it brings.
+const WEBGPU: &str = "--enable-unsafe-webgpu";
+
+/// None of what a browser does beside showing a page.
+const FLAGS: [&str; 13] = [
     "--headless=new",
     "--no-sandbox",
-    "--enable-unsafe-webgpu",
     "--disable-dev-shm-usage",
     "--no-first-run",
     "--no-default-browser-check",
@@ -35,8 +37,8 @@ pub(super) struct Browser {
     profile: PathBuf,
 }
 
-/// Opens the page; installs Chromium first, where that is possible and it is missing.
-pub(super) fn open(address: &str) -> Outcome<Browser> {
+/// Opens the page, with or without WebGPU; installs Chromium first, where that is possible and it is missing.
+pub(super) fn open(address: &str, webgpu: bool) -> Outcome<Browser> {
     let name = match installed() {
         Some(name) => name,
         None => install()?,
@@ -45,6 +47,7 @@ pub(super) fn open(address: &str) -> Outcome<Browser> {
     fs::create_dir_all(&profile)?;
     let child = Command::new(name)
         .args(FLAGS)
+        .args(webgpu.then_some(WEBGPU))
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(address)
         .stdin(Stdio::null())

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 use xtask::failure::Outcome;
@@ -13,14 +14,28 @@ use ziggurat_pipeline::{KernelDescriptor, UNIFORM_PART, copy_kernels};
 const WORKGROUP: u32 = 256;
 
 /// What the browser's WebGPU has not, or wgpu does not ask it for: parts with these names, and parameters as immediates.
-const MISSING: [&str; 3] = [
+const MISSING: [&str; 5] = [
     "enable/f16.wgsl",
     "enable/subgroups.wgsl",
     "enable/cooperative_matrix.wgsl",
+    "enable/float_atomics.wgsl",
+    "enable/int64.wgsl",
 ];
 
-/// Writes one line of JSON for each different pair of text and constants.
-pub(super) fn write(path: &Path) -> Outcome {
+/// In so many days the pipeline of every small shader is in one sample.
+const DAYS: usize = 20;
+/// Bytes of a text whose pipeline may be in a sample.
+const SMALL: usize = 8 << 10;
+
+/// The days since 1970.
+pub(super) fn today() -> usize {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let days = since.map_or(0, |time| time.as_secs() / 86_400);
+    usize::try_from(days).unwrap_or(0)
+}
+
+/// Writes one line of JSON for each different pair of text and constants; with a day, pipelines are wanted of a sample of them.
+pub(super) fn write(path: &Path, day: Option<usize>) -> Outcome {
     let variants = ziggurat_kernels::catalogue()?;
     let copies = copy_kernels(UNIFORM_PART, WORKGROUP);
     let copies = copies.iter().map(|copy| (copy.source.name(), copy));
@@ -30,21 +45,29 @@ pub(super) fn write(path: &Path) -> Outcome {
         .chain(copies);
     let mut seen = BTreeSet::new();
     let mut out = BufWriter::new(fs::File::create(path)?);
-    let (mut written, mut left_out) = (0_u32, 0_u32);
+    let (mut found, mut left_out) = (0, 0_u32);
     for (name, descriptor) in all {
         if needs_more(descriptor) {
             left_out += 1;
             continue;
         }
-        let line = line(name, descriptor);
+        let mut line = line(name, descriptor);
         let same = format!("{}{}", line["wgsl"], line["constants"]);
-        if seen.insert(same) {
-            writeln!(out, "{line}")?;
-            written += 1;
+        if !seen.insert(same) {
+            continue;
         }
+        found += 1;
+        // Texts take milliseconds, and pipelines up to a minute each in a software adapter.
+        let small = descriptor.source.text().len() <= SMALL;
+        line["pipeline"] = json!(day.is_none_or(|day| small && found % DAYS == day % DAYS));
+        writeln!(out, "{line}")?;
     }
     out.flush()?;
-    println!("{written} shaders for the browser; {left_out} variants need what it does not have");
+    println!("{found} shaders for the browser; {left_out} variants need what it does not have");
+    if let Some(day) = day {
+        let day = day % DAYS;
+        println!("pipelines of one small shader in {DAYS}: `--sample --day {day}` takes the same");
+    }
     Ok(())
 }
 

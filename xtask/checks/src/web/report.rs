@@ -23,7 +23,7 @@ pub(super) struct Report {
 }
 
 /// The stages that must have run to their end.
-const STAGES: [&str; 3] = ["shaders", "behaviour", "conformance"];
+pub(super) const STAGES: [&str; 5] = ["demo", "missing", "shaders", "behaviour", "conformance"];
 
 impl Report {
     pub(super) fn add(&mut self, text: &str) -> Outcome {
@@ -42,10 +42,15 @@ impl Report {
     }
 
     /// One line, or the failures. A stage of which nothing was heard, or not the end, is a failure too.
-    pub(super) fn verdict(&self, only: Option<&str>) -> Outcome<String> {
-        let wanted = |stage: &&str| only.is_none_or(|only| only.split(',').any(|o| o == *stage));
+    pub(super) fn verdict(&self, only: &[&str]) -> Outcome<String> {
+        if let Some(unknown) = only.iter().find(|name| !STAGES.contains(name)) {
+            let known = STAGES.join(", ");
+            return Err(Failure::new(format!(
+                "no stage is called {unknown:?}: there are {known}"
+            )));
+        }
         let mut lines = Vec::new();
-        for stage in STAGES.into_iter().filter(wanted) {
+        for stage in STAGES.into_iter().filter(|stage| only.contains(stage)) {
             match self.stages.get(stage) {
                 Some(Message { done, of, note, .. }) if done == of && *of > 0 => {
                     lines.push(format!("{of} {stage} ({note})"));
@@ -79,7 +84,7 @@ mod tests {
     fn told(lines: &[&str]) -> Outcome<String> {
         let mut report = Report::default();
         lines.iter().try_for_each(|line| report.add(line))?;
-        report.verdict(Some("shaders"))
+        report.verdict(&["shaders"])
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn kind(path: &str) -> &'static str {
     let path = path.split('?').next().unwrap_or_default();
     match path.rsplit('.').next() {
         Some("html") => "text/html",
+        Some("css") => "text/css",
         Some("js") => "text/javascript",
         Some("wasm") => "application/wasm",
         _ => "application/octet-stream",

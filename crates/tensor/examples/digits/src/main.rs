@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ziggurat_tensor::{Device, DeviceOptions, Tensor, block_on};
+use ziggurat_tensor::{Device, DeviceOptions, Tensor, block_on, io};
 
 use crate::held_out::HeldOut;
 use crate::model::Digits;
@@ -43,7 +43,9 @@ async fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
     let device = Device::open(DeviceOptions::default()).await?;
     println!("adapter      {}", device.adapter());
     let examples = HeldOut::load(&device, directory).await?;
-    let network = Digits::load(&device, &directory.join("weights.safetensors"))?;
+    let weights = directory.join("weights.safetensors");
+    let network = Digits::new(&io::load_safetensors(&device, &weights)?)
+        .map_err(|wrong| format!("{}: {wrong}", weights.display()))?;
 
     let logits = network.logits(&examples.inputs)?;
     let predicted = logits.argmax(-1, false)?.to_vec::<i32>().await?;

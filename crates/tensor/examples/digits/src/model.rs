@@ -1,8 +1,8 @@
 //! The network: two convolutions with pooling, two dense layers.
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
-use ziggurat_tensor::{Conv2dOptions, Device, Error, PoolOptions, Tensor, io};
+use ziggurat_tensor::{Conv2dOptions, Error, PoolOptions, Tensor};
 
 /// Trained weights on a device.
 pub(crate) struct Digits {
@@ -18,24 +18,19 @@ struct Affine {
 }
 
 impl Digits {
-    /// Reads `weights.safetensors`; a missing tensor or a wrong shape is an error that names it.
-    pub(crate) fn load(device: &Device, path: &Path) -> Result<Self, Box<dyn std::error::Error>> {
-        let tensors = io::load_safetensors(device, path)?;
-        let take = |name: &str, shape: &[usize]| -> Result<Tensor, Box<dyn std::error::Error>> {
+    /// The network with the tensors of `weights.safetensors`; the error names one that is missing or has a wrong shape.
+    pub(crate) fn new(tensors: &BTreeMap<String, Tensor>) -> Result<Self, String> {
+        let take = |name: &str, shape: &[usize]| -> Result<Tensor, String> {
             let tensor = tensors
                 .get(name)
-                .ok_or_else(|| format!("{}: there is no tensor `{name}`", path.display()))?;
+                .ok_or_else(|| format!("there is no tensor `{name}`"))?;
             if tensor.shape().dims() != shape {
                 let got = tensor.shape();
-                return Err(format!(
-                    "{}: `{name}` has shape {got}, expected {shape:?}",
-                    path.display()
-                )
-                .into());
+                return Err(format!("`{name}` has shape {got}, expected {shape:?}"));
             }
             Ok(tensor.clone())
         };
-        let affine = |layer: &str, shape: &[usize]| -> Result<Affine, Box<dyn std::error::Error>> {
+        let affine = |layer: &str, shape: &[usize]| -> Result<Affine, String> {
             Ok(Affine {
                 weight: take(&format!("{layer}.weight"), shape)?,
                 bias: take(&format!("{layer}.bias"), &shape[..1])?,

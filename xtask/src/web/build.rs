@@ -1,0 +1,124 @@
+//! Programs for pages: the wasm, the JavaScript around it, and the optimiser that makes it small.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::wasm;
+use xtask::failure::{Failure, Outcome};
+use xtask::{process, workspace};
+
+/// The program of the tests.
+const TESTS: &str = "ziggurat-web";
+/// The program of the page for people.
+const DEMO: &str = "ziggurat-web-demo";
+/// What else that page has.
+const PAGE: &str = "xtask/web/demo/page";
+const WEIGHTS: &str = "crates/tensor/examples/digits/data/weights.safetensors";
+
+/// What `wasm-opt` comes from. Versions differ in what they make: 108, which Debian has, gives a module that does not start.
+const OPTIMISER: &str = "binaryen@132.0.0";
+
+/// Builds the programs of the tests and of the page for people; the folder of the tests' page, with both in it.
+pub(super) fn tests() -> Outcome<PathBuf> {
+    let built = wasm::built(&[TESTS, DEMO])?;
+    let folder = workspace::target_dir()?.join("web");
+    fs::create_dir_all(&folder)?;
+    bind(
+        &built.join("ziggurat_web.wasm"),
+        &folder.join("program"),
+        false,
+    )?;
+    let demo = built.join("ziggurat_web_demo.wasm");
+    bind(&demo, &files(&folder.join("demo"))?.join("program"), false)?;
+    Ok(folder)
+}
+
+/// Builds the page for people and examples of its package, as small as they get, and puts the page into the folder. Where the
+/// examples are, and how large the page's program.
+pub(super) fn page(folder: &Path, examples: &[&str]) -> Outcome<(PathBuf, Sizes)> {
+    let built = wasm::small(DEMO, examples)?;
+    let program = built.join("ziggurat_web_demo.wasm");
+    let sizes = small(&program, &files(folder)?.join("program"))?;
+    Ok((built.join("examples"), sizes))
+}
+
+/// Where the page for people goes.
+pub(super) fn page_folder() -> Outcome<PathBuf> {
+    Ok(workspace::target_dir()?.join("web-page"))
+}
+
+/// Puts what the page has beside its program into the folder; that folder.
+fn files(folder: &Path) -> Outcome<&Path> {
+    fs::create_dir_all(folder)?;
+    let root = workspace::root();
+    for entry in fs::read_dir(root.join(PAGE))? {
+        let entry = entry?;
+        fs::copy(entry.path(), folder.join(entry.file_name()))?;
+    }
+    fs::copy(root.join(WEIGHTS), folder.join("weights.safetensors"))?;
+    Ok(folder)
+}
+
+/// The sizes of a program, in bytes.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    /// As the compiler and wasm-bindgen leave it, without names of functions.
+    pub(super) raw: u64,
+    /// After `wasm-opt -Os`.
+    pub(super) optimised: u64,
+    /// That, as servers send it.
+    pub(super) gzip: u64,
+}
+
+/// Puts a program that was built for its size into the folder, optimised, with its JavaScript.
+pub(super) fn small(program: &Path, folder: &Path) -> Outcome<Sizes> {
+    bind(program, folder, true)?;
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    let file = folder.join(format!("{name}_bg.wasm"));
+    let raw = fs::metadata(&file)?.len();
+    let short = folder.join("short.wasm");
+    let mut optimise = Command::new(optimiser()?);
+    optimise.arg("-Os").arg(&file).arg("-o").arg(&short);
+    process::quiet(&format!("wasm-opt -Os {name}"), &mut optimise)?;
+    fs::rename(&short, &file)?;
+    let packed = process::capture(Command::new("gzip").arg("-9c").arg(&file))?;
+    Ok(Sizes {
+        raw,
+        optimised: fs::metadata(&file)?.len(),
+        gzip: packed.stdout.len() as u64,
+    })
+}
+
+/// Writes the program and the JavaScript that a page imports into the folder.
+fn bind(program: &Path, folder: &Path, small: bool) -> Outcome {
+    let tools = workspace::target_dir()?.join("bindgen");
+    let manifest = workspace::root().join("xtask/web/bindgen/Cargo.toml");
+    let mut build = workspace::cargo();
+    build.args(["build", "--locked", "--manifest-path"]);
+    build.arg(manifest).arg("--target-dir").arg(&tools);
+    process::stream(&mut build)?;
+    let name = format!("ziggurat-bindgen{}", std::env::consts::EXE_SUFFIX);
+    let mut bindgen = Command::new(tools.join("debug").join(name));
+    bindgen.arg(program).arg(folder);
+    process::stream(bindgen.args(small.then_some("small")))
+}
+
+/// The optimiser, installed below the folder of builds.
+fn optimiser() -> Outcome<PathBuf> {
+    let folder = workspace::target_dir()?.join("binaryen");
+    let program = folder.join("node_modules/.bin/wasm-opt");
+    if !program.exists() {
+        fs::create_dir_all(&folder)?;
+        let mut install = Command::new("npm");
+        install.args(["install", "--no-audit", "--no-fund", "--prefix"]);
+        process::quiet("npm install binaryen", install.arg(&folder).arg(OPTIMISER)).map_err(
+            |failure| {
+                Failure::new(format!(
+                    "wasm-opt is missing, and npm does not give it: {failure}"
+                ))
+            },
+        )?;
+    }
+    Ok(program)
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask web --size`: what a page downloads, beside its budget.
+
+use super::build::{self, Sizes};
+use xtask::failure::{Failure, Outcome};
+use xtask::workspace;
+
+/// A program, what it is, and how many KiB it may have after `wasm-opt`: what it had when the budget was set, and a little.
+struct Weighed {
+    name: &'static str,
+    what: &'static str,
+    budget: u64,
+}
+
+const PROGRAMS: [Weighed; 3] = [
+    Weighed {
+        name: "add_device",
+        what: "two vectors added, on the device layer",
+        budget: 170,
+    },
+    Weighed {
+        name: "add_pipeline",
+        what: "the same with own WGSL, on the pipeline layer",
+        budget: 1290,
+    },
+    Weighed {
+        name: "add_tensor",
+        what: "the same through Tensor",
+        budget: 2420,
+    },
+];
+
+const DEMO: Weighed = Weighed {
+    name: "demo",
+    what: "the page for people, without the network's weights",
+    budget: 2580,
+};
+
+/// Builds the programs for their size, prints what they weigh, and fails where one is over its budget.
+pub(super) fn run() -> Outcome<String> {
+    let names = PROGRAMS.map(|program| program.name);
+    let (examples, demo) = build::page(&build::page_folder()?, &names)?;
+    let pages = workspace::target_dir()?.join("web-size");
+    let mut all = vec![(&DEMO, demo)];
+    for program in &PROGRAMS {
+        let file = examples.join(format!("{}.wasm", program.name));
+        all.push((program, build::small(&file, &pages.join(program.name))?));
+    }
+    println!("{HEAD}");
+    for (program, sizes) in &all {
+        println!("{}", line(program, sizes));
+    }
+    let over = all
+        .iter()
+        .filter(|(program, sizes)| sizes.optimised > program.budget << 10);
+    let over: Vec<&str> = over.map(|(program, _)| program.name).collect();
+    if over.is_empty() {
+        return Ok(format!("{} programs within their budgets", all.len()));
+    }
+    Err(Failure::new(format!("over budget: {}", over.join(", "))))
+}
+
+const HEAD: &str = "program       raw KiB  wasm-opt KiB  budget KiB  gzip KiB";
+
+fn line(program: &Weighed, sizes: &Sizes) -> String {
+    let kib = |bytes: u64| bytes as f64 / 1024.0;
+    format!(
+        "{:12} {:8.1} {:13.1} {:11} {:9.1}  {}",
+        program.name,
+        kib(sizes.raw),
+        kib(sizes.optimised),
+        program.budget,
+        kib(sizes.gzip),
+        program.what
+    )
+}

@@ -1,0 +1,138 @@
+// A digit drawn on a canvas, classified at each stroke.
+
+const SIDE = 8;
+const PEN = 26;
+
+// The ink of an RGBA image as the network knows digits: 8 × 8 values from 0 to 1, as high as the digit and in the middle;
+// nothing if the paper is empty.
+function ink({ data, width, height }) {
+  const dark = (x, y) => 1 - data[4 * (y * width + x)] / 255;
+  let [left, right, top, bottom] = [width, -1, height, -1];
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      if (dark(x, y) < 0.5) continue;
+      [left, right] = [Math.min(left, x), Math.max(right, x)];
+      [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+    }
+  }
+  if (right < 0) return null;
+  const size = Math.max(right - left, bottom - top) + 1;
+  const cell = size / SIDE;
+  const x0 = (left + right + 1 - size) / 2;
+  const y0 = (top + bottom + 1 - size) / 2;
+  const sums = new Float32Array(SIDE * SIDE);
+  const counts = new Float32Array(SIDE * SIDE);
+  for (let y = 0; y < size; y += 1) {
+    for (let x = 0; x < size; x += 1) {
+      const at = Math.min(Math.floor(y / cell), SIDE - 1) * SIDE + Math.min(Math.floor(x / cell), SIDE - 1);
+      const [px, py] = [Math.floor(x0 + x), Math.floor(y0 + y)];
+      if (px >= 0 && px < width && py >= 0 && py < height) sums[at] += dark(px, py);
+      counts[at] += 1;
+    }
+  }
+  return sums.map((sum, i) => sum / Math.max(counts[i], 1));
+}
+
+function rows(body) {
+  return [...Array(10).keys()].map((digit) => {
+    const row = body.insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = digit;
+    const meter = document.createElement("meter");
+    meter.setAttribute("aria-label", `Probability of ${digit}`);
+    row.append(head);
+    row.insertCell().append(meter);
+    const text = row.insertCell();
+    return (chance) => {
+      meter.value = chance;
+      text.textContent = `${(100 * chance).toFixed(1)} %`;
+    };
+  });
+}
+
+export function digits(ask) {
+  const paper = document.getElementById("paper");
+  const answer = document.getElementById("answer");
+  const context = paper.getContext("2d", { willReadFrequently: true });
+  const show = rows(document.getElementById("chances"));
+  const pen = { x: 128, y: 40, down: false };
+  let asked = 0;
+
+  async function classify() {
+    asked += 1;
+    const turn = asked;
+    const image = ink(context.getImageData(0, 0, paper.width, paper.height));
+    if (!image) return;
+    try {
+      const chances = await ask("classify", image);
+      // A later stroke has been asked about since.
+      if (turn !== asked) return;
+      chances.forEach((chance, digit) => show[digit](chance));
+      const best = chances.indexOf(Math.max(...chances));
+      answer.textContent = `This is a ${best} (${(100 * chances[best]).toFixed(0)} %).`;
+    } catch (error) {
+      answer.textContent = `It could not be classified: ${error.message}`;
+    }
+  }
+
+  function clear() {
+    asked += 1;
+    context.fillStyle = "white";
+    context.fillRect(0, 0, paper.width, paper.height);
+    show.forEach((row) => row(0));
+    answer.textContent = "Nothing is drawn yet.";
+  }
+
+  function line(x, y) {
+    context.lineWidth = PEN;
+    context.lineCap = "round";
+    context.strokeStyle = "black";
+    context.beginPath();
+    context.moveTo(pen.x, pen.y);
+    context.lineTo(x, y);
+    context.stroke();
+    [pen.x, pen.y] = [x, y];
+  }
+
+  const place = ({ clientX, clientY }) => {
+    const box = paper.getBoundingClientRect();
+    return [clientX - box.left - paper.clientLeft, clientY - box.top - paper.clientTop];
+  };
+  paper.addEventListener("pointerdown", (event) => {
+    [pen.x, pen.y] = place(event);
+    pen.down = true;
+    line(...place(event));
+  });
+  paper.addEventListener("pointermove", (event) => {
+    if (event.buttons === 0 || !pen.down) return;
+    line(...place(event));
+  });
+  addEventListener("pointerup", () => {
+    if (!pen.down) return;
+    pen.down = false;
+    classify();
+  });
+  paper.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [-8, 0], ArrowRight: [8, 0], ArrowUp: [0, -8], ArrowDown: [0, 8] }[event.key];
+    if (step) {
+      const x = Math.min(Math.max(pen.x + step[0], 0), paper.width);
+      const y = Math.min(Math.max(pen.y + step[1], 0), paper.height);
+      if (pen.down) line(x, y);
+      else [pen.x, pen.y] = [x, y];
+      answer.textContent = `Pen ${pen.down ? "down" : "up"} at ${x}, ${y}.`;
+      if (pen.down) classify();
+    } else if (event.key === " ") {
+      pen.down = !pen.down;
+      if (pen.down) line(pen.x, pen.y);
+      else classify();
+    } else if (event.key === "Delete") {
+      clear();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+  document.getElementById("clear").addEventListener("click", clear);
+  clear();
+}

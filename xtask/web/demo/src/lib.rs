@@ -1,0 +1,65 @@
+//! The program of the page that people open. A worker runs it: `page/worker.js` calls what is here, and the page asks the worker.
+#![cfg(target_arch = "wasm32")]
+
+mod bench;
+#[path = "../../../../crates/tensor/examples/digits/src/model.rs"]
+mod model;
+
+use model::Digits;
+use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor, io};
+
+/// A device, and the network of the demo on it.
+#[wasm_bindgen]
+#[allow(missing_debug_implementations, reason = "only JavaScript holds it")]
+pub struct App {
+    device: Device,
+    network: Digits,
+}
+
+#[wasm_bindgen]
+impl App {
+    /// Opens a device and reads the network's weights, the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// If the browser has no WebGPU, or the weights are not those of the network.
+    pub async fn open(weights: Vec<u8>) -> Result<Self, JsError> {
+        let device = Device::open(DeviceOptions::default()).await?;
+        let tensors = io::safetensors_from_bytes(&device, &weights)?;
+        let network = Digits::new(&tensors).map_err(|text| JsError::new(&text))?;
+        Ok(Self { device, network })
+    }
+
+    /// What computes, as far as the browser says.
+    pub fn adapter(&self) -> String {
+        let adapter = self.device.adapter();
+        let name = match adapter.name.as_str() {
+            "" => "WebGPU",
+            name => name,
+        };
+        format!("{name} ({})", adapter.kind)
+    }
+
+    /// How probable each of the ten digits is, for 8 × 8 values of ink from 0 to 1.
+    ///
+    /// # Errors
+    /// If there are not 64 values, or the device failed.
+    pub async fn classify(&self, ink: Vec<f32>) -> Result<Vec<f32>, JsError> {
+        let image = Tensor::from_slice(&self.device, &ink, [1, 1, 8, 8])?;
+        let chances = self.network.logits(&image)?.softmax(-1)?;
+        Ok(chances.to_vec().await?)
+    }
+
+    /// Runs a kernel that reads the values at binding 0 and writes as many at binding 1.
+    ///
+    /// # Errors
+    /// If the text is no such kernel; the error names line and column.
+    pub async fn kernel(&self, wgsl: String, values: Vec<f32>) -> Result<Vec<f32>, JsError> {
+        let x = Tensor::from_slice(&self.device, &values, [values.len()])?;
+        let kernel = CustomKernel::wgsl("kernel", wgsl)
+            .input(DType::F32)
+            .output(DType::F32);
+        let y = kernel.call(&[&x]).shape([values.len()]).run()?;
+        Ok(y.to_vec().await?)
+    }
+}

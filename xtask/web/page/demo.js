@@ -1,0 +1,129 @@
+// The page that people open, driven as a person would: in a frame, with events of pointers and keys.
+
+// The strokes of a 3 in a square of 256.
+const THREE = [
+  [80, 60], [110, 42], [150, 45], [170, 75], [150, 105], [115, 120], [155, 135], [178, 170], [155, 205], [115, 215], [78, 196],
+];
+
+const PATIENCE = 60_000;
+// Longer without a turn of the page's own loop, and it is blocked.
+const BLOCKED = 1000;
+
+async function until(what, is) {
+  const begin = performance.now();
+  for (;;) {
+    const value = is();
+    if (value) return value;
+    if (performance.now() - begin > PATIENCE) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function opened() {
+  const frame = document.createElement("iframe");
+  frame.style = "width: 900px; height: 800px";
+  frame.src = "/demo/index.html";
+  document.body.append(frame);
+  await until("the page", () => frame.contentDocument?.getElementById("state"));
+  return { frame, get: (id) => frame.contentDocument.getElementById(id) };
+}
+
+function equal(found, wanted) {
+  return found === wanted ? null : `"${found}" in place of "${wanted}"`;
+}
+
+// Draws it; what the page answers.
+async function draw({ frame, get }) {
+  const paper = get("paper");
+  const box = paper.getBoundingClientRect();
+  const point = (kind, [x, y], buttons) =>
+    paper.dispatchEvent(
+      new frame.contentWindow.PointerEvent(kind, { clientX: box.left + x, clientY: box.top + y, buttons, bubbles: true }),
+    );
+  point("pointerdown", THREE[0], 1);
+  for (const place of THREE) point("pointermove", place, 1);
+  point("pointerup", THREE.at(-1), 0);
+  return await until("an answer", () => /^This is a \d/.exec(get("answer").textContent)?.[0]);
+}
+
+function press({ frame }, target, key) {
+  target.focus();
+  target.dispatchEvent(new frame.contentWindow.KeyboardEvent("keydown", { key, bubbles: true }));
+}
+
+async function keys(page) {
+  press(page, page.get("tab-digits"), "ArrowLeft");
+  const wrong = equal(page.frame.contentDocument.activeElement.id, "tab-kernel");
+  return wrong ?? equal(page.get("kernel").hidden || !page.get("digits").hidden, false);
+}
+
+async function run({ get }, text) {
+  get("wgsl").value = text;
+  get("run").click();
+  return await until("the kernel", () => get("message").textContent !== "Running …" && get("message").textContent);
+}
+
+async function mistake(page) {
+  const right = page.get("wgsl").value;
+  const text = right.replace("x[i] * x[i]", "x[i] * z[i]");
+  const before = text.slice(0, text.indexOf("z[i]")).split("\n");
+  const told = await run(page, text);
+  page.get("wgsl").value = right;
+  return equal(told.split("\n")[0], `Line ${before.length}, column ${before.at(-1).length + 1}`);
+}
+
+async function square(page) {
+  await run(page, page.get("wgsl").value);
+  return equal(page.get("result").value, "1 4 9 16 25 36 49 64");
+}
+
+// The worker computes, and the page lives on.
+async function measure(page) {
+  let [last, longest] = [performance.now(), 0];
+  const ticks = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 10);
+  page.get("measure").click();
+  await until("two points", () => page.get("bandwidth").querySelectorAll("circle").length >= 2);
+  page.get("stop").click();
+  await until("the end", () => page.get("progress").textContent === "Stopped.");
+  clearInterval(ticks);
+  return longest < BLOCKED ? null : `the page stood still for ${longest.toFixed(0)} ms`;
+}
+
+const STEPS = {
+  "a drawn 3": async (page) => equal(await draw(page), "This is a 3"),
+  "tabs by keys": keys,
+  "a kernel's mistake": mistake,
+  "a kernel": square,
+  "a benchmark in the worker": measure,
+};
+
+export async function demo(report) {
+  const page = await opened();
+  const state = await until("a device", () => /^(Ready|WebGPU).*/.exec(page.get("state").textContent)?.[0]);
+  const names = Object.keys(STEPS);
+  const failures = [];
+  for (const name of names) {
+    try {
+      const wrong = await STEPS[name](page);
+      if (wrong) failures.push(`${name}: ${wrong}`);
+    } catch (error) {
+      failures.push(`${name}: ${error.message}`);
+    }
+    await report("demo", names.indexOf(name) + 1, names.length, [], name);
+  }
+  page.frame.remove();
+  await report("demo", names.length, names.length, failures, state);
+}
+
+// In a browser without WebGPU.
+export async function missing(report) {
+  const { frame, get } = await opened();
+  const told = await until("a message", () => /^(Ready|WebGPU).*/.exec(get("state").textContent)?.[0]);
+  const failures = [];
+  if (!told.startsWith("WebGPU is missing") || !get("main").hidden) failures.push(told);
+  frame.remove();
+  await report("missing", 1, 1, failures, told.split(",")[0]);
+}
