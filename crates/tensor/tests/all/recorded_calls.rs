@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::nan_trace::{FAMILIES, FINITE, fresh};
 use crate::tensor_kernel::devices;
-use ziggurat_tensor::{DType, Device, RecordedCalls, ReplayOptions, Tensor};
+use ziggurat_tensor::{
+    CustomKernel, DType, Device, RecordedCalls, ReplayOptions, Sequence, Tensor,
+};
 
 /// A folder of one test's own, removed at the end.
 struct Folder(PathBuf);
@@ -110,6 +112,48 @@ fn a_network_runs_again_on_every_kind_of_device_within_its_bounds() {
             assert!(report.compared > 0);
         }
     }
+}
+
+/// Workgroups that a buffer counts are counted by it again, not by what it held when the calls were recorded.
+#[test]
+fn dispatches_with_counts_in_memory_run_again() {
+    let fill = CustomKernel::wgsl(
+        "fill",
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn main(@builtin(workgroup_id) id: vec3<u32>) { out[id.x] = id.x + 1u; }",
+    );
+    let (device, folder) = (fresh(), Folder::new("indirect"));
+    let recording = device.record_calls(&folder.0).unwrap();
+    let counts = Tensor::from_slice(&device, &[4u32, 1, 1], [3]).unwrap();
+    let mut steps = Sequence::new(&device, "filled");
+    let (counts, out) = (
+        steps.read(&counts).unwrap(),
+        steps.zeros([6], DType::U32).unwrap(),
+    );
+    steps.step(&fill, [out]).indirect(counts, 0).run().unwrap();
+    let filled = steps.finish(out).unwrap();
+    assert_eq!(filled.to_vec_blocking::<u32>().unwrap(), [1, 2, 3, 4, 0, 0]);
+    assert_eq!(recording.finish().unwrap(), 1);
+    for device in devices() {
+        let report = RecordedCalls::open(&folder.0)
+            .unwrap()
+            .replay(&device, &exact())
+            .unwrap();
+        assert!(report.compared > 0 && report.first().is_none(), "{report}");
+    }
+    let lines = std::fs::read_to_string(folder.calls()).unwrap();
+    assert!(lines.contains("\"workgroups\":{"), "{lines}");
+    let call = lines.lines().nth(1).unwrap();
+    let call: serde_json::Value = serde_json::from_str(call).unwrap();
+    let mut dispatches = call["dispatches"].as_array().unwrap().iter();
+    let number = dispatches.find_map(|dispatch| dispatch["workgroups"]["buffer"].as_u64());
+    let buffer = &call["buffers"][usize::try_from(number.unwrap()).unwrap()];
+    let path = folder.0.join(buffer["file"].as_str().unwrap());
+    let whole = usize::try_from(buffer["bytes"].as_u64().unwrap()).unwrap();
+    plant(&path, whole, &5u32.to_le_bytes());
+    let planted = RecordedCalls::open(&folder.0).unwrap();
+    let report = planted.replay(&device, &exact()).unwrap();
+    assert_eq!(report.first().unwrap().worst, [4], "{report}");
 }
 
 #[test]
