@@ -28,11 +28,13 @@ fn copy(name: &str) -> PathBuf {
     folder
 }
 
+fn network(device: &ziggurat_tensor::Device, file: &Path) -> Result<Digits, String> {
+    let tensors = ziggurat_tensor::io::load_safetensors(device, file).map_err(|e| e.to_string())?;
+    Digits::new(&tensors)
+}
+
 fn weights_error(device: &ziggurat_tensor::Device, file: &Path) -> String {
-    Digits::load(device, file)
-        .err()
-        .map(|e| e.to_string())
-        .unwrap()
+    network(device, file).err().unwrap()
 }
 
 fn images_error(device: &ziggurat_tensor::Device, folder: &Path) -> String {
@@ -46,7 +48,7 @@ fn images_error(device: &ziggurat_tensor::Device, folder: &Path) -> String {
 fn classifies_the_held_out_images_like_the_reference() {
     let device = common::device();
     let held_out = block_on(HeldOut::load(&device, &data())).unwrap();
-    let network = Digits::load(&device, &data().join("weights.safetensors")).unwrap();
+    let network = network(&device, &data().join("weights.safetensors")).unwrap();
     let logits = network.logits(&held_out.inputs).unwrap();
     let got = logits.to_vec_blocking::<f32>().unwrap();
     let expected = held_out.reference.to_vec_blocking::<f32>().unwrap();
