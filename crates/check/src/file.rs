@@ -78,6 +78,11 @@ impl Shader {
         })
     }
 
+    /// All files together, as compilers read them.
+    pub(crate) fn compiled(&self) -> &str {
+        &self.text
+    }
+
     /// What it imports.
     pub(crate) fn imported(&self) -> Vec<String> {
         let parts = self.source.parts();

@@ -5,6 +5,7 @@
 //! - a folder or a file against classes of adapters: [`Checker`], [`Report`], [`Class`]
 //! - one kernel through naga's back ends: [`Language`]
 //! - barriers that some invocations may not reach: [`divergent_barriers`]
+//! - operands that need parentheses, which naga does not miss: [`missing_parentheses`]
 //! - for build scripts: [`build`]
 //!
 //! Invariants: no device is opened; every problem has its file, and its line where there is one; a text of any size or depth
@@ -15,12 +16,14 @@ mod checker;
 mod class;
 mod file;
 mod lints;
+mod parentheses;
 mod report;
 mod translate;
 mod uniformity;
 
 pub use checker::Checker;
 pub use class::Class;
+pub use parentheses::missing_parentheses;
 pub use report::{Level, Problem, Report};
 pub use translate::Language;
 pub use uniformity::divergent_barriers;

@@ -4,10 +4,11 @@ use naga::valid::ModuleInfo;
 use naga::{AddressSpace, BinaryOperator, Expression, Function, Module, ShaderStage};
 
 use crate::file::{Entry, Shader};
+use crate::parentheses::missing_parentheses;
 use crate::report::{Level, Problem};
 use crate::uniformity::divergent_barriers;
 
-/// About all of a file: bindings that no entry point uses, and comparisons that find no NaN.
+/// About all of a file: bindings that no entry point uses, comparisons that find no NaN, and missing parentheses.
 pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<Problem> {
     let mut found = Vec::new();
     if !module.entry_points.is_empty() {
@@ -34,6 +35,11 @@ pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<P
     for function in functions.chain(entries) {
         found.extend(nan_comparisons(shader, function));
     }
+    let operands = missing_parentheses(shader.compiled(), module);
+    found.extend(operands.into_iter().map(|span| {
+        let message = "put parentheses around this: WGSL has no order for it beside the next operator, and browsers refuse the shader";
+        shader.problem(span, Level::Warning, message.to_owned())
+    }));
     // Of what is imported a part is used, and who uses it did not write it.
     found.retain(|problem| problem.file == shader.name);
     found

@@ -170,6 +170,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_
     if tile[i] > 1.0 { workgroupBarrier(); }
     let x = tile[63u - i];
     y[id.x] = select(x, 0.0, x != x);
+    y[id.x + 1u] = f32(i | id.x << 8u);
 }
 ";
     let folder = Folder::new("warnings", &[("w.wgsl", text)]);
@@ -181,13 +182,14 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_
         "w.wgsl:5:4: warning: `main` cannot tell the rows of a grid apart",
         "w.wgsl:7:24: warning: not every invocation of the workgroup reaches this barrier",
         "w.wgsl:9:30: warning: a value compared with itself",
+        "w.wgsl:10:28: warning: put parentheses around this",
     ] {
         assert!(
             found.iter().any(|problem| problem.starts_with(expected)),
             "{expected}: {found:#?}"
         );
     }
-    assert_eq!(found.len(), 4, "{found:#?}");
+    assert_eq!(found.len(), 5, "{found:#?}");
 }
 
 #[test]

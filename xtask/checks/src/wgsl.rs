@@ -239,6 +239,7 @@ fn check_variant(variant: &Variant, usage: &mut Usage) -> Vec<Problem> {
     problems.extend(lint::naming::check(variant, &parsed));
     problems.extend(lint::unused::globals(variant, &parsed));
     problems.extend(lint::uniformity::check(variant, &parsed));
+    problems.extend(lint::parentheses::check(variant, &parsed));
     match variant::resolve(variant, &parsed) {
         Ok((module, info)) => {
             problems.extend(limits::check(variant, &module));

@@ -13,6 +13,7 @@ mod workgroup_literal;
 
 pub(crate) mod naming;
 pub(crate) mod orphan;
+pub(crate) mod parentheses;
 pub(crate) mod uniformity;
 pub(crate) mod unused;
 
