@@ -133,7 +133,7 @@ fn a_failed_assertion_is_an_error_with_its_place_and_values() {
         // Without a text.
         run(&pipelines, "assert(i == 0u);", 1).unwrap();
         let error = pipelines.check_asserts_blocking().unwrap_err().to_string();
-        assert!(error.contains("talker:6:5: assertion failed"), "{error}");
+        assert!(error.contains("talker:6:1: assertion failed"), "{error}");
     }
 }
 

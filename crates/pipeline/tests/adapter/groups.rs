@@ -99,7 +99,7 @@ fn a_wrong_argument_names_the_variable_and_its_place() {
         (
             &[a, out, b, size],
             &[],
-            "expected 2 uniforms for `size` (spread:5), `add` (spread:3), got 1; give the bytes of each as `Arg::uniform`",
+            "expected 2 uniforms for `size` (spread:5:27), `add` (spread:3:27), got 1; give the bytes of each as `Arg::uniform`",
         ),
         (&[a, out, b, size, add, add], &[], "got 3"),
         (&[a, out, size, add], &[], "expected 3 buffers"),
@@ -107,7 +107,7 @@ fn a_wrong_argument_names_the_variable_and_its_place() {
         (
             &[a, out, b, size, short],
             &[],
-            "spread:3: the parameters `add` take 16 bytes, got 4",
+            "spread:3:27: the parameters `add` take 16 bytes, got 4",
         ),
         (&[a, out, b, size, add], &[0; 4], "(none declared)"),
         (
@@ -123,7 +123,7 @@ fn a_wrong_argument_names_the_variable_and_its_place() {
         (
             &[a, out, b.at(2, 0), b.at(2, 0), size, add],
             &[],
-            "spread:6: `b` (group 2, binding 0) was given twice",
+            "spread:6:27: `b` (group 2, binding 0) was given twice",
         ),
     ];
     let before = setup.pipelines.device().queue_stats().dispatches;

@@ -66,7 +66,7 @@ fn circles_name_every_place() {
 fn unknown_duplicate_and_shadowing_names_are_refused_with_both_places() {
     let error = refused(&[], "\nimport \"nowhere.wgsl\"");
     assert!(
-        error.contains("top:2: there is no piece `nowhere.wgsl`")
+        error.contains("top:2:1: there is no piece `nowhere.wgsl`")
             && error.contains("ziggurat/erf.wgsl"),
         "{error}"
     );
@@ -75,7 +75,7 @@ fn unknown_duplicate_and_shadowing_names_are_refused_with_both_places() {
         "import \"a.wgsl\"\nfn twice() {}",
     );
     assert!(
-        error.contains("top:2: `twice` is declared here and in a.wgsl:2"),
+        error.contains("top:2:1: `twice` is declared here and in a.wgsl:2"),
         "{error}"
     );
     let twice = ShaderLibrary::new().with("a", "fn a() {}").unwrap();

@@ -48,7 +48,7 @@ fn every_wrong_argument_is_refused_with_variable_and_line() {
         &[a],
         &[
             "expected 2 textures and samplers",
-            "`photo` (invert:2)",
+            "`photo` (invert:2:27)",
             "got 1",
         ],
     );
@@ -59,7 +59,7 @@ fn every_wrong_argument_is_refused_with_variable_and_line() {
     );
     refused(
         &[a, Arg::sampler(&how)],
-        &["invert:3: `negative`", "got a sampler"],
+        &["invert:3:27: `negative`", "got a sampler"],
     );
     refused(
         &[Arg::texture(&ids), b],
@@ -98,7 +98,7 @@ fn every_wrong_argument_is_refused_with_variable_and_line() {
         let error = pipelines
             .dispatch(&sample, &args, &[], Grid::elements(1, 1))
             .unwrap_err();
-        assert!(error.to_string().contains("sample:3: `how`"), "{error}");
+        assert!(error.to_string().contains("sample:3:27: `how`"), "{error}");
     }
     // The device is as before.
     let grid = Grid::Workgroups([1, 1, 1]);
