@@ -44,6 +44,9 @@ pub struct DecoderConfig {
     pub windowed: Windowed,
     /// Whether the table of embeddings says the scores too. `None`: if the file has no other.
     pub tied: Option<bool>,
+    /// Which products must have biases: of queries, keys and values, of the attention's output, of the second half. What other
+    /// biases a file has is used too.
+    pub biases: [bool; 3],
     /// Tokens of the vocabulary; 0 where only the table of embeddings says it.
     pub vocabulary: usize,
 }
@@ -103,6 +106,8 @@ impl DecoderConfig {
         let mut config = Self::read(family, fields)?;
         config.vocabulary = fields.needed(["", "vocab_size"])?;
         config.tied = Some(fields.flag(["", "tie_word_embeddings"]));
+        let [attention, second] = ["attention_bias", "mlp_bias"].map(|key| fields.flag(["", key]));
+        config.biases = [family.biases || attention, attention, second];
         (config.window, config.windowed) = windows(&json, fields, family, config.layers)?;
         Ok(config)
     }
@@ -154,6 +159,7 @@ impl DecoderConfig {
             window: None,
             windowed: Windowed::From(0),
             tied: None,
+            biases: [family.biases, false, false],
             vocabulary: 0,
         })
     }

@@ -8,7 +8,7 @@ pub struct Family {
     pub name: &'static str,
     /// Whether rotated pairs are neighbours in the order of rows that GGUF files have. In safetensors they are halves of a head.
     pub interleaved: bool,
-    /// Whether queries, keys and values must have biases. What other biases a file has is used too.
+    /// Whether queries, keys and values must have biases, whatever the metadata says.
     pub biases: bool,
     /// Whether each head of queries and keys has a norm.
     pub head_norms: bool,

@@ -46,14 +46,15 @@ fn wanted(config: &DecoderConfig) -> impl Iterator<Item = Wanted> {
         Wanted::new("output_norm.weight", &[width]),
     ];
     let (all, shared) = (config.heads * dim, config.key_heads * dim);
+    let [inputs, output, second] = config.biases;
     let matrices = [
-        ("attn_q", all, width, config.family.biases),
-        ("attn_k", shared, width, config.family.biases),
-        ("attn_v", shared, width, config.family.biases),
-        ("attn_output", width, all, false),
-        ("ffn_gate", config.hidden, width, false),
-        ("ffn_up", config.hidden, width, false),
-        ("ffn_down", width, config.hidden, false),
+        ("attn_q", all, width, inputs),
+        ("attn_k", shared, width, inputs),
+        ("attn_v", shared, width, inputs),
+        ("attn_output", width, all, output),
+        ("ffn_gate", config.hidden, width, second),
+        ("ffn_up", config.hidden, width, second),
+        ("ffn_down", width, config.hidden, second),
     ];
     let head_norms = config.family.head_norms;
     let mut norms = vec![("attn_norm", width), ("ffn_norm", width)];

@@ -174,8 +174,8 @@ fn a_folder_writes_what_its_gguf_form_writes() {
 #[test]
 fn folders_that_are_no_decoder_are_refused_by_name() {
     let device = device();
-    let copy = Copy::new("qwen3", "refused");
-    let refused = |from: &str, to: &str, file: &str| {
+    let [copy, plain] = ["qwen3", "llama"].map(|name| Copy::new(name, &format!("refused-{name}")));
+    let refused_of = |copy: &Copy, from: &str, to: &str, file: &str| {
         copy.change(file, from, to);
         let error = ModelFile::open(&copy.0)
             .and_then(|file| Decoder::load(&device, &file, &LoadOptions::default()))
@@ -183,10 +183,24 @@ fn folders_that_are_no_decoder_are_refused_by_name() {
         copy.change(file, to, from);
         error
     };
+    let refused = |from: &str, to: &str, file: &str| refused_of(&copy, from, to, file);
     let error = refused("\"qwen3\"", "\"zebra\"", "config.json");
     assert!(matches!(error, Error::UnknownArchitecture(ref name) if name == "zebra"));
     let error = refused("\"silu\"", "\"gelu\"", "config.json");
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
+    // Scores without what the file says it has would be wrong without a word.
+    for (said, name) in [
+        ("attention_bias", "self_attn.q_proj.bias"),
+        ("mlp_bias", "mlp.gate_proj.bias"),
+    ] {
+        let with = format!("\"{said}\": true, \"hidden_act\"");
+        let error = refused_of(&plain, "\"hidden_act\"", &with, "config.json");
+        let name = format!("model.layers.0.{name}");
+        assert!(
+            matches!(error, Error::MissingTensor { name: ref got } if *got == name),
+            "{error}"
+        );
+    }
     let error = refused("\"linear\"", "\"dynamic\"", "config.json");
     assert!(error.to_string().contains("`dynamic`"), "{error}");
     let error = refused("\"hidden_size\": 32", "\"hidden_size\": 40", "config.json");
