@@ -14,10 +14,14 @@
 //! a view assigns a slice, appends to a cache, repeats or rolls. [`Executor::scalar`] is a view of one number, for
 //! operands (`where_` with one is a masked fill). Results whose size depends on values are [`Counted`].
 
-// Without the catalogue nobody asks families for their variants.
 #![cfg_attr(
     not(feature = "catalogue"),
-    allow(dead_code, unreachable_pub, unused_imports)
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "without the catalogue nobody asks families for their variants"
+    )
 )]
 
 #[cfg(feature = "catalogue")]
