@@ -1,6 +1,6 @@
 //! Operators that WGSL does not let stand beside each other without parentheses.
 //!
-//! `a | b << c` is no WGSL (section 8.20 of the specification, operator precedence): browsers refuse it, naga reads it by C's
+//! `a | b << c` is no WGSL (its specification, "Operator Precedence and Associativity"): browsers refuse it, naga reads it by C's
 //! order. Bits (`&`, `|`, `^`) take nothing but their own kind on their left, shifts take no operator at all, and comparisons
 //! none of their own and no bits. What naga computes while it reads, and `&&` beside `||`, is not seen.
 
