@@ -7,12 +7,15 @@
 //! What the shader sees: bindings in the order of their groups and numbers are the inputs in the order given, then the output; every
 //! buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
 //! have two and u8, i8, bool four elements to a word). Parameters come as `var<uniform>`, any number of them, and one `var<immediate>`.
-//! Elements that the shader does not write are 0.
+//! Elements that the shader does not write are 0, unless the program says that it writes all ([`CustomKernel::writes_all`]).
 //!
 //! Invariant: a grid of several rows goes only to an entry point that can tell them apart (the layer below checks it), or
 //! to one of which the program says that it loops.
 
+mod call;
 pub(crate) mod given;
+#[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+mod promise;
 #[cfg(not(target_arch = "wasm32"))]
 mod watched;
 
@@ -24,18 +27,12 @@ use std::sync::Arc;
 
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
-use ziggurat_pipeline::typed::KernelParams;
 use ziggurat_pipeline::{
-    Arg, Grid, Kernel, KernelCandidate, KernelDescriptor, KernelTimes, KernelWork, PipelineError,
-    Pipelines, ShaderSource,
+    Arg, Kernel, KernelCandidate, KernelDescriptor, PipelineError, Pipelines, ShaderSource,
 };
 
-use crate::observe::{self, Operation, What};
-use given::Given;
-
-use crate::once::once;
-use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
+pub use call::CustomCall;
 
 /// A WGSL compute shader with the dtypes of its inputs and output.
 ///
@@ -67,6 +64,7 @@ pub struct CustomKernel {
     descriptor: KernelDescriptor,
     inputs: Vec<DType>,
     output: DType,
+    writes_all: bool,
     candidates: Vec<KernelCandidate>,
     #[cfg(not(target_arch = "wasm32"))]
     watched: Option<Arc<watched::Watched>>,
@@ -102,6 +100,7 @@ impl CustomKernel {
             descriptor: KernelDescriptor::new(source),
             inputs: Vec::new(),
             output: DType::F32,
+            writes_all: false,
             candidates: Vec::new(),
             #[cfg(not(target_arch = "wasm32"))]
             watched: None,
@@ -162,6 +161,33 @@ impl CustomKernel {
     #[must_use]
     pub fn output(mut self, dtype: DType) -> Self {
         self.output = dtype;
+        self
+    }
+
+    /// Says that the kernel writes every element of its output, so that the output need not be filled with zeros before. The
+    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`).
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let negate = CustomKernel::wgsl("negate", "
+    ///     @group(0) @binding(0) var<storage, read> x: array<f32>;
+    ///     @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+    ///     @compute @workgroup_size(64)
+    ///     fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    ///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
+    ///         if (i < arrayLength(&out)) { out[i] = -x[i]; }
+    ///     }
+    /// ").input(DType::F32).writes_all();
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let x = Tensor::ones(&device, [3], DType::F32)?;
+    /// assert_eq!(negate.call(&[&x]).run()?.to_vec_blocking::<f32>()?, [-1.0; 3]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn writes_all(mut self) -> Self {
+        self.writes_all = true;
         self
     }
 
@@ -230,11 +256,20 @@ impl CustomKernel {
         tuned: Option<&KernelCandidate>,
         pipelines: &Pipelines,
     ) -> Result<Kernel, Error> {
-        let kernel = match tuned {
-            Some(candidate) => pipelines.kernel(&candidate.of(&self.newest(pipelines))),
-            None => pipelines.kernel(&self.newest(pipelines)),
+        let newest = self.newest(pipelines);
+        let descriptor = match tuned {
+            Some(candidate) => Cow::Owned(candidate.of(&newest)),
+            None => newest,
         };
-        kernel.map_err(fail)
+        let kernel = pipelines.kernel(&descriptor).map_err(fail)?;
+        #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
+        if self.writes_all
+            && pipelines.device().adapter().is_software_device()
+            && let Some(promising) = promise::promising(&descriptor, kernel.reflection())
+        {
+            return pipelines.kernel(&promising).map_err(fail);
+        }
+        Ok(kernel)
     }
 
     /// Starts a call on these inputs, on their device.
@@ -257,228 +292,6 @@ impl CustomKernel {
             device: Some(device),
             ..self.call(inputs)
         }
-    }
-}
-
-/// One call of a [`CustomKernel`], being put together.
-#[derive(Clone, Debug)]
-#[must_use = "nothing happens before `run`"]
-pub struct CustomCall<'a> {
-    kernel: &'a CustomKernel,
-    device: Option<&'a Device>,
-    inputs: Vec<&'a Tensor>,
-    shape: Option<Vec<usize>>,
-    uniforms: Vec<Given<'a>>,
-    grid: Option<[u32; 3]>,
-    per_invocation: u32,
-    stride: bool,
-}
-
-impl<'a> CustomCall<'a> {
-    /// The shape of the output; that of the first input unless said.
-    pub fn shape(mut self, shape: impl AsRef<[usize]>) -> Self {
-        self.shape = Some(shape.as_ref().to_vec());
-        self
-    }
-
-    /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
-    /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
-    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes));
-        self
-    }
-
-    /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
-    ///
-    /// ```
-    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
-    ///
-    /// #[derive(KernelParams)]
-    /// struct Line { slope: f32, start: f32 }
-    ///
-    /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
-    ///     @group(0) @binding(0) var<uniform> line: Line;
-    ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
-    ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-    ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
-    ///     }
-    /// ".to_owned())]).input(DType::F32);
-    /// let device = Device::open_blocking(DeviceOptions::default())?;
-    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
-    /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
-    /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
-    /// # Ok::<(), ziggurat_tensor::Error>(())
-    /// ```
-    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
-        self.uniforms.push(Given::of(params));
-        self
-    }
-
-    /// The bytes of the `var<uniform>` at this group and binding.
-    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes).at(group, binding));
-        self
-    }
-
-    /// An explicit number of workgroups. Otherwise there is one invocation per output element (see
-    /// [`CustomCall::per_invocation`]), in workgroups folded over x, y and z where x alone does not reach: the element is then
-    /// `id.x + (id.y + id.z * n.y) * n.x * WG`, with `n` of `@builtin(num_workgroups)`. For an entry point that looks only at
-    /// `id.x` such a size is an error.
-    pub fn workgroups(mut self, workgroups: [u32; 3]) -> Self {
-        self.grid = Some(workgroups);
-        self
-    }
-
-    /// Output elements that one invocation computes, where the number of workgroups is not given; 0 counts as 1.
-    pub fn per_invocation(mut self, elements: u32) -> Self {
-        self.per_invocation = elements;
-        self
-    }
-
-    /// Says that invocations loop over the output with the stride of the grid, `n.x * WG` elements: the grid is then never
-    /// folded, whatever the size.
-    pub fn stride(mut self) -> Self {
-        self.stride = true;
-        self
-    }
-
-    /// Records the call.
-    ///
-    /// # Errors
-    /// If number or dtypes of the inputs are not those of the signature, the inputs are on different devices, the output needs
-    /// a folded grid that the entry point cannot index, or the shader is refused: parse or validation failure, binding count, type or access, uniform size, workgroup limits; the text names the
-    /// WGSL line.
-    pub fn run(self) -> Result<Tensor, Error> {
-        let call = self.checked()?;
-        let pipelines = call.device.executor().pipelines();
-        let kernel = call.kernel;
-        let tuned = pipelines.tuned(&kernel.descriptor, &kernel.candidates, call.grid);
-        let pipeline = kernel.with(tuned, pipelines)?;
-        let (args, params) = call.bound(&pipeline)?;
-        let grid = tuned
-            .and_then(KernelCandidate::own_grid)
-            .unwrap_or(call.grid);
-        let inputs = call.dense.iter().map(Tensor::stored);
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let describe = || Operation {
-            name: kernel.descriptor.source.name().into(),
-            what: What::Dispatches,
-            inputs: Some(inputs.into_iter().map(Some).collect()),
-            is_given_non_finite: false,
-            outputs: vec![&call.out],
-        };
-        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
-        observe::operation(call.device, describe, run).map_err(fail)?;
-        drop(args);
-        Ok(Tensor::from_view(call.device, call.out))
-    }
-
-    /// Measures the kernel's [`CustomKernel::candidates`] on this call and keeps the fastest, for this call and others with
-    /// about as much work, in [`Device::tuning`]. The call itself is not made.
-    ///
-    /// # Errors
-    /// As [`Self::run`]; if there is neither a timestamp nor a clock. What one candidate alone is refused for stands in its
-    /// row.
-    pub fn tune(self) -> impl Future<Output = Result<KernelTimes, Error>> + use<'a> {
-        once(async move {
-            let call = self.checked()?;
-            let (pipelines, kernel) = (call.device.executor().pipelines(), call.kernel);
-            let (args, params) = call.bound(&kernel.with(None, pipelines)?)?;
-            let work = KernelWork {
-                args: &args,
-                params,
-                grid: call.grid,
-            };
-            let times = pipelines.tune(&kernel.descriptor, &kernel.candidates, work);
-            times.await.map_err(fail)
-        })
-    }
-
-    /// [`Self::tune`], waiting in place.
-    ///
-    /// # Errors
-    /// As [`Self::tune`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn tune_blocking(self) -> Result<KernelTimes, Error> {
-        ziggurat_device::block_on(self.tune())
-    }
-
-    /// The call with its output, after all checks that need no shader.
-    fn checked(self) -> Result<Checked<'a>, Error> {
-        let kernel = self.kernel;
-        let device = self.device.ok_or_else(|| {
-            Error::argument(OP, "a call without inputs must name a device: use call_on")
-        })?;
-        let dtypes: Vec<DType> = self.inputs.iter().map(|tensor| tensor.dtype()).collect();
-        if dtypes != kernel.inputs {
-            return Err(Error::dtype(
-                OP,
-                format!(
-                    "`{}` takes inputs {:?}: {dtypes:?} given",
-                    kernel.descriptor.source.name(),
-                    kernel.inputs
-                ),
-            ));
-        }
-        let dims = match (&self.shape, self.inputs.first()) {
-            (Some(shape), _) => shape.clone(),
-            (None, Some(first)) => first.dims().to_vec(),
-            (None, None) => {
-                return Err(Error::argument(
-                    OP,
-                    "a call without inputs must give the output's shape",
-                ));
-            }
-        };
-        let shape = new_shape(OP, &dims)?;
-        let mut dense = Vec::with_capacity(self.inputs.len());
-        for input in &self.inputs {
-            if !input.device().same(device) {
-                return Err(Error::argument(
-                    OP,
-                    "all inputs must be on the device of the call",
-                ));
-            }
-            dense.push(input.dense(OP)?);
-        }
-        let grid = match self.grid {
-            Some(workgroups) => Grid::Workgroups(workgroups),
-            None if self.stride => Grid::stride(shape.len() as u64, self.per_invocation),
-            None => Grid::elements(shape.len() as u64, self.per_invocation),
-        };
-        Ok(Checked {
-            kernel,
-            device,
-            dense,
-            out: device.alloc_zeroed(OP, &shape, kernel.output)?,
-            uniforms: self.uniforms,
-            grid,
-        })
-    }
-}
-
-/// A call that was checked against its signature.
-struct Checked<'a> {
-    kernel: &'a CustomKernel,
-    device: &'a Device,
-    dense: Vec<Tensor>,
-    out: View,
-    uniforms: Vec<Given<'a>>,
-    grid: Grid,
-}
-
-impl Checked<'_> {
-    /// The arguments, and the bytes of the parameters.
-    fn bound<'b>(&'b self, pipeline: &Kernel) -> Result<(Vec<Arg<'b>>, &'b [u8]), Error> {
-        let mut args = Vec::with_capacity(self.dense.len() + 1);
-        for tensor in &self.dense {
-            let view = tensor.stored()?;
-            args.push(words(view, Arg::read(&view.buffer)));
-        }
-        args.push(words(&self.out, Arg::write(&self.out.buffer)));
-        let params = given::bind(pipeline, &self.uniforms, &mut args).map_err(fail)?;
-        Ok((args, params))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common;
 use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, ShaderSource};
-use ziggurat_tensor::{CustomKernel, DType, DeviceOptions, Tensor, interop};
+use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor, interop, software};
 
 const DOUBLE: &str = "
 @group(0) @binding(0) var<storage, read> x: array<f32>;
@@ -71,6 +71,37 @@ fn what_a_shader_leaves_out_is_zero() {
         .unwrap();
     assert_eq!(out[..64], [2.0; 64]);
     assert!(out[64..].iter().all(|&value| value == 0.0));
+}
+
+#[test]
+fn elements_that_a_kernel_promised_to_write_and_did_not_are_found() {
+    const MOST: &str = "
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+    if i != 5u && i < arrayLength(&out) { out[i] = a[i]; }
+}";
+    let most = || CustomKernel::wgsl("most", MOST).input(DType::F32);
+    let text = DOUBLE.to_owned() + "\r\n";
+    let all = CustomKernel::parts("all", [("double.wgsl", text), ("end.wgsl", String::new())])
+        .input(DType::F32)
+        .writes_all();
+    let run = |kernel: CustomKernel| {
+        let report = software::sanitize(move |device: &Device| {
+            let x = Tensor::ones(device, [7], DType::F32).unwrap();
+            kernel.call(&[&x]).run().unwrap().eval_blocking().unwrap();
+        });
+        report.unwrap().to_string()
+    };
+    let found = run(most().writes_all());
+    let expected = "unwritten-output: kernel most, most:3";
+    assert!(found.contains(expected), "{found}");
+    assert!(found.contains("the first at byte 20"), "{found}");
+    for kernel in [all, most()] {
+        let found = run(kernel);
+        assert!(found.starts_with("0 findings"), "{found}");
+    }
 }
 
 #[test]
@@ -244,12 +275,12 @@ fn usage_statistics_and_trim_are_reachable() {
 }
 
 /// A device with rows of three workgroups, so that small tensors need several.
-fn short_rows() -> ziggurat_tensor::Device {
+fn short_rows() -> Device {
     let options = DeviceOptions {
         max_workgroups: Some(3),
         ..DeviceOptions::default()
     };
-    ziggurat_tensor::Device::open_blocking(options).unwrap()
+    Device::open_blocking(options).unwrap()
 }
 
 #[test]
