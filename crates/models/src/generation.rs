@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ziggurat_tensor::Tensor;
+
 use crate::decoder::DecoderState;
 use crate::sample::{Sampler, Sampling};
 use crate::stop::StopTexts;
@@ -30,7 +32,8 @@ pub struct Piece {
     pub text: String,
 }
 
-/// A text under way: an iterator, or [`Generation::advance`] for asynchronous programs.
+/// A text under way: an iterator; for asynchronous programs a stream ([`Generation::into_stream`]), or
+/// [`Generation::advance`].
 #[derive(Debug)]
 pub struct Generation {
     tokenizer: Arc<Tokenizer>,
@@ -43,6 +46,8 @@ pub struct Generation {
     tokens: Vec<u32>,
     /// Tokens that the model has not seen yet.
     unseen: usize,
+    /// Scores of the next token, until it is drawn.
+    scores: Option<Tensor>,
     left: usize,
     over: bool,
 }
@@ -77,6 +82,7 @@ impl Generation {
             },
             unseen: prompt.len(),
             tokens: prompt,
+            scores: None,
             left,
             over: false,
         })
@@ -88,6 +94,8 @@ impl Generation {
     }
 
     /// The next token; `None` when the text is complete. Behind an error there is nothing either.
+    ///
+    /// A call that is dropped before it is ready loses nothing: the next one goes on where it was.
     pub async fn advance(&mut self) -> Option<Result<Piece, Error>> {
         if self.over {
             return None;
@@ -104,11 +112,25 @@ impl Generation {
         }
     }
 
-    async fn draw(&mut self) -> Result<Option<Piece>, Error> {
+    /// Shows the model what it has not seen; the scores of what follows.
+    fn extend(&mut self) -> Result<Tensor, Error> {
         let start = self.tokens.len() - self.unseen;
         let unseen = self.tokens.get(start..).unwrap_or_default();
-        let mut scores = self.state.extend(unseen)?.to_vec::<f32>().await?;
+        let scores = self.state.extend(unseen)?;
         self.unseen = 0;
+        Ok(scores)
+    }
+
+    async fn draw(&mut self) -> Result<Option<Piece>, Error> {
+        let scores = match self.scores.take() {
+            Some(scores) => scores,
+            None => self.extend()?,
+        };
+        let values = scores.to_vec::<f32>();
+        // For whoever asks next, should this be dropped while it waits.
+        self.scores = Some(scores);
+        let mut scores = values.await?;
+        self.scores = None;
         let token = self.sampler.draw(&mut scores, &self.tokens)?;
         self.left -= 1;
         if self.ends.contains(&token) {

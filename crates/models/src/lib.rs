@@ -19,6 +19,7 @@ mod memory;
 mod model;
 mod sample;
 mod stop;
+mod stream;
 mod tokenizer;
 
 #[cfg(feature = "chat")]

@@ -1,6 +1,14 @@
 //! Texts that a small model with random weights writes: what counts is that they are the same, and end where they should.
 
-use ziggurat_models::{Error, GenerateOptions, LoadOptions, Message, Model, Sampler, Sampling};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures::StreamExt as _;
+use futures::executor::block_on;
+use ziggurat_models::{
+    Error, GenerateOptions, Generation, LoadOptions, Message, Model, Sampler, Sampling,
+};
 
 use crate::decoders::{device, model_file};
 
@@ -118,6 +126,76 @@ fn a_context_that_is_full_is_an_error_behind_the_text() {
         "{error}"
     );
     assert!(matches!(model.generate("", &options), Err(Error::NoTokens)));
+}
+
+#[test]
+fn a_stream_gives_the_pieces_of_the_iterator() {
+    let model = model();
+    let options = drawn(4);
+    let pieces = |generation: Generation| generation.map(Result::unwrap).collect::<Vec<_>>();
+    let expected = pieces(model.generate("The fox", &options).unwrap());
+    assert!(expected.len() > 10);
+    let mut stream = model.generate("The fox", &options).unwrap().into_stream();
+    let mut got = Vec::new();
+    block_on(async {
+        while let Some(piece) = stream.next().await {
+            got.push(piece.unwrap());
+        }
+        assert!(stream.next().await.is_none());
+    });
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn an_error_is_the_last_item_of_a_stream() {
+    let options = GenerateOptions {
+        max_tokens: None,
+        ..drawn(1)
+    };
+    let stream = model().generate("The fox", &options).unwrap().into_stream();
+    let items: Vec<_> = block_on(stream.collect());
+    let (last, others) = items.split_last().unwrap();
+    assert!(
+        matches!(last, Err(Error::ContextFull { limit: 96, .. })),
+        "{last:?}"
+    );
+    assert!(others.len() > 80 && others.iter().all(Result::is_ok));
+}
+
+#[test]
+fn a_stream_that_is_dropped_leaves_nothing() {
+    let model = model();
+    let mut stream = model.generate("The fox", &drawn(1)).unwrap().into_stream();
+    assert!(Arc::strong_count(model.decoder()) > 1);
+    let mut context = Context::from_waker(Waker::noop());
+    block_on(stream.next()).unwrap().unwrap();
+    // While it computes the second one, or behind it.
+    let _ = stream.poll_next_unpin(&mut context);
+    drop(stream);
+    assert_eq!(Arc::strong_count(model.decoder()), 1);
+    assert_eq!(run(&model, "The fox", &drawn(1)).0.len(), 30);
+}
+
+#[test]
+fn a_wait_that_is_dropped_loses_nothing() {
+    let model = model();
+    let (expected, _) = run(&model, "The fox", &drawn(1));
+    let mut generation = model.generate("The fox", &drawn(1)).unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut tokens, mut dropped) = (Vec::new(), 0);
+    while tokens.len() < expected.len() {
+        let first = pin!(generation.advance()).poll(&mut context);
+        let piece = match first {
+            Poll::Ready(piece) => piece,
+            Poll::Pending => {
+                dropped += 1;
+                block_on(generation.advance())
+            }
+        };
+        tokens.extend(piece.unwrap().unwrap().token);
+    }
+    assert!(dropped > 0);
+    assert_eq!(tokens, expected);
 }
 
 #[test]
