@@ -11,7 +11,7 @@ use std::time::Instant;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ziggurat_models::gguf::{BlockType, GgufFile, TensorInfo, Value};
 use ziggurat_models::{
-    GenerateOptions, Generation, LoadOptions, Message, Model, ModelFile, Sampling,
+    FullContext, GenerateOptions, Generation, LoadOptions, Message, Model, ModelFile, Sampling,
 };
 use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
 
@@ -66,6 +66,9 @@ struct Run {
     /// Tokens that there is room for
     #[arg(long, default_value_t = 4096)]
     context: usize,
+    /// When the context is full, keeps so many of the first tokens, drops the oldest others and goes on
+    #[arg(long)]
+    keep: Option<usize>,
     /// The most tokens of an answer
     #[arg(long, default_value_t = 512)]
     max_tokens: usize,
@@ -123,7 +126,10 @@ impl Run {
             },
             max_tokens: Some(self.max_tokens),
             stop: self.stop.clone(),
-            ignore_end: false,
+            full: self
+                .keep
+                .map_or(FullContext::Error, |keep| FullContext::Slide { keep }),
+            ..GenerateOptions::default()
         }
     }
 

@@ -7,10 +7,11 @@ use std::task::{Context, Poll, Waker};
 use futures::StreamExt as _;
 use futures::executor::block_on;
 use ziggurat_models::{
-    Error, GenerateOptions, Generation, LoadOptions, Message, Model, Sampler, Sampling,
+    DecoderState, Error, FullContext, GenerateOptions, Generation, LoadOptions, Message, Model,
+    Sampler, Sampling,
 };
 
-use crate::decoders::{device, model_file};
+use crate::decoders::{device, model_file, values};
 
 fn model() -> Model {
     Model::load(&device(), &model_file("llama"), LoadOptions::default()).unwrap()
@@ -126,6 +127,72 @@ fn a_context_that_is_full_is_an_error_behind_the_text() {
         "{error}"
     );
     assert!(matches!(model.generate("", &options), Err(Error::NoTokens)));
+}
+
+/// The tokens of `drawn(seed)` where each set of scores is computed anew over the window that the model still knows, without
+/// a cache: all tokens, until they are more than `context`; then the first `keep` and half of what fits behind them.
+fn over_windows(model: &Model, prompt: &[u32], context: usize, keep: usize) -> Vec<u32> {
+    let options = drawn(6);
+    let mut sampler = Sampler::new(options.sampling).unwrap();
+    let (mut tokens, mut window) = (prompt.to_vec(), prompt.to_vec());
+    for _ in 0..options.max_tokens.unwrap() {
+        if window.len() > context {
+            window = tokens[..keep].to_vec();
+            let rest = ((context - keep) / 2).max(1);
+            window.extend(&tokens[tokens.len() - rest..]);
+        }
+        let mut state = DecoderState::new(model.decoder(), context).unwrap();
+        let scores = values(&state.scores(&window).unwrap());
+        let vocabulary = model.decoder().config().vocabulary;
+        let mut last = scores[scores.len() - vocabulary..].to_vec();
+        let token = sampler.draw(&mut last, &tokens).unwrap();
+        tokens.push(token);
+        window.push(token);
+    }
+    tokens
+}
+
+#[test]
+fn a_window_that_slides_gives_what_its_tokens_give_alone() {
+    let context = 12;
+    let options = LoadOptions {
+        context,
+        ..LoadOptions::default()
+    };
+    let model = Model::load(&device(), &model_file("llama"), options).unwrap();
+    let prompt = model.tokenizer().encode_with_specials("The fox").unwrap();
+    assert!(prompt.len() < context);
+    for keep in [0, 1, 4, 11] {
+        let options = GenerateOptions {
+            full: FullContext::Slide { keep },
+            ..drawn(6)
+        };
+        let mut generation = model.generate("The fox", &options).unwrap();
+        assert!(generation.by_ref().all(|piece| piece.is_ok()));
+        let expected = over_windows(&model, &prompt, context, keep);
+        // The window slides several times.
+        assert!(expected.len() > context + 3 * (context - keep) / 2);
+        assert_eq!(generation.tokens(), expected, "{keep}");
+        // Another window gives another text.
+        let other = (keep + 2) % context;
+        assert_ne!(expected, over_windows(&model, &prompt, context, other));
+    }
+}
+
+#[test]
+fn all_but_one_token_of_the_context_may_stay() {
+    let model = model();
+    let slide = |keep| GenerateOptions {
+        full: FullContext::Slide { keep },
+        max_tokens: Some(100),
+        ..drawn(1)
+    };
+    let (tokens, _) = run(&model, "The fox", &slide(95));
+    assert_eq!(tokens.len(), 100);
+    let error = model.generate("The fox", &slide(96)).unwrap_err();
+    assert!(matches!(error, Error::Options(_)), "{error}");
+    let long = model.generate(&"word ".repeat(200), &slide(4));
+    assert!(matches!(long, Err(Error::ContextFull { limit: 96, .. })));
 }
 
 #[test]
