@@ -81,6 +81,11 @@ impl DecoderState {
         self.caches.first().map_or(0, KvCache::capacity)
     }
 
+    /// Dispatches of a step that adds one token; `None` before the first one, which captures it.
+    pub fn dispatches(&self) -> Option<usize> {
+        self.step.as_ref().map(Captured::dispatches)
+    }
+
     /// Adds tokens, and gives the scores of what follows the last of them: f32 `[vocabulary]`.
     ///
     /// # Errors

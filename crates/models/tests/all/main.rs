@@ -18,6 +18,7 @@ mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
+mod program;
 mod tokenizers;
 
 use std::path::PathBuf;
