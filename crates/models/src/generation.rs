@@ -16,10 +16,10 @@ pub enum FullContext {
     /// [`Error::ContextFull`].
     #[default]
     Error,
-    /// The window slides: of the tokens behind the first `keep`, only the last ones stay, so many that half of the context
-    /// behind the first `keep` is free again. The model then reads the tokens that stay from the beginning, as it reads a
-    /// prompt; it does not know the others any more. `keep` must be below the context; a prompt that is longer than the
-    /// context is an error all the same.
+    /// The window slides: of the tokens behind the first `keep`, only the last ones stay, so many that half of the
+    /// context behind the first `keep` is free again. The model then reads the tokens that stay from the beginning, as
+    /// it reads a prompt; it does not know the others any more. `keep` must be below the context; a prompt that is
+    /// longer than the context is an error all the same.
     Slide {
         /// The first tokens of the prompt, which stay: a system message, or the token that begins every text.
         keep: usize,

@@ -18,8 +18,8 @@ struct Pieces {
 }
 
 impl Generation {
-    /// The pieces as a stream, with the same text as the iterator: each is computed when it is asked for, and an error is the
-    /// last item. A wait for an item that is dropped loses nothing. To cancel, drop the stream.
+    /// The pieces as a stream, with the same text as the iterator: each is computed when it is asked for, and an error
+    /// is the last item. A wait for an item that is dropped loses nothing. To cancel, drop the stream.
     ///
     /// ```no_run
     /// use futures::StreamExt;

@@ -19,6 +19,7 @@ mod generation;
 mod gguf_errors;
 mod gguf_files;
 mod program;
+mod samplers;
 mod tokenizers;
 
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! `ziggurat`: talks to a model in a file, lets it write, measures it, makes vectors of texts, and says what is in a file.
+//! `ziggurat`: talks to a model in a file, lets it write and measures it, makes vectors of texts, and says what is in a
+//! file.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
