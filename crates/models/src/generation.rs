@@ -2,19 +2,39 @@
 
 use std::sync::Arc;
 
+use ziggurat_tensor::Tensor;
+
 use crate::decoder::DecoderState;
 use crate::sample::{Sampler, Sampling};
 use crate::stop::StopTexts;
 use crate::tokenizer::{TokenDecoder, Tokenizer};
 use crate::{Decoder, Error};
 
+/// What happens when a text has filled the context, and goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FullContext {
+    /// [`Error::ContextFull`].
+    #[default]
+    Error,
+    /// The window slides: of the tokens behind the first `keep`, only the last ones stay, so many that half of the
+    /// context behind the first `keep` is free again. The model then reads the tokens that stay from the beginning, as
+    /// it reads a prompt; it does not know the others any more. `keep` must be below the context; a prompt that is
+    /// longer than the context is an error all the same.
+    Slide {
+        /// The first tokens of the prompt, which stay: a system message, or the token that begins every text.
+        keep: usize,
+    },
+}
+
 /// How a text is generated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GenerateOptions {
     /// How tokens are drawn.
     pub sampling: Sampling,
-    /// The most tokens; without, up to the model's end or the context's, which is an error.
+    /// The most tokens; without, up to the model's end or the context's.
     pub max_tokens: Option<usize>,
+    /// What happens at the context's end.
+    pub full: FullContext,
     /// Texts at which it ends, which are not given out.
     pub stop: Vec<String>,
     /// Go on behind tokens that end a message.
@@ -30,7 +50,8 @@ pub struct Piece {
     pub text: String,
 }
 
-/// A text under way: an iterator, or [`Generation::advance`] for asynchronous programs.
+/// A text under way: an iterator; for asynchronous programs a stream ([`Generation::into_stream`]), or
+/// [`Generation::advance`].
 #[derive(Debug)]
 pub struct Generation {
     tokenizer: Arc<Tokenizer>,
@@ -43,6 +64,9 @@ pub struct Generation {
     tokens: Vec<u32>,
     /// Tokens that the model has not seen yet.
     unseen: usize,
+    /// Scores of the next token, until it is drawn.
+    scores: Option<Tensor>,
+    full: FullContext,
     left: usize,
     over: bool,
 }
@@ -57,6 +81,14 @@ impl Generation {
     ) -> Result<Self, Error> {
         if prompt.is_empty() {
             return Err(Error::NoTokens);
+        }
+        if let FullContext::Slide { keep } = options.full
+            && keep >= decoder.config().context
+        {
+            let context = decoder.config().context;
+            return Err(Error::Options(format!(
+                "tokens that stay when the context is full must be below {context}, its length: {keep} are to stay"
+            )));
         }
         let (context, left) = (
             decoder.config().context,
@@ -77,6 +109,8 @@ impl Generation {
             },
             unseen: prompt.len(),
             tokens: prompt,
+            scores: None,
+            full: options.full,
             left,
             over: false,
         })
@@ -88,6 +122,8 @@ impl Generation {
     }
 
     /// The next token; `None` when the text is complete. Behind an error there is nothing either.
+    ///
+    /// A call that is dropped before it is ready loses nothing: the next one goes on where it was.
     pub async fn advance(&mut self) -> Option<Result<Piece, Error>> {
         if self.over {
             return None;
@@ -104,11 +140,34 @@ impl Generation {
         }
     }
 
-    async fn draw(&mut self) -> Result<Option<Piece>, Error> {
-        let start = self.tokens.len() - self.unseen;
-        let unseen = self.tokens.get(start..).unwrap_or_default();
-        let mut scores = self.state.extend(unseen)?.to_vec::<f32>().await?;
+    /// Shows the model what it has not seen; the scores of what follows.
+    fn extend(&mut self) -> Result<Tensor, Error> {
+        let (len, room) = (self.tokens.len(), self.state.capacity());
+        let unseen = self.tokens.get(len - self.unseen..).unwrap_or_default();
+        let scores = match self.full {
+            FullContext::Slide { keep } if self.state.len() + self.unseen > room => {
+                let rest = (room.saturating_sub(keep) / 2).max(1);
+                let first = self.tokens.get(..keep).unwrap_or_default();
+                let last = self.tokens.get(len - rest..).unwrap_or_default();
+                self.state.clear()?;
+                self.state.extend(&[first, last].concat())?
+            }
+            _ => self.state.extend(unseen)?,
+        };
         self.unseen = 0;
+        Ok(scores)
+    }
+
+    async fn draw(&mut self) -> Result<Option<Piece>, Error> {
+        let scores = match self.scores.take() {
+            Some(scores) => scores,
+            None => self.extend()?,
+        };
+        let values = scores.to_vec::<f32>();
+        // For whoever asks next, should this be dropped while it waits.
+        self.scores = Some(scores);
+        let mut scores = values.await?;
+        self.scores = None;
         let token = self.sampler.draw(&mut scores, &self.tokens)?;
         self.left -= 1;
         if self.ends.contains(&token) {

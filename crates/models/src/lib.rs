@@ -19,6 +19,7 @@ mod memory;
 mod model;
 mod sample;
 mod stop;
+mod stream;
 mod tokenizer;
 
 #[cfg(feature = "chat")]
@@ -30,7 +31,7 @@ pub use error::Error;
 pub use file::ModelFile;
 #[cfg(not(target_arch = "wasm32"))]
 pub use file::ModelFolder;
-pub use generation::{GenerateOptions, Generation, Piece};
+pub use generation::{FullContext, GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};
 pub use sample::{Sampler, Sampling};
 pub use tokenizer::{TokenDecoder, Tokenizer};

@@ -22,6 +22,17 @@ pub struct DecoderState {
     len: usize,
 }
 
+/// Empty caches of all layers.
+fn caches(decoder: &Decoder, capacity: usize) -> Result<Vec<KvCache>, Error> {
+    let config = decoder.config();
+    let (heads, dim) = (config.key_heads, config.head_dim);
+    let cache = |_| {
+        let device = decoder.device();
+        KvCache::new(device, [1, heads], capacity, [dim, dim], decoder.dtype())
+    };
+    Ok((0..config.layers).map(cache).collect::<Result<_, _>>()?)
+}
+
 impl DecoderState {
     /// A sequence without tokens, with room for `capacity` of them.
     ///
@@ -33,24 +44,26 @@ impl DecoderState {
             let (needed, limit) = (capacity, config.context);
             return Err(Error::ContextFull { needed, limit });
         }
-        let cache = || {
-            let (heads, dim) = (config.key_heads, config.head_dim);
-            KvCache::new(
-                decoder.device(),
-                [1, heads],
-                capacity,
-                [dim, dim],
-                decoder.dtype(),
-            )
-        };
         Ok(Self {
-            caches: (0..config.layers)
-                .map(|_| cache())
-                .collect::<Result<_, _>>()?,
+            caches: caches(decoder, capacity)?,
             decoder: Arc::clone(decoder),
             step: None,
             len: 0,
         })
+    }
+
+    /// Forgets all tokens; there is room for as many as before.
+    ///
+    /// # Errors
+    /// If the device has no memory; then there is no room for any.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let capacity = self.capacity();
+        self.len = 0;
+        // The memory of the old ones comes first: there may be none for both.
+        self.step = None;
+        self.caches.clear();
+        self.caches = caches(&self.decoder, capacity)?;
+        Ok(())
     }
 
     /// Tokens so far.
@@ -66,6 +79,11 @@ impl DecoderState {
     /// Tokens that there is room for.
     pub fn capacity(&self) -> usize {
         self.caches.first().map_or(0, KvCache::capacity)
+    }
+
+    /// Dispatches of a step that adds one token; `None` before the first one, which captures it.
+    pub fn dispatches(&self) -> Option<usize> {
+        self.step.as_ref().map(Captured::dispatches)
     }
 
     /// Adds tokens, and gives the scores of what follows the last of them: f32 `[vocabulary]`.

@@ -1,8 +1,17 @@
 //! Texts that a small model with random weights writes: what counts is that they are the same, and end where they should.
 
-use ziggurat_models::{Error, GenerateOptions, LoadOptions, Message, Model, Sampler, Sampling};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
-use crate::decoders::{device, model_file};
+use futures::StreamExt as _;
+use futures::executor::block_on;
+use ziggurat_models::{
+    DecoderState, Error, FullContext, GenerateOptions, Generation, LoadOptions, Message, Model,
+    Sampler, Sampling,
+};
+
+use crate::decoders::{device, model_file, values};
 
 fn model() -> Model {
     Model::load(&device(), &model_file("llama"), LoadOptions::default()).unwrap()
@@ -120,6 +129,142 @@ fn a_context_that_is_full_is_an_error_behind_the_text() {
     assert!(matches!(model.generate("", &options), Err(Error::NoTokens)));
 }
 
+/// The tokens of `drawn(seed)` where each set of scores is computed anew over the window that the model still knows, without
+/// a cache: all tokens, until they are more than `context`; then the first `keep` and half of what fits behind them.
+fn over_windows(model: &Model, prompt: &[u32], context: usize, keep: usize) -> Vec<u32> {
+    let options = drawn(6);
+    let mut sampler = Sampler::new(options.sampling).unwrap();
+    let (mut tokens, mut window) = (prompt.to_vec(), prompt.to_vec());
+    for _ in 0..options.max_tokens.unwrap() {
+        if window.len() > context {
+            window = tokens[..keep].to_vec();
+            let rest = ((context - keep) / 2).max(1);
+            window.extend(&tokens[tokens.len() - rest..]);
+        }
+        let mut state = DecoderState::new(model.decoder(), context).unwrap();
+        let scores = values(&state.scores(&window).unwrap());
+        let vocabulary = model.decoder().config().vocabulary;
+        let mut last = scores[scores.len() - vocabulary..].to_vec();
+        let token = sampler.draw(&mut last, &tokens).unwrap();
+        tokens.push(token);
+        window.push(token);
+    }
+    tokens
+}
+
+#[test]
+fn a_window_that_slides_gives_what_its_tokens_give_alone() {
+    let context = 12;
+    let options = LoadOptions {
+        context,
+        ..LoadOptions::default()
+    };
+    let model = Model::load(&device(), &model_file("llama"), options).unwrap();
+    let prompt = model.tokenizer().encode_with_specials("The fox").unwrap();
+    assert!(prompt.len() < context);
+    for keep in [0, 1, 4, 11] {
+        let options = GenerateOptions {
+            full: FullContext::Slide { keep },
+            ..drawn(6)
+        };
+        let mut generation = model.generate("The fox", &options).unwrap();
+        assert!(generation.by_ref().all(|piece| piece.is_ok()));
+        let expected = over_windows(&model, &prompt, context, keep);
+        // The window slides several times.
+        assert!(expected.len() > context + 3 * (context - keep) / 2);
+        assert_eq!(generation.tokens(), expected, "{keep}");
+        // Another window gives another text.
+        let other = (keep + 2) % context;
+        assert_ne!(expected, over_windows(&model, &prompt, context, other));
+    }
+}
+
+#[test]
+fn all_but_one_token_of_the_context_may_stay() {
+    let model = model();
+    let slide = |keep| GenerateOptions {
+        full: FullContext::Slide { keep },
+        max_tokens: Some(100),
+        ..drawn(1)
+    };
+    let (tokens, _) = run(&model, "The fox", &slide(95));
+    assert_eq!(tokens.len(), 100);
+    let error = model.generate("The fox", &slide(96)).unwrap_err();
+    assert!(matches!(error, Error::Options(_)), "{error}");
+    let long = model.generate(&"word ".repeat(200), &slide(4));
+    assert!(matches!(long, Err(Error::ContextFull { limit: 96, .. })));
+}
+
+#[test]
+fn a_stream_gives_the_pieces_of_the_iterator() {
+    let model = model();
+    let options = drawn(4);
+    let pieces = |generation: Generation| generation.map(Result::unwrap).collect::<Vec<_>>();
+    let expected = pieces(model.generate("The fox", &options).unwrap());
+    assert!(expected.len() > 10);
+    let mut stream = model.generate("The fox", &options).unwrap().into_stream();
+    let mut got = Vec::new();
+    block_on(async {
+        while let Some(piece) = stream.next().await {
+            got.push(piece.unwrap());
+        }
+        assert!(stream.next().await.is_none());
+    });
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn an_error_is_the_last_item_of_a_stream() {
+    let options = GenerateOptions {
+        max_tokens: None,
+        ..drawn(1)
+    };
+    let stream = model().generate("The fox", &options).unwrap().into_stream();
+    let items: Vec<_> = block_on(stream.collect());
+    let (last, others) = items.split_last().unwrap();
+    assert!(
+        matches!(last, Err(Error::ContextFull { limit: 96, .. })),
+        "{last:?}"
+    );
+    assert!(others.len() > 80 && others.iter().all(Result::is_ok));
+}
+
+#[test]
+fn a_stream_that_is_dropped_leaves_nothing() {
+    let model = model();
+    let mut stream = model.generate("The fox", &drawn(1)).unwrap().into_stream();
+    assert!(Arc::strong_count(model.decoder()) > 1);
+    let mut context = Context::from_waker(Waker::noop());
+    block_on(stream.next()).unwrap().unwrap();
+    // While it computes the second one, or behind it.
+    let _ = stream.poll_next_unpin(&mut context);
+    drop(stream);
+    assert_eq!(Arc::strong_count(model.decoder()), 1);
+    assert_eq!(run(&model, "The fox", &drawn(1)).0.len(), 30);
+}
+
+#[test]
+fn a_wait_that_is_dropped_loses_nothing() {
+    let model = model();
+    let (expected, _) = run(&model, "The fox", &drawn(1));
+    let mut generation = model.generate("The fox", &drawn(1)).unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut tokens, mut dropped) = (Vec::new(), 0);
+    while tokens.len() < expected.len() {
+        let first = pin!(generation.advance()).poll(&mut context);
+        let piece = match first {
+            Poll::Ready(piece) => piece,
+            Poll::Pending => {
+                dropped += 1;
+                block_on(generation.advance())
+            }
+        };
+        tokens.extend(piece.unwrap().unwrap().token);
+    }
+    assert!(dropped > 0);
+    assert_eq!(tokens, expected);
+}
+
 #[test]
 fn messages_go_through_the_template() {
     let model = model();
@@ -161,95 +306,4 @@ fn eight_generations_at_once_give_what_they_give_alone() {
             .collect()
     });
     assert_eq!(together, alone);
-}
-
-#[test]
-fn samplers_draw_by_probability_from_what_is_left() {
-    let draws = |options: Sampling| {
-        let mut sampler = Sampler::new(options).unwrap();
-        let mut counts = [0usize; 4];
-        for _ in 0..4000 {
-            let mut scores = [0.0, f32::ln(2.0), f32::ln(4.0), f32::ln(1.0)];
-            counts[sampler.draw(&mut scores, &[]).unwrap() as usize] += 1;
-        }
-        counts
-    };
-    let all = Sampling {
-        temperature: 1.0,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
-        ..Sampling::default()
-    };
-    // 1 : 2 : 4 : 1 of 4000, within five standard deviations.
-    for (count, wanted) in draws(all.clone()).into_iter().zip([500, 1000, 2000, 500]) {
-        assert!(count.abs_diff(wanted) < 160, "{count} instead of {wanted}");
-    }
-    let of = |counts: [usize; 4]| counts.map(|count| count > 0);
-    let two = [false, true, true, false];
-    assert_eq!(
-        of(draws(Sampling {
-            top_k: 2,
-            ..all.clone()
-        })),
-        two
-    );
-    assert_eq!(
-        of(draws(Sampling {
-            top_p: 0.7,
-            ..all.clone()
-        })),
-        two
-    );
-    assert_eq!(
-        of(draws(Sampling {
-            min_p: 0.4,
-            ..all.clone()
-        })),
-        two
-    );
-    assert_eq!(
-        of(draws(Sampling {
-            top_p: 1e-6,
-            ..all.clone()
-        })),
-        [false, false, true, false]
-    );
-    assert_eq!(
-        of(draws(Sampling {
-            temperature: 0.01,
-            ..all.clone()
-        })),
-        [false, false, true, false]
-    );
-    for wrong in [
-        Sampling {
-            temperature: -1.0,
-            ..all.clone()
-        },
-        Sampling {
-            temperature: f32::NAN,
-            ..all.clone()
-        },
-        Sampling {
-            top_p: 0.0,
-            ..all.clone()
-        },
-        Sampling {
-            min_p: 1.5,
-            ..all.clone()
-        },
-        Sampling {
-            repetition_penalty: 0.0,
-            ..all.clone()
-        },
-    ] {
-        assert!(matches!(Sampler::new(wrong), Err(Error::Options(_))));
-    }
-    let mut sampler = Sampler::new(all).unwrap();
-    assert!(matches!(
-        sampler.draw(&mut [0.0, f32::NAN], &[]),
-        Err(Error::Scores(2))
-    ));
-    assert!(matches!(sampler.draw(&mut [], &[]), Err(Error::Scores(0))));
 }

@@ -18,6 +18,8 @@ mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
+mod program;
+mod samplers;
 mod tokenizers;
 
 use std::path::PathBuf;

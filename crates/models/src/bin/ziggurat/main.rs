@@ -1,19 +1,26 @@
-//! `ziggurat`: talks to a model in a file, lets it write, and says what is in the file.
+//! `ziggurat`: talks to a model in a file, lets it write and measures it, makes vectors of texts, and says what is in a
+//! file.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
-use std::collections::BTreeMap;
+mod bench;
+mod embed;
+mod info;
+
 use std::error::Error;
 use std::io::{self, BufRead as _, Write as _};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ziggurat_models::gguf::{BlockType, GgufFile, TensorInfo, Value};
+use ziggurat_models::gguf::GgufFile;
 use ziggurat_models::{
-    GenerateOptions, Generation, LoadOptions, Message, Model, ModelFile, Sampling,
+    FullContext, GenerateOptions, Generation, LoadOptions, Message, Model, ModelFile, Sampling,
 };
 use ziggurat_tensor::{AdapterWish, DType, Device, DeviceOptions, SoftwareWish};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs language models from GGUF files and folders of safetensors on any GPU, or on the CPU where there is none.
 #[derive(Parser)]
@@ -40,6 +47,10 @@ enum Command {
         /// The text
         prompt: String,
     },
+    /// Prints the vector of each text, by an encoder of the BERT family
+    Embed(embed::Embed),
+    /// Measures how fast a model reads a prompt and writes behind it
+    Bench(bench::Bench),
     /// Says what is in a file
     Info {
         /// A GGUF file
@@ -50,13 +61,21 @@ enum Command {
     },
 }
 
+/// Where it runs.
 #[derive(Args)]
-struct Run {
-    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
-    file: PathBuf,
+struct Adapter {
     /// An adapter by index or a part of its name, or `software[:profile]`
     #[arg(long)]
     device: Option<String>,
+}
+
+/// What is loaded, and how.
+#[derive(Args)]
+struct Load {
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    file: PathBuf,
+    #[command(flatten)]
+    adapter: Adapter,
     /// Activations, caches, and weights that are not quantised
     #[arg(long, value_enum, default_value = "f32")]
     dtype: Width,
@@ -66,6 +85,16 @@ struct Run {
     /// Tokens that there is room for
     #[arg(long, default_value_t = 4096)]
     context: usize,
+}
+
+/// What is loaded, and how it writes.
+#[derive(Args)]
+struct Run {
+    #[command(flatten)]
+    load: Load,
+    /// When the context is full, keeps so many of the first tokens, drops the oldest others and goes on
+    #[arg(long)]
+    keep: Option<usize>,
     /// The most tokens of an answer
     #[arg(long, default_value_t = 512)]
     max_tokens: usize,
@@ -98,14 +127,26 @@ enum Width {
     F16,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Outcome<()> {
+    match command {
         Command::Chat { run, system } => chat(&run, system),
         Command::Generate { run, prompt } => {
-            let model = run.model()?;
+            let model = run.load.model()?;
             show(model.generate(&prompt, &run.options())?).map(|_| ())
         }
-        Command::Info { file, tensors } => info(&GgufFile::open(file)?, tensors),
+        Command::Embed(embed) => embed.run(),
+        Command::Bench(bench) => bench.run(),
+        Command::Info { file, tensors } => info::run(&GgufFile::open(file)?, tensors),
     }
 }
 
@@ -123,34 +164,55 @@ impl Run {
             },
             max_tokens: Some(self.max_tokens),
             stop: self.stop.clone(),
-            ignore_end: false,
+            full: self
+                .keep
+                .map_or(FullContext::Error, |keep| FullContext::Slide { keep }),
+            ..GenerateOptions::default()
+        }
+    }
+}
+
+impl Adapter {
+    fn open(&self) -> Outcome<Device> {
+        Ok(Device::open_blocking(DeviceOptions {
+            adapter: self.device.as_deref().map(wish).unwrap_or_default(),
+            ..DeviceOptions::default()
+        })?)
+    }
+}
+
+impl Load {
+    fn options(&self) -> LoadOptions {
+        LoadOptions {
+            dtype: match self.dtype {
+                Width::F32 => DType::F32,
+                Width::F16 => DType::F16,
+            },
+            context: self.context,
+            dequantise: self.dequantise,
         }
     }
 
-    fn model(&self) -> Result<Model, Box<dyn Error>> {
+    fn model(&self) -> Outcome<Model> {
+        self.load(Model::load)
+    }
+
+    /// Loads, and says what that took.
+    fn load<T>(
+        &self,
+        load: impl FnOnce(&Device, &ModelFile, LoadOptions) -> Result<T, ziggurat_models::Error>,
+    ) -> Outcome<T> {
         let start = Instant::now();
-        let device = Device::open_blocking(DeviceOptions {
-            adapter: self.device.as_deref().map(wish).unwrap_or_default(),
-            ..DeviceOptions::default()
-        })?;
+        let device = self.adapter.open()?;
         let file = ModelFile::open(&self.file)?;
-        let dtype = match self.dtype {
-            Width::F32 => DType::F32,
-            Width::F16 => DType::F16,
-        };
-        let options = LoadOptions {
-            dtype,
-            context: self.context,
-            dequantise: self.dequantise,
-        };
-        let model = Model::load(&device, &file, options)?;
+        let loaded = load(&device, &file, self.options())?;
         let mib = device.usage().live >> 20;
         let seconds = start.elapsed().as_secs_f64();
         eprintln!(
             "{}: {mib} MiB of weights, loaded in {seconds:.1} s",
             device.adapter()
         );
-        Ok(model)
+        Ok(loaded)
     }
 }
 
@@ -169,7 +231,7 @@ fn wish(text: &str) -> AdapterWish {
 }
 
 /// Shows a text as it comes, then how fast it came; the whole text.
-fn show(generation: Generation) -> Result<String, Box<dyn Error>> {
+fn show(generation: Generation) -> Outcome<String> {
     let (mut text, mut tokens) = (String::new(), 0u32);
     let start = Instant::now();
     let mut first = None;
@@ -189,8 +251,8 @@ fn show(generation: Generation) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-fn chat(run: &Run, system: Option<String>) -> Result<(), Box<dyn Error>> {
-    let model = run.model()?;
+fn chat(run: &Run, system: Option<String>) -> Outcome<()> {
+    let model = run.load.model()?;
     let mut messages: Vec<Message> = system
         .map(|text| Message::new("system", text))
         .into_iter()
@@ -206,51 +268,4 @@ fn chat(run: &Run, system: Option<String>) -> Result<(), Box<dyn Error>> {
         let answer = show(model.chat(&messages, &run.options())?)?;
         messages.push(Message::new("assistant", answer));
     }
-}
-
-fn info(file: &GgufFile, tensors: bool) -> Result<(), Box<dyn Error>> {
-    let head = file.head();
-    let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "GGUF version {}, alignment {}",
-        head.version(),
-        head.alignment()
-    )?;
-    for (key, value) in head.metadata() {
-        let text = match value {
-            Value::Array(values) => format!("{} values", values.len()),
-            Value::String(text) => format!("{text:?}"),
-            other => format!("{other:?}"),
-        };
-        let text: String = text.chars().take(120).collect();
-        writeln!(out, "{key} = {text}")?;
-    }
-    let mut formats: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
-    for tensor in head.tensors() {
-        let (count, bytes) = formats.entry(tensor.block().name()).or_default();
-        *count += 1;
-        *bytes += tensor.bytes();
-        if tensors {
-            let (name, dims, block) = (tensor.name(), tensor.dims(), tensor.block());
-            writeln!(out, "{name} {dims:?} {block}")?;
-        }
-    }
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    for (format, (count, bytes)) in formats {
-        writeln!(out, "{count} tensors of {format}, {:.1} MiB", mib(bytes))?;
-    }
-    let numbers = |tensor: &TensorInfo| 4 * tensor.elements() as u64;
-    let stored = |tensor: &TensorInfo| match (tensor.block(), tensor.dims()) {
-        (BlockType::Blocks(_), [_, _]) => tensor.bytes(),
-        _ => numbers(tensor),
-    };
-    let sum = |of: &dyn Fn(&TensorInfo) -> u64| head.tensors().iter().map(of).sum::<u64>();
-    writeln!(
-        out,
-        "{:.1} MiB on a device; {:.1} MiB with --dequantise as f32",
-        mib(sum(&stored)),
-        mib(sum(&numbers))
-    )?;
-    Ok(())
 }

@@ -1,0 +1,136 @@
+//! `ziggurat bench`: how fast a model reads and writes.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use ziggurat_models::{Decoder, DecoderState, Error, Sampler, Sampling};
+
+use crate::{Load, Outcome};
+
+/// The arguments.
+#[derive(Args)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    load: Load,
+    /// Tokens of the prompt
+    #[arg(long, default_value_t = 128, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    prompt_tokens: usize,
+    /// Tokens that are written: one of the prompt's pass, one of the step that is captured, and those of its replays
+    #[arg(long, default_value_t = 64, value_parser = RangedU64ValueParser::<usize>::new().range(3..))]
+    new_tokens: usize,
+    /// Runs, of which the medians are printed; one more goes before them and does not count
+    #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    runs: usize,
+}
+
+/// Seconds of one run.
+struct Times {
+    /// The pass of the prompt, up to its scores on the host.
+    prefill: f64,
+    /// The caches, that pass, and the choice of the first token.
+    first: f64,
+    /// The first step, which is captured.
+    capture: f64,
+    /// All further steps.
+    decode: f64,
+}
+
+impl Bench {
+    /// Measures, and prints the medians.
+    pub(crate) fn run(&self) -> Outcome<()> {
+        let load = |device: &_, file: &_, options| Decoder::load(device, file, &options);
+        let decoder = Arc::new(self.load.load(load)?);
+        let vocabulary = decoder.config().vocabulary.max(1);
+        // Any tokens do: the work is the same for all.
+        let prompt = (0..self.prompt_tokens)
+            .map(|at| u32::try_from(at.wrapping_mul(31) % vocabulary))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (_, dispatches) = self.measure(&decoder, &prompt)?;
+        let runs = (0..self.runs)
+            .map(|_| Ok(self.measure(&decoder, &prompt)?.0))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let median = |of: fn(&Times) -> f64| median(runs.iter().map(of).collect());
+        let rate = |tokens: usize, of| tokens as f64 / f64::max(median(of), 1e-9);
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "{} prompt tokens, {} new tokens, median of {} runs",
+            self.prompt_tokens, self.new_tokens, self.runs
+        )?;
+        let prefill = rate(self.prompt_tokens, |times| times.prefill);
+        writeln!(out, "prefill: {prefill:.1} tokens/s")?;
+        let first = 1e3 * median(|times| times.first);
+        writeln!(out, "first token: after {first:.2} ms")?;
+        let capture = 1e3 * median(|times| times.capture);
+        writeln!(out, "second token, with the capture: {capture:.2} ms")?;
+        let decode = rate(self.new_tokens - 2, |times| times.decode);
+        let dispatches = dispatches.unwrap_or_default();
+        writeln!(
+            out,
+            "decode: {decode:.1} tokens/s, {dispatches} dispatches per token"
+        )?;
+        Ok(())
+    }
+
+    /// One run with a sequence of its own, and how many dispatches a step has.
+    fn measure(
+        &self,
+        decoder: &Arc<Decoder>,
+        prompt: &[u32],
+    ) -> Result<(Times, Option<usize>), Error> {
+        let start = Instant::now();
+        let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
+        let capacity = prompt.len().saturating_add(self.new_tokens - 1);
+        let mut state = DecoderState::new(decoder, capacity)?;
+        let mut sampler = Sampler::new(Sampling::default())?;
+        let ready = since(0.0);
+        let mut scores = state.extend(prompt)?.to_vec_blocking::<f32>()?;
+        let prefill = since(ready);
+        let mut token = sampler.draw(&mut scores, &[])?;
+        let first = since(0.0);
+        let mut step = || {
+            let mut scores = state.extend(&[token])?.to_vec_blocking::<f32>()?;
+            token = sampler.draw(&mut scores, &[])?;
+            Ok::<_, Error>(())
+        };
+        step()?;
+        let capture = since(first);
+        for _ in 2..self.new_tokens {
+            step()?;
+        }
+        let decode = since(first + capture);
+        let times = Times {
+            prefill,
+            first,
+            capture,
+            decode,
+        };
+        Ok((times, state.dispatches()))
+    }
+}
+
+/// The middle of some numbers, or the mean of the two in the middle.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = |index: usize| values.get(index).copied().unwrap_or_default();
+    let half = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(at(half.saturating_sub(1)), at(half))
+    } else {
+        at(half)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn a_median_is_the_middle() {
+        assert_eq!(median(vec![9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 9.0, 1.0, 2.0]), 3.0);
+    }
+}
