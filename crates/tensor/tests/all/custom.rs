@@ -264,7 +264,7 @@ fn usage_statistics_and_trim_are_reachable() {
     let _off = device.set_profiling(false);
     assert!(device.pipeline_stats().misses > 0);
     assert!(
-        ziggurat_tensor::Device::open_blocking(DeviceOptions {
+        Device::open_blocking(DeviceOptions {
             max_buffer_bytes: Some(1 << 20),
             ..DeviceOptions::default()
         })
