@@ -87,7 +87,7 @@ impl Generation {
         {
             let context = decoder.config().context;
             return Err(Error::Options(format!(
-                "tokens that stay when the context is full must be below {context}, its length: {keep} are to stay"
+                "FullContext::Slide: `keep` must be less than the context of {context} tokens, got {keep}"
             )));
         }
         let (context, left) = (

@@ -191,6 +191,7 @@ fn all_but_one_token_of_the_context_may_stay() {
     assert_eq!(tokens.len(), 100);
     let error = model.generate("The fox", &slide(96)).unwrap_err();
     assert!(matches!(error, Error::Options(_)), "{error}");
+    assert!(error.to_string().ends_with("of 96 tokens, got 96"));
     let long = model.generate(&"word ".repeat(200), &slide(4));
     assert!(matches!(long, Err(Error::ContextFull { limit: 96, .. })));
 }
