@@ -165,7 +165,8 @@ impl CustomKernel {
     }
 
     /// Says that the kernel writes every element of its output, so that the output need not be filled with zeros before. The
-    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`).
+    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`), unless the output is declared in an
+    /// imported text or in one of several parts with the same file name.
     ///
     /// ```
     /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};

@@ -5,8 +5,9 @@ use ziggurat_pipeline::{KernelDescriptor, Reflection, ShaderSource};
 /// The comment by which a declaration says that the kernel writes all that is bound there.
 const WRITES_ALL: &str = " // sanitizer: writes-all";
 
-/// The kernel with the promise at its last binding, which is its output: a comment behind the line, so that lines and columns
-/// stay. `None` if that line is in no text of the kernel alone, but in an imported one.
+/// The kernel with the promise at its last binding, which is its output. A comment at the end of the line leaves all lines and
+/// columns as they are. `None` if the output is declared in an imported text, or in one of several parts with the same file
+/// name.
 pub(super) fn promising(
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
@@ -21,9 +22,10 @@ pub(super) fn promising(
     let text = with_comment(&part.text, place.line)?;
     let mut source = ShaderSource::new(descriptor.source.name().to_owned());
     for (number, part) in (0..).zip(parts) {
-        let text = match number == index {
-            true => text.clone().into(),
-            false => part.text.clone(),
+        let text = if number == index {
+            text.clone().into()
+        } else {
+            part.text.clone()
         };
         source = source.part(part.file.clone(), text);
     }
