@@ -17,6 +17,7 @@ use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::params::params;
 
+mod aligned;
 mod choose;
 mod dispatch;
 mod dtypes;
@@ -159,6 +160,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let (choice, params, grid) = match way {
         Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
         Choice::Shared(shared) => return shared.steps(plan, p, dtypes),
+        Choice::Aligned(aligned) => return aligned.steps(plan, p, dtypes),
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;

@@ -212,6 +212,21 @@ impl<'a> Planner<'a> {
         self.target(Place::Out, self.ends.out, self.ends.also)
     }
 
+    /// Binds memory for the output in lines of `pitch` elements along its last axis, of which those that it has are copied to
+    /// it at the end.
+    pub(crate) fn out_in_lines(&mut self, pitch: u64) -> Result<Bound, KernelError> {
+        check_output(self.op, self.ends.out)?;
+        let mut dims = self.ends.out.dims().to_vec();
+        if let Some(last) = dims.last_mut() {
+            *last = usize::try_from(pitch).unwrap_or(usize::MAX);
+        }
+        let shape = Shape::new(dims).map_err(KernelError::shape(self.op))?;
+        let bound = self.scratch(shape, self.ends.out.dtype)?;
+        let copy = (self.steps.scratch.len() - 1, Place::Out);
+        self.steps.copies.push(copy);
+        Ok(bound)
+    }
+
     /// As [`Self::out`], for the second output.
     pub(crate) fn also(&mut self) -> Result<Option<Bound>, KernelError> {
         let also = self.ends.also;

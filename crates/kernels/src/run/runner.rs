@@ -3,6 +3,7 @@
 use ziggurat_core::Shape;
 use ziggurat_pipeline::Arg;
 
+use crate::compose::assemble::narrow;
 use crate::fused::Operand;
 use crate::ops::{arg_reduce, attention, conv, matmul, norm, quantised, reduce, rope, softmax};
 use crate::run::call::{Call, Operands, Sink, Source};
@@ -247,7 +248,13 @@ impl Executor {
                 memory(op, Place::Scratch(from), ends, &scratch)?,
                 memory(op, to, ends, &scratch)?,
             );
-            self.copy_into(op, from, to)?;
+            match (from.rank().checked_sub(1), to.dims().last()) {
+                (Some(axis), Some(&len)) if from.dims() != to.dims() => {
+                    let from = narrow(op, from, axis, 0, len)?;
+                    self.copy_into(op, &from, to)?;
+                }
+                _ => self.copy_into(op, from, to)?,
+            }
         }
         Ok(())
     }

@@ -4,12 +4,12 @@
 
 use ziggurat_core::DType;
 
+use super::aligned::Aligned;
 use super::packed::{self, Packed};
 use super::problem::Problem;
 use super::shares::Shared;
 use crate::limits::ability::Ability;
 use crate::limits::budget::nested;
-use crate::ops::reduce::axes::Axis;
 use crate::ops::reduce::lanes::{self, Lanes, Side, power_above};
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
@@ -38,9 +38,10 @@ const PACKED_WORK: u64 = 1 << 28;
 
 /// The inner extent of a share of packed operands.
 const PACKED_SHARE_DEPTH: u64 = 256;
-/// Multiplications from which on packing f16 pays, that does not lie in vectors: on an H200 4095 cubed takes 0.90 ms instead of
-/// 1.42, and 1025 cubed as long as before.
-const PACKED_HALF_WORK: u64 = 1 << 32;
+/// Lines of both operands and multiplications from which on copying f16 into whole vectors and tiles pays: on an H100 4095 cubed
+/// takes 0.69 ms instead of 1.40, 257 cubed 3 µs less, and 65 cubed 5 µs more.
+const ALIGNED_LINES: u64 = 48;
+const ALIGNED_WORK: u64 = 1 << 23;
 
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub(crate) enum Choice {
     Tile(Tiled),
     /// Tiles on matrix units, of operands that are packed for them first.
     Packed(Packed),
+    /// Tiles on matrix units, of f16 that is copied into vectors first.
+    Aligned(Aligned),
     /// Tiles of which each is computed by several workgroups.
     Shared(Shared),
     /// Few rows: blocks of b times all of them.
@@ -62,6 +65,7 @@ impl Named for Choice {
         match self {
             Self::Tile(tiled) => tiled.tile.name("tile"),
             Self::Packed(packed) => packed.name(),
+            Self::Aligned(aligned) => aligned.name(),
             Self::Shared(shared) => shared.name(),
             Self::Narrow(_) => WayName::new("narrow", [0; 3]),
             Self::Dot(_) => WayName::new("dot", [0; 3]),
@@ -189,6 +193,9 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
         if let Some(shared) = shared.flatten() {
             return Choice::Shared(shared);
         }
+        if let Some(aligned) = Aligned::new(p, tile, ability).filter(|_| aligning_pays(p)) {
+            return Choice::Aligned(aligned);
+        }
         return Choice::Tile(tiled(p, tile));
     }
     Choice::Dot(dot(p, ability))
@@ -229,14 +236,10 @@ fn of_few_tiles(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> 
 /// dispatches, take about as long as a product of 512 cubed.
 fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
     let work = p.outputs().saturating_mul(p.k);
-    let least = match dtype {
-        DType::F16 => PACKED_HALF_WORK,
-        _ => PACKED_WORK,
-    };
-    if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < least {
+    if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < PACKED_WORK {
         return None;
     }
-    let tiles = packed::tiles(p, dtype);
+    let tiles = packed::tiles(dtype);
     let fills = |tile: &&Tile| tile.fills(p.m, p.n, p.batches(), ability);
     let tile = tiles.iter().find(fills).or(tiles.last())?;
     // On an H200 128 × 4096² take 0.15 ms in 4 shares instead of 0.28, and 64 × 4096² 0.12 in 8 instead of 0.15 by the kernel of
@@ -245,6 +248,12 @@ fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
     let in_shares = |shares| Packed::new(p, *tile, shares, ability);
     let shared = shares.filter(|shares| *shares >= 4).and_then(in_shares);
     shared.or_else(|| in_shares(1))
+}
+
+/// Whether copying operands into vectors takes less time than loading them element by element.
+fn aligning_pays(p: &Problem) -> bool {
+    let work = p.outputs().saturating_mul(p.k);
+    p.m.min(p.n) >= ALIGNED_LINES && work >= ALIGNED_WORK
 }
 
 /// Whether there are matrix units for a dtype.
@@ -259,10 +268,14 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
-    let packed = packed::tiles(p, dtype).iter();
+    let packed = packed::tiles(dtype).iter();
     let packed =
         packed.flat_map(|tile| [1, 4].map(|shares| Packed::new(p, *tile, shares, ability)));
     let all = all.chain(packed.flatten().map(Choice::Packed));
+    let aligned = [Tile::COOPERATIVE, Tile::COOPERATIVE_64].into_iter();
+    let aligned = aligned.filter(|_| has_units(dtype, ability));
+    let aligned = aligned.filter_map(|tile| Aligned::new(p, tile, ability));
+    let all = all.chain(aligned.map(Choice::Aligned));
     let tile = if has_units(dtype, ability) {
         Tile::COOPERATIVE_64
     } else {
@@ -365,56 +378,9 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
     }
 }
 
-/// Problems that reach every way to load and store, for the catalogue.
-pub(crate) fn samples() -> Vec<Problem> {
-    // Matrices of a batch of two, lying as they are or transposed.
-    let dense = |[m, k, n]: [u32; 3], [a_transposed, b_transposed]: [bool; 2]| {
-        let stride = |n: u32| n as isize;
-        let [a_row, a_depth] = if a_transposed { [1, m] } else { [k, 1] };
-        let [b_depth, b_col] = if b_transposed { [1, k] } else { [n, 1] };
-        Problem {
-            m: m.into(),
-            n: n.into(),
-            k: k.into(),
-            batch: vec![Axis {
-                dim: 2,
-                strides: [stride(m * k), stride(k * n)],
-            }],
-            a_aligned: true,
-            b_aligned: true,
-            a_row: stride(a_row),
-            a_depth: stride(a_depth),
-            b_depth: stride(b_depth),
-            b_col: stride(b_col),
-        }
-    };
-    let unaligned = |p: Problem| Problem {
-        b_aligned: false,
-        ..p
-    };
-    let plain = [false; 2];
-    let tiles = [32, 33].map(|k| {
-        [
-            dense([64, k, 64], plain),
-            unaligned(dense([64, k, 64], plain)),
-            dense([64, k, 65], plain),
-            dense([64, k, 64], [true, false]),
-            dense([64, k, 64], [false, true]),
-        ]
-    });
-    let deep = dense([64, 128, 64], plain);
-    let shared = [
-        Problem {
-            a_aligned: false,
-            ..deep.clone()
-        },
-        deep,
-    ];
-    let few = [1, 2, 4, 8, 16].map(|m| dense([m, 64, 64], [false, m == 2]));
-    let dots = [[1, 64, 4], [1, 1 << 16, 4]].map(|extents| dense(extents, plain));
-    let tiles = tiles.into_iter().flatten().chain(shared);
-    tiles.chain(few).chain(dots).collect()
-}
+mod samples;
+
+pub(crate) use samples::samples;
 
 #[cfg(test)]
 mod tests;

@@ -266,6 +266,34 @@ pub(super) fn tiled(
     constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
+/// Invocations of a workgroup that copies operands into lines of whole vectors.
+pub(super) const ALIGN_GROUP: u32 = 256;
+
+/// What copies operands of f16 into lines of whole vectors.
+pub(super) fn align(batch_axes: usize, [a, b]: [bool; 2]) -> KernelChoice {
+    let side = |along: bool| if along { "along" } else { "across" };
+    KernelChoice::new(OP)
+        .enable("enable/f16.wgsl")
+        .name("align")
+        .name(side(a))
+        .name(side(b))
+        .part(prelude::FLOAT)
+        .load(DType::F16)
+        .without_zeroed_memory()
+        .without_division_checks()
+        .params("matmul/params.wgsl")
+        .parts(&[
+            "matmul/batch.wgsl",
+            "matmul/half_a_word.wgsl",
+            "matmul/half_b_word.wgsl",
+            "matmul/align.wgsl",
+        ])
+        .constant("BATCH_AXES", batch_axes as f64)
+        .constant("WG", ALIGN_GROUP)
+        .constant("A_ACROSS", u32::from(!a))
+        .constant("B_ACROSS", u32::from(!b))
+}
+
 /// What packs rows of a and columns of b for a tile.
 pub(super) fn pack(
     dtypes: DTypes,

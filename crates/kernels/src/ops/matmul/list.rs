@@ -5,7 +5,7 @@ use ziggurat_core::DType;
 use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
-use super::kernel::{Computes, Writes, dot, narrow, pack, tiled};
+use super::kernel::{Computes, Writes, align, dot, narrow, pack, tiled};
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -49,6 +49,12 @@ pub(crate) fn variants() -> Vec<Candidate> {
                             writes,
                             Computes::Flagged,
                         ));
+                    }
+                    Choice::Aligned(aligned) => {
+                        add(align(axes, aligned.along_depth()));
+                        for tile in [aligned.tile, aligned.in_vectors()] {
+                            add(tiled(dtypes, axes, tile, Writes::Results, Computes::Every));
+                        }
                     }
                     Choice::Shared(shared) => add(tiled(
                         dtypes,

@@ -1,5 +1,5 @@
 //! Products of f32 and bf16 on matrix units that multiply f16: both operands are packed first, each line (a row of a, a
-//! column of b) scaled by a power of two, f32 as two f16 for each element. f16 is packed where rows of a do not lie in vectors.
+//! column of b) scaled by a power of two, f32 as two f16 for each element.
 //!
 //! Three dispatches: one packs and flags lines that f16 has no room for, one computes the tiles without such lines, one the
 //! others by the kernel of wide tiles. Which is which is known on the device alone. Where tiles are few, several workgroups
@@ -50,12 +50,11 @@ pub(crate) struct Packed {
     pub(super) shares: u32,
 }
 
-/// The tiles that can compute packed operands of a dtype, the larger first; none for f16 of which a lies in vectors: b by itself is not worth it.
-pub(super) fn tiles(p: &Problem, dtype: DType) -> &'static [Tile] {
+/// The tiles that can compute packed operands of a dtype, the larger first.
+pub(super) const fn tiles(dtype: DType) -> &'static [Tile] {
     match dtype {
         DType::F32 => &[Tile::SPLIT],
-        DType::F16 if loads(p)[0] != Load::Words => &[],
-        DType::F16 | DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+        DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
         _ => &[],
     }
 }

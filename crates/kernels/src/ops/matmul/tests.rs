@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
+use crate::fused::{Expression, FusedOp, FusedOutput};
+use crate::ops::elementwise::binary::Binary;
 use ziggurat_core::{DType, Shape, decode, encode};
 use ziggurat_pipeline::device::{DeviceOptions, SoftwareWish};
 
@@ -58,7 +60,7 @@ fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
 }
 
 /// No product has more ways.
-const MOST_WAYS: u8 = 13;
+const MOST_WAYS: u8 = 15;
 
 /// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
 fn all_ways(
@@ -111,12 +113,13 @@ fn every_way_gives_exact_sums() {
     ];
     let [f32, f16, bf16, u8] = [DType::F32, DType::F16, DType::BF16, DType::U8];
     let mixed = [[f32, f16], [bf16, f32], [f16, bf16]];
-    let devices: [(_, &[_], &[[DType; 2]]); 5] = [
+    let devices: [(_, &[_], &[[DType; 2]]); 6] = [
         (&default, many, &[[f32; 2], [f16; 2], [bf16; 2], [u8; 2]]),
         (&default, few, &mixed),
         (&large, few, &[[f32; 2], [f16; 2], [bf16; 2]]),
         (&large, &few[1..2], &mixed),
         (&large, &[[2, 130, 70, 132]], &[[f32; 2], [bf16; 2]]),
+        (&large, &[[2, 131, 35, 67], [3, 20, 33, 64]], &[[f16; 2]]),
     ];
     for (exec, all, dtypes) in devices {
         let execs: Vec<_> = (0..MOST_WAYS).map(|way| exec.in_way(way)).collect();
@@ -128,5 +131,126 @@ fn every_way_gives_exact_sums() {
                 }
             }
         }
+    }
+}
+
+/// Operands lie in matrices of infinities: what is behind a line, or behind the last one, never enters a sum.
+#[test]
+fn what_lies_behind_operands_does_not_count() {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let exec = Executor::open_blocking(options).unwrap();
+    let within = |lines: usize, len: usize, [more_lines, more]: [usize; 2], transposed: bool| {
+        let stored = Shape::new([lines + more_lines, len + more]).unwrap();
+        let value = |i: usize| {
+            let (line, at) = (i / (len + more), i % (len + more));
+            if line < lines && at < len {
+                ((line * len + at) * 37 % 13) as f64 - 6.0
+            } else {
+                f64::INFINITY
+            }
+        };
+        let elements: Vec<f64> = (0..stored.len()).map(value).collect();
+        let words = encode(DType::F16, &elements);
+        let all = exec.upload_bytes(DType::F16, &words, &stored).unwrap();
+        let layout = all.layout.slice(0, 0, Some(lines as isize), 1).unwrap();
+        let layout = layout.slice(1, 0, Some(len as isize), 1).unwrap();
+        let layout = match transposed {
+            true => layout.transpose(0, 1).unwrap(),
+            false => layout,
+        };
+        let element = move |row: usize, col: usize| {
+            let (line, at) = if transposed { (col, row) } else { (row, col) };
+            elements[line * (len + more) + at]
+        };
+        (all.with_layout(layout).unwrap(), element)
+    };
+    let mut copying = 0;
+    for ([m, k, n], more) in [
+        ([65, 33, 61], 3),
+        ([66, 35, 64], 4),
+        ([64, 37, 66], 2),
+        ([64, 32, 61], 3),
+    ] {
+        for (a_transposed, b_transposed) in [(false, false), (true, false), (false, true)] {
+            let extents = |transposed, [rows, cols]: [usize; 2]| match transposed {
+                true => [cols, rows],
+                false => [rows, cols],
+            };
+            let [lines, len] = extents(a_transposed, [m, k]);
+            let (a, a_at) = within(lines, len, [3, more], a_transposed);
+            let [lines, len] = extents(b_transposed, [k, n]);
+            let (b, b_at) = within(lines, len, [3, more], b_transposed);
+            let sum = |i: usize| (0..k).map(|d| a_at(i / n, d) * b_at(d, i % n)).sum::<f64>();
+            let want: Vec<f64> = (0..m * n).map(sum).collect();
+            let (p, shape) = Problem::new(&a.layout, &b.layout).unwrap();
+            for (way, named) in ways(&p, DType::F16, &exec.ability()).all().enumerate() {
+                copying += usize::from(matches!(named, Choice::Aligned(_)));
+                let exec = exec.in_way(u8::try_from(way).unwrap());
+                let out = exec.alloc(&shape, DType::F32).unwrap();
+                let _done = exec.matmul(&a, &b, &out).unwrap();
+                let bytes = exec.download(&out).unwrap().wait().unwrap();
+                assert_eq!(
+                    decode(DType::F32, &bytes),
+                    want,
+                    "{:?} {named:?}",
+                    [m, k, n]
+                );
+            }
+        }
+    }
+    assert!(copying >= 20, "{copying}");
+}
+
+/// Rows of many outputs that are no whole vectors are written in lines that are, and copied, unless an expression wants them
+/// in their order; both give the exact sums.
+#[test]
+fn many_rows_that_are_no_whole_vectors_are_copied_into_the_output() {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let exec = Executor::open_blocking(options).unwrap();
+    let extents = [1, 2060, 20, 2041];
+    let [_, m, k, n] = extents;
+    let a = matrix(&exec, DType::F16, [1, m, k], false, 0);
+    for transposed in [false, true] {
+        let b = matrix(&exec, DType::F16, [1, k, n], transposed, 7);
+        let want = expected(&a, &b, extents);
+        let (_, shape) = Problem::new(&a.view.layout, &b.view.layout).unwrap();
+        let read = |out: &View| {
+            let bytes = exec.download(out).unwrap().wait().unwrap();
+            decode(DType::F16, &bytes)
+        };
+        let operands = Operands {
+            others: [Some(&b.view), None, None, None],
+            ..Operands::one(&a.view)
+        };
+        let out = exec.alloc(&shape, DType::F16).unwrap();
+        let plan = exec
+            .plan(&Call::Matmul, &operands, Sink::new(&out))
+            .unwrap();
+        let lines = plan.scratch_bytes();
+        assert_eq!(plan.dispatches(), Some(2));
+        let _done = exec.matmul(&a.view, &b.view, &out).unwrap();
+        assert_eq!(read(&out), want, "{transposed}");
+
+        let mut over = Expression::new();
+        let (x, y) = (over.computed(DType::F16), over.input(out.clone()));
+        let value = over.op(FusedOp::Binary(Binary::Add), &[x, y]).unwrap();
+        let through = FusedOutput {
+            expression: &over,
+            value,
+            shape,
+            also: &[],
+        };
+        let sum = exec.alloc(&shape, DType::F16).unwrap();
+        let plan = exec.plan(&Call::Matmul, &operands, Sink::new(&sum).through(&through));
+        let plan = plan.unwrap();
+        assert_eq!(plan.dispatches(), Some(2));
+        assert!(plan.scratch_bytes() + (2 * m * n) as u64 <= lines);
+        let _done = exec
+            .matmul(&a.view, &b.view, Sink::new(&sum).through(&through))
+            .unwrap();
+        let twice: Vec<f64> = want.iter().map(|x| 2.0 * x).collect();
+        assert_eq!(read(&sum), twice, "{transposed}");
     }
 }

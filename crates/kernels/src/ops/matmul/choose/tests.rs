@@ -130,6 +130,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         let name = |way| match way {
             Choice::Tile(tiled) => format!("{:?} {}", tiled.tile.kind, tiled.tile.rows),
             Choice::Packed(packed) => format!("Packed {}", packed.tile.tile.rows),
+            Choice::Aligned(aligned) => format!("Aligned {}", aligned.tile.tile.rows),
             Choice::Shared(shared) => format!("Shared {}", shared.shares),
             Choice::Narrow(_) => "Narrow".to_owned(),
             Choice::Dot(_) => "Dot".to_owned(),
@@ -197,11 +198,9 @@ fn packing_pays_for_large_products_on_matrix_units() {
     assert_eq!(cubed(1024, f32), split);
     assert_eq!(cubed(4096, f32), split);
     assert_eq!(cubed(4096, bf16), large_tile);
-    // f16 as it lies, unless rows of a do not lie in vectors.
+    // f16 as it lies, or copied.
     assert_eq!(cubed(4096, DType::F16), None);
-    assert_eq!(cubed(4095, DType::F16), large_tile);
-    assert_eq!(default([4096, 4096, 4095], DType::F16, large), None);
-    assert_eq!(cubed(1025, DType::F16), None);
+    assert_eq!(cubed(4095, DType::F16), None);
     assert_eq!(default([32, 4096, 4096], f32, large), None);
     // 64 tiles leave most of the device idle.
     let shared = |shares| Some((Tile::SPLIT, shares));
@@ -219,6 +218,42 @@ fn packing_pays_for_large_products_on_matrix_units() {
 }
 
 #[test]
+fn f16_that_does_not_lie_in_vectors_is_copied_for_matrix_units() {
+    let copied = |a: &Layout, b: &Layout, ability: Ability| match default(
+        &Problem::new(a, b).unwrap().0,
+        DType::F16,
+        &ability,
+    ) {
+        Choice::Aligned(aligned) => Some((aligned.copied, aligned.tile.tile.rows)),
+        _ => None,
+    };
+    let cubed = |n: usize| copied(&layout(&[n, n]), &layout(&[n, n]), Ability::LARGE);
+    assert_eq!(cubed(4095), Some(([true; 2], 128)));
+    assert_eq!(cubed(257), Some(([true; 2], 64)));
+    assert_eq!(cubed(129), None);
+    assert_eq!(cubed(4096), None);
+    assert_eq!(cubed(65), None);
+    let [whole, odd] = [layout(&[1024, 1024]), layout(&[1024, 1023])];
+    let only_b = copied(&whole, &odd, Ability::LARGE).unwrap();
+    assert_eq!(only_b.0, [false, true]);
+    let transposed = odd.transpose(0, 1).unwrap();
+    let only_a = copied(&transposed, &whole, Ability::LARGE).unwrap();
+    assert_eq!(only_a.0, [true, false]);
+    // Reading a large operand twice more does not pay for few rows.
+    let tall = copied(&layout(&[40, 4095]), &layout(&[4095, 4096]), Ability::LARGE);
+    assert_eq!(tall, None);
+    assert_eq!(
+        copied(&odd, &odd.transpose(0, 1).unwrap(), Ability::WEBGPU),
+        None
+    );
+    let little = Ability {
+        binding_bytes: 1 << 20,
+        ..Ability::LARGE
+    };
+    assert_eq!(copied(&odd, &transposed, little), None);
+}
+
+#[test]
 fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
     let name = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
         let b = if transposed {
@@ -230,6 +265,7 @@ fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
         match default(&p, DType::F32, ability) {
             Choice::Tile(_) => "tile".to_owned(),
             Choice::Packed(_) => "packed".to_owned(),
+            Choice::Aligned(_) => "aligned".to_owned(),
             Choice::Shared(shared) => format!("{} shares", shared.shares),
             Choice::Narrow(_) => "narrow".to_owned(),
             Choice::Dot(_) => "dot".to_owned(),
@@ -282,6 +318,7 @@ fn workgroups_share_deep_products_of_few_tiles() {
 fn samples_reach_every_way_to_load_and_store() {
     let mut loads = std::collections::HashSet::new();
     let mut lines = std::collections::BTreeSet::new();
+    let mut copied = std::collections::HashSet::new();
     let mut chunked = [false; 2];
     for p in samples() {
         for way in ways(&p, DType::F16, &Ability::LARGE).all() {
@@ -293,12 +330,17 @@ fn samples_reach_every_way_to_load_and_store() {
                     lines.insert(n.lines);
                 }
                 Choice::Packed(_) => {}
+                Choice::Aligned(aligned) => {
+                    copied.insert(aligned.along_depth());
+                }
                 Choice::Shared(shared) => assert_eq!(shared.shares, 2),
                 Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
             }
         }
     }
     assert_eq!(chunked, [true, true]);
+    // Not both sides across at once.
+    assert!(copied.len() >= 3, "{copied:?}");
     assert!(lines.into_iter().eq([1, 2, 4, 8, 16]));
     for kind in [TileKind::Wide, TileKind::Cooperative] {
         for load in [Load::Along, Load::Across, Load::Words] {
