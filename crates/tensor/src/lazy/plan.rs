@@ -7,6 +7,7 @@
 //! that asks) is passed over once: a second kernel that computes it stores it. So a value is computed twice at most, apart
 //! from cheap ones that are broadcast.
 
+mod costly;
 mod outputs;
 
 use std::sync::Arc;
@@ -284,8 +285,10 @@ impl Plan {
             }
             (None, None) => {
                 let cost = node.cost().copied().unwrap_or_default();
+                let often =
+                    broadcast && (cost.ops > CHEAP || costly::for_each_of(&self.shape, &node));
                 let body = node.peek(|work| {
-                    if broadcast && cost.ops > CHEAP {
+                    if often {
                         return None;
                     }
                     if matches!(work, Work::Kernel(_)) && (!runs || self.loops()) {
@@ -296,7 +299,7 @@ impl Plan {
                 match body.flatten() {
                     Some(body) => body,
                     None => {
-                        let why = match broadcast && cost.ops > CHEAP {
+                        let why = match often {
                             true => NotFused::ComputedOften,
                             false => NotFused::OwnKernel,
                         };

@@ -73,6 +73,17 @@ fn kernels_say_why_they_end() {
     let row = (0..6).fold(ones(&device, &[8]), |row, _| row.exp().unwrap());
     let spread = (&x + &row).unwrap();
     assert_eq!(reasons(&spread), [Some(NotFused::ComputedOften), None]);
+    // One root for each row: a kernel of its own where it saves millions of them, and no sum alone does.
+    for (rows, reasons_of_root) in [
+        (64, vec![None]),
+        (2048, vec![Some(NotFused::ComputedOften), None]),
+    ] {
+        let (x, row) = (ones(&device, &[rows, 2048]), ones(&device, &[rows, 1]));
+        let root = (&x / &row.add(1.0).unwrap().sqrt().unwrap()).unwrap();
+        assert_eq!(reasons(&root), reasons_of_root, "{rows}");
+        let sum = (&x / &row.add(1.0).unwrap()).unwrap();
+        assert_eq!(reasons(&sum), [None], "{rows}");
+    }
 }
 
 #[test]
