@@ -1,5 +1,5 @@
 // Shared by the kernels of tiles of f16 on matrix units: the tiles in workgroup memory, and their matrices.
-// Requires SIDE (rows and columns of the tile), fetch_a4; loads of b are up to plain_lines.wgsl, or to a convolution.
+// Requires SIDE (rows and columns of the tile), DEPTH, fetch_a4; loads of b are up to plain_lines.wgsl, or to a convolution.
 
 // 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
 override A_ACROSS: u32 = 0u;
@@ -7,7 +7,6 @@ override B_ACROSS: u32 = 1u;
 // 1: k is a multiple of DEPTH.
 override WHOLE: u32 = 0u;
 
-const DEPTH: u32 = 32u;
 // Vec4 of a line, one more pair against bank conflicts.
 const ALONG: u32 = DEPTH / 4u;
 const PITCH_ALONG: u32 = ALONG + 2u;

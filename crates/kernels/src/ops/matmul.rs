@@ -28,7 +28,7 @@ mod parts;
 mod problem;
 mod shares;
 
-use choose::{Choice, Tiled, ways};
+use choose::{Choice, ways};
 use dispatch::{dispatch_dot, dispatch_narrow, dispatch_tiles};
 use dtypes::DTypes;
 use kernel::Writes;
@@ -164,10 +164,6 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
             // One part of the inner extent after the other, which go on with each other's sums.
             let write = plan.partials(sums, p.outputs(), 1)?;
-            let tile = Tiled {
-                out_vec4: false,
-                ..tile
-            };
             let (choice, params, grid) = dispatch_tiles(p, tile, dtypes, Writes::Sums);
             let whole = bound(params, write);
             // Parts are whole tiles deep, so that vec4 stay vec4.

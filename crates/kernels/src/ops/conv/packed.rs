@@ -82,11 +82,12 @@ pub(crate) struct Packing {
     by_channels: bool,
 }
 
-/// The tiles that can compute packed operands of a dtype, the larger first.
-const fn tiles(dtype: DType) -> &'static [Tile] {
-    match dtype {
-        DType::F32 => &[Tile::SPLIT],
-        DType::F16 | DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+/// The tiles that can compute packed operands of a dtype, the larger first; `deep` ones take blocks of 64 channels.
+const fn tiles(dtype: DType, deep: bool) -> &'static [Tile] {
+    match (dtype, deep) {
+        (DType::F32, _) => &[Tile::SPLIT],
+        (DType::F16 | DType::BF16, true) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+        (DType::F16 | DType::BF16, false) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64_BY_32],
         _ => &[],
     }
 }
@@ -101,9 +102,14 @@ impl Packing {
     ) -> impl Iterator<Item = Self> {
         let by_channels = front(x).1.abs() == 1 && spatial_strides(x)[2].abs() != 1;
         let can = g.direction == Direction::Forward && g.channels > 0;
-        let tiles = tiles(dtype).iter().filter(move |_| can);
         let [filters, positions, groups] =
             [g.filters, g.batch.saturating_mul(g.plane()), g.groups].map(|n| n as u64);
+        // Few tiles wait for each step: on an H100 512 channels of 14 × 14 take 0.052 ms instead of 0.067. Many hide that, and take
+        // 0.071 instead of 0.068 for 64 channels of 56 × 56.
+        let [rows, columns] = Tile::COOPERATIVE_64.count(filters, positions);
+        let count = rows.saturating_mul(columns).saturating_mul(groups);
+        let deep = g.channels.is_multiple_of(64) && count < ability.busy_groups / 2;
+        let tiles = tiles(dtype, deep).iter().filter(move |_| can);
         let mut all: Vec<Self> = tiles
             .filter_map(|&tile| {
                 let [plain, folded] =

@@ -9,7 +9,6 @@ use super::packed::{self, Packed};
 use super::problem::Problem;
 use super::shares::Shared;
 use crate::limits::ability::Ability;
-use crate::limits::budget::nested;
 use crate::ops::reduce::lanes::{self, Lanes, Side, power_above};
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
@@ -19,6 +18,9 @@ use crate::tune::{Class, Named, WayName, bucket};
 const NARROW: u64 = 16;
 /// Rows up to which reading the columns once for every 16 of them takes less time than mostly empty tiles.
 const FEW_ROWS: u64 = 32;
+/// The same where tiles on matrix units, or shares of them, keep a device busy: on an H100 5 to 16 × 4096² take about 20 µs by
+/// tiles, and by the kernel of few rows 8 take 23 to 29.
+const FEW_ROWS_ON_UNITS: u64 = 4;
 /// The same of large products whose tiles leave multiprocessors idle, and that are not packed.
 const FEW_ROWS_OF_FEW_TILES: u64 = 64;
 
@@ -40,7 +42,7 @@ const PACKED_WORK: u64 = 1 << 28;
 const PACKED_SHARE_DEPTH: u64 = 256;
 /// Lines of both operands and multiplications from which on copying f16 into whole vectors and tiles pays: on an H100 4095 cubed
 /// takes 0.69 ms instead of 1.40, 257 cubed 3 µs less, and 65 cubed 5 µs more.
-const ALIGNED_LINES: u64 = 48;
+const ALIGNED_LINES: u64 = 5;
 const ALIGNED_WORK: u64 = 1 << 23;
 
 /// The kernel and its fixed properties.
@@ -109,51 +111,20 @@ pub(crate) struct Tiled {
     pub(crate) whole: bool,
 }
 
-/// How the kernel of few rows lies over a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Narrow {
-    /// Rows of a workgroup: 1, 2, 4, 8 or 16.
-    pub(crate) lines: u32,
-    /// Groups of four columns of a workgroup, and parts of k: their product is [`NARROW_GROUP`].
-    pub(crate) vec4: u32,
-    pub(crate) slices: u32,
-    pub(crate) a: Load,
-    pub(crate) b: Load,
-    pub(crate) out_vec4: bool,
-    /// Neighbouring invocations load neighbours along k.
-    pub(crate) b_along_depth: bool,
-    /// f16 is read as the device's own type.
-    pub(crate) native: bool,
-}
-
-/// Invocations of a workgroup of the kernel of few rows.
-pub(crate) const NARROW_GROUP: u32 = 256;
-/// The bytes of workgroup memory that it takes.
-const NARROW_BYTES: u32 = NARROW_GROUP * 4 * 16;
-
-impl Narrow {
-    /// How many workgroups cover an output, along its rows and its columns.
-    pub(crate) const fn count(self, rows: u64, cols: u64) -> [u64; 2] {
-        let columns = 4 * self.vec4 as u64;
-        [rows.div_ceil(self.lines as u64), cols.div_ceil(columns)]
-    }
-
-    /// Loop iterations of an invocation for an inner extent of `k`.
-    fn iterations(self, k: u64) -> u64 {
-        let blocks = k.div_ceil(4 * u64::from(self.slices));
-        // Rows are added in a tree, four at a time.
-        let tree = nested(&[u64::from(self.slices.ilog2())]);
-        nested(&[blocks]) + u64::from(self.lines.div_ceil(4)) * tree
-    }
-}
-
 /// What a product of a dtype takes on a device: the default of its [`ways`].
 pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let fits = |tile: &Tile| p.k > 0 && tile.fits(ability);
     let units = has_units(dtype, ability) && fits(&Tile::COOPERATIVE);
     // Matrix units make up for empty rows.
     let idle = !Tile::DEFAULT.fills(p.m, p.n, p.batches(), ability);
-    let few = if units {
+    let small = Tile::COOPERATIVE_64;
+    let shared = units
+        .then(|| Shared::paying(p, small, dtype, ability))
+        .flatten()
+        .filter(|_| lies_in_vectors(p));
+    let few = if units && p.n >= NARROW && (shared.is_some() || busies(p, small, ability)) {
+        FEW_ROWS_ON_UNITS
+    } else if units {
         FEW_ROWS / 2
     } else if idle && p.outputs().saturating_mul(p.k) >= PACKED_WORK {
         FEW_ROWS_OF_FEW_TILES
@@ -188,9 +159,8 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let filling = large.fills(p.m, p.n, p.batches(), ability);
     let tile = if filling { large } else { small };
     // Tiles smaller than these have not been measured.
-    if p.m >= NARROW && p.n >= NARROW && fits(&tile) {
-        let shared = units.then(|| Shared::paying(p, tile, dtype, ability));
-        if let Some(shared) = shared.flatten() {
+    if p.m > few.min(NARROW - 1) && p.n >= NARROW && fits(&tile) {
+        if let Some(shared) = shared {
             return Choice::Shared(shared);
         }
         if let Some(aligned) = Aligned::new(p, tile, ability).filter(|_| aligning_pays(p)) {
@@ -254,6 +224,18 @@ fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
 fn aligning_pays(p: &Problem) -> bool {
     let work = p.outputs().saturating_mul(p.k);
     p.m.min(p.n) >= ALIGNED_LINES && work >= ALIGNED_WORK
+}
+
+/// Whether both operands lie in vectors.
+fn lies_in_vectors(p: &Problem) -> bool {
+    loads(p).iter().all(|load| *load != Load::Words)
+}
+
+/// Whether there are as many tiles as workgroups of shares.
+fn busies(p: &Problem, tile: Tile, ability: &Ability) -> bool {
+    let [rows, cols] = tile.count(p.m, p.n);
+    let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
+    tiles >= ability.busy_groups / 4
 }
 
 /// Whether there are matrix units for a dtype.
@@ -378,8 +360,10 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
     }
 }
 
+mod few_rows;
 mod samples;
 
+pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
 pub(crate) use samples::samples;
 
 #[cfg(test)]

@@ -105,6 +105,7 @@ fn writing(
     writes: Writes,
 ) -> (KernelChoice, &'static str, &'static str) {
     match writes {
+        Writes::Sums if out_vec4 => (choice, "out_sums_vec4", "matmul/tile_out_sum_vec4.wgsl"),
         Writes::Sums => (choice, "out_sums", "matmul/tile_out_sum.wgsl"),
         Writes::Results if out_vec4 => (choice.vec4(), "out_vec4", "matmul/tile_out_vec4.wgsl"),
         Writes::Results => (
@@ -202,7 +203,7 @@ pub(super) fn tiled(
         match kind {
             TileKind::Vector => "tile",
             TileKind::Wide => "wide",
-            TileKind::Cooperative if tile.tile == Tile::COOPERATIVE_64 => "cooperative_64",
+            TileKind::Cooperative if tile.tile.rows == 64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
             TileKind::Split => "split",
         },
@@ -247,7 +248,12 @@ pub(super) fn tiled(
         Computes::Flagged => choice.name("flagged"),
     };
     let [a, b] = reads(tile);
-    choice = choice.parts(before).parts(which).parts(a).parts(b);
+    choice = choice
+        .parts(tile.tile.depth_part())
+        .parts(before)
+        .parts(which)
+        .parts(a)
+        .parts(b);
     let flag = |flag: bool| f64::from(u8::from(flag));
     let sides: &[(&'static str, f64)] = match kind {
         TileKind::Vector | TileKind::Wide => &[

@@ -32,9 +32,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     Choice::Tile(t) if (a != out || b != out) && Tile::SMALL.contains(&t.tile) => {}
                     Choice::Tile(t) => {
                         add(tiled(dtypes, axes, t, Writes::Results, Computes::Every));
-                        if !t.out_vec4 {
-                            add(tiled(dtypes, axes, t, Writes::Sums, Computes::Every));
-                        }
+                        add(tiled(dtypes, axes, t, Writes::Sums, Computes::Every));
                     }
                     Choice::Packed(packed) => {
                         add(pack(dtypes, axes, packed.operands, packed.tile.tile));

@@ -88,15 +88,12 @@ impl Packed {
                 tile,
                 a: Load::Along,
                 b: Load::Along,
-                out_vec4: flagged.out_vec4 && shares == 1,
+                out_vec4: flagged.out_vec4,
                 a_along_depth: true,
                 b_along_depth: true,
                 whole: true,
             },
-            flagged: Tiled {
-                out_vec4: flagged.out_vec4 && shares == 1,
-                ..flagged
-            },
+            flagged,
             shares,
             operands: [(a, flagged.a_along_depth), (b, flagged.b_along_depth)]
                 .map(|(load, along_depth)| Operand { load, along_depth }),

@@ -131,6 +131,7 @@ pub(in crate::ops::conv) fn product(
         } else {
             "conv/out_element.wgsl"
         })
+        .parts(tile.depth_part())
         .parts(if split {
             &["conv/packed/strips.wgsl", "conv/packed/split_lines.wgsl"]
         } else {
@@ -161,7 +162,10 @@ pub(in crate::ops::conv) fn product(
 fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
     let (mut packs, mut products) = (Vec::new(), Vec::new());
     for dtype in DType::ALL {
-        for (i, &tile) in tiles(dtype).iter().enumerate() {
+        let mut all = tiles(dtype, true).to_vec();
+        let shallow = tiles(dtype, false).iter();
+        all.extend(shallow.filter(|tile| !tiles(dtype, true).contains(tile)));
+        for (i, tile) in all.into_iter().enumerate() {
             let packing = |fold, vec4| Packing {
                 tile,
                 fold,

@@ -239,9 +239,12 @@ fn f16_that_does_not_lie_in_vectors_is_copied_for_matrix_units() {
     let transposed = odd.transpose(0, 1).unwrap();
     let only_a = copied(&transposed, &whole, Ability::LARGE).unwrap();
     assert_eq!(only_a.0, [true, false]);
-    // Reading a large operand twice more does not pay for few rows.
-    let tall = copied(&layout(&[40, 4095]), &layout(&[4095, 4096]), Ability::LARGE);
-    assert_eq!(tall, None);
+    let few = |rows: usize| {
+        let weights = layout(&[4096, 50_257]);
+        copied(&layout(&[rows, 4096]), &weights, Ability::LARGE)
+    };
+    assert_eq!(few(4), None);
+    assert_eq!(few(5), Some(([false, true], 64)));
     assert_eq!(
         copied(&odd, &odd.transpose(0, 1).unwrap(), Ability::WEBGPU),
         None
@@ -302,9 +305,11 @@ fn workgroups_share_deep_products_of_few_tiles() {
     let large = Ability::LARGE;
     assert_eq!(default([32, 4096, 4096], large), Some((4, 64)));
     assert_eq!(default([64, 1 << 16, 256], large), Some((16, 64)));
-    assert_eq!(default([128, 4096, 4096], large), None);
+    assert_eq!(default([5, 4096, 4096], large), Some((4, 64)));
+    assert_eq!(default([4, 4096, 4096], large), None);
+    assert_eq!(default([128, 4096, 4096], large), Some((2, 64)));
+    assert_eq!(default([32, 2048, 4096], large), Some((2, 64)));
     assert_eq!(default([512; 3], large), None);
-    assert_eq!(default([32, 2048, 4096], large), None);
     assert_eq!(default([32, 4100, 4096], large), None);
     assert_eq!(default([1024; 3], large), None);
     let little = Ability {
