@@ -63,6 +63,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "more than 4,096 updates of one element: the tests of indices",
     ),
     (
+        "matmul/align.wgsl",
+        "what copies operands for matrix units, as below",
+    ),
+    (
         "matmul/pack.wgsl",
         "what packs operands for matrix units, as below",
     ),

@@ -100,10 +100,10 @@ pub(in crate::ops::conv) fn product(
     let choice = base(volume, dtype, "packed")
         .enable("enable/f16.wgsl")
         .enable("enable/cooperative_matrix.wgsl")
-        .name(if tile.rows == 64 {
-            "tile_64"
-        } else {
-            "tile_128"
+        .name(match (tile.rows, tile.kind, tile.depth) {
+            (64, TileKind::Cooperative, 64) => "tile_64_deep",
+            (64, ..) => "tile_64",
+            _ => "tile_128",
         })
         .name(if bias { "bias" } else { "no_bias" })
         .load(dtype)
