@@ -204,3 +204,24 @@ fn the_software_device_refuses_by_construct_and_line() {
         assert!(error.to_string().contains(word), "{error}\n{text}");
     }
 }
+
+/// A layout that wgpu refused is not kept: the second kernel that binds alike is told the reason, not that the layout is invalid.
+#[cfg(feature = "software")]
+#[test]
+fn every_kernel_with_a_refused_layout_is_told_why() {
+    let mut profile = ziggurat_pipeline::device::ziggurat_software::Profile::nvidia();
+    profile.features |= ShaderFeature::TextureAtomics.wgpu();
+    let options = DeviceOptions {
+        features: vec![ShaderFeature::TextureAtomics],
+        ..DeviceOptions::default()
+    };
+    let device = Device::software(profile, options).unwrap();
+    let pipelines = Pipelines::new(&Memory::new(&device, MemoryOptions::default()));
+    for name in ["first", "second"] {
+        let text = "@group(0) @binding(0) var texels: texture_storage_2d<r32uint, atomic>;
+             @compute @workgroup_size(1) fn main() { textureAtomicMax(texels, vec2(0), 1u); }";
+        let kernel = KernelDescriptor::new(ShaderSource::wgsl(name, text));
+        let error = pipelines.kernel(&kernel).unwrap_err().to_string();
+        assert!(error.contains("Atomic access"), "{name}: {error}");
+    }
+}
