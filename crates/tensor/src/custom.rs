@@ -165,8 +165,7 @@ impl CustomKernel {
     }
 
     /// Says that the kernel writes every element of its output, so that the output need not be filled with zeros before. The
-    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`), unless the output is declared in an
-    /// imported text or in one of several parts with the same file name.
+    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`).
     ///
     /// ```
     /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
