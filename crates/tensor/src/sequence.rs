@@ -275,22 +275,8 @@ enum StepGrid {
 }
 
 impl<'a> SequenceStep<'a> {
-    /// The bytes of a `var<uniform>` or `var<immediate>`, as in [`CustomCall::uniform`](crate::CustomCall::uniform).
-    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes));
-        self
-    }
-
-    /// The same of a struct with `#[derive(KernelParams)]`, as in [`CustomCall::params`](crate::CustomCall::params).
-    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
-        self.uniforms.push(Given::of(params));
-        self
-    }
-
-    /// The bytes of the `var<uniform>` at this group and binding.
-    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes).at(group, binding));
-        self
+    given::takes_parameters! {
+        /// The same of a struct with `#[derive(KernelParams)]`, as in [`CustomCall::params`](crate::CustomCall::params).
     }
 
     /// So many workgroups along x, y and z.

@@ -33,44 +33,29 @@ impl<'a> CustomCall<'a> {
         self
     }
 
-    /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
-    /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
-    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes));
-        self
-    }
-
-    /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
-    ///
-    /// ```
-    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
-    ///
-    /// #[derive(KernelParams)]
-    /// struct Line { slope: f32, start: f32 }
-    ///
-    /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
-    ///     @group(0) @binding(0) var<uniform> line: Line;
-    ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
-    ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-    ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
-    ///     }
-    /// ".to_owned())]).input(DType::F32);
-    /// let device = Device::open_blocking(DeviceOptions::default())?;
-    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
-    /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
-    /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
-    /// # Ok::<(), ziggurat_tensor::Error>(())
-    /// ```
-    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
-        self.uniforms.push(Given::of(params));
-        self
-    }
-
-    /// The bytes of the `var<uniform>` at this group and binding.
-    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes).at(group, binding));
-        self
+    given::takes_parameters! {
+        /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
+        ///
+        /// ```
+        /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
+        ///
+        /// #[derive(KernelParams)]
+        /// struct Line { slope: f32, start: f32 }
+        ///
+        /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
+        ///     @group(0) @binding(0) var<uniform> line: Line;
+        ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
+        ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+        ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
+        ///     }
+        /// ".to_owned())]).input(DType::F32);
+        /// let device = Device::open_blocking(DeviceOptions::default())?;
+        /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+        /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
+        /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
+        /// # Ok::<(), ziggurat_tensor::Error>(())
+        /// ```
     }
 
     /// An explicit number of workgroups. Otherwise there is one invocation per output element (see
