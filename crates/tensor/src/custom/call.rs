@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
 use ziggurat_pipeline::typed::KernelParams;
-use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelWork};
+use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelWork, with_flops};
 
 use super::given::{self, Given};
 use super::{CustomKernel, OP, fail, words};
@@ -24,6 +24,7 @@ pub struct CustomCall<'a> {
     pub(super) grid: Option<[u32; 3]>,
     pub(super) per_invocation: u32,
     pub(super) stride: bool,
+    pub(super) flops: Option<u64>,
 }
 
 impl<'a> CustomCall<'a> {
@@ -80,6 +81,13 @@ impl<'a> CustomCall<'a> {
         self
     }
 
+    /// States how many arithmetic operations the call does, a multiply-add counted as two, instead of those that the kernel
+    /// states of each element ([`CustomKernel::flops_per_element`]).
+    pub fn flops(mut self, flops: u64) -> Self {
+        self.flops = Some(flops);
+        self
+    }
+
     /// Records the call.
     ///
     /// # Errors
@@ -105,7 +113,11 @@ impl<'a> CustomCall<'a> {
             is_given_non_finite: false,
             outputs: vec![&call.out],
         };
-        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
+        let run = || {
+            with_flops(call.flops, || {
+                pipelines.dispatch(&pipeline, &args, params, grid)
+            })
+        };
         observe::operation(call.device, describe, run).map_err(fail)?;
         drop(args);
         Ok(Tensor::from_view(call.device, call.out))
@@ -189,6 +201,7 @@ impl<'a> CustomCall<'a> {
         } else {
             device.alloc_zeroed(OP, &shape, kernel.output)?
         };
+        let stated = kernel.flops.saturating_mul(shape.len() as u64);
         Ok(Checked {
             kernel,
             device,
@@ -196,6 +209,7 @@ impl<'a> CustomCall<'a> {
             out,
             uniforms: self.uniforms,
             grid,
+            flops: self.flops.unwrap_or(stated),
         })
     }
 }
@@ -208,6 +222,7 @@ struct Checked<'a> {
     out: View,
     uniforms: Vec<Given<'a>>,
     grid: Grid,
+    flops: u64,
 }
 
 impl Checked<'_> {
