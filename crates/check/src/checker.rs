@@ -79,8 +79,7 @@ impl Checker {
     }
 
     /// Creates the pipeline of every entry point on the software device, too, which has a desktop GPU's limits and every
-    /// [`ShaderFeature`](ziggurat_pipeline::ShaderFeature) but atomics of texels: what it cannot run is refused. Nothing is
-    /// dispatched.
+    /// [`ShaderFeature`](ziggurat_pipeline::ShaderFeature): what it cannot run is refused. Nothing is dispatched.
     #[must_use]
     pub fn on_software_device(mut self) -> Self {
         self.on_software = true;

@@ -10,9 +10,7 @@ pub(crate) fn pipelines() -> Result<Pipelines, DeviceError> {
     let mut profile = Profile::nvidia();
     let more_shapes = Profile::apple().cooperative_matrix;
     profile.cooperative_matrix.extend(more_shapes);
-    // The software device does not run atomics of texels: their refusal is to name their line.
-    let features = ShaderFeature::all().filter(|it| *it != ShaderFeature::TextureAtomics);
-    let features: Vec<_> = features.collect();
+    let features: Vec<ShaderFeature> = ShaderFeature::all().collect();
     for feature in &features {
         profile.features |= feature.wgpu();
     }
