@@ -24,7 +24,8 @@ impl Drop for Before {
 }
 
 /// States how many arithmetic operations each dispatch has that `run` records on this thread; a multiply-add is two. Profiles
-/// ([`KernelTime`](ziggurat_device::KernelTime)) show them beside bytes and time. Within another such call the inner one counts.
+/// ([`KernelTime`](ziggurat_device::KernelTime)) show them beside bytes and time. Within another such call the inner one counts;
+/// 0 states nothing.
 ///
 /// ```
 /// use ziggurat_pipeline::device::{Device, DeviceOptions, block_on};
@@ -47,6 +48,9 @@ impl Drop for Before {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_flops<R>(flops: u64, run: impl FnOnce() -> R) -> R {
+    if flops == 0 {
+        return run();
+    }
     let _before = Before(OPERATIONS.replace(flops));
     run()
 }
@@ -64,9 +68,9 @@ mod tests {
                 with_flops(5, || std::panic::resume_unwind(Box::new(1)))
             });
             assert!(panicked.is_err());
-            [inner, operations()]
+            [inner, with_flops(0, operations), operations()]
         });
-        assert_eq!(seen, [3, 7]);
+        assert_eq!(seen, [3, 7, 7]);
         assert_eq!(operations(), 0);
         let elsewhere = with_flops(7, || std::thread::spawn(operations).join());
         assert_eq!(elsewhere.ok(), Some(0));
