@@ -1,7 +1,9 @@
 //! `cargo ziggurat check PATH…`
 
 use std::env;
+use std::panic;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use ziggurat_check::{Checker, Class, Language, Level};
@@ -124,6 +126,13 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
+    // A text is checked on a thread of its own, and told as refused if naga panics on it.
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panicked| {
+        if thread::current().name() == Some("main") {
+            print(panicked);
+        }
+    }));
     let arguments = match read(words.into_iter()) {
         Ok(arguments) => arguments,
         Err(error) => {

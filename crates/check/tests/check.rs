@@ -4,9 +4,12 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ziggurat_check::{Checker, Class, Language, Level, Report, build};
+
+#[path = "check/foreign.rs"]
+mod foreign;
 
 /// A folder that goes away.
 struct Folder(PathBuf);
@@ -237,65 +240,6 @@ fn classes_and_languages_are_the_callers_choice() {
     assert_eq!(report.errors().count(), 2, "{report}");
 }
 
-/// A kernel that is good WGSL, with a texture that the software device does not run.
-const CUBE: &str = "@group(0) @binding(0) var sky: texture_cube<f32>;
-@group(0) @binding(1) var<storage, read_write> y: array<u32>;
-@compute @workgroup_size(1) fn first() { y[0] = textureDimensions(sky).x; }
-@compute @workgroup_size(1) fn second() { y[0] = 1u; }
-";
-
-#[test]
-fn pipelines_are_created_on_the_software_device_if_asked() {
-    let folder = Folder::new("software", &[("a.wgsl", CUBE)]);
-    let none = |checker: Checker| checker.classes([]).languages([]).check(&folder.0);
-    let report = none(Checker::new());
-    assert_eq!((report.accepted, report.refused), (2, 0), "{report}");
-    let report = none(Checker::new().on_software_device());
-    assert_eq!((report.accepted, report.refused), (1, 1), "{report}");
-    let found = shown(&report, &folder).join("\n");
-    assert!(found.contains("a.wgsl:3:32: error: "), "{found}");
-    assert!(found.contains("line 1: texture_cube"), "{found}");
-}
-
-#[test]
-fn a_text_that_makes_the_compiler_panic_is_refused_by_its_line_and_the_others_are_checked() {
-    // naga 30's validator reaches an `unreachable!` here.
-    let panicking = "enable wgpu_ray_query;
-enable wgpu_binding_array;
-@group(0) @binding(0) var scenes: binding_array<acceleration_structure>;
-@group(0) @binding(1) var<storage, read_write> which: array<u32>;
-fn look(i: u32) {
-    var query: ray_query;
-    rayQueryInitialize(&query, scenes[i], RayDesc(0u, 255u, 0.0, 9.0, vec3f(), vec3f(0.0, 0.0, 1.0)));
-}
-@compute @workgroup_size(1) fn first() { look(which[0]); }
-@compute @workgroup_size(1) fn second() { look(which[1]); }
-";
-    let good = "@compute @workgroup_size(1) fn main() {}";
-    let folder = Folder::new("panics", &[("a.wgsl", panicking), ("b.wgsl", good)]);
-    let report = folder.check();
-    assert_eq!((report.accepted, report.refused), (1, 2), "{report}");
-    let found = shown(&report, &folder);
-    assert!(
-        found[0].starts_with("a.wgsl:3:23: error: `scenes` is an array of bindings"),
-        "{found:#?}"
-    );
-}
-
-#[test]
-fn a_file_has_the_time_that_it_is_given() {
-    let folder = Folder::new("time", &[("a.wgsl", SCALE)]);
-    let report = Checker::new()
-        .time_limit(Duration::from_nanos(1))
-        .check(&folder.0);
-    let found = shown(&report, &folder);
-    assert_eq!(report.refused, 1);
-    assert_eq!(
-        found,
-        ["a.wgsl: error: checking it was given up: it took longer than 1ns"]
-    );
-}
-
 #[test]
 fn hostile_files_are_refused_within_a_second() {
     let deep = format!(
@@ -327,6 +271,15 @@ fn hostile_files_are_refused_within_a_second() {
     assert!(!Checker::new().check("/no/such/folder").is_good());
 }
 
+/// Runs the program: how it ends, and what it says.
+fn run(arguments: &[&str]) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_cargo-ziggurat");
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    let said = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), said)
+}
+
 #[test]
 fn the_program_says_what_it_found_and_ends_with_it() {
     let good = Folder::new("program", &[("main.wgsl", GOOD), ("lib/scale.wgsl", SCALE)]);
@@ -337,16 +290,6 @@ fn the_program_says_what_it_found_and_ends_with_it() {
             "@compute @workgroup_size(1) fn main() { wrong(); }",
         )],
     );
-    let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_cargo-ziggurat"))
-            .args(arguments)
-            .output()
-            .unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
-    };
     let path = |folder: &Folder| folder.0.display().to_string();
     let (code, text) = run(&["ziggurat", "check", &path(&good)]);
     assert_eq!(code, Some(0), "{text}");
@@ -358,16 +301,6 @@ fn the_program_says_what_it_found_and_ends_with_it() {
     assert_eq!(code, Some(1), "{text}");
     assert!(
         text.contains("main.wgsl:1:41: error: ") && text.contains("^^^^^"),
-        "{text}"
-    );
-    let cube = Folder::new("cube", &[("a.wgsl", CUBE)]);
-    let all = ["--class", "none", "--language", "none", "--seconds", "60"];
-    let with = |more: &[&str]| run(&[&["check"], &all[..], more, &[&path(&cube)]].concat());
-    assert_eq!(with(&[]).0, Some(0), "{:?}", with(&[]));
-    let (code, text) = with(&["--software"]);
-    assert_eq!(code, Some(1), "{text}");
-    assert!(
-        text.contains("1 entry points accepted, 1 refused"),
         "{text}"
     );
     for wrong in [

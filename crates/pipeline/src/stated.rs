@@ -29,8 +29,8 @@ impl Drop for Before {
 ///
 /// ```
 /// use ziggurat_pipeline::device::{Device, DeviceOptions, block_on};
-/// use ziggurat_pipeline::memory::{Memory, MemoryOptions, Usage};
-/// use ziggurat_pipeline::{Arg, DType, Grid, KernelDescriptor, Pipelines, ShaderSource, with_flops};
+/// use ziggurat_pipeline::memory::{Memory, MemoryOptions};
+/// use ziggurat_pipeline::{Arg, Grid, KernelDescriptor, Pipelines, ShaderSource, with_flops};
 ///
 /// let device = Device::open_blocking(DeviceOptions::default())?;
 /// let pipelines = Pipelines::new(&Memory::new(&device, MemoryOptions::default()));
@@ -39,7 +39,7 @@ impl Drop for Before {
 ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 ///         if id.x < arrayLength(&y) { y[id.x] = y[id.x] * y[id.x] * y[id.x]; }
 ///     }")))?;
-/// let y = pipelines.memory().alloc(4 * 1000, Usage::Storage)?;
+/// let y = pipelines.memory().alloc(4 * 1000)?;
 /// device.set_profiling(true);
 /// with_flops(2 * 1000, || pipelines.dispatch(&kernel, &[Arg::write(&y)], &[], Grid::elements(1000, 1)))?;
 /// for kernel in block_on(device.profile())? {
