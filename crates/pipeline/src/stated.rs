@@ -42,7 +42,7 @@ impl Drop for Before {
 /// let y = pipelines.memory().alloc(4 * 1000)?;
 /// device.set_profiling(true);
 /// with_flops(2 * 1000, || pipelines.dispatch(&kernel, &[Arg::write(&y)], &[], Grid::elements(1000, 1)))?;
-/// for kernel in block_on(device.profile())? {
+/// for kernel in block_on(device.take_profile())? {
 ///     println!("{}: {} operations, {:.1} GFLOP/s", kernel.label, kernel.operations, kernel.gigaflops());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
