@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,9 +11,10 @@ use ziggurat_core::large_stack;
 use crate::class::Class;
 use crate::file::Shader;
 use crate::report::{Level, Problem, Report};
+use crate::software;
 use crate::translate::Language;
 
-/// How long one file may take.
+/// How long one file may take if nobody says so.
 const TIME: Duration = Duration::from_secs(120);
 
 /// Larger files are not read.
@@ -24,6 +26,8 @@ pub struct Checker {
     pub(crate) classes: Vec<Class>,
     pub(crate) languages: Vec<Language>,
     pub(crate) constants: Vec<(String, f64)>,
+    time: Duration,
+    on_software: bool,
 }
 
 impl Default for Checker {
@@ -32,6 +36,8 @@ impl Default for Checker {
             classes: vec![Class::WebGpu],
             languages: vec![Language::SpirV, Language::Msl, Language::Hlsl],
             constants: Vec::new(),
+            time: TIME,
+            on_software: false,
         }
     }
 }
@@ -65,12 +71,37 @@ impl Checker {
         self
     }
 
+    /// How long one file may take, instead of two minutes: it is refused when that is over.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time = limit;
+        self
+    }
+
+    /// Creates the pipeline of every entry point on the software device, too, which has a desktop GPU's limits and every
+    /// [`ShaderFeature`](ziggurat_pipeline::ShaderFeature): what it cannot run is refused. Nothing is dispatched.
+    #[must_use]
+    pub fn on_software_device(mut self) -> Self {
+        self.on_software = true;
+        self
+    }
+
     /// Checks a `.wgsl` file, or all below a folder. Imports are the library's pieces and files beside the one that imports
     /// them; a file without entry points that others import is checked with them.
     #[must_use]
     pub fn check(&self, path: impl AsRef<Path>) -> Report {
         let path = path.as_ref();
         let mut report = Report::default();
+        let pipelines = match self.on_software.then(software::pipelines).transpose() {
+            Ok(pipelines) => pipelines,
+            Err(error) => {
+                report.add(refused(
+                    path,
+                    &format!("there is no software device: {error}"),
+                ));
+                return report;
+            }
+        };
         let mut files = Vec::new();
         if let Err(error) = collect(path, true, &mut files) {
             report.add(refused(path, &error.to_string()));
@@ -91,8 +122,18 @@ impl Checker {
                 Ok(shader) if shader.is_piece() && imported.contains(&shader.name) => continue,
                 Ok(shader) => {
                     let (this, name) = (self.clone(), shader.name.clone());
-                    let done = large_stack::run(TIME, move || shader.check(&this));
-                    done.unwrap_or_else(|_| refused(Path::new(&name), "reading it takes too long"))
+                    let pipelines = pipelines.clone();
+                    let work = move || shader.check(&this, pipelines.as_ref());
+                    let done = large_stack::run(self.time, || catch_unwind(AssertUnwindSafe(work)));
+                    let refused = |why: String| refused(Path::new(&name), &why);
+                    match done {
+                        Ok(Ok(report)) => report,
+                        Ok(Err(panic)) => {
+                            let words = large_stack::panic_words(&*panic);
+                            refused(format!("the WGSL compiler (naga) panicked on it: {words}"))
+                        }
+                        Err(error) => refused(format!("checking it was given up: {error}")),
+                    }
                 }
             };
             report.add(found);

@@ -11,8 +11,8 @@ use ziggurat_core::wgsl::errors::said as said_by;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
-    KernelDescriptor, PipelineError, Place, Reflection, ShaderFeatures, ShaderSource, check_limits,
-    reflect,
+    KernelDescriptor, PipelineError, Pipelines, Place, Reflection, ShaderFeatures, ShaderSource,
+    check_limits, reflect,
 };
 use ziggurat_shaders::IMPORTABLE;
 
@@ -129,7 +129,7 @@ impl Shader {
         }
     }
 
-    pub(crate) fn check(&self, checker: &Checker) -> Report {
+    pub(crate) fn check(&self, checker: &Checker, pipelines: Option<&Pipelines>) -> Report {
         let mut report = Report::default();
         // Size and depth first: nothing else reads a text that is over the limits.
         let plain = KernelDescriptor::new(self.source.clone());
@@ -151,9 +151,19 @@ impl Shader {
             return report;
         };
         let points = module.entry_points.iter();
-        let mut compute = points.filter(|point| point.stage == ShaderStage::Compute);
-        if compute.next().is_none() && !module.entry_points.is_empty() {
+        let compute = points.filter(|point| point.stage == ShaderStage::Compute);
+        let kernels = compute.count();
+        if kernels == 0 && !module.entry_points.is_empty() {
             // Shaders for drawing are somebody else's.
+            return report;
+        }
+        if let Some(
+            error @ (PipelineError::UnsupportedBinding { .. } | PipelineError::Compile { .. }),
+        ) = &first
+        {
+            // naga's validator panics on some of these.
+            report.refused += kernels.max(1);
+            report.problems.push(self.of(error));
             return report;
         }
         let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
@@ -178,7 +188,13 @@ impl Shader {
         report.problems.extend(lints::file(self, &module, &info));
         let points = module.entry_points.iter();
         for point in points.filter(|point| point.stage == ShaderStage::Compute) {
-            self.entry(checker, (&module, &info), &point.name, &mut report);
+            self.entry(
+                checker,
+                pipelines,
+                (&module, &info),
+                &point.name,
+                &mut report,
+            );
         }
         report
     }
@@ -186,6 +202,7 @@ impl Shader {
     fn entry(
         &self,
         checker: &Checker,
+        pipelines: Option<&Pipelines>,
         (module, info): (&Module, &ModuleInfo),
         entry: &str,
         report: &mut Report,
@@ -224,6 +241,9 @@ impl Shader {
                     report.within.entry(class).or_default();
                 }
             }
+        }
+        if let Some(Err(error)) = pipelines.map(|pipelines| pipelines.kernel(&descriptor)) {
+            report.problems.push(self.of(&error));
         }
         let stage = (ShaderStage::Compute, entry);
         let resolved = process_overrides(module, info, Some(stage), &constants);

@@ -8,7 +8,7 @@
 //! - operands that need parentheses, which naga does not miss: [`missing_parentheses`]
 //! - for build scripts: [`build`]
 //!
-//! Invariants: no device is opened; every problem has its file, and its line where there is one; a text of any size or depth
+//! Invariants: no device is opened but the software device, and that only where it is asked for; every problem has its file, and its line where there is one; a text of any size or depth
 //! ends in a problem, not in a panic.
 
 pub mod build;
@@ -18,6 +18,7 @@ mod file;
 mod lints;
 mod parentheses;
 mod report;
+mod software;
 mod translate;
 mod uniformity;
 

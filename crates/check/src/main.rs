@@ -1,7 +1,10 @@
 //! `cargo ziggurat check PATH…`
 
 use std::env;
+use std::panic;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use ziggurat_check::{Checker, Class, Language, Level};
 
@@ -10,8 +13,11 @@ usage: cargo ziggurat check [options] PATH...
 
 Checks `.wgsl` files, and those below folders, as Ziggurat would compile them, without a GPU.
 
-  --class mobile|webgpu|desktop|all     limits to stay within (webgpu); may be repeated
-  --language spirv|msl|hlsl|glsl|all    languages to translate to (spirv, msl, hlsl; glsl only warns); may be repeated
+  --class mobile|webgpu|desktop|all     limits to stay within (webgpu); may be repeated; none refuses nothing
+  --language spirv|msl|hlsl|glsl|all    languages to translate to (spirv, msl, hlsl; glsl only warns); may be repeated;
+                                        none makes what cannot be translated a warning
+  --software                            create every pipeline on the software device, too
+  --seconds N                           time for one file (120)
   --constant NAME=VALUE                 the value of an override; may be repeated
   --deny-warnings                       warnings are errors
   --quiet                               no warnings";
@@ -23,6 +29,14 @@ struct Arguments {
     quiet: bool,
 }
 
+fn class(text: &str) -> Result<Vec<Class>, String> {
+    Ok(match text {
+        "all" => Class::ALL.to_vec(),
+        "none" => Vec::new(),
+        name => vec![name.parse()?],
+    })
+}
+
 fn language(text: &str) -> Result<Vec<Language>, String> {
     Ok(match text {
         "spirv" => vec![Language::SpirV],
@@ -30,9 +44,10 @@ fn language(text: &str) -> Result<Vec<Language>, String> {
         "hlsl" => vec![Language::Hlsl],
         "glsl" => vec![Language::Glsl],
         "all" => Language::ALL.to_vec(),
+        "none" => Vec::new(),
         _ => {
             return Err(format!(
-                "there is no language `{text}`; there are spirv, msl, hlsl and glsl"
+                "there is no language `{text}`; there are spirv, msl, hlsl, glsl, all and none"
             ));
         }
     })
@@ -53,7 +68,7 @@ fn read(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         deny_warnings: false,
         quiet: false,
     };
-    let (mut classes, mut languages) = (Vec::new(), Vec::new());
+    let (mut classes, mut languages) = (None::<Vec<Class>>, None::<Vec<Language>>);
     while let Some(word) = words.next() {
         let mut value = || {
             words
@@ -61,11 +76,21 @@ fn read(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
                 .ok_or_else(|| format!("`{word}` needs a value"))
         };
         match word.as_str() {
-            "--class" => match value()?.as_str() {
-                "all" => classes.extend(Class::ALL),
-                name => classes.push(name.parse()?),
-            },
-            "--language" => languages.extend(language(&value()?)?),
+            "--class" => {
+                let chosen = class(&value()?)?;
+                classes.get_or_insert_default().extend(chosen);
+            }
+            "--language" => {
+                let chosen = language(&value()?)?;
+                languages.get_or_insert_default().extend(chosen);
+            }
+            "--software" => arguments.checker = arguments.checker.on_software_device(),
+            "--seconds" => {
+                let text = value()?;
+                let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+                let seconds = seconds.ok_or_else(|| format!("`{text}` is no number of seconds"))?;
+                arguments.checker = arguments.checker.time_limit(Duration::from_secs(seconds));
+            }
             "--constant" => {
                 let text = value()?;
                 let given = text.split_once('=');
@@ -85,10 +110,10 @@ fn read(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     if arguments.paths.is_empty() {
         return Err("a path is missing".to_owned());
     }
-    if !classes.is_empty() {
+    if let Some(classes) = classes {
         arguments.checker = arguments.checker.classes(classes);
     }
-    if !languages.is_empty() {
+    if let Some(languages) = languages {
         arguments.checker = arguments.checker.languages(languages);
     }
     Ok(arguments)
@@ -101,6 +126,13 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
+    // A text is checked on a thread of its own, and told as refused if naga panics on it.
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panicked| {
+        if thread::current().name() == Some("main") {
+            print(panicked);
+        }
+    }));
     let arguments = match read(words.into_iter()) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -6,8 +6,9 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
 use naga::back::{glsl, hlsl, msl, spv};
-use naga::valid::ModuleInfo;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage};
+use ziggurat_core::wgsl::errors::said;
 
 type Refused = Box<dyn Error>;
 
@@ -77,6 +78,12 @@ fn to_spirv(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), Refus
 }
 
 fn to_msl(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), Refused> {
+    // naga's writer panics on such a module.
+    let without = Capabilities::all().difference(Capabilities::FLOAT64);
+    if let Err(error) = Validator::new(ValidationFlags::all(), without).validate(module) {
+        let said = said(error.as_inner());
+        return Err(format!("it uses f64, which MSL lacks ({said})").into());
+    }
     let mut resources = msl::EntryPointResources {
         immediates_buffer: Some(30),
         sizes_buffer: Some(29),

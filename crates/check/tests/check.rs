@@ -8,6 +8,9 @@ use std::time::Instant;
 
 use ziggurat_check::{Checker, Class, Language, Level, Report, build};
 
+#[path = "check/foreign.rs"]
+mod foreign;
+
 /// A folder that goes away.
 struct Folder(PathBuf);
 
@@ -268,6 +271,15 @@ fn hostile_files_are_refused_within_a_second() {
     assert!(!Checker::new().check("/no/such/folder").is_good());
 }
 
+/// Runs the program: how it ends, and what it says.
+fn run(arguments: &[&str]) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_cargo-ziggurat");
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    let said = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), said)
+}
+
 #[test]
 fn the_program_says_what_it_found_and_ends_with_it() {
     let good = Folder::new("program", &[("main.wgsl", GOOD), ("lib/scale.wgsl", SCALE)]);
@@ -278,16 +290,6 @@ fn the_program_says_what_it_found_and_ends_with_it() {
             "@compute @workgroup_size(1) fn main() { wrong(); }",
         )],
     );
-    let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_cargo-ziggurat"))
-            .args(arguments)
-            .output()
-            .unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
-    };
     let path = |folder: &Folder| folder.0.display().to_string();
     let (code, text) = run(&["ziggurat", "check", &path(&good)]);
     assert_eq!(code, Some(0), "{text}");
@@ -302,7 +304,8 @@ fn the_program_says_what_it_found_and_ends_with_it() {
         "{text}"
     );
     for wrong in [
-        &["check"][..],
+        &["check", "--seconds", "0", "x"][..],
+        &["check"],
         &["paint", "x"],
         &["check", "--class", "huge", "x"],
         &["check", "--constant", "N", "x"],

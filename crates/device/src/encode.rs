@@ -1,7 +1,7 @@
 //! From commands to the open encoder and its compute pass.
 
 use crate::queue::{Batch, Immediates};
-use crate::recorder::{Dispatch, Workgroups};
+use crate::recorder::{Dispatch, Work, Workgroups};
 use crate::timestamps::{Chunk, MARK, Profiler};
 
 /// What encoding needs besides the batch.
@@ -24,7 +24,7 @@ impl Encoding<'_> {
     /// A pass without dispatches, whose timestamp says when all before it was done.
     pub(crate) fn mark(&self, batch: &mut Batch) {
         batch.end_pass();
-        let mark = (MARK, [0; 2]);
+        let mark = (MARK, Work::default());
         self.profiler.reserve(self.device, &mut batch.timings, mark);
         let encoder = batch
             .encoder
@@ -40,7 +40,7 @@ impl Encoding<'_> {
         let (device, labels) = (self.device, self.labels);
         if timed {
             batch.end_pass();
-            let name = (dispatch.label, dispatch.bytes);
+            let name = (dispatch.label, dispatch.work);
             self.profiler.reserve(device, &mut batch.timings, name);
         }
         let encoder = batch

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::DeviceError;
 use crate::encode::Encoding;
 use crate::queue::Batch;
-use crate::recorder::{BoundGroup, Dispatch, TextureCopy, Workgroups};
+use crate::recorder::{BoundGroup, Dispatch, TextureCopy, Work, Workgroups};
 
 /// A compute pipeline that may still be being made. Clones stand for the same pipeline.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +146,7 @@ pub(crate) struct Launch {
     more_groups: Vec<BoundGroup>,
     immediates: Vec<u8>,
     workgroups: Workgroups<wgpu::Buffer>,
-    bytes: [u64; 2],
+    work: Work,
     timed: bool,
 }
 
@@ -160,7 +160,7 @@ impl Launch {
             more_groups: dispatch.more_groups.to_vec(),
             immediates: dispatch.immediates.to_vec(),
             workgroups: dispatch.workgroups.cloned(),
-            bytes: dispatch.bytes,
+            work: dispatch.work,
             timed,
         }
     }
@@ -208,7 +208,7 @@ pub(crate) fn encode(
                     more_groups: &launch.more_groups,
                     immediates: &launch.immediates,
                     workgroups: launch.workgroups.as_ref(),
-                    bytes: launch.bytes,
+                    work: launch.work,
                 };
                 encoding.dispatch(batch, dispatch, launch.timed);
             }

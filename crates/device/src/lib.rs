@@ -63,7 +63,7 @@ pub use memory_bytes::MemoryBytes;
 pub use options::{AdapterWish, DeviceOptions, PowerPreference, Reuse, Sleep, SoftwareWish};
 pub use profile::{Profile, Stage, StageSpan, StageTime};
 pub use queue::QueueStats;
-pub use recorder::{BoundGroup, Dispatch, Recorder, TextureCopy, Workgroups};
+pub use recorder::{BoundGroup, Dispatch, Recorder, TextureCopy, Work, Workgroups};
 pub use select::{install_advice, select};
 pub use shader_feature::ShaderFeature;
 pub use timestamps::KernelTime;

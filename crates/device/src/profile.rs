@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::recorder::Work;
+
 pub use report::Profile;
 
 /// Events kept on each track.
@@ -108,8 +110,8 @@ pub(crate) struct Event {
     pub(crate) end: u64,
     /// The host's thread, or the submission for the GPU.
     pub(crate) lane: u64,
-    /// What a dispatch read and wrote.
-    pub(crate) bytes: Option<[u64; 2]>,
+    /// What a dispatch did.
+    pub(crate) work: Option<Work>,
 }
 
 #[derive(Debug, Default)]
@@ -210,7 +212,7 @@ impl HostProfile {
     }
 
     /// A dispatch, in nanoseconds of the GPU's clock.
-    pub(crate) fn ran(&self, name: &str, submission: u64, [begin, end]: [u64; 2], bytes: [u64; 2]) {
+    pub(crate) fn ran(&self, name: &str, submission: u64, [begin, end]: [u64; 2], work: Work) {
         let mut state = self.state.lock();
         if state.gpu.len() >= MAX_EVENTS {
             state.dropped += 1;
@@ -221,7 +223,7 @@ impl HostProfile {
             begin,
             end,
             lane: submission,
-            bytes: Some(bytes),
+            work: Some(work),
         });
     }
 
@@ -263,7 +265,7 @@ impl HostProfile {
                     begin: since(begin),
                     end: since(end),
                     lane,
-                    bytes: None,
+                    work: None,
                 })
                 .collect(),
             gpu: align(state.gpu, &submits),
@@ -319,7 +321,7 @@ mod tests {
             begin,
             end,
             lane,
-            bytes: None,
+            work: None,
         }
     }
 

@@ -59,6 +59,17 @@ impl<B> From<[u32; 3]> for Workgroups<B> {
     }
 }
 
+/// What a dispatch does, as profiles show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Bytes that it reads.
+    pub read: u64,
+    /// Bytes that it writes.
+    pub written: u64,
+    /// Arithmetic operations, of which a multiply-add is two; 0 if nobody said how many there are.
+    pub operations: u64,
+}
+
 /// One kernel launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
@@ -76,8 +87,8 @@ pub struct Dispatch<'a, P = wgpu::ComputePipeline> {
     pub immediates: &'a [u8],
     /// Workgroups along x, y and z.
     pub workgroups: Workgroups<&'a wgpu::Buffer>,
-    /// Bytes that it reads and that it writes, for profiles; only looked at while one is made.
-    pub bytes: [u64; 2],
+    /// What it does, for profiles; only looked at while one is made.
+    pub work: Work,
 }
 
 /// A box of texels of one level of a texture, and where the same texels lie in a buffer, from its beginning.
@@ -245,7 +256,7 @@ impl<'a> Recorder<'a> {
                 more_groups: dispatch.more_groups,
                 immediates: dispatch.immediates,
                 workgroups: dispatch.workgroups,
-                bytes: dispatch.bytes,
+                work: dispatch.work,
             });
         }
         if self.counts(dispatch.workgroups) {

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use crate::completion::Submission;
 use crate::profile::HostProfile;
 use crate::queue::AfterSubmit;
+use crate::recorder::Work;
 use crate::state::Shared;
 
 /// Dispatches timed by one chunk.
@@ -46,16 +47,27 @@ pub struct KernelTime {
     pub bytes_read: u64,
     /// Bytes that they wrote; what is changed in place counts here only.
     pub bytes_written: u64,
+    /// Arithmetic operations that they did together, as the dispatches state them; 0 if none does.
+    pub operations: u64,
 }
 
 impl KernelTime {
     /// Gigabytes (10⁹) per second read and written while it ran; 0 if it took no time.
     #[must_use]
     pub fn gigabytes_per_second(&self) -> f64 {
-        rate([self.bytes_read, self.bytes_written], self.total_ns)
+        rate(
+            self.bytes_read as f64 + self.bytes_written as f64,
+            self.total_ns,
+        )
     }
 
-    fn add(&mut self, begin: u64, end: u64, bytes: [u64; 2], period: f64) {
+    /// Billions (10⁹) of arithmetic operations per second while it ran; 0 if none was stated, or it took no time.
+    #[must_use]
+    pub fn gigaflops(&self) -> f64 {
+        rate(self.operations as f64, self.total_ns)
+    }
+
+    fn add(&mut self, begin: u64, end: u64, work: Work, period: f64) {
         self.count += 1;
         let Some(ticks) = end.checked_sub(begin) else {
             self.unreliable += 1;
@@ -63,20 +75,21 @@ impl KernelTime {
         };
         let ns = (ticks as f64 * period).round() as u64;
         let first = self.count - self.unreliable == 1;
-        self.bytes_read = self.bytes_read.saturating_add(bytes[0]);
-        self.bytes_written = self.bytes_written.saturating_add(bytes[1]);
+        self.bytes_read = self.bytes_read.saturating_add(work.read);
+        self.bytes_written = self.bytes_written.saturating_add(work.written);
+        self.operations = self.operations.saturating_add(work.operations);
         self.total_ns = self.total_ns.saturating_add(ns);
         self.min_ns = if first { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
     }
 }
 
-/// Gigabytes per second; bytes per nanosecond are that.
-pub(crate) fn rate([read, written]: [u64; 2], ns: u64) -> f64 {
+/// Billions per second: as many per nanosecond.
+pub(crate) fn rate(amount: f64, ns: u64) -> f64 {
     if ns == 0 {
         return 0.0;
     }
-    (read as f64 + written as f64) / ns as f64
+    amount / ns as f64
 }
 
 /// What stands in the place of a label at a mark.
@@ -88,8 +101,8 @@ pub(crate) struct Chunk {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
-    /// The dispatches: label, bytes read and written.
-    labels: Vec<(String, [u64; 2])>,
+    /// The dispatches: label, and what they do.
+    labels: Vec<(String, Work)>,
 }
 
 impl Chunk {
@@ -198,15 +211,15 @@ impl Profiler {
         &self,
         device: &wgpu::Device,
         chunks: &mut Vec<Chunk>,
-        (label, bytes): (&str, [u64; 2]),
+        (label, work): (&str, Work),
     ) {
         if let Some(last) = chunks.last_mut().filter(|last| last.used() < CAPACITY) {
-            last.labels.push((label.to_owned(), bytes));
+            last.labels.push((label.to_owned(), work));
             return;
         }
         let free = self.times.lock().free.pop();
         let mut chunk = free.unwrap_or_else(|| Chunk::new(device));
-        chunk.labels.push((label.to_owned(), bytes));
+        chunk.labels.push((label.to_owned(), work));
         chunks.push(chunk);
     }
 
@@ -245,17 +258,17 @@ impl Profiler {
         let mut times = self.times.lock();
         let traced = self.host.is_on();
         let ns = |ticks: u64| (ticks as f64 * self.period).round() as u64;
-        for ((label, bytes), (begin, end)) in chunk.labels.drain(..).zip(pairs) {
+        for ((label, work), (begin, end)) in chunk.labels.drain(..).zip(pairs) {
             if label == MARK {
                 times.marks.push(ns(end));
                 continue;
             }
             if traced && end >= begin {
                 self.host
-                    .ran(&label, submission, [ns(begin), ns(end)], bytes);
+                    .ran(&label, submission, [ns(begin), ns(end)], work);
             }
             let total = times.totals.entry(label).or_default();
-            total.add(begin, end, bytes, self.period);
+            total.add(begin, end, work, self.period);
         }
         if mapped {
             times.free.push(chunk);
@@ -316,26 +329,39 @@ fn decode(bytes: &[u8]) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
+    const fn work(read: u64, written: u64, operations: u64) -> Work {
+        Work {
+            read,
+            written,
+            operations,
+        }
+    }
+
     #[test]
     fn sums_by_period_and_keeps_extremes() {
         let mut time = KernelTime::default();
-        time.add(100, 110, [30, 5], 2.5);
-        time.add(200, 204, [30, 5], 2.5);
+        time.add(100, 110, work(30, 5, 100), 2.5);
+        time.add(200, 204, work(30, 5, 40), 2.5);
         assert_eq!((time.count, time.total_ns), (2, 35));
         assert_eq!((time.min_ns, time.max_ns), (10, 25));
         assert_eq!((time.bytes_read, time.bytes_written), (60, 10));
         assert_eq!(time.gigabytes_per_second(), 2.0);
-        assert_eq!(KernelTime::default().gigabytes_per_second(), 0.0);
+        assert_eq!((time.operations, time.gigaflops()), (140, 4.0));
+        let none = KernelTime::default();
+        assert_eq!((none.gigabytes_per_second(), none.gigaflops()), (0.0, 0.0));
     }
 
     #[test]
     fn an_end_before_its_beginning_is_counted_apart() {
         let mut time = KernelTime::default();
-        time.add(100, 50, [8, 8], 1.0);
-        time.add(100, 107, [1, 2], 1.0);
+        time.add(100, 50, work(8, 8, 8), 1.0);
+        time.add(100, 107, work(1, 2, 3), 1.0);
         assert_eq!((time.count, time.unreliable), (2, 1));
         assert_eq!((time.total_ns, time.min_ns, time.max_ns), (7, 7, 7));
-        assert_eq!((time.bytes_read, time.bytes_written), (1, 2));
+        assert_eq!(
+            (time.bytes_read, time.bytes_written, time.operations),
+            (1, 2, 3)
+        );
     }
 
     #[test]

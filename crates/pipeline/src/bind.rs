@@ -163,6 +163,8 @@ type Key = Arc<[u64]>;
 #[derive(Debug, Default)]
 struct State {
     layouts: QuickMap<Vec<Slot>, Layout>,
+    /// The number of the next layout.
+    next: u64,
     groups: QuickMap<Key, wgpu::BindGroup>,
     /// By buffer id: the groups that hold the buffer.
     users: QuickMap<u64, Vec<Key>>,
@@ -242,6 +244,12 @@ impl State {
     }
 }
 
+/// Slots without the number of their group.
+fn of_any_group(slots: &[Slot]) -> Vec<Slot> {
+    let slots = slots.iter();
+    slots.map(|&slot| Slot { group: 0, ..slot }).collect()
+}
+
 /// The buffer ids of a key.
 fn buffers(key: &[u64]) -> impl Iterator<Item = u64> {
     key.iter().skip(1).step_by(3).copied()
@@ -275,10 +283,7 @@ impl BindCache {
 
     /// The layout of one group; the number of the group is not looked at.
     fn layout(&self, device: &wgpu::Device, slots: &[Slot]) -> Layout {
-        let slots: Vec<_> = slots
-            .iter()
-            .map(|&slot| Slot { group: 0, ..slot })
-            .collect();
+        let slots = of_any_group(slots);
         let mut state = self.state.lock();
         if let Some(layout) = state.layouts.get(&slots) {
             return layout.clone();
@@ -286,15 +291,24 @@ impl BindCache {
         let entries: Vec<_> = slots.iter().map(entry).collect();
         let dynamic = |slot: &&Slot| matches!(slot.kind, Kind::Uniform { is_dynamic: true });
         let layout = Layout {
-            id: state.layouts.len() as u64,
+            id: state.next,
             wgpu: device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: None,
                 entries: &entries,
             }),
             dynamic: slots.iter().filter(dynamic).count(),
         };
+        state.next += 1;
         state.layouts.insert(slots, layout.clone());
         layout
+    }
+
+    /// Forgets the layouts of a kernel, which wgpu refused: the next kernel that binds alike is to be told why as well.
+    pub(crate) fn forget_layouts(&self, reflection: &Reflection, params: &ParamBytes) {
+        let mut state = self.state.lock();
+        for of_group in slots(reflection, params).chunk_by(|a, b| a.group == b.group) {
+            state.layouts.remove(&of_any_group(of_group));
+        }
     }
 
     /// The bind groups of a kernel's layouts with these buffers; `offset` is that of all dynamic bindings.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ziggurat_device::Caps;
+use ziggurat_device::{Caps, Work};
 use ziggurat_memory::{Buffer, Memory};
 
 use crate::arguments::{Arg, BufferArg, resources};
@@ -15,6 +15,7 @@ use crate::error::PipelineError;
 use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::reflect::{Access, Binding, Params, Reflection};
+use crate::stated;
 
 /// Marks of the memory that a kernel reads are marks of what it writes: of each buffer whether it is written.
 pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> + Clone) {
@@ -30,18 +31,21 @@ pub(crate) fn carry_marks<'a>(buffers: impl Iterator<Item = (&'a Buffer, bool)> 
     }
 }
 
-/// Bytes that a dispatch reads, and that it writes; what is changed in place counts as written.
-pub(crate) fn bytes(reflection: &Reflection, args: &[Arg<'_>]) -> [u64; 2] {
-    buffers(args).fold(
-        resources::bytes(reflection, args),
-        |[read, written], arg| {
-            let bytes = arg.touched();
-            match arg.access {
-                Access::Read => [read + bytes, written],
-                Access::ReadWrite => [read, written + bytes],
-            }
-        },
-    )
+/// What a dispatch that this thread records does; what is changed in place counts as written.
+pub(crate) fn work(reflection: &Reflection, args: &[Arg<'_>]) -> Work {
+    let [read, written] = resources::bytes(reflection, args);
+    let mut work = Work {
+        read,
+        written,
+        operations: stated::operations(),
+    };
+    for arg in buffers(args) {
+        match arg.access {
+            Access::Read => work.read += arg.touched(),
+            Access::ReadWrite => work.written += arg.touched(),
+        }
+    }
+    work
 }
 
 /// The buffers among arguments.

@@ -67,10 +67,12 @@ impl ShaderFeatures {
         ShaderFeature::all().filter(move |&feature| self.contains(feature))
     }
 
-    /// For naga. `pack2x16float` and its kin, and arrays of cubes, are plain WGSL that some old GLES drivers lack;
-    /// wgpu finds those.
+    /// For naga. `pack2x16float` and its kin, arrays of cubes, and (in the fragment shader of a text that has a kernel as
+    /// well) what is done by sample are plain WGSL that some old GLES drivers lack; wgpu finds those.
     pub(crate) fn capabilities(self) -> Capabilities {
-        let plain = Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::CUBE_ARRAY_TEXTURES;
+        let plain = Capabilities::SHADER_FLOAT16_IN_FLOAT32
+            | Capabilities::CUBE_ARRAY_TEXTURES
+            | Capabilities::MULTISAMPLED_SHADING;
         self.0.union(plain)
     }
 }

@@ -1,6 +1,6 @@
 //! From what is bound to a recorded dispatch.
 
-use ziggurat_device::{Dispatch, Recorder};
+use ziggurat_device::{Dispatch, Recorder, Work};
 
 use crate::bind::Groups;
 use crate::indirect::Workgroups;
@@ -17,8 +17,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) offset: u32,
     pub(crate) immediates: &'a [u8],
     pub(crate) workgroups: &'a Workgroups,
-    /// Bytes that are read, and that are written.
-    pub(crate) bytes: [u64; 2],
+    pub(crate) work: Work,
 }
 
 impl Launch<'_> {
@@ -48,7 +47,7 @@ impl Launch<'_> {
             more_groups: &self.groups.more,
             immediates: self.immediates,
             workgroups: self.workgroups.as_device(),
-            bytes: self.bytes,
+            work: self.work,
         }
     }
 }

@@ -52,6 +52,7 @@ mod reflect;
 mod sanitize;
 mod shader_limits;
 mod source;
+mod stated;
 mod stats;
 mod tape;
 mod trace;
@@ -90,6 +91,7 @@ pub use reflect::{
 };
 pub use shader_limits::ShaderLimits;
 pub use source::{ShaderSource, SourcePart};
+pub use stated::with_flops;
 pub use stats::PipelineStats;
 pub use tape::{Tape, TapeScope, TapedDispatch};
 pub use trace::{Trace, TraceError};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use ziggurat_device::{Caps, Device, DeviceError, Recorder, Stage, once};
+use ziggurat_device::{Caps, Device, DeviceError, Recorder, Stage, Work, once};
 use ziggurat_memory::Memory;
 
 use crate::arguments::{Arg, arrange};
@@ -290,12 +290,12 @@ impl Pipelines {
             return tape.push(self, kernel, args, &entries, params, workgroups);
         }
         let inner = &*self.inner;
-        let bytes = if inner.device.is_profiling() {
-            dispatch::bytes(kernel.reflection(), args)
+        let work = if inner.device.is_profiling() {
+            dispatch::work(kernel.reflection(), args)
         } else {
-            [0, 0]
+            Work::default()
         };
-        self.record_checked(kernel, &mut entries, params, (&workgroups, bytes))
+        self.record_checked(kernel, &mut entries, params, (&workgroups, work))
     }
 
     /// All checks of a dispatch whose arguments are arranged: the workgroups, `None` if there is no work, and what is
@@ -371,7 +371,7 @@ impl Pipelines {
         kernel: &Kernel,
         entries: &mut Entries<'_>,
         params: &[u8],
-        sizes: (&Workgroups, [u64; 2]),
+        sizes: (&Workgroups, Work),
     ) -> Result<(), PipelineError> {
         let inner = &*self.inner;
         let pipeline = kernel.pipeline().get();
@@ -528,7 +528,7 @@ impl Inner {
         pipeline: Option<&wgpu::ComputePipeline>,
         entries: &mut Entries<'_>,
         params: &[u8],
-        (workgroups, bytes): (&Workgroups, [u64; 2]),
+        (workgroups, work): (&Workgroups, Work),
     ) -> Result<(), PipelineError> {
         let launch = |groups: &Groups, offset, immediates: &[u8], recorder: &mut Recorder<'_>| {
             Launch {
@@ -538,7 +538,7 @@ impl Inner {
                 offset,
                 immediates,
                 workgroups,
-                bytes,
+                work,
             }
             .record(recorder);
         };

@@ -4,6 +4,7 @@
 //! group and to record. Invariants: the buffers of a repetition have the ranges that were checked, and those that are the
 //! same memory are those that were the same at the preparation, which is the caller's business.
 
+use ziggurat_device::Work;
 use ziggurat_memory::Buffer;
 
 use crate::arguments::{Arg, OwnedResource, ResourceEntry, arrange};
@@ -23,8 +24,7 @@ pub struct PreparedDispatch {
     resources: Box<[OwnedResource]>,
     params_bytes: usize,
     workgroups: [u32; 3],
-    /// Bytes that are read, and that are written.
-    bytes: [u64; 2],
+    work: Work,
 }
 
 /// A binding without its buffer.
@@ -85,7 +85,7 @@ impl Pipelines {
             resources: entries.resources.iter().map(ResourceEntry::owned).collect(),
             params_bytes: params.len(),
             workgroups,
-            bytes: dispatch::bytes(kernel.reflection(), args),
+            work: dispatch::work(kernel.reflection(), args),
         }))
     }
 
@@ -144,7 +144,7 @@ impl Pipelines {
             kernel,
             &mut entries,
             params,
-            (&Workgroups::Counts(prepared.workgroups), prepared.bytes),
+            (&Workgroups::Counts(prepared.workgroups), prepared.work),
         )
     }
 }

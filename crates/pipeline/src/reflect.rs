@@ -7,6 +7,7 @@
 //! A shader's *bindings* are those of its only entry point: all that are declared, used or not. With several entry
 //! points they are those that the chosen one uses.
 
+mod first_use;
 mod globals;
 mod grid_inputs;
 mod limits;

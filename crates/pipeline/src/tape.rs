@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ziggurat_device::Recorder;
+use ziggurat_device::{Recorder, Work};
 use ziggurat_memory::{Arena, ArenaUsage, Buffer, Memory};
 
 use crate::arguments::{Arg, OwnedResource, ResourceEntry};
@@ -39,8 +39,7 @@ struct Step {
     groups: Option<Groups>,
     params: Range<usize>,
     workgroups: Workgroups,
-    /// Bytes that are read, and that are written.
-    bytes: [u64; 2],
+    work: Work,
     bound: Box<[Bound]>,
     resources: Box<[OwnedResource]>,
 }
@@ -122,7 +121,7 @@ impl Taping {
             groups,
             params: start..all.params.len(),
             workgroups,
-            bytes: dispatch::bytes(kernel.reflection(), args),
+            work: dispatch::work(kernel.reflection(), args),
             bound: bound.collect(),
             resources: entries.resources.iter().map(ResourceEntry::owned).collect(),
         });
@@ -201,7 +200,7 @@ impl Tape {
                 offset,
                 immediates,
                 workgroups: &step.workgroups,
-                bytes: step.bytes,
+                work: step.work,
             }
             .record(recorder);
         };
@@ -246,7 +245,7 @@ impl<'a> TapedDispatch<'a> {
     /// place counts as written.
     #[must_use]
     pub fn bytes(&self) -> [u64; 2] {
-        self.0.bytes
+        [self.0.work.read, self.0.work.written]
     }
 }
 

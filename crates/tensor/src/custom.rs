@@ -65,6 +65,7 @@ pub struct CustomKernel {
     inputs: Vec<DType>,
     output: DType,
     writes_all: bool,
+    flops: u64,
     candidates: Vec<KernelCandidate>,
     #[cfg(not(target_arch = "wasm32"))]
     watched: Option<Arc<watched::Watched>>,
@@ -101,6 +102,7 @@ impl CustomKernel {
             inputs: Vec::new(),
             output: DType::F32,
             writes_all: false,
+            flops: 0,
             candidates: Vec::new(),
             #[cfg(not(target_arch = "wasm32"))]
             watched: None,
@@ -165,8 +167,7 @@ impl CustomKernel {
     }
 
     /// Says that the kernel writes every element of its output, so that the output need not be filled with zeros before. The
-    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`), unless the output is declared in an
-    /// imported text or in one of several parts with the same file name.
+    /// software device's sanitizer finds elements that it leaves out (`unwritten-output`).
     ///
     /// ```
     /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
@@ -189,6 +190,38 @@ impl CustomKernel {
     #[must_use]
     pub fn writes_all(mut self) -> Self {
         self.writes_all = true;
+        self
+    }
+
+    /// States how many arithmetic operations the kernel does for an element of its output, a multiply-add counted as two:
+    /// profiles show them, and [`Roof::of_profile`](crate::Roof::of_profile) compares them with what the device can do. Of a call
+    /// for which they are others [`CustomCall::flops`] says how many.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
+    ///
+    /// let square = CustomKernel::wgsl("square", "
+    ///     @group(0) @binding(0) var<storage, read> x: array<f32>;
+    ///     @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+    ///     @compute @workgroup_size(64)
+    ///     fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    ///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
+    ///         if (i < arrayLength(&out)) { out[i] = x[i] * x[i]; }
+    ///     }
+    /// ").input(DType::F32).flops_per_element(1);
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// device.set_profiling(true);
+    /// let x = Tensor::ones(&device, [1000], DType::F32)?;
+    /// square.call(&[&x]).run()?.eval_blocking()?;
+    /// for kernel in device.profile_blocking()? {
+    ///     println!("{}: {} operations, {} bytes written", kernel.label, kernel.operations, kernel.bytes_written);
+    /// }
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn flops_per_element(mut self, flops: u64) -> Self {
+        self.flops = flops;
         self
     }
 
@@ -284,6 +317,7 @@ impl CustomKernel {
             grid: None,
             per_invocation: 1,
             stride: false,
+            flops: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::node::{Input, Node};
 use crate::operand::{Operand, Side};
 use crate::ops::arithmetic::broadcast;
 use crate::scalar::combined;
-use crate::{Any, Device, Error, InputType, Tensor};
+use crate::{Device, Error, Tensor};
 
 /// An elementwise operation in WGSL: `fn apply` of one to eight numbers.
 ///
@@ -137,11 +137,10 @@ impl CustomOp {
         Tensor::record(first.device(), name, FusedOp::User(op), shape, inputs)
     }
 
-    /// What its parameters take as it comes.
+    /// The types of its parameters.
     #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
-    pub(crate) fn input_types(&self) -> Vec<InputType> {
-        let types = self.op.params().iter();
-        types.map(|param| type_of(*param)).collect()
+    pub(crate) fn params(&self) -> &'static [DType] {
+        self.op.params()
     }
 
     /// An operand as its parameter takes it.
@@ -169,16 +168,6 @@ impl CustomOp {
                 Err(Error::dtype(name, detail))
             }
         }
-    }
-}
-
-/// The dtypes that are taken as they are for a parameter.
-pub(crate) fn type_of(param: DType) -> InputType {
-    match param {
-        DType::F32 => Any::floats(),
-        DType::I32 => [DType::I32, DType::I8].into(),
-        DType::U32 => [DType::U32, DType::U8].into(),
-        other => other.into(),
     }
 }
 

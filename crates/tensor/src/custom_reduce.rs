@@ -6,8 +6,8 @@ use ziggurat_core::DType;
 use ziggurat_core::text::shortened;
 use ziggurat_kernels::{Call, UserCombine};
 
-use crate::custom_op::{taken, type_of};
-use crate::{Error, InputType, Scalar, Tensor};
+use crate::custom_op::taken;
+use crate::{Error, Scalar, Tensor};
 
 /// A reduction in WGSL: `fn combine` of two numbers, or of two values of a type of one's own.
 ///
@@ -156,11 +156,6 @@ impl Combine {
 
     pub(crate) const fn name(&self) -> &'static str {
         self.op.name()
-    }
-
-    /// What tensors the text takes as they are.
-    pub(crate) fn input_type(&self) -> InputType {
-        type_of(self.op.element())
     }
 
     /// A tensor as the text takes it, and the dtype of the result.

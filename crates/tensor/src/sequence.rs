@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
 use ziggurat_pipeline::typed::KernelParams;
-use ziggurat_pipeline::{Access, Arg, Grid, ShaderSource};
+use ziggurat_pipeline::{Access, Arg, Grid, ShaderSource, with_flops};
 
 use crate::custom::given::{self, Given};
 use crate::custom::{CustomKernel, words};
@@ -174,6 +174,7 @@ impl Sequence {
             uniforms: Vec::new(),
             grid: None,
             per_invocation: 1,
+            flops: 0,
         }
     }
 
@@ -263,6 +264,7 @@ pub struct SequenceStep<'a> {
     uniforms: Vec<Given<'a>>,
     grid: Option<StepGrid>,
     per_invocation: u32,
+    flops: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -275,22 +277,8 @@ enum StepGrid {
 }
 
 impl<'a> SequenceStep<'a> {
-    /// The bytes of a `var<uniform>` or `var<immediate>`, as in [`CustomCall::uniform`](crate::CustomCall::uniform).
-    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes));
-        self
-    }
-
-    /// The same of a struct with `#[derive(KernelParams)]`, as in [`CustomCall::params`](crate::CustomCall::params).
-    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
-        self.uniforms.push(Given::of(params));
-        self
-    }
-
-    /// The bytes of the `var<uniform>` at this group and binding.
-    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes).at(group, binding));
-        self
+    given::takes_parameters! {
+        /// The same of a struct with `#[derive(KernelParams)]`, as in [`CustomCall::params`](crate::CustomCall::params).
     }
 
     /// So many workgroups along x, y and z.
@@ -342,6 +330,13 @@ impl<'a> SequenceStep<'a> {
     /// Elements that one invocation computes; 0 counts as 1.
     pub fn per_invocation(mut self, elements: u32) -> Self {
         self.per_invocation = elements;
+        self
+    }
+
+    /// States how many arithmetic operations the step does, a multiply-add counted as two: profiles show them. What the kernel
+    /// states of each element of an output is not looked at, because a step has none.
+    pub fn flops(mut self, flops: u64) -> Self {
+        self.flops = flops;
         self
     }
 
@@ -438,12 +433,13 @@ impl<'a> SequenceStep<'a> {
                 outputs: of(true).map(|(_, slot)| &slot.view).collect(),
             }
         };
-        let run = || match counts {
+        let dispatch = || match counts {
             Some((view, offset)) => {
                 pipelines.dispatch_indirect(&pipeline, &args, params, (&view.buffer, offset))
             }
             None => pipelines.dispatch(&pipeline, &args, params, grid),
         };
+        let run = || with_flops(self.flops, dispatch);
         observe::operation(&sequence.device, describe, run).map_err(fail)?;
         let written: Vec<usize> = (0..self.buffers.len()).filter(|at| writes(*at)).collect();
         for at in written {

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use ziggurat_core::{Shape, broadcast_shapes};
 use ziggurat_kernels::{ElementKernel, ElementParam, View};
+use ziggurat_pipeline::with_flops;
 
 use crate::observe::{self, Operation, What};
 use crate::tensor::new_shape;
@@ -72,6 +73,7 @@ pub struct TensorKernel {
     params: Vec<Param>,
     broadcast: bool,
     writes_all: bool,
+    flops: u64,
     /// What the layer below has of it; found with the first call.
     made: Arc<OnceLock<Result<ElementKernel, Error>>>,
 }
@@ -95,6 +97,7 @@ impl TensorKernel {
             params: Vec::new(),
             broadcast: false,
             writes_all: false,
+            flops: 0,
             made: Arc::default(),
         }
     }
@@ -164,6 +167,15 @@ impl TensorKernel {
         self.changed()
     }
 
+    /// States how many arithmetic operations a call of `kernel` does, a multiply-add counted as two: profiles show them, and
+    /// [`Roof::of_profile`](crate::Roof::of_profile) compares them with what the device can do. Of a call for which they are others
+    /// [`TensorCall::flops`] says how many.
+    #[must_use]
+    pub fn flops_per_element(mut self, flops: u64) -> Self {
+        self.flops = flops;
+        self
+    }
+
     /// Starts a call on these inputs, on their device.
     pub fn call<'a>(&'a self, inputs: &[&'a Tensor]) -> TensorCall<'a> {
         TensorCall {
@@ -173,6 +185,7 @@ impl TensorKernel {
             shapes: Vec::new(),
             params: Vec::new(),
             elements: None,
+            flops: None,
         }
     }
 
@@ -237,6 +250,7 @@ pub struct TensorCall<'a> {
     shapes: Vec<(String, Vec<usize>)>,
     params: Vec<Param>,
     elements: Option<u64>,
+    flops: Option<u64>,
 }
 
 impl TensorCall<'_> {
@@ -260,6 +274,13 @@ impl TensorCall<'_> {
     /// changed in place).
     pub fn elements(mut self, elements: u64) -> Self {
         self.elements = Some(elements);
+        self
+    }
+
+    /// States how many arithmetic operations the call does, a multiply-add counted as two, instead of those that the kernel
+    /// states of each element ([`TensorKernel::flops_per_element`]).
+    pub fn flops(mut self, flops: u64) -> Self {
+        self.flops = Some(flops);
         self
     }
 
@@ -356,7 +377,13 @@ impl TensorCall<'_> {
             outputs: outputs.iter().chain(&stored).collect(),
         };
         let executor = device.executor();
-        let run = || executor.run_elements(below, [&views, &outputs, &stored], &params, elements);
+        let flops = self.flops.unwrap_or(kernel.flops.saturating_mul(elements));
+        let views_of = [&views[..], &outputs, &stored];
+        let run = || {
+            with_flops(flops, || {
+                executor.run_elements(below, views_of, &params, elements)
+            })
+        };
         observe::operation(device, describe, run).map_err(|error| Error::from_kernel(OP, error))?;
         let tensors = outputs.into_iter();
         Ok(tensors

@@ -68,10 +68,27 @@ fn in_wgsl(message: &str) -> String {
         number.parse::<u32>().ok()?;
         Some((String::new(), number.len() + "] is invalid: ".len()))
     });
-    replaced(&unnumbered, "Function [", |rest| {
+    let functions = replaced(&unnumbered, "Function [", |rest| {
         let (number, _) = rest.split_once("] ")?;
         number.parse::<u32>().ok()?;
         Some(("Function ".to_owned(), number.len() + "] ".len()))
+    });
+    let types = replaced(&functions, "Type [", |rest| {
+        let (number, behind) = rest.split_once("] '")?;
+        let (name, _) = behind.split_once("' is invalid: ")?;
+        number.parse::<u32>().ok()?;
+        let shown = match name {
+            "" => String::new(),
+            name => format!("Type '{name}' is invalid: "),
+        };
+        let taken = number.len() + "] '".len() + name.len() + "' is invalid: ".len();
+        Some((shown, taken))
+    });
+    replaced(&types, "Loading of [", |rest| {
+        let (number, _) = rest.split_once("] can't be done")?;
+        number.parse::<u32>().ok()?;
+        let shown = "A value of this type cannot be loaded; `&` passes a pointer to it";
+        Some((shown.to_owned(), number.len() + "] can't be done".len()))
     })
 }
 
@@ -146,6 +163,19 @@ mod tests {
         );
         let matrix = "got Matrix { columns: Bi, rows: Quad, scalar: Scalar { kind: Float, width: 2 } } and Atomic(Scalar { kind: Sint, width: 8 })";
         assert_eq!(in_wgsl(matrix), "got mat2x4<f16> and atomic<i64>");
+        for (said, shown) in [
+            ("Type [1] '' is invalid: Not floats", "Not floats"),
+            (
+                "Type [7] 'Params' is invalid: Too large",
+                "Type 'Params' is invalid: Too large",
+            ),
+            (
+                "Expression [4] is invalid: Loading of [2] can't be done",
+                "A value of this type cannot be loaded; `&` passes a pointer to it",
+            ),
+        ] {
+            assert_eq!(in_wgsl(said), shown);
+        }
     }
 
     #[test]
@@ -158,6 +188,8 @@ mod tests {
             "Matrix { columns: Bi, rows: ",
             "Expression [x] is invalid: [3] (of type ",
             "index [7] of a[3]",
+            "Type [x] '' is invalid: ",
+            "Loading of [x] can't be done",
             "Atomic(",
         ] {
             assert_eq!(in_wgsl(text), text);

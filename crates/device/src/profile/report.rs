@@ -64,12 +64,22 @@ fn complete(out: &mut String, event: &Event, process: u32, thread: u64) {
         length / 1000,
         length % 1000
     );
-    if let Some([read, written]) = event.bytes {
+    if let Some(work) = event.work {
+        let (read, written) = (work.read, work.written);
         let _ = write!(
             out,
-            ",\"args\":{{\"bytes read\":{read},\"bytes written\":{written},\"GB/s\":{:.3}}}",
-            rate([read, written], length)
+            ",\"args\":{{\"bytes read\":{read},\"bytes written\":{written},\"GB/s\":{:.3}",
+            rate(read as f64 + written as f64, length)
         );
+        if work.operations > 0 {
+            let _ = write!(
+                out,
+                ",\"operations\":{},\"GFLOP/s\":{:.3}",
+                work.operations,
+                rate(work.operations as f64, length)
+            );
+        }
+        out.push('}');
     }
     out.push('}');
 }
@@ -92,8 +102,16 @@ impl fmt::Display for Profile {
         let mean = |ns: u64, count: u64| ns as f64 / 1e3 / count.max(1) as f64;
         writeln!(
             f,
-            "{:<40} {:>9} {:>12} {:>11} {:>11} {:>12} {:>12} {:>9}",
-            "", "count", "total ms", "mean µs", "max µs", "MB read", "MB written", "GB/s"
+            "{:<40} {:>9} {:>12} {:>11} {:>11} {:>12} {:>12} {:>9} {:>9}",
+            "",
+            "count",
+            "total ms",
+            "mean µs",
+            "max µs",
+            "MB read",
+            "MB written",
+            "GB/s",
+            "GFLOP/s"
         )?;
         for (stage, time) in &self.stages {
             writeln!(
@@ -110,7 +128,7 @@ impl fmt::Display for Profile {
         for kernel in &self.kernels {
             writeln!(
                 f,
-                "{:<40} {:>9} {:>12.3} {:>11.2} {:>11.2} {:>12.3} {:>12.3} {:>9.1}",
+                "{:<40} {:>9} {:>12.3} {:>11.2} {:>11.2} {:>12.3} {:>12.3} {:>9.1} {:>9}",
                 kernel.label,
                 kernel.count,
                 ms(kernel.total_ns),
@@ -118,7 +136,11 @@ impl fmt::Display for Profile {
                 mean(kernel.max_ns, 1),
                 megabytes(kernel.bytes_read),
                 megabytes(kernel.bytes_written),
-                kernel.gigabytes_per_second()
+                kernel.gigabytes_per_second(),
+                match kernel.operations {
+                    0 => "-".to_owned(),
+                    _ => format!("{:.1}", kernel.gigaflops()),
+                }
             )?;
         }
         writeln!(f, "{:<40} {:>9} {:>12.3}", "wall", "", ms(self.wall_ns))?;
@@ -136,6 +158,7 @@ impl fmt::Display for Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::Work;
 
     #[test]
     fn the_trace_has_both_tracks_in_microseconds_and_escapes_names() {
@@ -144,14 +167,19 @@ mod tests {
             begin,
             end,
             lane: 3,
-            bytes: None,
+            work: None,
+        };
+        let ran = |operations| Event {
+            work: Some(Work {
+                read: 60,
+                written: 20,
+                operations,
+            }),
+            ..event("a\"b\\c\n", 5_000, 5_040)
         };
         let profile = Profile {
             host: vec![event("record", 1_500, 2_750)],
-            gpu: vec![Event {
-                bytes: Some([60, 20]),
-                ..event("a\"b\\c\n", 5_000, 5_040)
-            }],
+            gpu: vec![ran(0), ran(100)],
             ..Profile::default()
         };
         let trace = profile.chrome_trace();
@@ -161,6 +189,7 @@ mod tests {
         assert!(trace.contains(
             r#"{"ph":"X","name":"a\"b\\c\u000a","pid":2,"tid":0,"ts":5.000,"dur":0.040,"args":{"bytes read":60,"bytes written":20,"GB/s":2.000}}"#
         ));
+        assert!(trace.contains(r#""GB/s":2.000,"operations":100,"GFLOP/s":2.500}}"#));
         assert!(trace.trim_end().ends_with("]}"));
         assert_eq!(trace.matches('{').count(), trace.matches('}').count());
     }
@@ -177,6 +206,7 @@ mod tests {
                 total_ns: 3_000_000,
                 bytes_read: 9_000_000,
                 bytes_written: 4_500_000,
+                operations: 36_900_000,
                 ..KernelTime::default()
             }],
             counters: vec![("pool hits", 17)],
@@ -191,6 +221,8 @@ mod tests {
             "9.000",
             "4.500",
             "4.5",
+            "GFLOP/s",
+            "12.3",
             "pool hits",
             "17",
         ] {

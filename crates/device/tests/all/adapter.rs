@@ -2,7 +2,7 @@
 
 use crate::common::read;
 use ziggurat_device::{
-    AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, MemoryBytes, Stage, block_on,
+    AdapterKind, Device, DeviceError, DeviceOptions, Dispatch, MemoryBytes, Stage, Work, block_on,
 };
 
 /// Each launch turns every x into 3x + 1, after `turns` rounds of busy work that change nothing.
@@ -95,7 +95,11 @@ impl Kernel {
                 more_groups: &[],
                 immediates: &[],
                 workgroups: [groups, 1, 1].into(),
-                bytes: [0, self.data.size()],
+                work: Work {
+                    written: self.data.size(),
+                    operations: 2 * self.data.size(),
+                    ..Work::default()
+                },
             });
         })
     }
@@ -219,11 +223,12 @@ fn a_profile_has_both_tracks_and_stops() {
         let time = &profile.kernels[0];
         let reliable = time.count - time.unreliable;
         assert_eq!(
-            (time.bytes_read, time.bytes_written),
-            (0, 4096 * reliable),
+            (time.bytes_read, time.bytes_written, time.operations),
+            (0, 4096 * reliable, 8192 * reliable),
             "what the dispatches said"
         );
         assert!(trace.contains("\"args\":{\"bytes read\":0,\"bytes written\":4096,"));
+        assert!(trace.contains(",\"operations\":8192,"));
     }
     assert!(!trace.contains("before") && !trace.contains("after"));
     let empty = block_on(device.finish_profile()).unwrap();

@@ -6,7 +6,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::common::{buffer, noop, noop_with, read};
-use ziggurat_device::{Device, DeviceOptions, Sleep};
+use ziggurat_device::{Device, DeviceOptions, Sleep, Work};
 
 async fn work(device: Device, value: u8) -> u8 {
     let a = buffer(&device, &[value; 4]);
@@ -157,7 +157,7 @@ fn a_profile_future_counts_dispatches_by_label() {
                 more_groups: &[],
                 immediates: &[],
                 workgroups: [1, 1, 1].into(),
-                bytes: [0, 0],
+                work: Work::default(),
             };
             device
                 .record(|recorder| recorder.dispatch(dispatch))

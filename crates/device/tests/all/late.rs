@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::common::{buffer, noop, noop_with, read};
-use ziggurat_device::{Device, DeviceError, DeviceOptions, Dispatch, LatePipeline, block_on};
+use ziggurat_device::{Device, DeviceError, DeviceOptions, Dispatch, LatePipeline, Work, block_on};
 
 fn pipeline(device: &Device) -> wgpu::ComputePipeline {
     let module = device
@@ -35,7 +35,7 @@ fn launch<P>(pipeline: &P) -> Dispatch<'_, P> {
         more_groups: &[],
         immediates: &[],
         workgroups: [1, 1, 1].into(),
-        bytes: [0, 0],
+        work: Work::default(),
     }
 }
 

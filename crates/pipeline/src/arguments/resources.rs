@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wgpu::{BindingType, SamplerBindingType, TextureSampleType, TextureUsages};
+use wgpu::{
+    BindingType, SamplerBindingType, StorageTextureAccess, TextureSampleType, TextureUsages,
+};
 use ziggurat_memory::{Memory, Sampler, Texture};
 
 use super::Arg;
@@ -157,13 +159,15 @@ fn problem(declared: &Resource, arg: ResourceArg<'_>, features: wgpu::Features) 
     };
     match declared.ty {
         BindingType::StorageTexture {
+            access,
             format,
             view_dimension,
-            ..
         } => {
             let wrong_format = texture.format() != format;
             let levels = texture.levels().len();
+            let atomic = access == StorageTextureAccess::Atomic;
             missing(TextureUsages::STORAGE_BINDING)
+                .or_else(|| atomic.then(|| missing(TextureUsages::STORAGE_ATOMIC)).flatten())
                 .or_else(|| shape(view_dimension))
                 .or_else(|| wrong_format.then(|| "the formats differ".to_owned()))
                 .or_else(|| {

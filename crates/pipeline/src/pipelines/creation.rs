@@ -234,7 +234,8 @@ impl Inner {
             let device = self.device.wgpu();
             self.binds.layouts(device, &reflection, &params)
         };
-        let layouts = lay_out(&self.device, &reflection, layouts)?;
+        let layouts = lay_out(&self.device, &reflection, layouts)
+            .inspect_err(|_| self.binds.forget_layouts(&reflection, &params))?;
         let binds = (layouts, params);
         #[cfg(not(target_arch = "wasm32"))]
         self.compile_time_ns

@@ -8,6 +8,7 @@ use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::errors::said;
 
+use super::first_use::first_use;
 use super::{GridInputs, Override, Reflection, globals};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
@@ -237,7 +238,7 @@ fn validate(
     }
     let all = ShaderFeatures::all();
     if let Err(error) = check(module, all) {
-        return Err(validation_error(text, &error));
+        return Err(validation_error(text, Some(module), entry, &error));
     }
     for feature in ShaderFeature::all() {
         if let Err(error) = check(module, all.without(feature)) {
@@ -253,7 +254,8 @@ fn validate(
             needed = needed.with(feature);
         }
     }
-    let info = check(module, available).map_err(|error| validation_error(text, &error))?;
+    let info = check(module, available)
+        .map_err(|error| validation_error(text, Some(module), entry, &error))?;
     Ok((info, needed))
 }
 
@@ -290,11 +292,24 @@ fn best_span(error: &WithSpan<ValidationError>) -> Option<Span> {
     defined.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()))
 }
 
-fn validation_error(text: &Assembled<'_>, error: &WithSpan<ValidationError>) -> PipelineError {
-    let place = match (best_span(error), error.as_inner()) {
+fn validation_error(
+    text: &Assembled<'_>,
+    module: Option<&Module>,
+    entry: &Arc<Place>,
+    error: &WithSpan<ValidationError>,
+) -> PipelineError {
+    let span = best_span(error);
+    let place = match error.as_inner() {
         // naga keeps no span for what is wrong with an entry point's attributes.
-        (None, ValidationError::EntryPoint { name, .. }) => text.function(name),
-        (span, _) => text.place(span),
+        ValidationError::EntryPoint { name, .. } if span.is_none() => text.function(name),
+        ValidationError::Type { handle, .. } if span.is_none() => {
+            text.place(module.and_then(|module| first_use(module, *handle)))
+        }
+        _ => text.place(span),
+    };
+    let place = match place.line {
+        0 => Arc::clone(entry),
+        _ => place,
     };
     let message = shortened(&said(error.as_inner()), MESSAGE).into_owned();
     PipelineError::Validation {
@@ -361,7 +376,7 @@ fn override_error(
                 name: shortened(name, NAME).into_owned(),
             }
         }
-        PipelineConstantError::ValidationError(error) => validation_error(text, error),
+        PipelineConstantError::ValidationError(error) => validation_error(text, None, entry, error),
         other => PipelineError::ConstantValue {
             kernel: text.name(),
             place: Arc::clone(entry),

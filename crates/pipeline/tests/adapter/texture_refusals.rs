@@ -204,3 +204,19 @@ fn the_software_device_refuses_by_construct_and_line() {
         assert!(error.to_string().contains(word), "{error}\n{text}");
     }
 }
+
+/// A layout that wgpu refused is not kept: the second kernel that binds alike is told the reason, not that the layout is invalid.
+#[cfg(feature = "software")]
+#[test]
+fn every_kernel_with_a_refused_layout_is_told_why() {
+    let profile = ziggurat_pipeline::device::ziggurat_software::Profile::nvidia();
+    let device = Device::software(profile, DeviceOptions::default()).unwrap();
+    let pipelines = Pipelines::new(&Memory::new(&device, MemoryOptions::default()));
+    for name in ["first", "second"] {
+        let text = "@group(0) @binding(0) var packed: texture_storage_2d<rg11b10ufloat, write>;
+             @compute @workgroup_size(1) fn main() { textureStore(packed, vec2(0), vec4(1.0)); }";
+        let kernel = KernelDescriptor::new(ShaderSource::wgsl(name, text));
+        let error = pipelines.kernel(&kernel).unwrap_err().to_string();
+        assert!(error.contains("WriteOnly access"), "{name}: {error}");
+    }
+}

@@ -419,3 +419,73 @@ fn an_array_binds_one_layer_as_a_plain_texture() {
     let error = pipelines.dispatch(&kernel, &same, &[], grid).unwrap_err();
     assert!(matches!(error, PipelineError::Aliased { .. }), "{error}");
 }
+
+const COUNT: &str = "
+    @group(0) @binding(0) var counts: texture_storage_2d<r32uint, atomic>;
+    @group(0) @binding(1) var signed: texture_storage_2d_array<r32sint, atomic>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        let x = id.x;
+        textureAtomicAdd(counts, vec2(0u, 1u), x);
+        textureAtomicMax(counts, vec2(1u, 1u), x * 7u);
+        textureAtomicMin(counts, vec2(2u, 1u), 500u - x);
+        textureAtomicOr(counts, vec2(3u, 1u), 1u << (x & 31u));
+        textureAtomicAnd(counts, vec2(4u, 1u), ~(x << 8u));
+        textureAtomicXor(counts, vec2(5u, 1u), x * 0x1234567u);
+        textureAtomicAdd(counts, vec2(6u, 1u), 1u);
+        textureAtomicMin(signed, vec2(0u, 0u), 1u, -i32(x));
+        textureAtomicMax(signed, vec2(1u, 0u), 1u, i32(x) - 100);
+    }
+";
+
+#[cfg(feature = "software")]
+#[test]
+fn texels_are_changed_at_once() {
+    let profile = ziggurat_pipeline::device::ziggurat_software::Profile::nvidia();
+    let options = DeviceOptions {
+        features: vec![ziggurat_pipeline::ShaderFeature::TextureAtomics],
+        ..DeviceOptions::default()
+    };
+    let device = Device::software(profile, options).unwrap();
+    let pipelines = &Pipelines::new(&Memory::new(&device, MemoryOptions::default()));
+    let kernel = kernel(pipelines, ShaderSource::wgsl("count", COUNT));
+    let atomic = STORAGE | TextureUsages::STORAGE_ATOMIC;
+    let counts = flat(pipelines, TextureFormat::R32Uint, [6, 2], atomic);
+    let layers = ([2, 1, 2], TextureDimension::D2, 1);
+    let signed = texture_of(pipelines, TextureFormat::R32Sint, layers, atomic);
+    let write = |texture: &Texture, words: &[u32]| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        pipelines.memory().write_texture(texture, &bytes).unwrap();
+    };
+    let before = 0xffff_ff00_u32;
+    write(&counts, &[[9; 6], [1, 2, before, 0, before, 5]].concat());
+    write(&signed, &[7, 7, 3, (-200_i32).cast_unsigned()]);
+    let args = [Arg::texture(&counts), Arg::texture(&signed)];
+    let grid = Grid::Workgroups([3, 1, 1]);
+    pipelines.dispatch(&kernel, &args, &[], grid).unwrap();
+
+    let all = || 0..192_u32;
+    let words = |texture: &Texture| -> Vec<u32> {
+        let bytes = read(pipelines, texture);
+        let words = bytes.as_chunks::<4>().0.iter();
+        words.map(|word| u32::from_le_bytes(*word)).collect()
+    };
+    let second = [
+        1 + all().sum::<u32>(),
+        191 * 7,
+        500 - 191,
+        u32::MAX,
+        all().fold(before, |old, x| old & !(x << 8)),
+        all().fold(5, |old, x| old ^ x.wrapping_mul(0x123_4567)),
+    ];
+    assert_eq!(words(&counts), [[9; 6], second].concat());
+    assert_eq!(words(&signed), [7, 7, (-191_i32).cast_unsigned(), 91]);
+
+    let plain = flat(pipelines, TextureFormat::R32Uint, [6, 2], STORAGE);
+    let args = [Arg::texture(&plain), Arg::texture(&signed)];
+    let error = pipelines.dispatch(&kernel, &args, &[], grid).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("count:2:27: `counts`") && error.contains("STORAGE_ATOMIC"),
+        "{error}"
+    );
+}

@@ -303,6 +303,9 @@ fn check_view(
             view_dimension,
         } => {
             need(TextureUsages::STORAGE_BINDING)?;
+            if access == StorageTextureAccess::Atomic {
+                need(TextureUsages::STORAGE_ATOMIC)?;
+            }
             let one = view.levels.end - view.levels.start == 1;
             if view.format == format && view.dimension == view_dimension && one {
                 Ok(access != StorageTextureAccess::ReadOnly)

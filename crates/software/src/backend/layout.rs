@@ -196,7 +196,7 @@ fn check_storage_texture(
         StorageTextureAccess::ReadOnly => has.contains(Flags::STORAGE_READ_ONLY),
         StorageTextureAccess::WriteOnly => has.contains(Flags::STORAGE_WRITE_ONLY),
         StorageTextureAccess::ReadWrite => has.contains(Flags::STORAGE_READ_WRITE),
-        StorageTextureAccess::Atomic => false,
+        StorageTextureAccess::Atomic => has.contains(Flags::STORAGE_ATOMIC),
     };
     if fits {
         return Ok(());

@@ -7,6 +7,7 @@ mod format;
 mod sample;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::Storage;
 
@@ -86,6 +87,15 @@ impl View {
             && let Some(bytes) = self.texel.encode(words).get(..self.texel.bytes())
         {
             self.storage.write(at, bytes);
+        }
+    }
+
+    /// Changes a texel of one word of the first level, as one step for all threads.
+    pub(super) fn update(&self, place: [u32; 3], new: impl Fn(u32) -> u32) {
+        if let Some(at) = self.at(0, place)
+            && let [word, ..] = self.storage.words(at, 4)
+        {
+            let _old = word.fetch_update(Relaxed, Relaxed, |old| Some(new(old)));
         }
     }
 

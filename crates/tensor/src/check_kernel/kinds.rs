@@ -1,7 +1,7 @@
 //! What [`check_kernel`](super::check_kernel) can check: what its inputs are, and how it is called.
 
 use crate::tensor_kernel::{InputType, TensorKernel};
-use crate::{CustomKernel, CustomOp, CustomReduce, CustomScan, Error, Operand, Tensor};
+use crate::{Any, CustomKernel, CustomOp, CustomReduce, CustomScan, DType, Error, Operand, Tensor};
 
 pub(super) mod sealed {
     use super::{Error, InputType, Tensor};
@@ -31,7 +31,7 @@ impl sealed::Sealed for TensorKernel {
 impl KernelToCheck for CustomOp {}
 impl sealed::Sealed for CustomOp {
     fn types(&self) -> Vec<InputType> {
-        self.input_types()
+        self.params().iter().copied().map(type_of).collect()
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
@@ -54,7 +54,7 @@ impl sealed::Sealed for CustomKernel {
 impl KernelToCheck for CustomReduce {}
 impl sealed::Sealed for CustomReduce {
     fn types(&self) -> Vec<InputType> {
-        vec![self.combine.input_type()]
+        vec![type_of(self.combine.op.element())]
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
@@ -69,10 +69,20 @@ impl sealed::Sealed for CustomReduce {
 impl KernelToCheck for CustomScan {}
 impl sealed::Sealed for CustomScan {
     fn types(&self) -> Vec<InputType> {
-        vec![self.combine.input_type()]
+        vec![type_of(self.combine.op.element())]
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
         inputs.iter().map(|x| self.call(x, -1)).collect()
+    }
+}
+
+/// The dtypes that a text takes as they are where it is of this one.
+fn type_of(param: DType) -> InputType {
+    match param {
+        DType::F32 => Any::floats(),
+        DType::I32 => [DType::I32, DType::I8].into(),
+        DType::U32 => [DType::U32, DType::U8].into(),
+        other => other.into(),
     }
 }

@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
 use ziggurat_pipeline::typed::KernelParams;
-use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelWork};
+use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelWork, with_flops};
 
 use super::given::{self, Given};
 use super::{CustomKernel, OP, fail, words};
@@ -24,6 +24,7 @@ pub struct CustomCall<'a> {
     pub(super) grid: Option<[u32; 3]>,
     pub(super) per_invocation: u32,
     pub(super) stride: bool,
+    pub(super) flops: Option<u64>,
 }
 
 impl<'a> CustomCall<'a> {
@@ -33,44 +34,29 @@ impl<'a> CustomCall<'a> {
         self
     }
 
-    /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
-    /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
-    pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes));
-        self
-    }
-
-    /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
-    ///
-    /// ```
-    /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
-    ///
-    /// #[derive(KernelParams)]
-    /// struct Line { slope: f32, start: f32 }
-    ///
-    /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
-    ///     @group(0) @binding(0) var<uniform> line: Line;
-    ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
-    ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-    ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
-    ///     }
-    /// ".to_owned())]).input(DType::F32);
-    /// let device = Device::open_blocking(DeviceOptions::default())?;
-    /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
-    /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
-    /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
-    /// # Ok::<(), ziggurat_tensor::Error>(())
-    /// ```
-    pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
-        self.uniforms.push(Given::of(params));
-        self
-    }
-
-    /// The bytes of the `var<uniform>` at this group and binding.
-    pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
-        self.uniforms.push(Given::new(bytes).at(group, binding));
-        self
+    given::takes_parameters! {
+        /// The same of a struct with `#[derive(KernelParams)]`, whose fields are compared with those of the shader's variable.
+        ///
+        /// ```
+        /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, KernelParams, Tensor};
+        ///
+        /// #[derive(KernelParams)]
+        /// struct Line { slope: f32, start: f32 }
+        ///
+        /// let line = CustomKernel::parts("line", [("line_params.wgsl", Line::wgsl("Line")), ("line.wgsl", "
+        ///     @group(0) @binding(0) var<uniform> line: Line;
+        ///     @group(0) @binding(1) var<storage, read> x: array<f32>;
+        ///     @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+        ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
+        ///     }
+        /// ".to_owned())]).input(DType::F32);
+        /// let device = Device::open_blocking(DeviceOptions::default())?;
+        /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
+        /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
+        /// assert_eq!(y.to_vec_blocking::<f32>()?, [11.0, 21.0]);
+        /// # Ok::<(), ziggurat_tensor::Error>(())
+        /// ```
     }
 
     /// An explicit number of workgroups. Otherwise there is one invocation per output element (see
@@ -92,6 +78,13 @@ impl<'a> CustomCall<'a> {
     /// folded, whatever the size.
     pub fn stride(mut self) -> Self {
         self.stride = true;
+        self
+    }
+
+    /// States how many arithmetic operations the call does, a multiply-add counted as two, instead of those that the kernel
+    /// states of each element ([`CustomKernel::flops_per_element`]).
+    pub fn flops(mut self, flops: u64) -> Self {
+        self.flops = Some(flops);
         self
     }
 
@@ -120,7 +113,11 @@ impl<'a> CustomCall<'a> {
             is_given_non_finite: false,
             outputs: vec![&call.out],
         };
-        let run = || pipelines.dispatch(&pipeline, &args, params, grid);
+        let run = || {
+            with_flops(call.flops, || {
+                pipelines.dispatch(&pipeline, &args, params, grid)
+            })
+        };
         observe::operation(call.device, describe, run).map_err(fail)?;
         drop(args);
         Ok(Tensor::from_view(call.device, call.out))
@@ -204,6 +201,7 @@ impl<'a> CustomCall<'a> {
         } else {
             device.alloc_zeroed(OP, &shape, kernel.output)?
         };
+        let stated = kernel.flops.saturating_mul(shape.len() as u64);
         Ok(Checked {
             kernel,
             device,
@@ -211,6 +209,7 @@ impl<'a> CustomCall<'a> {
             out,
             uniforms: self.uniforms,
             grid,
+            flops: self.flops.unwrap_or(stated),
         })
     }
 }
@@ -223,6 +222,7 @@ struct Checked<'a> {
     out: View,
     uniforms: Vec<Given<'a>>,
     grid: Grid,
+    flops: u64,
 }
 
 impl Checked<'_> {

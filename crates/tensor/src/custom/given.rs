@@ -5,6 +5,31 @@ use std::borrow::Cow;
 use ziggurat_pipeline::typed::{KernelParams, ParamField};
 use ziggurat_pipeline::{Arg, Kernel, PipelineError};
 
+/// The methods by which a call, or a step, whose field is `uniforms` takes its parameters; the comment given is that of `params`.
+macro_rules! takes_parameters {
+    ($(#[$params:meta])*) => {
+        /// The bytes of the shader's `var<uniform>` or `var<immediate>`. Of several the first call is for the immediate
+        /// variable, if there is one, and the others are for the uniforms in the order of their groups and bindings.
+        pub fn uniform(mut self, bytes: &'a [u8]) -> Self {
+            self.uniforms.push(Given::new(bytes));
+            self
+        }
+
+        $(#[$params])*
+        pub fn params<P: KernelParams>(mut self, params: &P) -> Self {
+            self.uniforms.push(Given::of(params));
+            self
+        }
+
+        /// The bytes of the `var<uniform>` at this group and binding.
+        pub fn uniform_at(mut self, group: u32, binding: u32, bytes: &'a [u8]) -> Self {
+            self.uniforms.push(Given::new(bytes).at(group, binding));
+            self
+        }
+    };
+}
+pub(crate) use takes_parameters;
+
 /// The bytes of one variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Given<'a> {

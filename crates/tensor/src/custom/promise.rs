@@ -1,28 +1,33 @@
 //! What a program promises of a kernel, written where the sanitizer of the software device looks for it: in the kernel's text.
 
-use ziggurat_pipeline::{KernelDescriptor, Reflection, ShaderSource};
+use ziggurat_core::wgsl::words;
+use ziggurat_pipeline::{KernelDescriptor, Place, Reflection, ShaderSource, SourcePart};
 
 /// The comment by which a declaration says that the kernel writes all that is bound there.
 const WRITES_ALL: &str = " // sanitizer: writes-all";
 
 /// The kernel with the promise at its last binding, which is its output. A comment at the end of the line leaves all lines and
-/// columns as they are. `None` if the output is declared in an imported text, or in one of several parts with the same file
-/// name.
+/// columns as they are. `None` if the text has no such line.
 pub(super) fn promising(
     descriptor: &KernelDescriptor,
     reflection: &Reflection,
 ) -> Option<KernelDescriptor> {
-    let place = &reflection.bindings.last()?.place;
+    let output = reflection.bindings.last()?;
+    let place = &output.place;
     let parts = descriptor.source.parts();
-    let mut named = (0..).zip(parts).filter(|(_, part)| part.file == place.file);
-    let (index, part) = named.next()?;
-    if named.next().is_some() {
-        return None;
-    }
-    let text = with_comment(&part.text, place.line)?;
+    let mut named = parts.iter().filter(|part| part.file == place.file);
+    let (first, others) = (named.next()?, named.next());
+    // Of several parts with the same file name it is the one whose line has the name.
+    let declaring = match others {
+        None => first,
+        Some(_) => parts
+            .iter()
+            .find(|part| declares(part, place, &output.name))?,
+    };
+    let text = with_comment(&declaring.text, place.line)?;
     let mut source = ShaderSource::new(descriptor.source.name().to_owned());
-    for (number, part) in (0..).zip(parts) {
-        let text = if number == index {
+    for part in parts {
+        let text = if std::ptr::eq(part, declaring) {
             text.clone().into()
         } else {
             part.text.clone()
@@ -32,6 +37,13 @@ pub(super) fn promising(
     let mut promising = descriptor.clone();
     promising.source = source;
     Some(promising)
+}
+
+/// Whether a part of the place's file has the name at the place's line.
+fn declares(part: &SourcePart, place: &Place, name: &str) -> bool {
+    let index = (place.line as usize).checked_sub(1);
+    let line = index.and_then(|index| part.text.lines().nth(index));
+    part.file == place.file && line.is_some_and(|line| words(line).any(|word| word == name))
 }
 
 /// The text with the comment at the end of a line, counted from 1.

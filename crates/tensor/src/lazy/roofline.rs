@@ -76,8 +76,10 @@ impl Roof {
 
 impl Roof {
     /// Each label of a profile below the roof, one dispatch of it on average: one's own kernels as well as built-in operations.
-    /// Bytes are those of the profile; `operations` says how many arithmetic operations a dispatch of a label has, 0 if that is
-    /// not known.
+    /// Bytes are those of the profile, and so are arithmetic operations, as a kernel states them
+    /// ([`TensorKernel::flops_per_element`](crate::TensorKernel::flops_per_element), [`CustomCall::flops`](crate::CustomCall::flops),
+    /// [`with_flops`](ziggurat_pipeline::with_flops)): of one that states none memory and dispatches alone are compared, unless
+    /// [`KernelTime::operations`] is set before.
     ///
     /// ```
     /// use std::time::Duration;
@@ -86,28 +88,25 @@ impl Roof {
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let cube = TensorKernel::wgsl("cube", "fn kernel(i: u32) { let x = x_at(i); y_store(i, x * x * x); }")
     ///     .input("x", DType::F32)
-    ///     .output("y", like("x"));
+    ///     .output("y", like("x"))
+    ///     .flops_per_element(2);
     /// let x = Tensor::ones(&device, [1000], DType::F32)?;
     /// device.set_profiling(true);
     /// cube.call(&[&x]).run()?.eval_blocking()?;
     /// let roof = Roof { bytes_per_second: 1e11, operations_per_second: 1e12, dispatch: Duration::ZERO };
     /// let times = device.profile_blocking()?;
-    /// println!("{}", roof.of_profile(&times, |label| if label.contains("cube") { 2000 } else { 0 }));
+    /// println!("{}", roof.of_profile(&times));
     /// # Ok::<(), ziggurat_tensor::Error>(())
     /// ```
     #[must_use]
-    pub fn of_profile(
-        &self,
-        times: &[KernelTime],
-        mut operations: impl FnMut(&str) -> u64,
-    ) -> Roofline {
+    pub fn of_profile(&self, times: &[KernelTime]) -> Roofline {
         let mut rows = Vec::with_capacity(times.len());
         for time in times {
             let reliable = time.count.saturating_sub(time.unreliable);
             let each = |total: u64| total.checked_div(reliable);
             let bytes = time.bytes_read.saturating_add(time.bytes_written);
             let bytes = each(bytes).unwrap_or(0);
-            let operations = operations(&time.label);
+            let operations = each(time.operations).unwrap_or(0);
             let (predicted, by) = self.time(bytes, operations);
             rows.push(RooflineRow {
                 ops: vec![Cow::Owned(time.label.clone())],

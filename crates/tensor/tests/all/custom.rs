@@ -98,6 +98,11 @@ fn main(@builtin(local_invocation_index) i: u32) {
     let expected = "unwritten-output: kernel most, most:3";
     assert!(found.contains(expected), "{found}");
     assert!(found.contains("the first at byte 20"), "{found}");
+    // Several parts may have one name.
+    let none = "\n// out is declared elsewhere\n// out\n";
+    let same = CustomKernel::parts("most", [("most", none), ("most", MOST)]);
+    let found = run(same.input(DType::F32).writes_all());
+    assert!(found.contains(expected), "{found}");
     for kernel in [all, most()] {
         let found = run(kernel);
         assert!(found.starts_with("0 findings"), "{found}");

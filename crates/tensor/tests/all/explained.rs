@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::nan_trace::fresh;
 use ziggurat_tensor::{
-    Bottleneck, Conv2dOptions, DType, Device, KernelTime, MemoryKind, NotFused, Roof, Tensor,
+    Bottleneck, Conv2dOptions, CustomKernel, DType, Device, Error, KernelTime, MemoryKind,
+    NotFused, Roof, Sequence, Tensor, TensorKernel, like,
 };
 
 fn ones(device: &Device, dims: &[usize]) -> Tensor {
@@ -140,6 +141,7 @@ fn a_profile_is_put_below_the_roof() {
             total_ns: 40_000_000,
             bytes_read: 30_000,
             bytes_written: 10_000,
+            operations: 2_000,
             ..KernelTime::default()
         },
         KernelTime {
@@ -149,8 +151,7 @@ fn a_profile_is_put_below_the_roof() {
             ..KernelTime::default()
         },
     ];
-    let state = |label: &str| if label == "own" { 500 } else { 0 };
-    let table = roof(1e7, 1e5).of_profile(&times, state);
+    let table = roof(1e7, 1e5).of_profile(&times);
     let [own, never] = &table.rows[..] else {
         panic!("{table}");
     };
@@ -174,8 +175,84 @@ fn a_profile_is_put_below_the_roof() {
         (never.bytes, never.measured, never.share()),
         (0, None, None)
     );
-    let unstated = roof(1e7, 1e5).of_profile(&times, |_| 0);
-    assert_eq!(unstated.rows[0].by, Bottleneck::Memory);
+    let unstated = times.map(|time| KernelTime {
+        operations: 0,
+        ..time
+    });
+    let table = roof(1e7, 1e5).of_profile(&unstated);
+    assert_eq!(table.rows[0].by, Bottleneck::Memory);
+}
+
+/// Adds an input to another, as a text of the whole shader and as one of its body.
+const ADD: &str = "
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < arrayLength(&out) { out[id.x] = a[id.x] + 1.0; }
+}";
+
+#[test]
+fn operations_that_kernels_state_are_in_profiles() {
+    let device = fresh();
+    if !device.set_profiling(true) {
+        return;
+    }
+    let x = ones(&device, &[100]);
+    let whole = CustomKernel::wgsl("whole", ADD).input(DType::F32);
+    let body = TensorKernel::wgsl("body", "fn kernel(i: u32) { y_store(i, x_at(i) + 1.0); }")
+        .input("x", DType::F32)
+        .output("y", like("x"));
+    let sum = |label: &str| {
+        let times = device.profile_blocking().unwrap();
+        let all: Vec<_> = times
+            .iter()
+            .filter(|time| time.label.contains(label))
+            .collect();
+        assert!(!all.is_empty(), "{label}: {times:?}");
+        assert!(
+            all.iter()
+                .all(|time| time.unreliable == 0 && time.bytes_read == 400 * time.count)
+        );
+        all.iter().map(|time| time.operations).sum::<u64>()
+    };
+    let run = |call: Result<Tensor, Error>| call.unwrap().eval_blocking().unwrap();
+
+    run(whole.call(&[&x]).run());
+    run(body.call(&[&x]).run());
+    assert_eq!(sum("whole"), 0, "nothing is stated");
+
+    let (whole, body) = (whole.flops_per_element(1), body.flops_per_element(3));
+    run(whole.call(&[&x]).run());
+    run(whole.call(&[&x]).flops(7).run());
+    assert_eq!(sum("whole"), 107);
+    run(body.call(&[&x]).run());
+    run(body.call(&[&x]).flops(7).run());
+    assert_eq!(sum("body"), 307);
+
+    let mut steps = Sequence::new(&device, "steps");
+    let (from, to) = (
+        steps.read(&x).unwrap(),
+        steps.scratch([100], DType::F32).unwrap(),
+    );
+    steps
+        .step(&whole, [from, to])
+        .elements(100)
+        .flops(9)
+        .run()
+        .unwrap();
+    run(steps.finish(to));
+    assert_eq!(sum("steps/whole"), 9);
+
+    // What is captured keeps it.
+    let captured = device.capture(&[&x], |inputs| Ok(vec![whole.call(&[&inputs[0]]).run()?]));
+    let captured = captured.unwrap();
+    device.synchronize_blocking().unwrap();
+    drop(device.profile_blocking().unwrap());
+    for _ in 0..2 {
+        run(captured.run(&[&x]).map(|mut outputs| outputs.remove(0)));
+    }
+    assert_eq!(sum("whole"), 200);
 }
 
 #[test]

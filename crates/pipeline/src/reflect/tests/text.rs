@@ -35,3 +35,37 @@ fn a_panic_of_the_compiler_is_told_in_its_words() {
     assert!(words(Box::new("plain")).ends_with("plain"));
     assert!(words(Box::new("w".repeat(100_000))).len() <= 1024);
 }
+
+#[test]
+fn a_type_without_a_place_is_refused_where_it_is_used() {
+    let head = "enable wgpu_cooperative_matrix;\n";
+    let entry = "@compute @workgroup_size(8, 8) fn main() {";
+    for (text, place) in [
+        (
+            format!("{head}var<private> m: coop_mat16x16<i32, A>;\n{entry} _ = m; }}"),
+            "t.wgsl:2:1",
+        ),
+        (
+            format!("{head}{entry}\n    var m: coop_mat16x16<u32, A>;\n}}"),
+            "t.wgsl:3:5",
+        ),
+    ] {
+        let source = ShaderSource::wgsl("t.wgsl", text);
+        let error = reflect(&KernelDescriptor::new(source), ShaderFeatures::all()).unwrap_err();
+        let shown = error.to_string();
+        assert!(shown.contains(place), "{shown}");
+        assert!(
+            shown.contains("floating-point") && !shown.contains("Type ["),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn what_a_fragment_shader_does_by_sample_does_not_matter_to_the_kernel() {
+    let text = "@fragment fn draw(@builtin(sample_index) i: u32) -> @location(0) vec4<f32> { return vec4(f32(i)); }
+@compute @workgroup_size(1) fn main() {}";
+    let source = ShaderSource::wgsl("both", text);
+    let reflection = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap();
+    assert_eq!(reflection.entry, "main");
+}

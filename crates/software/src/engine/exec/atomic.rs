@@ -6,7 +6,8 @@ use super::machine::{LANES, Machine, Place};
 use crate::engine::ir::{Addr, Reg, Rmw, Space};
 use crate::engine::scalar::{Bin, flag};
 
-fn narrow(rmw: Rmw, old: u32, v: u32, compare: u32) -> u32 {
+/// What a word becomes.
+pub(super) fn narrow(rmw: Rmw, old: u32, v: u32, compare: u32) -> u32 {
     match rmw {
         Rmw::Add => old.wrapping_add(v),
         Rmw::Sub => old.wrapping_sub(v),

@@ -1,5 +1,6 @@
 //! Textures, lane by lane.
 
+use super::atomic::narrow;
 use super::machine::{LANES, Machine, Place};
 use crate::engine::ir::{Reg, TextureOp, TextureWhat};
 use crate::engine::texture::{Axes, Sample, View};
@@ -48,6 +49,11 @@ impl Machine<'_> {
                     *to = word(reg);
                 }
                 view.store(place, words);
+                [0; 4]
+            }
+            TextureWhat::Atomic(rmw) => {
+                let v = op.v.first().map_or(0, word);
+                view.update(place, |old| narrow(rmw, old, v, 0));
                 [0; 4]
             }
             TextureWhat::Sample {

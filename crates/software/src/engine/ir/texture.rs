@@ -1,6 +1,6 @@
 //! Operations on textures.
 
-use super::Reg;
+use super::{Reg, Rmw};
 
 /// One operation on a texture. Operands: coordinates, then the layer, then the level, then what is written.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub(in crate::engine) struct TextureOp {
 pub(in crate::engine) enum TextureWhat {
     Load,
     Store,
+    /// Read-modify-write of a texel of one word.
+    Atomic(Rmw),
     Sample {
         /// Number in [`super::Code::samplers`].
         sampler: u32,
@@ -29,4 +31,11 @@ pub(in crate::engine) enum TextureWhat {
     Size,
     Levels,
     Layers,
+}
+
+impl TextureWhat {
+    /// Whether it changes the texture.
+    pub(in crate::engine) fn writes(self) -> bool {
+        matches!(self, Self::Store | Self::Atomic(_))
+    }
 }

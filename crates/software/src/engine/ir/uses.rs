@@ -1,6 +1,6 @@
 //! Which registers and blocks operations have.
 
-use super::{Addr, Block, Matrix, Op, Reg, Scaled, TextureWhat};
+use super::{Addr, Block, Matrix, Op, Reg, Scaled};
 use crate::engine::check::What;
 
 /// How an operation uses a register.
@@ -153,7 +153,7 @@ impl Op {
                 | Self::Matrix(_)
                 | Self::Texture(_)
         ) && !matches!(self, Self::Matrix(m) if matches!(**m, Matrix::Store { .. }))
-            && !matches!(self, Self::Texture(t) if matches!(t.what, TextureWhat::Store))
+            && !matches!(self, Self::Texture(t) if t.what.writes())
     }
 
     /// Whether results of one lane depend on other lanes' operands, so that a result must not

@@ -12,23 +12,11 @@ use crate::engine::layout::scalar_words;
 use crate::engine::scalar::{Bin, Fun, Un, bits, float, wide};
 
 impl Lower<'_> {
-    pub(super) fn atomic(
-        &mut self,
-        pointer: Handle<Expression>,
-        fun: &AtomicFunction,
-        value: Handle<Expression>,
-        result: Option<Handle<Expression>>,
-    ) -> Result<()> {
-        let pointer = self.pointer(pointer)?;
-        let scalar = self.scalar(&pointer.ty)?;
-        let v = self.value(value)?;
-        let signed = scalar.kind == Kind::Sint;
-        let is_float = scalar.kind == Kind::Float;
-        if is_float && scalar.width != 4 {
-            return self.refuse("atomic", "floats of atomics have 32 bits");
-        }
-        let mut compare = Vec::new();
-        let rmw = match *fun {
+    /// What an atomic function that compares nothing does with values of this kind.
+    pub(super) fn read_modify_write(&self, fun: &AtomicFunction, kind: Kind) -> Result<Rmw> {
+        let signed = kind == Kind::Sint;
+        let is_float = kind == Kind::Float;
+        Ok(match *fun {
             AtomicFunction::Add if is_float => Rmw::AddFloat,
             AtomicFunction::Subtract if is_float => Rmw::SubFloat,
             AtomicFunction::Min if is_float => Rmw::MinFloat,
@@ -41,12 +29,30 @@ impl Lower<'_> {
             AtomicFunction::Min => Rmw::Min { signed },
             AtomicFunction::Max => Rmw::Max { signed },
             AtomicFunction::Exchange { compare: None } => Rmw::Exchange,
+            AtomicFunction::Exchange { compare: Some(_) } => {
+                return self.refuse("atomic", "it compares");
+            }
+        })
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        pointer: Handle<Expression>,
+        fun: &AtomicFunction,
+        value: Handle<Expression>,
+        result: Option<Handle<Expression>>,
+    ) -> Result<()> {
+        let pointer = self.pointer(pointer)?;
+        let scalar = self.scalar(&pointer.ty)?;
+        let v = self.value(value)?;
+        if scalar.kind == Kind::Float && scalar.width != 4 {
+            return self.refuse("atomic", "floats of atomics have 32 bits");
+        }
+        let (rmw, compare) = match *fun {
             AtomicFunction::Exchange {
                 compare: Some(other),
-            } => {
-                compare = self.value(other)?;
-                Rmw::CompareExchange
-            }
+            } => (Rmw::CompareExchange, self.value(other)?),
+            _ => (self.read_modify_write(fun, scalar.kind)?, Vec::new()),
         };
         let words = scalar_words(scalar) as usize + usize::from(rmw == Rmw::CompareExchange);
         let d: Vec<Reg> = match result {

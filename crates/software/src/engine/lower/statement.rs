@@ -96,10 +96,13 @@ impl<'a> Lower<'a> {
                 array_index,
                 value,
             } => self.texture_store(*image, *coordinate, *array_index, *value),
-            Statement::ImageAtomic { .. } => self.refuse(
-                "textureAtomic",
-                "the software device has no atomics of textures",
-            ),
+            Statement::ImageAtomic {
+                image,
+                coordinate,
+                array_index,
+                fun,
+                value,
+            } => self.texture_atomic((*image, *coordinate, *array_index), fun, *value),
             Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => {
                 self.refuse("ray query", "the software device has no ray tracing")
             }

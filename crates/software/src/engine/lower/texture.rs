@@ -1,7 +1,7 @@
 //! Textures and samplers: variables that are bound, and what is done with them.
 
-use naga::{Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery};
-use naga::{SampleLevel, ScalarKind, TypeInner};
+use naga::{AtomicFunction, Expression, GlobalVariable, Handle, ImageClass, ImageDimension};
+use naga::{ImageQuery, SampleLevel, Scalar, ScalarKind, TypeInner};
 
 use super::{Argument, Lower, Result};
 use crate::engine::ir::{Op, Reg, TextureOp, TextureWhat};
@@ -127,6 +127,35 @@ impl Lower<'_> {
             layer: self.optional(array_index)?,
             level: None,
             v: self.value(value)?,
+        };
+        self.emit(Op::Texture(Box::new(op)))
+    }
+
+    pub(super) fn texture_atomic(
+        &mut self,
+        (image, coordinate, array_index): (
+            Handle<Expression>,
+            Handle<Expression>,
+            Option<Handle<Expression>>,
+        ),
+        fun: &AtomicFunction,
+        value: Handle<Expression>,
+    ) -> Result<()> {
+        let v = self.value(value)?;
+        let TypeInner::Scalar(Scalar { kind, width: 4 }) = *self.inner(value) else {
+            return self.refuse(
+                "textureAtomic",
+                "texels that change at once have 32 bits here",
+            );
+        };
+        let op = TextureOp {
+            what: TextureWhat::Atomic(self.read_modify_write(fun, kind)?),
+            texture: self.number(image)?,
+            d: Vec::new(),
+            coordinates: self.value(coordinate)?,
+            layer: self.optional(array_index)?,
+            level: None,
+            v,
         };
         self.emit(Op::Texture(Box::new(op)))
     }
