@@ -55,6 +55,7 @@ mod fuzz_values;
 mod huge_extents;
 mod index;
 mod kernel_debug;
+mod kv_slots;
 mod lazy;
 mod linalg;
 mod linear;
