@@ -81,8 +81,16 @@ pub enum Error {
     /// An option of a generation is out of its range.
     #[error("{0}")]
     Options(String),
+    /// A batch all of whose slots are taken.
+    #[error("the batch must have a free slot: all {slots} are taken")]
+    BatchFull {
+        /// Slots of the batch.
+        slots: usize,
+    },
     /// Scores that no token can be drawn from.
-    #[error("a token must be drawn from scores that are numbers: of {0}, one is NaN")]
+    #[error(
+        "a token must be drawn from scores that are numbers, not all -infinity: of {0}, one is NaN or none is left"
+    )]
     Scores(usize),
     /// A chat template that is not valid, or refuses the messages.
     #[error("chat template: {0}")]

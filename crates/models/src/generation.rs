@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ziggurat_tensor::Tensor;
 
 use crate::decoder::DecoderState;
-use crate::sample::{Sampler, Sampling};
-use crate::stop::StopTexts;
-use crate::tokenizer::{TokenDecoder, Tokenizer};
+use crate::sample::Sampling;
+use crate::sequence::Sequence;
+use crate::tokenizer::Tokenizer;
 use crate::{Decoder, Error};
 
 /// What happens when a text has filled the context, and goes on.
@@ -50,25 +50,27 @@ pub struct Piece {
     pub text: String,
 }
 
+/// Why a text is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finish {
+    /// The model said so, by a token that ends a message.
+    End,
+    /// A stop text was found.
+    Stop,
+    /// It has as many tokens as it may have.
+    MaxTokens,
+}
+
 /// A text under way: an iterator; for asynchronous programs a stream ([`Generation::into_stream`]), or
 /// [`Generation::advance`].
 #[derive(Debug)]
 pub struct Generation {
-    tokenizer: Arc<Tokenizer>,
+    sequence: Sequence,
     state: DecoderState,
-    sampler: Sampler,
-    decoder: TokenDecoder,
-    stops: StopTexts,
-    ends: Vec<u32>,
-    /// The prompt and what was drawn.
-    tokens: Vec<u32>,
-    /// Tokens that the model has not seen yet.
-    unseen: usize,
     /// Scores of the next token, until it is drawn.
     scores: Option<Tensor>,
-    full: FullContext,
-    left: usize,
-    over: bool,
+    failed: bool,
 }
 
 impl Generation {
@@ -79,62 +81,42 @@ impl Generation {
         prompt: Vec<u32>,
         options: &GenerateOptions,
     ) -> Result<Self, Error> {
-        if prompt.is_empty() {
-            return Err(Error::NoTokens);
-        }
-        if let FullContext::Slide { keep } = options.full
-            && keep >= decoder.config().context
-        {
-            let context = decoder.config().context;
-            return Err(Error::Options(format!(
-                "FullContext::Slide: `keep` must be less than the context of {context} tokens, got {keep}"
-            )));
-        }
-        let (context, left) = (
-            decoder.config().context,
-            options.max_tokens.unwrap_or(usize::MAX),
-        );
-        let wanted = prompt.len().saturating_add(left).min(context);
-        let capacity = wanted.max(prompt.len());
+        let context = decoder.config().context;
+        let most = options.max_tokens.unwrap_or(usize::MAX);
+        let capacity = prompt.len().saturating_add(most).min(context);
+        let sequence = Sequence::new(decoder, tokenizer, ends, prompt, context, options)?;
         Ok(Self {
-            tokenizer: Arc::clone(tokenizer),
+            sequence,
             state: DecoderState::new(decoder, capacity)?,
-            sampler: Sampler::new(options.sampling.clone())?,
-            decoder: TokenDecoder::new(),
-            stops: StopTexts::new(&options.stop),
-            ends: if options.ignore_end {
-                Vec::new()
-            } else {
-                ends.to_vec()
-            },
-            unseen: prompt.len(),
-            tokens: prompt,
             scores: None,
-            full: options.full,
-            left,
-            over: false,
+            failed: false,
         })
     }
 
     /// The tokens of the prompt, and those that were drawn.
     pub fn tokens(&self) -> &[u32] {
-        &self.tokens
+        self.sequence.tokens()
+    }
+
+    /// Why the text is complete; `None` while it is not, and behind an error.
+    pub const fn finish(&self) -> Option<Finish> {
+        self.sequence.finish()
     }
 
     /// The next token; `None` when the text is complete. Behind an error there is nothing either.
     ///
     /// A call that is dropped before it is ready loses nothing: the next one goes on where it was.
     pub async fn advance(&mut self) -> Option<Result<Piece, Error>> {
-        if self.over {
+        if self.failed || self.sequence.finish().is_some() {
             return None;
         }
-        if self.left == 0 {
-            return self.end(String::new()).map(Ok);
+        if self.sequence.is_spent() {
+            return self.sequence.end(Finish::MaxTokens).map(Ok);
         }
         match self.draw().await {
             Ok(piece) => piece.map(Ok),
             Err(error) => {
-                self.over = true;
+                self.failed = true;
                 Some(Err(error))
             }
         }
@@ -142,20 +124,11 @@ impl Generation {
 
     /// Shows the model what it has not seen; the scores of what follows.
     fn extend(&mut self) -> Result<Tensor, Error> {
-        let (len, room) = (self.tokens.len(), self.state.capacity());
-        let unseen = self.tokens.get(len - self.unseen..).unwrap_or_default();
-        let scores = match self.full {
-            FullContext::Slide { keep } if self.state.len() + self.unseen > room => {
-                let rest = (room.saturating_sub(keep) / 2).max(1);
-                let first = self.tokens.get(..keep).unwrap_or_default();
-                let last = self.tokens.get(len - rest..).unwrap_or_default();
-                self.state.clear()?;
-                self.state.extend(&[first, last].concat())?
-            }
-            _ => self.state.extend(unseen)?,
-        };
-        self.unseen = 0;
-        Ok(scores)
+        let shown = (self.sequence).shown(self.state.len(), self.state.capacity())?;
+        if shown.anew {
+            self.state.clear();
+        }
+        self.state.extend(&shown.tokens)
     }
 
     async fn draw(&mut self) -> Result<Option<Piece>, Error> {
@@ -168,34 +141,7 @@ impl Generation {
         self.scores = Some(scores);
         let mut scores = values.await?;
         self.scores = None;
-        let token = self.sampler.draw(&mut scores, &self.tokens)?;
-        self.left -= 1;
-        if self.ends.contains(&token) {
-            return Ok(self.end(String::new()));
-        }
-        self.tokens.push(token);
-        self.unseen = 1;
-        let text = if self.tokenizer.is_special(token) {
-            String::new()
-        } else {
-            self.decoder.push(&self.tokenizer, token)
-        };
-        let (text, found) = self.stops.push(&text);
-        self.over = found;
-        let token = Some(token);
-        Ok(Some(Piece { token, text }))
-    }
-
-    /// What waited, if anything did.
-    fn end(&mut self, mut text: String) -> Option<Piece> {
-        self.over = true;
-        let (rest, found) = self.stops.push(&self.decoder.finish());
-        text.push_str(&rest);
-        if !found {
-            text.push_str(&self.stops.finish());
-        }
-        let token = None;
-        (!text.is_empty()).then_some(Piece { token, text })
+        self.sequence.draw(&mut scores)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::Error;
 
 /// How the next token is drawn.
 ///
-/// Scores are penalised, divided by the temperature, and cut by `top_k`, `top_p` and `min_p` in this order; what is left is
-/// drawn from by its probability. The same seed gives the same tokens.
+/// Scores are biased, penalised, divided by the temperature, and cut by `top_k`, `top_p` and `min_p` in this order; what is
+/// left is drawn from by its probability. The same seed gives the same tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// How even the probabilities become; 0 takes the token with the highest score, always.
@@ -22,6 +22,8 @@ pub struct Sampling {
     pub repetition_penalty: f32,
     /// How many of the last tokens count for the penalty.
     pub repetition_window: usize,
+    /// What is added to scores of tokens: -infinity bans one.
+    pub logit_bias: Vec<(u32, f32)>,
     /// Where the random numbers begin.
     pub seed: u64,
 }
@@ -36,6 +38,7 @@ impl Default for Sampling {
             min_p: 0.05,
             repetition_penalty: 1.0,
             repetition_window: 64,
+            logit_bias: Vec::new(),
             seed: 0,
         }
     }
@@ -81,6 +84,10 @@ impl Sampler {
                 options.repetition_penalty,
             );
         }
+        let mut biases = options.logit_bias.iter().map(|&(_, bias)| bias);
+        if let Some(bias) = biases.find(|&bias| bias.is_nan() || bias == f32::INFINITY) {
+            return wrong("a bias must be a number below infinity", bias);
+        }
         Ok(Self {
             state: options.seed,
             options,
@@ -90,9 +97,22 @@ impl Sampler {
     /// The token that follows `before`, of the scores of all, which are changed.
     ///
     /// # Errors
-    /// If there are no scores, or one is NaN.
+    /// If there are no scores, one is NaN, or all are banned.
     pub fn draw(&mut self, scores: &mut [f32], before: &[u32]) -> Result<u32, Error> {
         if scores.is_empty() || scores.iter().any(|score| score.is_nan()) {
+            return Err(Error::Scores(scores.len()));
+        }
+        for &(token, bias) in &self.options.logit_bias {
+            let at = usize::try_from(token).unwrap_or(usize::MAX);
+            if let Some(score) = scores.get_mut(at) {
+                // Infinite less infinite is no number.
+                *score = match bias {
+                    f32::NEG_INFINITY => bias,
+                    _ => *score + bias,
+                };
+            }
+        }
+        if !scores.iter().any(|&score| score > f32::NEG_INFINITY) {
             return Err(Error::Scores(scores.len()));
         }
         self.penalise(scores, before);
@@ -122,7 +142,7 @@ impl Sampler {
         let total: f64 = weights.iter().sum();
         let mut reached = 0.0;
         let nucleus = weights.iter().take_while(|&&weight| {
-            let more = reached < f64::from(self.options.top_p) * total;
+            let more = weight > 0.0 && reached < f64::from(self.options.top_p) * total;
             reached += weight;
             more
         });

@@ -12,6 +12,7 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod batches;
 mod decoders;
 mod encoders;
 mod folders;

@@ -92,3 +92,42 @@ fn samplers_draw_by_probability_from_what_is_left() {
     ));
     assert!(matches!(sampler.draw(&mut [], &[]), Err(Error::Scores(0))));
 }
+
+#[test]
+fn biases_favour_and_ban_tokens() {
+    let draw = |bias: &[(u32, f32)], temperature: f32| {
+        let options = Sampling {
+            temperature,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            logit_bias: bias.to_vec(),
+            ..Sampling::default()
+        };
+        let mut sampler = Sampler::new(options)?;
+        let scores = [1.0, 3.0, 2.0];
+        (0..200)
+            .map(|_| sampler.draw(&mut scores.clone(), &[]))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    assert!(draw(&[], 0.0).unwrap().iter().all(|&token| token == 1));
+    let favoured = draw(&[(0, 2.5), (77, 5.0)], 0.0).unwrap();
+    assert!(favoured.iter().all(|&token| token == 0));
+    let banned = [(1, f32::NEG_INFINITY), (2, f32::NEG_INFINITY)];
+    assert!(draw(&banned, 50.0).unwrap().iter().all(|&token| token == 0));
+    assert!(draw(&banned[..1], 50.0).unwrap().contains(&2));
+    let all = [&banned[..], &[(0, f32::NEG_INFINITY)]].concat();
+    for temperature in [0.0, 1.0] {
+        assert!(matches!(draw(&all, temperature), Err(Error::Scores(3))));
+    }
+    for wrong in [f32::NAN, f32::INFINITY] {
+        assert!(matches!(draw(&[(0, wrong)], 1.0), Err(Error::Options(_))));
+    }
+    // A ban holds for a score that is infinite, too.
+    let mut sampler = Sampler::new(Sampling {
+        logit_bias: vec![(1, f32::NEG_INFINITY)],
+        ..Sampling::default()
+    })
+    .unwrap();
+    assert_eq!(sampler.draw(&mut [0.0, f32::INFINITY], &[]).unwrap(), 0);
+}

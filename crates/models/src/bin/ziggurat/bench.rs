@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use ziggurat_models::{Decoder, DecoderState, Error, Sampler, Sampling};
+use ziggurat_models::{Decoder, DecoderSlots, Error, Sampler, Sampling};
 
 use crate::{Load, Outcome};
 
@@ -21,6 +21,9 @@ pub(crate) struct Bench {
     /// Tokens that are written: one of the prompt's pass, one of the step that is captured, and those of its replays
     #[arg(long, default_value_t = 64, value_parser = RangedU64ValueParser::<usize>::new().range(3..))]
     new_tokens: usize,
+    /// Sequences that are written together, each with a prompt of its own
+    #[arg(long, default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    sequences: usize,
     /// Runs, of which the medians are printed; one more goes before them and does not count
     #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     runs: usize,
@@ -28,9 +31,9 @@ pub(crate) struct Bench {
 
 /// Seconds of one run.
 struct Times {
-    /// The pass of the prompt, up to its scores on the host.
+    /// The passes of the prompts, up to their scores on the host.
     prefill: f64,
-    /// The caches, that pass, and the choice of the first token.
+    /// The caches, these passes, and the choice of the first tokens.
     first: f64,
     /// The first step, which is captured.
     capture: f64,
@@ -53,8 +56,12 @@ impl Bench {
             .map(|_| Ok(self.measure(&decoder, &prompt)?.0))
             .collect::<Result<Vec<_>, Error>>()?;
         let median = |of: fn(&Times) -> f64| median(runs.iter().map(of).collect());
-        let rate = |tokens: usize, of| tokens as f64 / f64::max(median(of), 1e-9);
+        let sequences = self.sequences;
+        let rate = |tokens: usize, of| (sequences * tokens) as f64 / f64::max(median(of), 1e-9);
         let mut out = io::stdout().lock();
+        if sequences > 1 {
+            write!(out, "{sequences} sequences: ")?;
+        }
         writeln!(
             out,
             "{} prompt tokens, {} new tokens, median of {} runs",
@@ -70,7 +77,7 @@ impl Bench {
         let dispatches = dispatches.unwrap_or_default();
         writeln!(
             out,
-            "decode: {decode:.1} tokens/s, {dispatches} dispatches per token"
+            "decode: {decode:.1} tokens/s, {dispatches} dispatches per step"
         )?;
         Ok(())
     }
@@ -84,16 +91,26 @@ impl Bench {
         let start = Instant::now();
         let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
         let capacity = prompt.len().saturating_add(self.new_tokens - 1);
-        let mut state = DecoderState::new(decoder, capacity)?;
+        let mut slots = DecoderSlots::new(decoder, self.sequences, capacity)?;
         let mut sampler = Sampler::new(Sampling::default())?;
         let ready = since(0.0);
-        let mut scores = state.extend(prompt)?.to_vec_blocking::<f32>()?;
+        let mut scores = Vec::new();
+        for slot in 0..self.sequences {
+            let last = slots.extend(slot, prompt)?;
+            scores.extend(last.to_vec_blocking::<f32>()?);
+        }
         let prefill = since(ready);
-        let mut token = sampler.draw(&mut scores, &[])?;
+        let vocabulary = decoder.config().vocabulary.max(1);
+        let mut draw = |scores: &mut [f32]| {
+            let rows = scores.chunks_mut(vocabulary).enumerate();
+            rows.map(|(slot, scores)| Ok((slot, sampler.draw(scores, &[])?)))
+                .collect::<Result<Vec<_>, Error>>()
+        };
+        let mut tokens = draw(&mut scores)?;
         let first = since(0.0);
         let mut step = || {
-            let mut scores = state.extend(&[token])?.to_vec_blocking::<f32>()?;
-            token = sampler.draw(&mut scores, &[])?;
+            let mut scores = slots.step(&tokens)?.to_vec_blocking::<f32>()?;
+            tokens = draw(&mut scores)?;
             Ok::<_, Error>(())
         };
         step()?;
@@ -108,7 +125,7 @@ impl Bench {
             capture,
             decode,
         };
-        Ok((times, state.dispatches()))
+        Ok((times, slots.dispatches()))
     }
 }
 
