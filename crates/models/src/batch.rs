@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::task::{Poll, ready};
 
-use ziggurat_tensor::Tensor;
+use ziggurat_tensor::{DType, Tensor};
 
 #[cfg(feature = "chat")]
 use crate::chat::Message;
@@ -21,6 +21,8 @@ use crate::{Error, Model};
 pub struct BatchOptions {
     /// The most tokens of each sequence; without, the model's context.
     pub context: Option<usize>,
+    /// The dtype of the caches of keys and values: f32, f16 or i8; without, that of the model's activations.
+    pub cache: Option<DType>,
 }
 
 /// Which sequence of a [`Batch`] something is about. None is used twice.
@@ -87,6 +89,7 @@ struct Running {
 pub struct Batch {
     model: Model,
     slots: DecoderSlots,
+    cache: DType,
     /// One for each slot.
     running: Vec<Option<Running>>,
     /// Slots whose prompts are being read, the first that came first.
@@ -105,8 +108,10 @@ impl Batch {
     pub fn new(model: &Model, slots: usize, options: BatchOptions) -> Result<Self, Error> {
         let decoder = model.decoder();
         let context = options.context.unwrap_or(decoder.config().context);
+        let cache = options.cache.unwrap_or(decoder.dtype());
         Ok(Self {
-            slots: DecoderSlots::new(decoder, slots, context)?,
+            slots: DecoderSlots::with_cache(decoder, slots, context, cache)?,
+            cache,
             model: model.clone(),
             running: (0..slots).map(|_| None).collect(),
             reading: VecDeque::new(),
@@ -145,8 +150,8 @@ impl Batch {
     /// Lets a sequence join that goes on with a prompt, as [`Model::generate`] does.
     ///
     /// # Errors
-    /// [`Error::BatchFull`] if all slots are taken; if the prompt has no tokens or more than the context, or an option is out of
-    /// its range.
+    /// [`Error::BatchFull`] if all slots are taken; if the prompt has no tokens or more than the context, an option is out of its
+    /// range, or the cache is to be of another dtype than the batch's.
     pub fn join(&mut self, prompt: &str, options: &GenerateOptions) -> Result<SequenceId, Error> {
         self.enter(self.model.prompt(prompt)?, options)
     }
@@ -165,6 +170,11 @@ impl Batch {
     }
 
     fn enter(&mut self, prompt: Vec<u32>, options: &GenerateOptions) -> Result<SequenceId, Error> {
+        if let Some(asked) = options.cache.filter(|&asked| asked != self.cache) {
+            let cache = self.cache;
+            let text = format!("the cache must be of the batch's {cache}: {asked} is asked for");
+            return Err(Error::Options(text));
+        }
         let sequence = (self.model).sequence(prompt, self.slots.capacity(), options)?;
         let slots = self.slots();
         let free = self.running.iter().position(Option::is_none);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ziggurat_tensor::Tensor;
+use ziggurat_tensor::{DType, Tensor};
 
 use crate::decoder::DecoderState;
 use crate::sample::Sampling;
@@ -33,6 +33,9 @@ pub struct GenerateOptions {
     pub sampling: Sampling,
     /// The most tokens; without, up to the model's end or the context's.
     pub max_tokens: Option<usize>,
+    /// The dtype of the cache of keys and values: f32, f16, or i8 for a quarter of the memory of f32 and a bit; without, that of
+    /// the model's activations. In a [`Batch`](crate::Batch) all sequences have that of the batch.
+    pub cache: Option<DType>,
     /// What happens at the context's end.
     pub full: FullContext,
     /// Texts at which it ends, which are not given out.
@@ -84,10 +87,11 @@ impl Generation {
         let context = decoder.config().context;
         let most = options.max_tokens.unwrap_or(usize::MAX);
         let capacity = prompt.len().saturating_add(most).min(context);
+        let cache = options.cache.unwrap_or(decoder.dtype());
         let sequence = Sequence::new(decoder, tokenizer, ends, prompt, context, options)?;
         Ok(Self {
             sequence,
-            state: DecoderState::new(decoder, capacity)?,
+            state: DecoderState::with_cache(decoder, capacity, cache)?,
             scores: None,
             failed: false,
         })

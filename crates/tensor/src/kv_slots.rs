@@ -3,10 +3,14 @@
 //! How long each sequence is, the caller knows: positions are given to every call, as numbers or, within a capture too, as a
 //! tensor. So one captured step serves sequences of any lengths, and a slot is used again by writing from its beginning.
 
+mod stored;
+
 use ziggurat_core::DType;
 use ziggurat_kernels::Scatter;
 
-use crate::kv_cache::{check_fits, put};
+use stored::Stored;
+
+use crate::kv_cache::put;
 use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 
 /// Keys `[slots, heads, capacity, D]` and values `[slots, heads, capacity, Dv]` of sequences that begin, grow and end
@@ -34,10 +38,17 @@ use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 ///
 /// [`KvSlots::write_each`] and [`KvSlots::attend_each`] may be captured, with the positions among the inputs of the capture.
 /// What is written to a position replaces what was there. A result of [`KvSlots::attend`] does not change by that.
+///
+/// # In 8 bits
+/// A cache of [`DType::I8`] keeps each key and value (the elements of one head at one position) as integers from -127 to 127 and
+/// a factor in f32, the greatest magnitude of its elements divided by 127. An element then is off by 1/254 of that magnitude at
+/// most. Elements that are NaN or infinite make all of their key or value NaN. It takes `D + 4` bytes in place of the `4 · D` of
+/// f32 or `2 · D` of f16. Before attention reads them, all positions that it is given become numbers of the queries' dtype, in
+/// memory that is free again behind it: [`KvSlots::attend_each`] decodes the whole capacity of all slots.
 #[derive(Debug)]
 pub struct KvSlots {
-    keys: Tensor,
-    values: Tensor,
+    keys: Stored,
+    values: Stored,
     /// What this cache is known by.
     owner: Box<u8>,
 }
@@ -64,10 +75,10 @@ impl SlotPositions {
 
 impl KvSlots {
     /// An empty cache for `slots` sequences of up to `capacity` positions, with so many heads of keys and values of these
-    /// widths.
+    /// widths, in a float or in [`DType::I8`].
     ///
     /// # Errors
-    /// If the dtype is no float, the device has no memory for it, or within a capture, each replay of which would empty it.
+    /// If the dtype is another one, the device has no memory for it, or within a capture, each replay of which would empty it.
     pub fn new(
         device: &Device,
         [slots, heads]: [usize; 2],
@@ -80,22 +91,20 @@ impl KvSlots {
             let text = "a cache must be made before the capture: each replay would empty it";
             return Err(Error::argument(OP, text));
         }
-        if !dtype.is_float() {
-            return Err(Error::dtype(
-                OP,
-                format!("the cache must be of a float: it is {dtype}"),
-            ));
+        if !(dtype.is_float() || dtype == DType::I8) {
+            let text = format!("the cache must be of a float or i8: it is {dtype}");
+            return Err(Error::dtype(OP, text));
         }
         Ok(Self {
-            keys: Tensor::zeros(device, [slots, heads, capacity, key_dim], dtype)?,
-            values: Tensor::zeros(device, [slots, heads, capacity, value_dim], dtype)?,
+            keys: Stored::new(device, [slots, heads, capacity, key_dim], dtype)?,
+            values: Stored::new(device, [slots, heads, capacity, value_dim], dtype)?,
             owner: Box::new(0),
         })
     }
 
     /// Slots, heads, and positions that there is room for in each slot.
     fn extents(&self) -> [usize; 3] {
-        match *self.keys.dims() {
+        match *self.keys.numbers.dims() {
             [slots, heads, capacity, _] => [slots, heads, capacity],
             _ => [0; 3],
         }
@@ -113,7 +122,11 @@ impl KvSlots {
 
     /// The dtype of keys and values in the cache.
     pub fn dtype(&self) -> DType {
-        self.keys.dtype()
+        self.keys.numbers.dtype()
+    }
+
+    fn device(&self) -> &Device {
+        self.keys.numbers.device()
     }
 
     /// Writes keys `[1, heads, n, D]` and values `[1, heads, n, Dv]` to a slot, from the position `start` on; they become of the
@@ -142,9 +155,12 @@ impl KvSlots {
         }
         let mut ready = Vec::new();
         for (name, new, all) in [("keys", keys, &self.keys), ("values", values, &self.values)] {
-            check_fits(OP, name, new, all, |dims| (dims[0], dims[2]) = (1, count))?;
-            let place = all.narrow(0, slot, 1)?.narrow(2, start, count)?;
-            ready.push((new.to_dtype(all.dtype())?, place));
+            all.check_fits(OP, name, new, |dims| (dims[0], dims[2]) = (1, count))?;
+            for (new, all) in all.encoded(new)? {
+                let place = all.narrow(0, slot, 1)?.narrow(2, start, count)?;
+                new.stored()?;
+                ready.push((new, place));
+            }
         }
         for (new, place) in &ready {
             put(OP, new.stored()?, place)?;
@@ -161,14 +177,18 @@ impl KvSlots {
     pub fn positions(&self, positions: &Tensor) -> Result<SlotPositions, Error> {
         const OP: &str = "KvSlots::positions";
         let [slots, heads, capacity] = self.extents();
-        let positions = self.keys.indices_of(OP, positions)?.to_dtype(DType::I32)?;
+        let positions = self
+            .keys
+            .numbers
+            .indices_of(OP, positions)?
+            .to_dtype(DType::I32)?;
         if positions.dims() != [slots] {
             let got = positions.shape();
             let text =
                 format!("there must be a position for each of {slots} slots: they are {got}");
             return Err(Error::shape(OP, text));
         }
-        let device = self.keys.device();
+        let device = self.device();
         let number = |n: usize| {
             let text = "slots, heads and positions must be below 2^31";
             i32::try_from(n).map_err(|_| Error::argument(OP, text))
@@ -213,28 +233,25 @@ impl KvSlots {
         self.check_positions(OP, at)?;
         let mut ready = Vec::new();
         for (name, new, all) in [("keys", keys, &self.keys), ("values", values, &self.values)] {
-            check_fits(OP, name, new, all, |dims| dims[2] = 1)?;
-            ready.push((new.to_dtype(all.dtype())?.squeeze_axis(2)?, all));
+            all.check_fits(OP, name, new, |dims| dims[2] = 1)?;
+            for (new, all) in all.encoded(new)? {
+                let new = new.squeeze_axis(2)?;
+                new.stored()?;
+                ready.push((new, all));
+            }
         }
-        let executor = self.keys.device().executor();
-        for (new, all) in &ready {
-            new.stored()?;
-            all.stored()?;
-        }
+        let executor = self.device().executor();
         if executor.is_capturing() {
-            let views = [self.keys.stored()?, self.values.stored()?];
+            let views = ready.iter().map(|(_, all)| all.stored());
+            let views = views.collect::<Result<Vec<_>, _>>()?;
             capture::cache_memory(OP, std::ptr::from_ref(&*self.owner).addr(), &views)?;
         }
-        let checks = self.keys.device().index_checks();
-        let checked = checks.record(executor, OP, at.places.stored()?, &self.extents())?;
+        let places = at.places.stored()?;
+        let checks = self.device().index_checks();
+        let checked = checks.record(executor, OP, places, &self.extents())?;
         for (new, all) in ready {
             let _completion = executor
-                .scatter_nd(
-                    Scatter::Set,
-                    new.stored()?,
-                    at.places.stored()?,
-                    all.stored()?,
-                )
+                .scatter_nd(Scatter::Set, new.stored()?, places, all.stored()?)
                 .map_err(|error| Error::from_kernel(OP, error))?;
             checked.of(all.clone())?;
         }
@@ -243,7 +260,7 @@ impl KvSlots {
 
     /// Attention of queries `[1, heads of queries, n, D]`, the last n of the first `length` positions of a slot, to the keys and
     /// values of these positions: [`Tensor::scaled_dot_product_attention`], with `options.position` and
-    /// `options.key_lengths` set for that. Queries become of the cache's dtype, and the result is of theirs.
+    /// `options.key_lengths` set for that. Queries become of the cache's dtype if that is a float, and the result is of theirs.
     ///
     /// # Errors
     /// If the extents do not fit, there is no such slot, or it has fewer positions.
@@ -255,8 +272,9 @@ impl KvSlots {
         options: &Attention<'_>,
     ) -> Result<Tensor, Error> {
         self.check_slot("KvSlots::attend", slot)?;
+        let part = |all: &Tensor| all.narrow(0, slot, 1)?.narrow(2, 0, length);
         let [keys, values] =
-            [&self.keys, &self.values].map(|all| all.narrow(0, slot, 1)?.narrow(2, 0, length));
+            [&self.keys, &self.values].map(|all| all.decoded(part, queries.dtype()));
         let options = Attention {
             position: QueryPosition::BottomRight,
             key_lengths: None,
@@ -267,7 +285,7 @@ impl KvSlots {
 
     /// Attention of one query per slot, `[slots, heads of queries, 1, D]`, at its position, to all keys and values of its slot up
     /// to there: [`Tensor::scaled_dot_product_attention`] with `options.key_lengths` set for that. Queries become of the
-    /// cache's dtype, and the result is of theirs.
+    /// cache's dtype if that is a float, and the result is of theirs.
     ///
     /// # Errors
     /// If the extents do not fit, or the positions are those of another cache.
@@ -282,12 +300,15 @@ impl KvSlots {
             key_lengths: Some(&at.lengths),
             ..*options
         };
-        attention(queries, &self.keys, &self.values, &options)
+        let whole = |all: &Tensor| Ok(all.clone());
+        let [keys, values] =
+            [&self.keys, &self.values].map(|all| all.decoded(whole, queries.dtype()));
+        attention(queries, &keys?, &values?, &options)
     }
 
     fn check_slot(&self, op: &'static str, slot: usize) -> Result<(), Error> {
         let slots = self.slots();
-        if self.keys.device().executor().is_capturing() {
+        if self.device().executor().is_capturing() {
             let text = "a capture cannot know a sequence's length: use write_each and attend_each";
             return Err(Error::argument(op, text));
         }
@@ -301,7 +322,7 @@ impl KvSlots {
     }
 
     fn check_positions(&self, op: &'static str, at: &SlotPositions) -> Result<(), Error> {
-        self.keys.same_device(op, &at.positions)?;
+        self.keys.numbers.same_device(op, &at.positions)?;
         let (own, given) = (self.extents(), at.extents);
         if own == given {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ziggurat_tensor::{Captured, KvSlots, Tensor};
+use ziggurat_tensor::{Captured, DType, KvSlots, Tensor};
 
 use super::Decoder;
 use crate::blocks::Place;
@@ -39,12 +39,25 @@ pub struct DecoderSlots {
 }
 
 impl DecoderSlots {
-    /// Room for so many sequences of up to `capacity` tokens.
+    /// Room for so many sequences of up to `capacity` tokens, in caches of the decoder's dtype.
     ///
     /// # Errors
     /// If the capacity is beyond the decoder's context, there are no slots, or the device has no memory
     /// ([`Error::OutOfMemory`] where that is known before).
     pub fn new(decoder: &Arc<Decoder>, slots: usize, capacity: usize) -> Result<Self, Error> {
+        Self::with_cache(decoder, slots, capacity, decoder.dtype())
+    }
+
+    /// As [`DecoderSlots::new`], in caches of f32, f16 or i8 ([`KvSlots`] says what 8 bits are).
+    ///
+    /// # Errors
+    /// As [`DecoderSlots::new`], or if the dtype is another one.
+    pub fn with_cache(
+        decoder: &Arc<Decoder>,
+        slots: usize,
+        capacity: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
         let config = decoder.config();
         if capacity > config.context {
             let (needed, limit) = (capacity, config.context);
@@ -54,9 +67,15 @@ impl DecoderSlots {
             let text = "there must be a slot at least: there are 0";
             return Err(Error::Options(text.to_owned()));
         }
-        let (device, dtype) = (decoder.device(), decoder.dtype());
+        if !matches!(dtype, DType::F32 | DType::F16 | DType::I8) {
+            let text = format!("the cache must be of f32, f16 or i8: it is {dtype}");
+            return Err(Error::Options(text));
+        }
+        let device = decoder.device();
         let (heads, dim) = (config.key_heads, config.head_dim);
-        let extents = [2, config.layers, slots, heads, capacity, dim, dtype.bytes()];
+        let factor = usize::from(dtype == DType::I8) * DType::F32.bytes();
+        let position = (dim * dtype.bytes()).saturating_add(factor);
+        let extents = [2, config.layers, slots, heads, capacity, position];
         let extents = extents.into_iter().map(|extent| extent as u64);
         memory::check(device, extents.fold(1, u64::saturating_mul))?;
         let cache = |_| KvSlots::new(device, [slots, heads], capacity, [dim, dim], dtype);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ziggurat_tensor::Tensor;
+use ziggurat_tensor::{DType, Tensor};
 
 use super::{Decoder, DecoderSlots};
 use crate::Error;
@@ -20,6 +20,18 @@ impl DecoderState {
     /// If the capacity is beyond the decoder's context, or the device has no memory.
     pub fn new(decoder: &Arc<Decoder>, capacity: usize) -> Result<Self, Error> {
         DecoderSlots::new(decoder, 1, capacity).map(Self)
+    }
+
+    /// As [`DecoderState::new`], in caches of f32, f16 or i8.
+    ///
+    /// # Errors
+    /// As [`DecoderState::new`], or if the dtype is another one.
+    pub fn with_cache(
+        decoder: &Arc<Decoder>,
+        capacity: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        DecoderSlots::with_cache(decoder, 1, capacity, dtype).map(Self)
     }
 
     /// Forgets all tokens; there is room for as many as before.

@@ -10,6 +10,7 @@ use ziggurat_models::{
     Batch, BatchOptions, DecoderSlots, DecoderState, Error, Event, Finish, FullContext,
     GenerateOptions, LoadOptions, Message, Model, SequenceId,
 };
+use ziggurat_tensor::DType;
 
 use crate::data;
 use crate::decoders::{device, model_file, values, worst};
@@ -511,4 +512,63 @@ fn a_device_that_is_lost_is_an_error_and_texts_go_on_with_another() {
             .unwrap();
         assert_eq!(best as u32, whole[all.0[&id].tokens.len()]);
     }
+}
+
+#[test]
+fn caches_of_16_and_8_bits_are_near_and_smaller() {
+    let model = model();
+    let decoder = model.decoder();
+    let device = decoder.device();
+    let tokens: Vec<u32> = (0..60).map(|at| at * 7 % 96).collect();
+    let (mut bytes, mut all) = (Vec::new(), Vec::new());
+    for dtype in [DType::F32, DType::F16, DType::I8] {
+        let before = device.usage().live;
+        let mut state = DecoderState::with_cache(decoder, 96, dtype).unwrap();
+        bytes.push(device.usage().live - before);
+        // All at once, where attention reads the cache too, and one by one by replays.
+        let mut scores = values(&state.scores(&tokens[..50]).unwrap());
+        for &token in &tokens[50..] {
+            scores.extend(values(&state.extend(&[token]).unwrap()));
+        }
+        all.push(scores);
+    }
+    let [halves, eighths] = [1, 2].map(|at| worst(&all[at], &all[0]));
+    let highest = all[0]
+        .iter()
+        .fold(0.0f32, |most, score| most.max(score.abs()));
+    println!("scores up to {highest}: f16 {halves:.1e}, i8 {eighths:.1e}; {bytes:?} bytes");
+    // As with activations of f16: 2⁻¹¹ of scores up to 18, some times over. 1/254 of the greatest element is 16 times 2⁻¹² of each.
+    assert!(halves > 0.0 && halves < 0.3, "{halves}");
+    assert!(
+        eighths > 4.0 * halves && eighths < 64.0 * halves,
+        "{eighths}"
+    );
+    // Heads of 16 elements, and a factor of four bytes; the pool rounds up.
+    let part = |at: usize| bytes[at] as f64 / bytes[0] as f64;
+    assert!(part(1) < 0.55 && part(2) < 0.35, "{bytes:?}");
+    let other = DecoderState::with_cache(decoder, 96, DType::BF16);
+    assert!(matches!(other, Err(Error::Options(_))));
+}
+
+#[test]
+fn sequences_share_a_cache_of_8_bits() {
+    let model = model();
+    let mut options = BatchOptions::default();
+    options.cache = Some(DType::I8);
+    let mut batch = Batch::new(&model, 2, options).unwrap();
+    let eighths = |seed| GenerateOptions {
+        cache: Some(DType::I8),
+        ..drawn(seed)
+    };
+    let first = batch.join("The fox", &eighths(1)).unwrap();
+    let second = batch.join("x", &drawn(2)).unwrap();
+    let mut all = All::default();
+    all.finish(&mut batch);
+    assert_eq!(all.0[&first].written(), run(&model, "The fox", &eighths(1)));
+    assert_eq!(all.0[&second].written(), run(&model, "x", &eighths(2)));
+    let other = GenerateOptions {
+        cache: Some(DType::F16),
+        ..drawn(1)
+    };
+    assert!(matches!(batch.join("x", &other), Err(Error::Options(_))));
 }

@@ -8,13 +8,15 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use ziggurat_models::{Decoder, DecoderSlots, Error, Sampler, Sampling};
 
-use crate::{Load, Outcome};
+use crate::{Cache, Load, Outcome};
 
 /// The arguments.
 #[derive(Args)]
 pub(crate) struct Bench {
     #[command(flatten)]
     load: Load,
+    #[command(flatten)]
+    cache: Cache,
     /// Tokens of the prompt
     #[arg(long, default_value_t = 128, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     prompt_tokens: usize,
@@ -91,7 +93,8 @@ impl Bench {
         let start = Instant::now();
         let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
         let capacity = prompt.len().saturating_add(self.new_tokens - 1);
-        let mut slots = DecoderSlots::new(decoder, self.sequences, capacity)?;
+        let cache = self.cache.dtype().unwrap_or(decoder.dtype());
+        let mut slots = DecoderSlots::with_cache(decoder, self.sequences, capacity, cache)?;
         let mut sampler = Sampler::new(Sampling::default())?;
         let ready = since(0.0);
         let mut scores = Vec::new();
