@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::task::{Poll, ready};
 
-use ziggurat_tensor::{DType, Tensor};
+use ziggurat_tensor::{DType, Tensor, read_many};
 
 #[cfg(feature = "chat")]
 use crate::chat::Message;
 use crate::decoder::{CHUNK, DecoderSlots};
+use crate::device_sampler::{DeviceSampler, Draw};
 use crate::generation::{Finish, GenerateOptions, Piece};
-use crate::sequence::Sequence;
+use crate::sequence::{Pending, Sequence};
 use crate::{Error, Model};
 
 /// How a [`Batch`] is made.
@@ -55,8 +56,8 @@ struct Running {
     unread: Vec<u32>,
     /// Whether a part of the tokens that are shown together is read.
     begun: bool,
-    /// Scores of the next token, f32 `[vocabulary]`, until it is drawn.
-    scores: Option<Tensor>,
+    /// What the next token comes from.
+    pending: Option<Pending>,
 }
 
 /// Several texts that a model writes together, each in a slot of its own: a step of all of them reads the weights once.
@@ -90,6 +91,8 @@ pub struct Batch {
     model: Model,
     slots: DecoderSlots,
     cache: DType,
+    /// Where the device draws: for one sequence that has read its prompt, and for all slots.
+    samplers: [DeviceSampler; 2],
     /// One for each slot.
     running: Vec<Option<Running>>,
     /// Slots whose prompts are being read, the first that came first.
@@ -109,9 +112,12 @@ impl Batch {
         let decoder = model.decoder();
         let context = options.context.unwrap_or(decoder.config().context);
         let cache = options.cache.unwrap_or(decoder.dtype());
+        let vocabulary = decoder.config().vocabulary;
+        let sampler = |rows| DeviceSampler::new(decoder.device(), rows, vocabulary);
         Ok(Self {
             slots: DecoderSlots::with_cache(decoder, slots, context, cache)?,
             cache,
+            samplers: [sampler(1), sampler(slots)],
             model: model.clone(),
             running: (0..slots).map(|_| None).collect(),
             reading: VecDeque::new(),
@@ -189,7 +195,7 @@ impl Batch {
                 sequence,
                 unread,
                 begun: false,
-                scores: None,
+                pending: None,
             });
         }
         self.reading.push_back(slot);
@@ -309,7 +315,11 @@ impl Batch {
         running.begun = true;
         if running.unread.is_empty() {
             running.begun = false;
-            running.scores = Some(scores);
+            let [one, _] = &mut self.samplers;
+            running.pending = Some(match running.sequence.on_device() {
+                Some(draw) => Pending::Token(one.draw(&scores.unsqueeze(0)?, &[Some(draw)])?),
+                None => Pending::Scores(scores),
+            });
             self.reading.pop_front();
         }
         Ok(())
@@ -328,34 +338,49 @@ impl Batch {
             return Ok(());
         }
         let scores = self.slots.step(&tokens)?;
+        let mut draws: Vec<Option<Draw>> = (0..self.slots()).map(|_| None).collect();
         for (slot, _) in tokens {
+            let running = self.running.get_mut(slot).and_then(Option::as_mut);
+            let Some((running, place)) = running.zip(draws.get_mut(slot)) else {
+                continue;
+            };
+            running.unread.clear();
+            *place = running.sequence.on_device();
+            running.pending = Some(Pending::Scores(scores.narrow(0, slot, 1)?));
+        }
+        if draws.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let [_, all] = &mut self.samplers;
+        let drawn = all.draw(&scores, &draws)?;
+        for (slot, _) in draws.iter().enumerate().filter(|(_, draw)| draw.is_some()) {
             if let Some(running) = self.running.get_mut(slot).and_then(Option::as_mut) {
-                running.scores = Some(scores.narrow(0, slot, 1)?.squeeze_axis(0)?);
-                running.unread.clear();
+                running.pending = Some(Pending::Token(drawn.narrow(0, slot, 1)?));
             }
         }
         Ok(())
     }
 
-    /// Draws the next token of every sequence that has scores.
+    /// The next token of every sequence of which one is pending, all read at once.
     async fn draw(&mut self) -> Result<(), Error> {
-        let mut reads = Vec::new();
+        let mut waiting = Vec::new();
         for (slot, place) in self.running.iter().enumerate() {
-            if let Some(scores) = place.as_ref().and_then(|running| running.scores.as_ref()) {
-                reads.push((slot, scores.to_vec::<f32>()));
-            }
+            let pending = place.as_ref().and_then(|running| running.pending.clone());
+            waiting.extend(pending.map(|pending| (slot, pending)));
         }
-        let mut all = Vec::new();
-        for (slot, values) in reads {
-            all.push((slot, values.await?));
-        }
+        let tensors: Vec<&Tensor> = waiting
+            .iter()
+            .map(|(_, pending)| pending.tensor())
+            .collect();
+        let all = read_many(&tensors).await?;
         // Nothing waits from here on.
-        for (slot, mut scores) in all {
+        for ((slot, pending), bytes) in waiting.iter().zip(all) {
+            let slot = *slot;
             let Some(running) = self.running.get_mut(slot).and_then(Option::as_mut) else {
                 continue;
             };
-            running.scores = None;
-            let drawn = running.sequence.draw(&mut scores);
+            running.pending = None;
+            let drawn = running.sequence.draw(pending, &bytes);
             let goes_on = drawn.is_ok() && running.sequence.finish().is_none();
             let goes_on = goes_on && !running.sequence.is_spent();
             self.told(slot, drawn);

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use ziggurat_tensor::{DType, Tensor};
+use ziggurat_tensor::DType;
 
 use crate::decoder::DecoderState;
+use crate::device_sampler::DeviceSampler;
 use crate::sample::Sampling;
-use crate::sequence::Sequence;
+use crate::sequence::{Pending, Sequence};
 use crate::tokenizer::Tokenizer;
 use crate::{Decoder, Error};
 
@@ -71,8 +72,10 @@ pub enum Finish {
 pub struct Generation {
     sequence: Sequence,
     state: DecoderState,
-    /// Scores of the next token, until it is drawn.
-    scores: Option<Tensor>,
+    /// Where the device draws.
+    sampler: Option<DeviceSampler>,
+    /// What the next token comes from.
+    pending: Option<Pending>,
     failed: bool,
 }
 
@@ -89,10 +92,12 @@ impl Generation {
         let capacity = prompt.len().saturating_add(most).min(context);
         let cache = options.cache.unwrap_or(decoder.dtype());
         let sequence = Sequence::new(decoder, tokenizer, ends, prompt, context, options)?;
+        let (on_device, vocabulary) = (sequence.is_on_device(), decoder.config().vocabulary);
         Ok(Self {
             sequence,
             state: DecoderState::with_cache(decoder, capacity, cache)?,
-            scores: None,
+            sampler: on_device.then(|| DeviceSampler::new(decoder.device(), 1, vocabulary)),
+            pending: None,
             failed: false,
         })
     }
@@ -126,26 +131,34 @@ impl Generation {
         }
     }
 
-    /// Shows the model what it has not seen; the scores of what follows.
-    fn extend(&mut self) -> Result<Tensor, Error> {
+    /// Shows the model what it has not seen; what the token that follows comes from.
+    fn extend(&mut self) -> Result<Pending, Error> {
         let shown = (self.sequence).shown(self.state.len(), self.state.capacity())?;
         if shown.anew {
             self.state.clear();
         }
-        self.state.extend(&shown.tokens)
+        let scores = self.state.extend(&shown.tokens)?;
+        let draw = self.sequence.on_device();
+        match self.sampler.as_mut().zip(draw) {
+            Some((sampler, draw)) => {
+                let token = sampler.draw(&scores.unsqueeze(0)?, &[Some(draw)])?;
+                Ok(Pending::Token(token))
+            }
+            None => Ok(Pending::Scores(scores)),
+        }
     }
 
     async fn draw(&mut self) -> Result<Option<Piece>, Error> {
-        let scores = match self.scores.take() {
-            Some(scores) => scores,
+        let pending = match self.pending.take() {
+            Some(pending) => pending,
             None => self.extend()?,
         };
-        let values = scores.to_vec::<f32>();
+        let bytes = pending.tensor().to_bytes();
         // For whoever asks next, should this be dropped while it waits.
-        self.scores = Some(scores);
-        let mut scores = values.await?;
-        self.scores = None;
-        self.sequence.draw(&mut scores)
+        self.pending = Some(pending.clone());
+        let bytes = bytes.await?;
+        self.pending = None;
+        self.sequence.draw(&pending, &bytes)
     }
 }
 

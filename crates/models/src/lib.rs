@@ -10,6 +10,7 @@ pub mod blocks;
 #[cfg(feature = "chat")]
 mod chat;
 mod decoder;
+mod device_sampler;
 #[cfg(not(target_arch = "wasm32"))]
 mod encoder;
 mod error;
@@ -30,6 +31,7 @@ pub use chat::{ChatTemplate, Message};
 pub use decoder::{
     Decoder, DecoderConfig, DecoderSlots, DecoderState, Family, WindowRule, Windowed,
 };
+pub use device_sampler::{DeviceSampler, Draw};
 #[cfg(not(target_arch = "wasm32"))]
 pub use encoder::{EncoderConfig, SentenceEncoder};
 pub use error::Error;

@@ -1,8 +1,9 @@
 //! Which token follows, from the scores of all.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::Error;
+use crate::device_sampler::{CANDIDATES, Draw, ENTRIES};
 
 /// How the next token is drawn.
 ///
@@ -26,6 +27,8 @@ pub struct Sampling {
     pub logit_bias: Vec<(u32, f32)>,
     /// Where the random numbers begin.
     pub seed: u64,
+    /// Whether tokens are drawn on the device, where it can: [`DeviceSampler`](crate::DeviceSampler).
+    pub on_device: bool,
 }
 
 impl Default for Sampling {
@@ -40,6 +43,7 @@ impl Default for Sampling {
             repetition_window: 64,
             logit_bias: Vec::new(),
             seed: 0,
+            on_device: false,
         }
     }
 }
@@ -92,6 +96,52 @@ impl Sampler {
             state: options.seed,
             options,
         })
+    }
+
+    /// Whether [`DeviceSampler`](crate::DeviceSampler) is asked to draw the tokens, and can.
+    pub fn is_on_device(&self) -> bool {
+        let options = &self.options;
+        let penalised = match options.repetition_penalty {
+            1.0 => 0,
+            _ => options.repetition_window,
+        };
+        options.on_device
+            && (options.temperature == 0.0 || (1..=CANDIDATES).contains(&options.top_k))
+            && options.logit_bias.len().saturating_add(penalised) <= ENTRIES
+    }
+
+    /// What a [`DeviceSampler`](crate::DeviceSampler) draws the token by that follows `before`: with the random number that
+    /// [`Sampler::draw`] would take. `None` unless [`Sampler::is_on_device`].
+    pub fn on_device(&mut self, before: &[u32]) -> Option<Draw> {
+        if !self.is_on_device() {
+            return None;
+        }
+        let greedy = self.options.temperature == 0.0;
+        let random = if greedy { 0.0 } else { self.random() as f32 };
+        let options = &self.options;
+        let mut changes: BTreeMap<u32, [f32; 2]> = BTreeMap::new();
+        for &(token, bias) in &options.logit_bias {
+            changes.entry(token).or_insert([0.0, 1.0])[0] += bias;
+        }
+        if options.repetition_penalty != 1.0 {
+            for token in self.recent(before) {
+                changes.entry(token).or_insert([0.0, 1.0])[1] = options.repetition_penalty;
+            }
+        }
+        Some(Draw {
+            changes,
+            temperature: if greedy { 1.0 } else { options.temperature },
+            top_k: if greedy { 1 } else { options.top_k },
+            top_p: options.top_p,
+            min_p: options.min_p,
+            random,
+        })
+    }
+
+    /// The last tokens, which count for the penalty.
+    fn recent(&self, before: &[u32]) -> HashSet<u32> {
+        let start = before.len().saturating_sub(self.options.repetition_window);
+        before.iter().skip(start).copied().collect()
     }
 
     /// The token that follows `before`, of the scores of all, which are changed.
@@ -170,9 +220,7 @@ impl Sampler {
         if penalty == 1.0 {
             return;
         }
-        let start = before.len().saturating_sub(self.options.repetition_window);
-        let recent: HashSet<u32> = before.iter().skip(start).copied().collect();
-        for token in recent {
+        for token in self.recent(before) {
             let at = usize::try_from(token).unwrap_or(usize::MAX);
             if let Some(score) = scores.get_mut(at) {
                 *score = if *score > 0.0 {

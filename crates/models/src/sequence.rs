@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+use ziggurat_tensor::{Element, Tensor};
+
+use crate::device_sampler::Draw;
 use crate::generation::{Finish, FullContext, GenerateOptions, Piece};
 use crate::sample::Sampler;
 use crate::stop::StopTexts;
@@ -22,9 +25,27 @@ pub(crate) struct Sequence {
     tokens: Vec<u32>,
     /// Tokens that the model has not seen yet.
     unseen: usize,
+    vocabulary: usize,
     full: FullContext,
     left: usize,
     finish: Option<Finish>,
+}
+
+/// What the next token comes from, until somebody has read it.
+#[derive(Clone, Debug)]
+pub(crate) enum Pending {
+    /// Scores of all tokens, f32.
+    Scores(Tensor),
+    /// The token that the device has drawn, i32.
+    Token(Tensor),
+}
+
+impl Pending {
+    pub(crate) const fn tensor(&self) -> &Tensor {
+        match self {
+            Self::Scores(tensor) | Self::Token(tensor) => tensor,
+        }
+    }
 }
 
 /// What the model is shown next.
@@ -79,6 +100,7 @@ impl Sequence {
             },
             unseen: prompt.len(),
             tokens: prompt,
+            vocabulary: decoder.config().vocabulary,
             full: options.full,
             left: options.max_tokens.unwrap_or(usize::MAX),
             finish: None,
@@ -132,10 +154,30 @@ impl Sequence {
         }
     }
 
-    /// The token that follows, of the scores of all, which are changed; `None` if nothing is to be given out. The model has
-    /// seen what it was shown.
-    pub(crate) fn draw(&mut self, scores: &mut [f32]) -> Result<Option<Piece>, Error> {
-        let token = self.sampler.draw(scores, &self.tokens)?;
+    /// Whether the device draws its tokens.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.sampler.is_on_device()
+    }
+
+    /// What the device draws the next token by; `None` if the host does. Each call is for a token of its own.
+    pub(crate) fn on_device(&mut self) -> Option<Draw> {
+        self.sampler.on_device(&self.tokens)
+    }
+
+    /// The token that follows, of the bytes of what was pending; `None` if nothing is to be given out. The model has seen what it
+    /// was shown.
+    pub(crate) fn draw(&mut self, pending: &Pending, bytes: &[u8]) -> Result<Option<Piece>, Error> {
+        let token = match pending {
+            Pending::Scores(_) => {
+                let mut scores = f32::read_bytes(bytes);
+                self.sampler.draw(&mut scores, &self.tokens)?
+            }
+            Pending::Token(_) => {
+                let token = i32::read_bytes(bytes).first().copied();
+                let token = token.and_then(|token| u32::try_from(token).ok());
+                token.ok_or(Error::Scores(self.vocabulary))?
+            }
+        };
         self.left = self.left.saturating_sub(1);
         if self.ends.contains(&token) {
             self.unseen = 0;

@@ -86,7 +86,7 @@ fn bench_prints_rates_and_the_dispatches_of_a_step() {
         let number = between(&text, before, behind);
         assert!(number > 0.0 && number < 1e7, "{text}");
     }
-    let three = [&arguments[..], &sizes, &["--sequences", "3"]].concat();
+    let three = [&arguments[..], &sizes, &["--sequences", "3", "--on-device"]].concat();
     let (code, together, errors) = ziggurat(&three);
     assert_eq!(code, Some(0), "{errors}");
     assert!(together.starts_with("3 sequences: 8 prompt tokens, 4 new"));

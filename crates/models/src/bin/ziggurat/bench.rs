@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use ziggurat_models::{Decoder, DecoderSlots, Error, Sampler, Sampling};
+use ziggurat_models::{Decoder, DecoderSlots, DeviceSampler, Error, Sampler, Sampling};
+use ziggurat_tensor::Tensor;
 
 use crate::{Cache, Load, Outcome};
 
@@ -26,6 +27,9 @@ pub(crate) struct Bench {
     /// Sequences that are written together, each with a prompt of its own
     #[arg(long, default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     sequences: usize,
+    /// Draws tokens on the device: not their scores, but they alone come to the host
+    #[arg(long)]
+    on_device: bool,
     /// Runs, of which the medians are printed; one more goes before them and does not count
     #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     runs: usize,
@@ -33,7 +37,7 @@ pub(crate) struct Bench {
 
 /// Seconds of one run.
 struct Times {
-    /// The passes of the prompts, up to their scores on the host.
+    /// The passes of the prompts, up to their scores on the device.
     prefill: f64,
     /// The caches, these passes, and the choice of the first tokens.
     first: f64,
@@ -95,25 +99,18 @@ impl Bench {
         let capacity = prompt.len().saturating_add(self.new_tokens - 1);
         let cache = self.cache.dtype().unwrap_or(decoder.dtype());
         let mut slots = DecoderSlots::with_cache(decoder, self.sequences, capacity, cache)?;
-        let mut sampler = Sampler::new(Sampling::default())?;
+        let mut draw = self.drawing(decoder)?;
         let ready = since(0.0);
-        let mut scores = Vec::new();
-        for slot in 0..self.sequences {
-            let last = slots.extend(slot, prompt)?;
-            scores.extend(last.to_vec_blocking::<f32>()?);
-        }
+        let scores = (0..self.sequences)
+            .map(|slot| Ok(slots.extend(slot, prompt)?.unsqueeze(0)?))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let scores = Tensor::concat(&scores.iter().collect::<Vec<_>>(), 0)?;
+        decoder.device().synchronize_blocking()?;
         let prefill = since(ready);
-        let vocabulary = decoder.config().vocabulary.max(1);
-        let mut draw = |scores: &mut [f32]| {
-            let rows = scores.chunks_mut(vocabulary).enumerate();
-            rows.map(|(slot, scores)| Ok((slot, sampler.draw(scores, &[])?)))
-                .collect::<Result<Vec<_>, Error>>()
-        };
-        let mut tokens = draw(&mut scores)?;
+        let mut tokens = draw(&scores)?;
         let first = since(0.0);
         let mut step = || {
-            let mut scores = slots.step(&tokens)?.to_vec_blocking::<f32>()?;
-            tokens = draw(&mut scores)?;
+            tokens = draw(&slots.step(&tokens)?)?;
             Ok::<_, Error>(())
         };
         step()?;
@@ -129,6 +126,33 @@ impl Bench {
             decode,
         };
         Ok((times, slots.dispatches()))
+    }
+}
+
+/// A function that draws the best token of each row of scores, numbered from 0.
+type Drawing = Box<dyn FnMut(&Tensor) -> Result<Vec<(usize, u32)>, Error>>;
+
+impl Bench {
+    fn drawing(&self, decoder: &Decoder) -> Result<Drawing, Error> {
+        let (rows, vocabulary) = (self.sequences, decoder.config().vocabulary.max(1));
+        let mut sampler = Sampler::new(Sampling {
+            on_device: self.on_device,
+            ..Sampling::default()
+        })?;
+        let mut on_device = DeviceSampler::new(decoder.device(), rows, vocabulary);
+        Ok(Box::new(move |scores| {
+            let draws: Vec<_> = (0..rows).map(|_| sampler.on_device(&[])).collect();
+            if draws.iter().all(Option::is_some) {
+                let tokens = on_device.draw(scores, &draws)?.to_vec_blocking::<i32>()?;
+                let token = |token| u32::try_from(token).map_err(|_| Error::Scores(vocabulary));
+                let tokens = tokens.into_iter().map(token).enumerate();
+                return tokens.map(|(row, token)| Ok((row, token?))).collect();
+            }
+            let mut scores = scores.to_vec_blocking::<f32>()?;
+            let all = scores.chunks_mut(vocabulary).enumerate();
+            all.map(|(row, scores)| Ok((row, sampler.draw(scores, &[])?)))
+                .collect()
+        }))
     }
 }
 

@@ -118,6 +118,9 @@ struct Run {
     /// Where random numbers begin
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Draws tokens on the device where it can, so that only the token comes to the host
+    #[arg(long)]
+    on_device: bool,
     /// A text that ends the answer
     #[arg(long)]
     stop: Vec<String>,
@@ -187,6 +190,7 @@ impl Run {
                 min_p: self.min_p,
                 repetition_penalty: self.repetition_penalty,
                 seed: self.seed,
+                on_device: self.on_device,
                 ..Sampling::default()
             },
             max_tokens: Some(self.max_tokens),
