@@ -226,9 +226,10 @@ impl Loaded {
 /// The rotary frequencies of a model: those of its metadata, divided by the factors that a GGUF file may have.
 fn frequencies(file: &ModelFile, config: &DecoderConfig) -> Result<Vec<f64>, Error> {
     const FACTORS: &str = "rope_freqs.weight";
-    let mut frequencies = config
-        .rope_scaling
-        .frequencies(config.rope_base, config.rotary);
+    let mut frequencies =
+        config
+            .rope_scaling
+            .frequencies(config.rope_base, config.rotary, config.context);
     if let ModelFile::Gguf(file) = file
         && file.head().tensor(FACTORS).is_some()
     {

@@ -26,13 +26,13 @@ fn load(device: &Device, path: &Path) -> Arc<Decoder> {
     Arc::new(Decoder::load(device, &file, &LoadOptions::default()).unwrap())
 }
 
-fn scores(decoder: &Arc<Decoder>, tokens: &[u32]) -> Vec<f32> {
+pub(crate) fn scores(decoder: &Arc<Decoder>, tokens: &[u32]) -> Vec<f32> {
     let mut state = DecoderState::new(decoder, 64).unwrap();
     values(&state.scores(tokens).unwrap())
 }
 
 /// The tokens of the reference, and its scores, a row for each token.
-fn reference(device: &Device, name: &str) -> (Vec<u32>, Vec<f32>) {
+pub(crate) fn reference(device: &Device, name: &str) -> (Vec<u32>, Vec<f32>) {
     let file = SafetensorsFile::open(folder(name).join("reference.safetensors")).unwrap();
     let tokens = file.load(device, "tokens").unwrap();
     let tokens = tokens.to_vec_blocking::<i32>().unwrap();
@@ -44,10 +44,10 @@ fn reference(device: &Device, name: &str) -> (Vec<u32>, Vec<f32>) {
 }
 
 /// A copy of a folder's files, gone with the value.
-struct Copy(PathBuf);
+pub(crate) struct Copy(pub(crate) PathBuf);
 
 impl Copy {
-    fn new(name: &str, to: &str) -> Self {
+    pub(crate) fn new(name: &str, to: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ziggurat-{to}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         for file in std::fs::read_dir(folder(name)).unwrap() {
@@ -57,7 +57,7 @@ impl Copy {
         Self(path)
     }
 
-    fn change(&self, file: &str, from: &str, to: &str) {
+    pub(crate) fn change(&self, file: &str, from: &str, to: &str) {
         let path = self.0.join(file);
         let bytes = std::fs::read(&path).unwrap();
         let at = bytes
@@ -201,8 +201,8 @@ fn folders_that_are_no_decoder_are_refused_by_name() {
             "{error}"
         );
     }
-    let error = refused("\"linear\"", "\"dynamic\"", "config.json");
-    assert!(error.to_string().contains("`dynamic`"), "{error}");
+    let error = refused("\"linear\"", "\"spiral\"", "config.json");
+    assert!(error.to_string().contains("`spiral`"), "{error}");
     let error = refused("\"hidden_size\": 32", "\"hidden_size\": 40", "config.json");
     assert!(
         matches!(error, Error::WrongTensor { ref name, .. } if name == "model.embed_tokens.weight")

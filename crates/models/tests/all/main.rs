@@ -20,6 +20,7 @@ mod generation;
 mod gguf_errors;
 mod gguf_files;
 mod program;
+mod rope_scalings;
 mod samplers;
 mod tokenizers;
 
