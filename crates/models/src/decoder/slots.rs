@@ -72,12 +72,8 @@ impl DecoderSlots {
             return Err(Error::Options(text));
         }
         let device = decoder.device();
+        memory::check(device, memory::of_caches(config, slots, capacity, dtype))?;
         let (heads, dim) = (config.key_heads, config.head_dim);
-        let factor = usize::from(dtype == DType::I8) * DType::F32.bytes();
-        let position = (dim * dtype.bytes()).saturating_add(factor);
-        let extents = [2, config.layers, slots, heads, capacity, position];
-        let extents = extents.into_iter().map(|extent| extent as u64);
-        memory::check(device, extents.fold(1, u64::saturating_mul))?;
         let cache = |_| KvSlots::new(device, [slots, heads], capacity, [dim, dim], dtype);
         let caches = (0..config.layers).map(cache);
         Ok(Self {
