@@ -169,8 +169,9 @@ impl KvSlots {
     }
 
     /// One position in each slot, integers `[slots]` from 0 to below the capacity, for [`KvSlots::write_each`] and
-    /// [`KvSlots::attend_each`] of this cache and all like it. Negative ones count from the end; one that is out of range is
-    /// written at the nearest position of its slot ([`Device::set_index_checks`] finds it).
+    /// [`KvSlots::attend_each`] of this cache and all like it. Of others something is written within their own slots alone: at the
+    /// nearest position, or for negative ones at that counted from the end. [`Device::set_index_checks`] finds those that are out of
+    /// range in both ways.
     ///
     /// # Errors
     /// If they are no integers or of another shape.

@@ -56,6 +56,8 @@ mod huge_extents;
 mod index;
 mod kernel_debug;
 mod kv_slots;
+mod kv_slots_8_bit;
+mod kv_slots_any;
 mod lazy;
 mod linalg;
 mod linear;
