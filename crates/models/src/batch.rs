@@ -2,8 +2,9 @@
 //!
 //! Invariant: a sequence's text depends on its prompt and options alone, not on its neighbours.
 
+mod event;
+
 use std::collections::VecDeque;
-use std::fmt;
 use std::task::{Poll, ready};
 
 use ziggurat_tensor::{DType, Tensor, read_many};
@@ -16,6 +17,8 @@ use crate::generation::{Finish, GenerateOptions, Piece};
 use crate::sequence::{Pending, Sequence};
 use crate::{Error, Model};
 
+pub use event::{Event, SequenceId};
+
 /// How a [`Batch`] is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,27 +27,6 @@ pub struct BatchOptions {
     pub context: Option<usize>,
     /// The dtype of the caches of keys and values: f32, f16 or i8; without, that of the model's activations.
     pub cache: Option<DType>,
-}
-
-/// Which sequence of a [`Batch`] something is about. None is used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SequenceId(u64);
-
-impl fmt::Display for SequenceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// What happened to a sequence in a step.
-#[derive(Debug)]
-pub enum Event {
-    /// A token was drawn, or text came out that waited.
-    Piece(Piece),
-    /// The text is complete, and the sequence has left.
-    Finished(Finish),
-    /// The sequence cannot go on, and has left: its context is full, say. The others go on.
-    Failed(Error),
 }
 
 /// A sequence in its slot.

@@ -12,9 +12,12 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod batch_failures;
 mod batches;
+mod decoder_slots;
 mod decoders;
 mod encoders;
+mod endurance;
 mod folders;
 mod generation;
 mod gguf_errors;
