@@ -14,13 +14,17 @@ use ziggurat_models::{
     Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model, SentenceEncoder,
 };
 use ziggurat_tensor::io::SafetensorsFile;
-use ziggurat_tensor::{Device, DeviceOptions};
+use ziggurat_tensor::{DType, Device, DeviceOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The largest error of a score that is accepted; scores are from -32 to 41.
 const ACCEPTED: f32 = 2e-3;
 const DECODER: &str = "SmolLM2-135M Q4_1";
+/// The same over a cache of f16, and how many times that it may be over one of 8 bits: 1/254 of the greatest element is 16 times
+/// 2⁻¹² of each.
+const ACCEPTED_OF_HALVES: f32 = 0.3;
+const TIMES_HALVES: f32 = 64.0;
 /// The largest error of an element of a sentence's vector, whose length is 1.
 const ACCEPTED_OF_VECTORS: f32 = 1e-4;
 /// Tokens that go through the model one by one in the proof of the cache.
@@ -192,6 +196,33 @@ fn scores(model: &Model, table: &mut Table) -> Outcome<()> {
         &format!("{ACCEPTED:.0e}"),
         error <= ACCEPTED,
     );
+    caches(decoder, &tokens, &all, table)
+}
+
+/// Scores over caches of f16 and of 8 bits against those over f32.
+fn caches(
+    decoder: &Arc<Decoder>,
+    tokens: &[u32],
+    expected: &[f32],
+    table: &mut Table,
+) -> Outcome<()> {
+    let mut accepted = ACCEPTED_OF_HALVES;
+    for dtype in [DType::F16, DType::I8] {
+        let before = decoder.device().usage().live;
+        let mut state = DecoderState::with_cache(decoder, 256, dtype)?;
+        let kib = (decoder.device().usage().live - before) >> 10;
+        let error = worst(&state.scores(tokens)?.to_vec_blocking::<f32>()?, expected);
+        let task = format!("scores of 200 tokens over a cache of {dtype} against f32");
+        table.row(
+            DECODER,
+            &task,
+            &format!("{kib} KiB for 256 tokens"),
+            &format!("{error:.1e}"),
+            &format!("{accepted:.1e}"),
+            error <= accepted,
+        );
+        accepted = error * TIMES_HALVES;
+    }
     Ok(())
 }
 

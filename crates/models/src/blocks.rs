@@ -4,7 +4,7 @@
 //! `[batch, length, width]`.
 
 use ziggurat_tensor::{
-    Attention, Error as TensorError, KvCache, QueryPosition, RopeForm, RopeTable, Tensor,
+    Attention, Error as TensorError, KvSlots, RopeForm, RopeTable, SlotPositions, Tensor,
 };
 
 mod rope;
@@ -73,13 +73,18 @@ impl GatedMlp {
     }
 }
 
-/// Where the tokens of a pass stand in their sequence.
+/// Where the tokens of a pass stand in their sequences.
 #[derive(Debug)]
 pub enum Place<'a> {
-    /// The first one at this position: the host knows it.
-    From(usize),
-    /// One token per sequence, at the position that the device knows, integers `[batch, 1]`: within a capture.
-    At(&'a Tensor),
+    /// They are of one sequence and follow each other: activations are `[1, length, width]`.
+    Slot {
+        /// The sequence's slot in the caches.
+        slot: usize,
+        /// The position of the first one.
+        start: usize,
+    },
+    /// One token of each slot, at positions that the device knows: activations are `[slots, 1, width]`. This may be captured.
+    Each(&'a SlotPositions),
 }
 
 /// Attention of tokens to themselves and to those before them, with rotary positions and a cache. Several heads may share a
@@ -107,7 +112,7 @@ pub struct CausalAttention {
 }
 
 impl CausalAttention {
-    /// `[batch, length, width]` to the same; keys and values of these tokens are appended to `cache`.
+    /// `[batch, length, width]` to the same; keys and values of these tokens are written to `cache`.
     ///
     /// # Errors
     /// If the extents do not fit, or the cache or the table of positions has no room.
@@ -116,7 +121,7 @@ impl CausalAttention {
         x: &Tensor,
         place: &Place<'_>,
         rope: &RopeTable,
-        cache: &mut KvCache,
+        cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
         let &[batch, length, _] = x.dims() else {
             // The reshape says what is wrong with the rank.
@@ -133,44 +138,35 @@ impl CausalAttention {
             positions_before_heads: true,
             ..RopeForm::default()
         };
+        let positions = match place {
+            Place::Each(at) => Some(at.tensor().reshape_to([batch, 1])?),
+            Place::Slot { .. } => None,
+        };
         let form = match place {
-            Place::From(start) => RopeForm {
+            Place::Slot { start, .. } => RopeForm {
                 start: *start,
                 ..form
             },
-            Place::At(positions) => RopeForm {
-                positions: Some(*positions),
+            Place::Each(_) => RopeForm {
+                positions: positions.as_ref(),
                 ..form
             },
         };
         let q = q.rope(rope, form)?.transpose(1, 2)?;
         let k = k.rope(rope, form)?.transpose(1, 2)?;
-        cache.append(&k, &v)?;
         let options = Attention {
             causal: true,
             left_window: self.window,
             ..Attention::default()
         };
-        let seen = match place {
-            Place::From(start) => {
-                let position = QueryPosition::At(i32::try_from(*start).unwrap_or(i32::MAX));
-                let options = Attention {
-                    position,
-                    ..options
-                };
-                q.scaled_dot_product_attention(&cache.keys()?, &cache.values()?, &options)?
+        let seen = match *place {
+            Place::Slot { slot, start } => {
+                cache.write(slot, start, &k, &v)?;
+                cache.attend(slot, start + length, &q, &options)?
             }
-            Place::At(_) => {
-                let lengths = cache.lengths()?;
-                let options = Attention {
-                    key_lengths: Some(&lengths),
-                    ..options
-                };
-                q.scaled_dot_product_attention(
-                    &cache.padded_keys(),
-                    &cache.padded_values(),
-                    &options,
-                )?
+            Place::Each(at) => {
+                cache.write_each(at, &k, &v)?;
+                cache.attend_each(at, &q, &options)?
             }
         };
         let width = self.out.weight.dims().last().copied().unwrap_or(0);
@@ -202,7 +198,7 @@ impl DecoderLayer {
         x: &Tensor,
         place: &Place<'_>,
         rope: &RopeTable,
-        cache: &mut KvCache,
+        cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
         let normed = self.attention_norm.forward(x)?;
         let x = x.add(&self.attention.forward(&normed, place, rope, cache)?)?;

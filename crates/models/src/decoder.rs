@@ -5,14 +5,18 @@
 mod config;
 mod family;
 mod fields;
+mod slots;
 mod state;
 mod weights;
 
 pub use config::{DecoderConfig, Windowed};
 pub use family::{Family, WindowRule};
+pub use slots::DecoderSlots;
 pub use state::DecoderState;
 
-use ziggurat_tensor::{DType, Device, Error as TensorError, KvCache, RopeTable, Tensor};
+pub(crate) use slots::CHUNK;
+
+use ziggurat_tensor::{DType, Device, Error as TensorError, KvSlots, RopeTable, Tensor};
 
 use crate::blocks::{DecoderLayer, Linear, Place, RmsNorm, Weight};
 use crate::{Error, LoadOptions, ModelFile};
@@ -56,13 +60,23 @@ impl Decoder {
         self.dtype
     }
 
-    /// Scores `[1, length, vocabulary]` of what follows each of the tokens, i32 `[1, length]`, or only the last of them; they
-    /// come behind those whose keys and values are in the caches.
+    /// An error if a token is not of the vocabulary.
+    pub(crate) fn check_tokens(&self, tokens: &[u32]) -> Result<(), Error> {
+        let vocabulary = self.config.vocabulary;
+        let known = |token: u32| usize::try_from(token).is_ok_and(|token| token < vocabulary);
+        match tokens.iter().find(|token| !known(**token)) {
+            Some(&token) => Err(Error::UnknownToken { token, vocabulary }),
+            None => Ok(()),
+        }
+    }
+
+    /// Scores `[rows, length, vocabulary]` of what follows each of the tokens, i32 `[rows, length]`, or only the last of each row;
+    /// they come behind those whose keys and values are in the caches.
     fn pass(
         &self,
         tokens: &Tensor,
         place: &Place<'_>,
-        caches: &mut [KvCache],
+        caches: &mut [KvSlots],
         last: bool,
     ) -> Result<Tensor, TensorError> {
         let mut x = self.embedding.embedding(tokens, self.dtype)?;

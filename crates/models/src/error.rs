@@ -81,8 +81,16 @@ pub enum Error {
     /// An option of a generation is out of its range.
     #[error("{0}")]
     Options(String),
+    /// A batch all of whose slots are taken.
+    #[error("the batch must have a free slot: all {slots} are taken")]
+    BatchFull {
+        /// Slots of the batch.
+        slots: usize,
+    },
     /// Scores that no token can be drawn from.
-    #[error("a token must be drawn from scores that are numbers: of {0}, one is NaN")]
+    #[error(
+        "a token must be drawn from scores that are numbers, not all -infinity: of {0}, one is NaN or none is left"
+    )]
     Scores(usize),
     /// A chat template that is not valid, or refuses the messages.
     #[error("chat template: {0}")]
@@ -90,10 +98,11 @@ pub enum Error {
     /// A pass through a model without a token.
     #[error("there must be a token at least")]
     NoTokens,
-    /// A device that has less memory than a model takes; nothing was uploaded.
+    /// A device that has less memory than a model or caches take; nothing was uploaded.
     #[error("the device must have {requested} bytes of memory for the model: it has {available}")]
     OutOfMemory {
-        /// Bytes of weights and tables, and of what is there while they are loaded.
+        /// Bytes of weights and tables, and of what is there while they are loaded or, if that is more, of a sequence as long as there is
+        /// to be room for: its keys and values, and the activations of a pass. Or of the caches that are to be made.
         requested: u64,
         /// Bytes that the device still has.
         available: u64,

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ziggurat_tensor::Tensor;
+use ziggurat_tensor::DType;
 
 use crate::decoder::DecoderState;
-use crate::sample::{Sampler, Sampling};
-use crate::stop::StopTexts;
-use crate::tokenizer::{TokenDecoder, Tokenizer};
+use crate::device_sampler::DeviceSampler;
+use crate::sample::Sampling;
+use crate::sequence::{Pending, Sequence};
+use crate::tokenizer::Tokenizer;
 use crate::{Decoder, Error};
 
 /// What happens when a text has filled the context, and goes on.
@@ -33,6 +34,9 @@ pub struct GenerateOptions {
     pub sampling: Sampling,
     /// The most tokens; without, up to the model's end or the context's.
     pub max_tokens: Option<usize>,
+    /// The dtype of the cache of keys and values: f32, f16, or i8 for a quarter of the memory of f32 and a bit; without, that of
+    /// the model's activations. In a [`Batch`](crate::Batch) all sequences have that of the batch.
+    pub cache: Option<DType>,
     /// What happens at the context's end.
     pub full: FullContext,
     /// Texts at which it ends, which are not given out.
@@ -50,25 +54,29 @@ pub struct Piece {
     pub text: String,
 }
 
+/// Why a text is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finish {
+    /// The model said so, by a token that ends a message.
+    End,
+    /// A stop text was found.
+    Stop,
+    /// It has as many tokens as it may have.
+    MaxTokens,
+}
+
 /// A text under way: an iterator; for asynchronous programs a stream ([`Generation::into_stream`]), or
 /// [`Generation::advance`].
 #[derive(Debug)]
 pub struct Generation {
-    tokenizer: Arc<Tokenizer>,
+    sequence: Sequence,
     state: DecoderState,
-    sampler: Sampler,
-    decoder: TokenDecoder,
-    stops: StopTexts,
-    ends: Vec<u32>,
-    /// The prompt and what was drawn.
-    tokens: Vec<u32>,
-    /// Tokens that the model has not seen yet.
-    unseen: usize,
-    /// Scores of the next token, until it is drawn.
-    scores: Option<Tensor>,
-    full: FullContext,
-    left: usize,
-    over: bool,
+    /// Where the device draws.
+    sampler: Option<DeviceSampler>,
+    /// What the next token comes from.
+    pending: Option<Pending>,
+    failed: bool,
 }
 
 impl Generation {
@@ -79,123 +87,78 @@ impl Generation {
         prompt: Vec<u32>,
         options: &GenerateOptions,
     ) -> Result<Self, Error> {
-        if prompt.is_empty() {
-            return Err(Error::NoTokens);
-        }
-        if let FullContext::Slide { keep } = options.full
-            && keep >= decoder.config().context
-        {
-            let context = decoder.config().context;
-            return Err(Error::Options(format!(
-                "FullContext::Slide: `keep` must be less than the context of {context} tokens, got {keep}"
-            )));
-        }
-        let (context, left) = (
-            decoder.config().context,
-            options.max_tokens.unwrap_or(usize::MAX),
-        );
-        let wanted = prompt.len().saturating_add(left).min(context);
-        let capacity = wanted.max(prompt.len());
+        let context = decoder.config().context;
+        let most = options.max_tokens.unwrap_or(usize::MAX);
+        let capacity = prompt.len().saturating_add(most).min(context);
+        let cache = options.cache.unwrap_or(decoder.dtype());
+        let sequence = Sequence::new(decoder, tokenizer, ends, prompt, context, options)?;
+        let (on_device, vocabulary) = (sequence.is_on_device(), decoder.config().vocabulary);
         Ok(Self {
-            tokenizer: Arc::clone(tokenizer),
-            state: DecoderState::new(decoder, capacity)?,
-            sampler: Sampler::new(options.sampling.clone())?,
-            decoder: TokenDecoder::new(),
-            stops: StopTexts::new(&options.stop),
-            ends: if options.ignore_end {
-                Vec::new()
-            } else {
-                ends.to_vec()
-            },
-            unseen: prompt.len(),
-            tokens: prompt,
-            scores: None,
-            full: options.full,
-            left,
-            over: false,
+            sequence,
+            state: DecoderState::with_cache(decoder, capacity, cache)?,
+            sampler: on_device.then(|| DeviceSampler::new(decoder.device(), 1, vocabulary)),
+            pending: None,
+            failed: false,
         })
     }
 
     /// The tokens of the prompt, and those that were drawn.
     pub fn tokens(&self) -> &[u32] {
-        &self.tokens
+        self.sequence.tokens()
+    }
+
+    /// Why the text is complete; `None` while it is not, and behind an error.
+    pub const fn finish(&self) -> Option<Finish> {
+        self.sequence.finish()
     }
 
     /// The next token; `None` when the text is complete. Behind an error there is nothing either.
     ///
     /// A call that is dropped before it is ready loses nothing: the next one goes on where it was.
     pub async fn advance(&mut self) -> Option<Result<Piece, Error>> {
-        if self.over {
+        if self.failed || self.sequence.finish().is_some() {
             return None;
         }
-        if self.left == 0 {
-            return self.end(String::new()).map(Ok);
+        if self.sequence.is_spent() {
+            return self.sequence.end(Finish::MaxTokens).map(Ok);
         }
         match self.draw().await {
             Ok(piece) => piece.map(Ok),
             Err(error) => {
-                self.over = true;
+                self.failed = true;
                 Some(Err(error))
             }
         }
     }
 
-    /// Shows the model what it has not seen; the scores of what follows.
-    fn extend(&mut self) -> Result<Tensor, Error> {
-        let (len, room) = (self.tokens.len(), self.state.capacity());
-        let unseen = self.tokens.get(len - self.unseen..).unwrap_or_default();
-        let scores = match self.full {
-            FullContext::Slide { keep } if self.state.len() + self.unseen > room => {
-                let rest = (room.saturating_sub(keep) / 2).max(1);
-                let first = self.tokens.get(..keep).unwrap_or_default();
-                let last = self.tokens.get(len - rest..).unwrap_or_default();
-                self.state.clear()?;
-                self.state.extend(&[first, last].concat())?
+    /// Shows the model what it has not seen; what the token that follows comes from.
+    fn extend(&mut self) -> Result<Pending, Error> {
+        let shown = (self.sequence).shown(self.state.len(), self.state.capacity())?;
+        if shown.anew {
+            self.state.clear();
+        }
+        let scores = self.state.extend(&shown.tokens)?;
+        let draw = self.sequence.on_device();
+        match self.sampler.as_mut().zip(draw) {
+            Some((sampler, draw)) => {
+                let token = sampler.draw(&scores.unsqueeze(0)?, &[Some(draw)])?;
+                Ok(Pending::Token(token))
             }
-            _ => self.state.extend(unseen)?,
-        };
-        self.unseen = 0;
-        Ok(scores)
+            None => Ok(Pending::Scores(scores)),
+        }
     }
 
     async fn draw(&mut self) -> Result<Option<Piece>, Error> {
-        let scores = match self.scores.take() {
-            Some(scores) => scores,
+        let pending = match self.pending.take() {
+            Some(pending) => pending,
             None => self.extend()?,
         };
-        let values = scores.to_vec::<f32>();
+        let bytes = pending.tensor().to_bytes();
         // For whoever asks next, should this be dropped while it waits.
-        self.scores = Some(scores);
-        let mut scores = values.await?;
-        self.scores = None;
-        let token = self.sampler.draw(&mut scores, &self.tokens)?;
-        self.left -= 1;
-        if self.ends.contains(&token) {
-            return Ok(self.end(String::new()));
-        }
-        self.tokens.push(token);
-        self.unseen = 1;
-        let text = if self.tokenizer.is_special(token) {
-            String::new()
-        } else {
-            self.decoder.push(&self.tokenizer, token)
-        };
-        let (text, found) = self.stops.push(&text);
-        self.over = found;
-        let token = Some(token);
-        Ok(Some(Piece { token, text }))
-    }
-
-    /// What waited, if anything did.
-    fn end(&mut self, mut text: String) -> Option<Piece> {
-        self.over = true;
-        let (rest, found) = self.stops.push(&self.decoder.finish());
-        text.push_str(&rest);
-        if !found {
-            text.push_str(&self.stops.finish());
-        }
-        let token = None;
-        (!text.is_empty()).then_some(Piece { token, text })
+        self.pending = Some(pending.clone());
+        let bytes = bytes.await?;
+        self.pending = None;
+        self.sequence.draw(&pending, &bytes)
     }
 }
 

@@ -5,10 +5,12 @@
 //! nothing panics, and nothing wgpu knows is in a signature. No layer depends on this crate.
 
 mod assets;
+mod batch;
 pub mod blocks;
 #[cfg(feature = "chat")]
 mod chat;
 mod decoder;
+mod device_sampler;
 #[cfg(not(target_arch = "wasm32"))]
 mod encoder;
 mod error;
@@ -18,20 +20,25 @@ pub mod gguf;
 mod memory;
 mod model;
 mod sample;
+mod sequence;
 mod stop;
 mod stream;
 mod tokenizer;
 
+pub use batch::{Batch, BatchOptions, Event, SequenceId};
 #[cfg(feature = "chat")]
 pub use chat::{ChatTemplate, Message};
-pub use decoder::{Decoder, DecoderConfig, DecoderState, Family, WindowRule, Windowed};
+pub use decoder::{
+    Decoder, DecoderConfig, DecoderSlots, DecoderState, Family, WindowRule, Windowed,
+};
+pub use device_sampler::{DeviceSampler, Draw};
 #[cfg(not(target_arch = "wasm32"))]
 pub use encoder::{EncoderConfig, SentenceEncoder};
 pub use error::Error;
 pub use file::ModelFile;
 #[cfg(not(target_arch = "wasm32"))]
 pub use file::ModelFolder;
-pub use generation::{FullContext, GenerateOptions, Generation, Piece};
+pub use generation::{Finish, FullContext, GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};
 pub use sample::{Sampler, Sampling};
 pub use tokenizer::{TokenDecoder, Tokenizer};

@@ -1,8 +1,9 @@
 //! Whether a device has room for a model, asked before anything is uploaded.
 
-use ziggurat_tensor::Device;
+use ziggurat_tensor::{DType, Device};
 
-use crate::Error;
+use crate::decoder::CHUNK;
+use crate::{DecoderConfig, Error};
 
 /// Bytes that this program could still have of a device, if anybody knows: what its driver says, and what is left of
 /// [`ziggurat_tensor::DeviceOptions::memory_limit`].
@@ -25,4 +26,45 @@ pub(crate) fn check(device: &Device, requested: u64) -> Result<(), Error> {
         }),
         _ => Ok(()),
     }
+}
+
+/// Bytes of so many elements in each of so many places.
+fn product(extents: &[usize]) -> u64 {
+    let extents = extents.iter().map(|&extent| extent as u64);
+    extents.fold(1, u64::saturating_mul)
+}
+
+/// Bytes of the keys and values of so many sequences of up to `capacity` tokens.
+pub(crate) fn of_caches(
+    config: &DecoderConfig,
+    slots: usize,
+    capacity: usize,
+    dtype: DType,
+) -> u64 {
+    let factor = usize::from(dtype == DType::I8) * DType::F32.bytes();
+    let head = (config.head_dim.saturating_mul(dtype.bytes())).saturating_add(factor);
+    product(&[2, config.layers, slots, config.key_heads, capacity, head])
+}
+
+/// Bytes of what is there between kernels while a piece of a prompt goes through a decoder, in a context of so many tokens: at
+/// most four activations (what came in, its norm, what is added, the sum) and the greater half of a layer; and the scores of the
+/// last token. If weights are quantised, the greatest of a layer is decoded for the moment.
+pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, quantised: bool) -> u64 {
+    let (width, dim) = (config.width, config.head_dim);
+    let (queries, keys) = (
+        product(&[config.heads, dim]),
+        product(&[config.key_heads, dim]),
+    );
+    // Queries and keys before and behind rotation, values, and the result in both orders of axes.
+    let attention = (queries.saturating_mul(4)).saturating_add(keys.saturating_mul(3));
+    let gated = product(&[3, config.hidden]);
+    let rows = config.context.min(CHUNK) as u64;
+    let row = product(&[4, width]).saturating_add(attention.max(gated));
+    let widest = queries.max(config.hidden as u64);
+    let decoded = widest.saturating_mul(width as u64 * u64::from(quantised));
+    let elements = rows.saturating_mul(row).saturating_add(decoded);
+    let scores = product(&[config.vocabulary, dtype.bytes() + DType::F32.bytes()]);
+    elements
+        .saturating_mul(dtype.bytes() as u64)
+        .saturating_add(scores)
 }

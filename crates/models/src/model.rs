@@ -9,6 +9,7 @@ use ziggurat_tensor::{DType, Device};
 use crate::assets::Assets;
 #[cfg(feature = "chat")]
 use crate::chat::{ChatTemplate, Message};
+use crate::sequence::Sequence;
 use crate::{Decoder, Error, GenerateOptions, Generation, ModelFile, Tokenizer};
 
 /// How a model is loaded.
@@ -16,7 +17,8 @@ use crate::{Decoder, Error, GenerateOptions, Generation, ModelFile, Tokenizer};
 pub struct LoadOptions {
     /// The dtype of activations and caches, and of weights that are not quantised: f32, or f16 for half of the memory.
     pub dtype: DType,
-    /// Tokens of a sequence that there is room for, if the model's context is longer.
+    /// Tokens of a sequence that there is room for, if the model's context is longer. A device that is known to have no memory for
+    /// one such sequence beside the weights is an error ([`Error::OutOfMemory`]).
     pub context: usize,
     /// Whether quantised weights are made numbers of the dtype when they are loaded. That takes up to eight times the memory, and
     /// long prompts go through the model faster.
@@ -45,13 +47,15 @@ impl Default for LoadOptions {
 /// }
 /// # Ok::<(), ziggurat_models::Error>(())
 /// ```
-#[derive(Debug)]
+///
+/// A clone is another handle on the same model.
+#[derive(Clone, Debug)]
 pub struct Model {
     decoder: Arc<Decoder>,
     tokenizer: Arc<Tokenizer>,
-    ends: Vec<u32>,
+    ends: Arc<[u32]>,
     #[cfg(feature = "chat")]
-    template: Option<ChatTemplate>,
+    template: Option<Arc<ChatTemplate>>,
 }
 
 impl Model {
@@ -83,10 +87,10 @@ impl Model {
         }
         Ok(Self {
             decoder: Arc::new(decoder),
-            ends: assets.ends,
+            ends: assets.ends.into(),
             tokenizer: Arc::new(assets.tokenizer),
             #[cfg(feature = "chat")]
-            template: assets.template,
+            template: assets.template.map(Arc::new),
         })
     }
 
@@ -106,8 +110,27 @@ impl Model {
     /// # Errors
     /// If the prompt has no tokens or more than there is room for, an option is out of its range, or the device has no memory.
     pub fn generate(&self, prompt: &str, options: &GenerateOptions) -> Result<Generation, Error> {
-        let tokens = self.tokenizer.encode_with_specials(prompt)?;
-        Generation::new(&self.decoder, &self.tokenizer, &self.ends, tokens, options)
+        self.generation(self.prompt(prompt)?, options)
+    }
+
+    /// The tokens of a prompt.
+    pub(crate) fn prompt(&self, prompt: &str) -> Result<Vec<u32>, Error> {
+        self.tokenizer.encode_with_specials(prompt)
+    }
+
+    fn generation(&self, prompt: Vec<u32>, options: &GenerateOptions) -> Result<Generation, Error> {
+        Generation::new(&self.decoder, &self.tokenizer, &self.ends, prompt, options)
+    }
+
+    /// The text of a sequence that begins with a prompt, in a context of so many tokens.
+    pub(crate) fn sequence(
+        &self,
+        prompt: Vec<u32>,
+        context: usize,
+        options: &GenerateOptions,
+    ) -> Result<Sequence, Error> {
+        let (decoder, tokenizer) = (&self.decoder, &self.tokenizer);
+        Sequence::new(decoder, tokenizer, &self.ends, prompt, context, options)
     }
 
     /// The answer to messages, put together by the model's template.
@@ -120,11 +143,16 @@ impl Model {
         messages: &[Message],
         options: &GenerateOptions,
     ) -> Result<Generation, Error> {
+        self.generation(self.chat_prompt(messages)?, options)
+    }
+
+    /// The tokens of messages.
+    #[cfg(feature = "chat")]
+    pub(crate) fn chat_prompt(&self, messages: &[Message]) -> Result<Vec<u32>, Error> {
         let template = self.template.as_ref();
         let template =
             template.ok_or_else(|| Error::MissingMetadata("chat_template".to_owned()))?;
         // The template writes the tokens around a text itself.
-        let tokens = self.tokenizer.encode(&template.render(messages)?)?;
-        Generation::new(&self.decoder, &self.tokenizer, &self.ends, tokens, options)
+        self.tokenizer.encode(&template.render(messages)?)
     }
 }

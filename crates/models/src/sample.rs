@@ -1,13 +1,14 @@
 //! Which token follows, from the scores of all.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::Error;
+use crate::device_sampler::{CANDIDATES, Draw, ENTRIES};
 
 /// How the next token is drawn.
 ///
-/// Scores are penalised, divided by the temperature, and cut by `top_k`, `top_p` and `min_p` in this order; what is left is
-/// drawn from by its probability. The same seed gives the same tokens.
+/// Scores are biased, penalised, divided by the temperature, and cut by `top_k`, `top_p` and `min_p` in this order; what is
+/// left is drawn from by its probability. The same seed gives the same tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// How even the probabilities become; 0 takes the token with the highest score, always.
@@ -22,8 +23,12 @@ pub struct Sampling {
     pub repetition_penalty: f32,
     /// How many of the last tokens count for the penalty.
     pub repetition_window: usize,
+    /// What is added to scores of tokens: -infinity bans one.
+    pub logit_bias: Vec<(u32, f32)>,
     /// Where the random numbers begin.
     pub seed: u64,
+    /// Whether tokens are drawn on the device, where it can: [`DeviceSampler`](crate::DeviceSampler).
+    pub on_device: bool,
 }
 
 impl Default for Sampling {
@@ -36,7 +41,9 @@ impl Default for Sampling {
             min_p: 0.05,
             repetition_penalty: 1.0,
             repetition_window: 64,
+            logit_bias: Vec::new(),
             seed: 0,
+            on_device: false,
         }
     }
 }
@@ -81,18 +88,81 @@ impl Sampler {
                 options.repetition_penalty,
             );
         }
+        let mut biases = options.logit_bias.iter().map(|&(_, bias)| bias);
+        if let Some(bias) = biases.find(|&bias| bias.is_nan() || bias == f32::INFINITY) {
+            return wrong("a bias must be a number below infinity", bias);
+        }
         Ok(Self {
             state: options.seed,
             options,
         })
     }
 
+    /// Whether [`DeviceSampler`](crate::DeviceSampler) is asked to draw the tokens, and can.
+    pub fn is_on_device(&self) -> bool {
+        let options = &self.options;
+        let penalised = match options.repetition_penalty {
+            1.0 => 0,
+            _ => options.repetition_window,
+        };
+        options.on_device
+            && (options.temperature == 0.0 || (1..=CANDIDATES).contains(&options.top_k))
+            && options.logit_bias.len().saturating_add(penalised) <= ENTRIES
+    }
+
+    /// What a [`DeviceSampler`](crate::DeviceSampler) draws the token by that follows `before`: with the random number that
+    /// [`Sampler::draw`] would take. `None` unless [`Sampler::is_on_device`].
+    pub fn on_device(&mut self, before: &[u32]) -> Option<Draw> {
+        if !self.is_on_device() {
+            return None;
+        }
+        let greedy = self.options.temperature == 0.0;
+        let random = if greedy { 0.0 } else { self.random() as f32 };
+        let options = &self.options;
+        let mut changes: BTreeMap<u32, [f32; 2]> = BTreeMap::new();
+        for &(token, bias) in &options.logit_bias {
+            changes.entry(token).or_insert([0.0, 1.0])[0] += bias;
+        }
+        if options.repetition_penalty != 1.0 {
+            for token in self.recent(before) {
+                changes.entry(token).or_insert([0.0, 1.0])[1] = options.repetition_penalty;
+            }
+        }
+        Some(Draw {
+            changes,
+            temperature: if greedy { 1.0 } else { options.temperature },
+            top_k: if greedy { 1 } else { options.top_k },
+            top_p: options.top_p,
+            min_p: options.min_p,
+            random,
+        })
+    }
+
+    /// The last tokens, which count for the penalty.
+    fn recent(&self, before: &[u32]) -> HashSet<u32> {
+        let start = before.len().saturating_sub(self.options.repetition_window);
+        before.iter().skip(start).copied().collect()
+    }
+
     /// The token that follows `before`, of the scores of all, which are changed.
     ///
     /// # Errors
-    /// If there are no scores, or one is NaN.
+    /// If there are no scores, one is NaN, or all are banned.
     pub fn draw(&mut self, scores: &mut [f32], before: &[u32]) -> Result<u32, Error> {
         if scores.is_empty() || scores.iter().any(|score| score.is_nan()) {
+            return Err(Error::Scores(scores.len()));
+        }
+        for &(token, bias) in &self.options.logit_bias {
+            let at = usize::try_from(token).unwrap_or(usize::MAX);
+            if let Some(score) = scores.get_mut(at) {
+                // Infinite less infinite is no number.
+                *score = match bias {
+                    f32::NEG_INFINITY => bias,
+                    _ => *score + bias,
+                };
+            }
+        }
+        if !scores.iter().any(|&score| score > f32::NEG_INFINITY) {
             return Err(Error::Scores(scores.len()));
         }
         self.penalise(scores, before);
@@ -122,7 +192,7 @@ impl Sampler {
         let total: f64 = weights.iter().sum();
         let mut reached = 0.0;
         let nucleus = weights.iter().take_while(|&&weight| {
-            let more = reached < f64::from(self.options.top_p) * total;
+            let more = weight > 0.0 && reached < f64::from(self.options.top_p) * total;
             reached += weight;
             more
         });
@@ -150,9 +220,7 @@ impl Sampler {
         if penalty == 1.0 {
             return;
         }
-        let start = before.len().saturating_sub(self.options.repetition_window);
-        let recent: HashSet<u32> = before.iter().skip(start).copied().collect();
-        for token in recent {
+        for token in self.recent(before) {
             let at = usize::try_from(token).unwrap_or(usize::MAX);
             if let Some(score) = scores.get_mut(at) {
                 *score = if *score > 0.0 {

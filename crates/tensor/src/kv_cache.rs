@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use ziggurat_core::DType;
-use ziggurat_kernels::Scatter;
+use ziggurat_kernels::{Scatter, View};
 
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor, capture};
@@ -147,21 +147,7 @@ impl KvCache {
         const OP: &str = "KvCache::append";
         let added = keys.dims().get(2).copied().unwrap_or(0);
         for (name, new, all) in [("keys", keys, &self.keys), ("values", values, &self.values)] {
-            all.same_device(OP, new)?;
-            let fits = |(axis, (&new, &all)): (usize, (&usize, &usize))| {
-                if axis == 2 { new == added } else { new == all }
-            };
-            let dims = new.dims().iter().zip(all.dims()).enumerate();
-            if new.rank() != 4 || !dims.into_iter().all(fits) {
-                return Err(Error::shape(
-                    OP,
-                    format!(
-                        "{name} must fit the cache's {}: they are {}",
-                        all.shape(),
-                        new.shape()
-                    ),
-                ));
-            }
+            check_fits(OP, name, new, all, |dims| dims[2] = added)?;
             if new.dtype() != all.dtype() {
                 return Err(Error::wrong_dtype(OP, all.dtype(), new.dtype()));
             }
@@ -174,13 +160,7 @@ impl KvCache {
         let mut filled = self.length.lock();
         self.length.check_room(OP, *filled, added)?;
         for (new, all) in new.into_iter().zip([&self.keys, &self.values]) {
-            let place = all.narrow(2, *filled, added)?;
-            // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
-            let _completion = all
-                .device()
-                .executor()
-                .copy(new, place.stored()?)
-                .map_err(|error| Error::from_kernel(OP, error))?;
+            put(OP, new, &all.narrow(2, *filled, added)?)?;
         }
         *filled += added;
         Ok(())
@@ -207,7 +187,8 @@ impl KvCache {
                 start.add(&offsets)?
             }
         };
-        capture::cache_memory(&self.length, [self.keys.stored()?, self.values.stored()?]);
+        let owner = Arc::as_ptr(&self.length).addr();
+        capture::cache_memory(op, owner, &[self.keys.stored()?, self.values.stored()?])?;
         for (new, all) in new.into_iter().zip([&self.keys, &self.values]) {
             let _completion = all
                 .device()
@@ -289,6 +270,36 @@ impl KvCache {
     pub fn padded_values(&self) -> Tensor {
         self.values.clone()
     }
+}
+
+/// An error unless `new` is on the device of a cache's memory, and has its extents but for those that `but` changes.
+pub(crate) fn check_fits(
+    op: &'static str,
+    name: &str,
+    new: &Tensor,
+    all: &Tensor,
+    but: impl FnOnce(&mut [usize; 4]),
+) -> Result<(), Error> {
+    all.same_device(op, new)?;
+    let mut expected: [usize; 4] = all.dims().try_into().unwrap_or_default();
+    but(&mut expected);
+    if new.dims() == expected {
+        return Ok(());
+    }
+    let (all, new) = (all.shape(), new.shape());
+    let text = format!("{name} must fit the cache's {all}: they are {new}");
+    Err(Error::shape(op, text))
+}
+
+/// Copies to a place in a cache's memory.
+pub(crate) fn put(op: &'static str, new: &View, place: &Tensor) -> Result<(), Error> {
+    // The completion is not needed: later commands are ordered behind this one, and reads report its failure.
+    let _completion = place
+        .device()
+        .executor()
+        .copy(new, place.stored()?)
+        .map_err(|error| Error::from_kernel(op, error))?;
+    Ok(())
 }
 
 /// A position as kernels count them.

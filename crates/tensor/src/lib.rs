@@ -44,6 +44,7 @@ mod index_checks;
 pub mod interop;
 pub mod io;
 mod kv_cache;
+mod kv_slots;
 mod lazy;
 mod node;
 mod observe;
@@ -73,6 +74,7 @@ pub use device::Device;
 pub use display::Printed;
 pub use error::Error;
 pub use kv_cache::KvCache;
+pub use kv_slots::{KvSlots, SlotPositions};
 pub use lazy::{Bottleneck, Roof, Roofline, RooflineRow};
 pub use lazy::{ExplainedKernel, Explanation, FusionPolicy, FusionScope, NotFused, PlanStats};
 #[cfg(not(target_arch = "wasm32"))]

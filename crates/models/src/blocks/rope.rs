@@ -6,8 +6,8 @@ use ziggurat_tensor::{Device, RopeTable, Tensor};
 
 use crate::Error;
 
-/// How rotary frequencies are stretched.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// How rotary frequencies are stretched. The formulas are those of `modeling_rope_utils.py` of transformers.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum RopeScaling {
     /// Not at all.
@@ -42,22 +42,55 @@ pub enum RopeScaling {
         /// What queries and keys are multiplied by.
         amplitude: f64,
     },
+    /// LongRoPE, by Ding and others: each pair by a factor of its own, of one list for contexts up to that which the model was
+    /// trained on, and of another one for longer ones.
+    LongRope {
+        /// The factors of contexts up to the original one.
+        short: Vec<f64>,
+        /// Those of longer ones.
+        long: Vec<f64>,
+        /// The context that the model was trained on.
+        original: f64,
+        /// What queries and keys are multiplied by.
+        amplitude: f64,
+    },
 }
 
 impl RopeScaling {
-    /// What queries and keys are multiplied by with YaRN, unless a model says otherwise.
-    pub fn yarn_amplitude(factor: f64) -> f64 {
-        0.1 * factor.max(1.0).ln() + 1.0
+    /// What queries and keys are multiplied by with YaRN, unless a model says otherwise: `0.1 · mscale · ln(factor) + 1`, where
+    /// `mscale` is 1 if a model does not say it. A model that says `mscale` and `mscale_all_dim` has the quotient of both
+    /// amplitudes.
+    pub fn yarn_amplitude(factor: f64, mscale: f64) -> f64 {
+        0.1 * mscale * factor.max(1.0).ln() + 1.0
     }
 
-    /// The frequency of each pair of `rotary` elements.
-    pub fn frequencies(self, base: f64, rotary: usize) -> Vec<f64> {
+    /// What queries and keys are multiplied by with LongRoPE, unless a model says otherwise:
+    /// `√(1 + ln(factor) / ln(original))`, where `factor` is how many times longer the context is than the original one.
+    pub fn long_rope_amplitude(factor: f64, original: f64) -> f64 {
+        (1.0 + factor.max(1.0).ln() / original.ln()).sqrt()
+    }
+
+    /// The frequency of each pair of `rotary` elements, where there is room for `context` tokens.
+    pub fn frequencies(&self, base: f64, rotary: usize, context: usize) -> Vec<f64> {
         let width = rotary as f64;
         let plain = |pair: usize| base.powf(-2.0 * pair as f64 / width);
         let stretched = |pair: usize| {
             let w = plain(pair);
-            match self {
+            match *self {
                 Self::None => w,
+                Self::LongRope {
+                    ref short,
+                    ref long,
+                    original,
+                    ..
+                } => {
+                    let factors = if context as f64 > original {
+                        long
+                    } else {
+                        short
+                    };
+                    w / factors.get(pair).copied().unwrap_or(1.0)
+                }
                 Self::Linear { factor } => w / factor,
                 Self::Llama3 {
                     factor,
@@ -96,9 +129,9 @@ impl RopeScaling {
     }
 
     /// What queries and keys are multiplied by.
-    pub const fn amplitude(self) -> f64 {
-        match self {
-            Self::Yarn { amplitude, .. } => amplitude,
+    pub const fn amplitude(&self) -> f64 {
+        match *self {
+            Self::Yarn { amplitude, .. } | Self::LongRope { amplitude, .. } => amplitude,
             _ => 1.0,
         }
     }

@@ -1,5 +1,7 @@
 //! What a file says about a decoder.
 
+mod scaling;
+
 use serde_json::Value as Json;
 
 use super::family::{Family, WindowRule};
@@ -153,7 +155,7 @@ impl DecoderConfig {
             rotary,
             interleaved: false,
             rope_base: base.unwrap_or(10_000.0),
-            rope_scaling: scaling(fields, context)?,
+            rope_scaling: scaling::scaling(fields, context, rotary)?,
             eps: eps.unwrap_or(usual_eps) as f32,
             context,
             window: None,
@@ -220,73 +222,4 @@ fn windows(
     let rule = "`full_attention` or `sliding_attention`, one of each layer";
     let types = types.ok_or_else(|| fields.wrong(["", "layer_types"], rule))?;
     Ok((window.and_then(before), Windowed::Listed(types)))
-}
-
-/// How a file wants rotary frequencies stretched.
-fn scaling(fields: Fields<'_>, context: usize) -> Result<RopeScaling, Error> {
-    /// The keys of GGUF files, and those of both objects that a `config.json` may have.
-    macro_rules! key {
-        ($gguf:literal, $json:literal, $newer:expr) => {
-            if $newer {
-                [
-                    concat!("rope.scaling.", $gguf),
-                    concat!("rope_parameters/", $json),
-                ]
-            } else {
-                [
-                    concat!("rope.scaling.", $gguf),
-                    concat!("rope_scaling/", $json),
-                ]
-            }
-        };
-    }
-    let newer = fields.text(["", "rope_parameters/rope_type"]).is_some();
-    let name = fields
-        .text(key!("type", "rope_type", newer))
-        .or_else(|| fields.text(key!("type", "type", newer)));
-    let factor = || fields.needed_number(key!("factor", "factor", newer));
-    let original = || {
-        let key = key!(
-            "original_context_length",
-            "original_max_position_embeddings",
-            newer
-        );
-        Ok::<_, Error>(fields.count(key)?.unwrap_or(context) as f64)
-    };
-    match name.unwrap_or("none") {
-        "none" | "default" => Ok(RopeScaling::None),
-        "linear" => Ok(RopeScaling::Linear { factor: factor()? }),
-        "llama3" => Ok(RopeScaling::Llama3 {
-            factor: factor()?,
-            low: fields.needed_number(key!("low_freq_factor", "low_freq_factor", newer))?,
-            high: fields.needed_number(key!("high_freq_factor", "high_freq_factor", newer))?,
-            original: original()?,
-        }),
-        "yarn" => {
-            let number =
-                |key: Key, usual: f64| Ok::<_, Error>(fields.number(key)?.unwrap_or(usual));
-            let factor = factor()?;
-            // As llama.cpp has it, the factor of a GGUF file comes on top of the usual one.
-            let usual = RopeScaling::yarn_amplitude(factor);
-            let amplitude = match fields {
-                Fields::Gguf(..) => usual * number(key!("yarn_attn_factor", "", newer), 1.0)?,
-                Fields::Json(_) => number(key!("", "attention_factor", newer), usual)?,
-            };
-            for key in [key!("", "mscale", newer), key!("", "mscale_all_dim", newer)] {
-                if matches!(fields, Fields::Json(_)) && fields.number(key)?.is_some() {
-                    return Err(Error::Unsupported(format!("`{}`", fields.name(key))));
-                }
-            }
-            Ok(RopeScaling::Yarn {
-                factor,
-                fast: number(key!("yarn_beta_fast", "beta_fast", newer), 32.0)?,
-                slow: number(key!("yarn_beta_slow", "beta_slow", newer), 1.0)?,
-                original: original()?,
-                amplitude,
-            })
-        }
-        other => Err(Error::Unsupported(format!(
-            "the scaling `{other}` of rotary positions"
-        ))),
-    }
 }

@@ -75,6 +75,24 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// So many positive numbers, which must be said.
+    pub(super) fn numbers(self, key: Key, count: usize) -> Result<Vec<f64>, Error> {
+        let Some(found) = self.find(key) else {
+            return Err(Error::MissingMetadata(self.name(key)));
+        };
+        let Found::Json(Json::Array(all)) = found else {
+            return Err(self.wrong(key, "a list of positive numbers"));
+        };
+        let numbers = all.iter().filter_map(Json::as_f64);
+        let numbers: Vec<f64> = numbers
+            .filter(|number| number.is_finite() && *number > 0.0)
+            .collect();
+        if numbers.len() == all.len() && numbers.len() == count {
+            return Ok(numbers);
+        }
+        Err(self.wrong(key, "a positive number for each pair of rotated elements"))
+    }
+
     /// A positive number that must be said.
     pub(super) fn needed_number(self, key: Key) -> Result<f64, Error> {
         self.number(key)?

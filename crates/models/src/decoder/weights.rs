@@ -121,8 +121,8 @@ impl Source<'_> {
         self.file.block_bytes(&wanted.name).filter(|_| stays)
     }
 
-    /// Bytes of tensors on the device, and of what is there while they are loaded.
-    fn bytes(&self, all: &[Wanted]) -> u64 {
+    /// Bytes of tensors on the device, and of what is there besides while they are loaded.
+    fn bytes(&self, all: &[Wanted]) -> [u64; 2] {
         let elements = |wanted: &Wanted| -> u64 {
             let extents = wanted.dims.iter().map(|&extent| extent as u64);
             extents.fold(1, u64::saturating_mul)
@@ -138,7 +138,7 @@ impl Source<'_> {
             });
             total = total.saturating_add(bytes);
         }
-        total.saturating_add(widened)
+        [total, widened]
     }
 
     fn load(&self, wanted: &Wanted) -> Result<Weight, Error> {
@@ -226,9 +226,10 @@ impl Loaded {
 /// The rotary frequencies of a model: those of its metadata, divided by the factors that a GGUF file may have.
 fn frequencies(file: &ModelFile, config: &DecoderConfig) -> Result<Vec<f64>, Error> {
     const FACTORS: &str = "rope_freqs.weight";
-    let mut frequencies = config
-        .rope_scaling
-        .frequencies(config.rope_base, config.rotary);
+    let mut frequencies =
+        config
+            .rope_scaling
+            .frequencies(config.rope_base, config.rotary, config.context);
     if let ModelFile::Gguf(file) = file
         && file.head().tensor(FACTORS).is_some()
     {
@@ -280,7 +281,14 @@ pub(super) fn load(
     let frequencies = frequencies(file, &config)?;
     // Cosine and sine.
     let tables = 2 * config.context as u64 * frequencies.len() as u64 * 4;
-    memory::check(device, source.bytes(&all).saturating_add(tables))?;
+    let [weights, loading] = source.bytes(&all);
+    let quantised = all.iter().any(|wanted| source.blocks(wanted).is_some());
+    // What it takes to load them is free again when a sequence begins.
+    let sequence = memory::of_caches(&config, 1, config.context, dtype)
+        .saturating_add(memory::of_pass(&config, dtype, quantised));
+    let besides = loading.max(sequence);
+    let requested = weights.saturating_add(tables).saturating_add(besides);
+    memory::check(device, requested)?;
     let loaded = all
         .iter()
         .map(|wanted| Ok((wanted.name.clone(), source.load(wanted)?)));

@@ -13,12 +13,12 @@ use ziggurat_models::{
 
 use crate::decoders::{device, model_file, values};
 
-fn model() -> Model {
+pub(crate) fn model() -> Model {
     Model::load(&device(), &model_file("llama"), LoadOptions::default()).unwrap()
 }
 
 /// Tokens and text of a generation.
-fn run(model: &Model, prompt: &str, options: &GenerateOptions) -> (Vec<u32>, String) {
+pub(crate) fn run(model: &Model, prompt: &str, options: &GenerateOptions) -> (Vec<u32>, String) {
     let pieces: Vec<_> = model
         .generate(prompt, options)
         .unwrap()
@@ -31,7 +31,7 @@ fn run(model: &Model, prompt: &str, options: &GenerateOptions) -> (Vec<u32>, Str
     )
 }
 
-fn drawn(seed: u64) -> GenerateOptions {
+pub(crate) fn drawn(seed: u64) -> GenerateOptions {
     GenerateOptions {
         sampling: Sampling {
             temperature: 1.5,

@@ -12,13 +12,18 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod batch_failures;
+mod batches;
+mod decoder_slots;
 mod decoders;
 mod encoders;
+mod endurance;
 mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
 mod program;
+mod rope_scalings;
 mod samplers;
 mod tokenizers;
 

@@ -86,6 +86,11 @@ fn bench_prints_rates_and_the_dispatches_of_a_step() {
         let number = between(&text, before, behind);
         assert!(number > 0.0 && number < 1e7, "{text}");
     }
+    let three = [&arguments[..], &sizes, &["--sequences", "3", "--on-device"]].concat();
+    let (code, together, errors) = ziggurat(&three);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(together.starts_with("3 sequences: 8 prompt tokens, 4 new"));
+    assert!(between(&together, "decode: ", " tokens/s") > 0.0);
     let model = Model::load(&device(), &model_file("llama"), LoadOptions::default()).unwrap();
     let mut state = DecoderState::new(model.decoder(), 11).unwrap();
     assert_eq!(state.dispatches(), None);

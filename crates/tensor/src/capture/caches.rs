@@ -1,4 +1,4 @@
-//! The caches that a capture appends to: their lengths are words on the device, set before each replay.
+//! The caches that a capture writes to: the lengths of those that grow are words on the device, set before each replay.
 //!
 //! Invariant: a replay finds the length that the host knows, and the host knows the length that it leaves.
 
@@ -16,6 +16,8 @@ use crate::kv_cache::Length;
 thread_local! {
     /// The caches that this thread's capture uses.
     static CACHES: RefCell<Vec<UsedCache>> = const { RefCell::new(Vec::new()) };
+    /// What it writes to of memory from before.
+    static WRITTEN: RefCell<Vec<Written>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A [`KvCache`](crate::KvCache) that a capture appends to, or of which it reads the length.
@@ -26,7 +28,13 @@ struct UsedCache {
     word: View,
     /// Positions that a replay appends.
     added: usize,
-    /// What it appends to.
+}
+
+/// The memory of a cache that a capture writes to.
+#[derive(Debug)]
+struct Written {
+    /// The address of what the cache shares with nobody.
+    owner: usize,
     memory: Vec<Memory>,
 }
 
@@ -50,16 +58,24 @@ impl Memory {
     }
 }
 
+/// An error within a capture that is not one of `Device::capture`.
+fn check_capture(op: &'static str) -> Result<(), Error> {
+    match current() {
+        0 => {
+            let text = "a cache can be captured by Device::capture only";
+            Err(Error::argument(op, text))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Within a capture: the memory of a cache's length, which `word` makes, and the positions that were appended up to here.
 pub(crate) fn cache_length(
     op: &'static str,
     length: &Arc<Length>,
     word: impl FnOnce() -> Result<View, Error>,
 ) -> Result<(View, usize), Error> {
-    if current() == 0 {
-        let text = "a cache can be captured by Device::capture only";
-        return Err(Error::argument(op, text));
-    }
+    check_capture(op)?;
     CACHES.with_borrow_mut(|caches| {
         let known = caches.iter().find(|used| Arc::ptr_eq(&used.length, length));
         if let Some(known) = known {
@@ -70,26 +86,28 @@ pub(crate) fn cache_length(
             length: Arc::clone(length),
             word: word.clone(),
             added: 0,
-            memory: Vec::new(),
         });
         Ok((word, 0))
     })
 }
 
-/// Says, before anything is captured that writes to it, which memory a cache has of which [`cache_length`] was asked.
-pub(crate) fn cache_memory(length: &Arc<Length>, views: [&View; 2]) {
-    CACHES.with_borrow_mut(|caches| {
-        let known = caches
-            .iter_mut()
-            .find(|used| Arc::ptr_eq(&used.length, length));
-        if let Some(known) = known.filter(|used| used.memory.is_empty()) {
-            known.memory.extend(views.map(|view| Memory {
-                view: view.clone(),
-                before: view.buffer.marks(),
-                own: Vec::new(),
-            }));
+/// Says, before anything is captured that writes to it, which memory a cache has. `owner` is the address of what this cache
+/// alone has.
+pub(crate) fn cache_memory(op: &'static str, owner: usize, views: &[&View]) -> Result<(), Error> {
+    check_capture(op)?;
+    WRITTEN.with_borrow_mut(|all| {
+        if all.iter().any(|written| written.owner == owner) {
+            return;
         }
+        let memory = views.iter().map(|view| Memory {
+            view: (*view).clone(),
+            before: view.buffer.marks(),
+            own: Vec::new(),
+        });
+        let memory = memory.collect();
+        all.push(Written { owner, memory });
     });
+    Ok(())
 }
 
 /// Counts positions that every replay will append to a cache of which [`cache_length`] was asked.
@@ -113,9 +131,9 @@ pub(super) fn begin() -> Begun {
 
 impl Begun {
     pub(super) fn finish(self) -> Caches {
-        let mut caches = taken();
-        caches.sort_by_key(|used| Arc::as_ptr(&used.length).addr());
-        Caches(caches)
+        let (mut grown, memory) = taken();
+        grown.sort_by_key(|used| Arc::as_ptr(&used.length).addr());
+        Caches { grown, memory }
     }
 }
 
@@ -125,17 +143,22 @@ impl Drop for Begun {
     }
 }
 
-/// The caches of this thread's capture, whose memory then has no mark of it.
-fn taken() -> Vec<UsedCache> {
-    let mut caches = CACHES.take();
-    let memory = caches.iter_mut().flat_map(|used| &mut used.memory);
-    memory.for_each(Memory::take_marks);
-    caches
+/// The caches of this thread's capture, and the memory of caches, which then has no mark of it.
+fn taken() -> (Vec<UsedCache>, Vec<Memory>) {
+    let written = WRITTEN.take().into_iter();
+    let mut memory: Vec<Memory> = written.flat_map(|written| written.memory).collect();
+    memory.iter_mut().for_each(Memory::take_marks);
+    (CACHES.take(), memory)
 }
 
-/// The caches of a capture, in the order of their addresses, in which they are locked.
+/// The caches of a capture.
 #[derive(Debug)]
-pub(super) struct Caches(Vec<UsedCache>);
+pub(super) struct Caches {
+    /// Those that grow, in the order of their addresses, in which they are locked.
+    grown: Vec<UsedCache>,
+    /// All memory that is written to.
+    memory: Vec<Memory>,
+}
 
 /// Caches to which nobody else appends, with what a replay adds to them.
 pub(super) struct Grown<'a>(Vec<(MutexGuard<'a, usize>, usize)>);
@@ -150,12 +173,13 @@ impl Caches {
         op: &'static str,
         executor: &Executor,
     ) -> Result<Grown<'_>, Error> {
-        let filled = self.0.iter().map(|used| (used.length.lock(), used.added));
+        let filled = self.grown.iter();
+        let filled = filled.map(|used| (used.length.lock(), used.added));
         let filled: Vec<_> = filled.collect();
-        for (used, (filled, added)) in self.0.iter().zip(&filled) {
+        for (used, (filled, added)) in self.grown.iter().zip(&filled) {
             used.length.check_room(op, **filled, *added)?;
         }
-        for (used, (filled, _)) in self.0.iter().zip(&filled) {
+        for (used, (filled, _)) in self.grown.iter().zip(&filled) {
             let _filled = executor
                 .fill(&used.word, **filled as f64)
                 .map_err(|error| Error::from_kernel(op, error))?;
@@ -165,7 +189,7 @@ impl Caches {
 
     /// The marks of all that a replay finds in the caches.
     pub(super) fn marks(&self) -> Vec<Mark> {
-        let memory = self.0.iter().flat_map(|used| &used.memory);
+        let memory = self.memory.iter();
         memory
             .flat_map(|memory| memory.view.buffer.marks())
             .collect()
@@ -180,7 +204,7 @@ impl Caches {
     ) -> Result<(), Error> {
         // Keys and values, and the caches of all layers, mostly depend on the same indices.
         let mut known: Vec<(&Mark, Mark)> = Vec::new();
-        for memory in self.0.iter().flat_map(|used| &used.memory) {
+        for memory in &self.memory {
             inputs.iter().for_each(|mark| memory.view.buffer.mark(mark));
             for own in &memory.own {
                 let new = match known.iter().find(|(old, _)| old.is(own)) {

@@ -6,21 +6,30 @@ use std::time::Instant;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use ziggurat_models::{Decoder, DecoderState, Error, Sampler, Sampling};
+use ziggurat_models::{Decoder, DecoderSlots, DeviceSampler, Error, Sampler, Sampling};
+use ziggurat_tensor::Tensor;
 
-use crate::{Load, Outcome};
+use crate::{Cache, Load, Outcome};
 
 /// The arguments.
 #[derive(Args)]
 pub(crate) struct Bench {
     #[command(flatten)]
     load: Load,
+    #[command(flatten)]
+    cache: Cache,
     /// Tokens of the prompt
     #[arg(long, default_value_t = 128, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     prompt_tokens: usize,
     /// Tokens that are written: one of the prompt's pass, one of the step that is captured, and those of its replays
     #[arg(long, default_value_t = 64, value_parser = RangedU64ValueParser::<usize>::new().range(3..))]
     new_tokens: usize,
+    /// Sequences that are written together, each with a prompt of its own
+    #[arg(long, default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    sequences: usize,
+    /// Draws tokens on the device: not their scores, but they alone come to the host
+    #[arg(long)]
+    on_device: bool,
     /// Runs, of which the medians are printed; one more goes before them and does not count
     #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     runs: usize,
@@ -28,9 +37,9 @@ pub(crate) struct Bench {
 
 /// Seconds of one run.
 struct Times {
-    /// The pass of the prompt, up to its scores on the host.
+    /// The passes of the prompts, up to their scores on the device.
     prefill: f64,
-    /// The caches, that pass, and the choice of the first token.
+    /// The caches, these passes, and the choice of the first tokens.
     first: f64,
     /// The first step, which is captured.
     capture: f64,
@@ -53,8 +62,12 @@ impl Bench {
             .map(|_| Ok(self.measure(&decoder, &prompt)?.0))
             .collect::<Result<Vec<_>, Error>>()?;
         let median = |of: fn(&Times) -> f64| median(runs.iter().map(of).collect());
-        let rate = |tokens: usize, of| tokens as f64 / f64::max(median(of), 1e-9);
+        let sequences = self.sequences;
+        let rate = |tokens: usize, of| (sequences * tokens) as f64 / f64::max(median(of), 1e-9);
         let mut out = io::stdout().lock();
+        if sequences > 1 {
+            write!(out, "{sequences} sequences: ")?;
+        }
         writeln!(
             out,
             "{} prompt tokens, {} new tokens, median of {} runs",
@@ -70,7 +83,7 @@ impl Bench {
         let dispatches = dispatches.unwrap_or_default();
         writeln!(
             out,
-            "decode: {decode:.1} tokens/s, {dispatches} dispatches per token"
+            "decode: {decode:.1} tokens/s, {dispatches} dispatches per step"
         )?;
         Ok(())
     }
@@ -84,16 +97,20 @@ impl Bench {
         let start = Instant::now();
         let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
         let capacity = prompt.len().saturating_add(self.new_tokens - 1);
-        let mut state = DecoderState::new(decoder, capacity)?;
-        let mut sampler = Sampler::new(Sampling::default())?;
+        let cache = self.cache.dtype().unwrap_or(decoder.dtype());
+        let mut slots = DecoderSlots::with_cache(decoder, self.sequences, capacity, cache)?;
+        let mut draw = self.drawing(decoder)?;
         let ready = since(0.0);
-        let mut scores = state.extend(prompt)?.to_vec_blocking::<f32>()?;
+        let scores = (0..self.sequences)
+            .map(|slot| Ok(slots.extend(slot, prompt)?.unsqueeze(0)?))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let scores = Tensor::concat(&scores.iter().collect::<Vec<_>>(), 0)?;
+        decoder.device().synchronize_blocking()?;
         let prefill = since(ready);
-        let mut token = sampler.draw(&mut scores, &[])?;
+        let mut tokens = draw(&scores)?;
         let first = since(0.0);
         let mut step = || {
-            let mut scores = state.extend(&[token])?.to_vec_blocking::<f32>()?;
-            token = sampler.draw(&mut scores, &[])?;
+            tokens = draw(&slots.step(&tokens)?)?;
             Ok::<_, Error>(())
         };
         step()?;
@@ -108,7 +125,34 @@ impl Bench {
             capture,
             decode,
         };
-        Ok((times, state.dispatches()))
+        Ok((times, slots.dispatches()))
+    }
+}
+
+/// A function that draws the best token of each row of scores, numbered from 0.
+type Drawing = Box<dyn FnMut(&Tensor) -> Result<Vec<(usize, u32)>, Error>>;
+
+impl Bench {
+    fn drawing(&self, decoder: &Decoder) -> Result<Drawing, Error> {
+        let (rows, vocabulary) = (self.sequences, decoder.config().vocabulary.max(1));
+        let mut sampler = Sampler::new(Sampling {
+            on_device: self.on_device,
+            ..Sampling::default()
+        })?;
+        let mut on_device = DeviceSampler::new(decoder.device(), rows, vocabulary);
+        Ok(Box::new(move |scores| {
+            let draws: Vec<_> = (0..rows).map(|_| sampler.on_device(&[])).collect();
+            if draws.iter().all(Option::is_some) {
+                let tokens = on_device.draw(scores, &draws)?.to_vec_blocking::<i32>()?;
+                let token = |token| u32::try_from(token).map_err(|_| Error::Scores(vocabulary));
+                let tokens = tokens.into_iter().map(token).enumerate();
+                return tokens.map(|(row, token)| Ok((row, token?))).collect();
+            }
+            let mut scores = scores.to_vec_blocking::<f32>()?;
+            let all = scores.chunks_mut(vocabulary).enumerate();
+            all.map(|(row, scores)| Ok((row, sampler.draw(scores, &[])?)))
+                .collect()
+        }))
     }
 }
 

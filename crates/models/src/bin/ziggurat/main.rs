@@ -92,6 +92,8 @@ struct Load {
 struct Run {
     #[command(flatten)]
     load: Load,
+    #[command(flatten)]
+    cache: Cache,
     /// When the context is full, keeps so many of the first tokens, drops the oldest others and goes on
     #[arg(long)]
     keep: Option<usize>,
@@ -116,9 +118,37 @@ struct Run {
     /// Where random numbers begin
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Draws tokens on the device where it can, so that only the token comes to the host
+    #[arg(long)]
+    on_device: bool,
     /// A text that ends the answer
     #[arg(long)]
     stop: Vec<String>,
+}
+
+/// What keys and values are kept in.
+#[derive(Args)]
+struct Cache {
+    /// The cache of keys and values; without, as activations
+    #[arg(long, value_enum)]
+    cache: Option<CacheWidth>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CacheWidth {
+    F32,
+    F16,
+    I8,
+}
+
+impl Cache {
+    fn dtype(&self) -> Option<DType> {
+        self.cache.map(|width| match width {
+            CacheWidth::F32 => DType::F32,
+            CacheWidth::F16 => DType::F16,
+            CacheWidth::I8 => DType::I8,
+        })
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -160,9 +190,11 @@ impl Run {
                 min_p: self.min_p,
                 repetition_penalty: self.repetition_penalty,
                 seed: self.seed,
+                on_device: self.on_device,
                 ..Sampling::default()
             },
             max_tokens: Some(self.max_tokens),
+            cache: self.cache.dtype(),
             stop: self.stop.clone(),
             full: self
                 .keep

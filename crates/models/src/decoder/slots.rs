@@ -1,0 +1,230 @@
+//! What a decoder remembers of several sequences at once.
+
+use std::sync::Arc;
+
+use ziggurat_tensor::{Captured, DType, KvSlots, Tensor};
+
+use super::Decoder;
+use crate::blocks::Place;
+use crate::{Error, memory};
+
+/// Tokens that go through the model at once while a prompt is read.
+pub(crate) const CHUNK: usize = 256;
+
+/// Sequences under way, each in a slot of its own: their keys and values, and the captured step that adds one token to each.
+///
+/// The first tokens of a sequence go through the model together ([`DecoderSlots::extend`]). Further ones are added to all
+/// sequences at once ([`DecoderSlots::step`]): by replays of one captured pass, whatever their lengths are and whichever slots
+/// are in use.
+///
+/// ```no_run
+/// use ziggurat_models::{DecoderSlots, Model};
+///
+/// let model = Model::open("model.gguf")?;
+/// let mut slots = DecoderSlots::new(model.decoder(), 2, 100)?;
+/// slots.extend(0, &[1, 2, 3])?;
+/// slots.extend(1, &[4])?;
+/// // What follows [1, 2, 3, 5] and [4, 6].
+/// let scores = slots.step(&[(0, 5), (1, 6)])?;
+/// assert_eq!(scores.dims(), [2, model.decoder().config().vocabulary]);
+/// # Ok::<(), ziggurat_models::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct DecoderSlots {
+    decoder: Arc<Decoder>,
+    caches: Vec<KvSlots>,
+    step: Option<Captured>,
+    lens: Vec<usize>,
+    capacity: usize,
+}
+
+impl DecoderSlots {
+    /// Room for so many sequences of up to `capacity` tokens, in caches of the decoder's dtype.
+    ///
+    /// # Errors
+    /// If the capacity is beyond the decoder's context, there are no slots, or the device has no memory
+    /// ([`Error::OutOfMemory`] where that is known before).
+    pub fn new(decoder: &Arc<Decoder>, slots: usize, capacity: usize) -> Result<Self, Error> {
+        Self::with_cache(decoder, slots, capacity, decoder.dtype())
+    }
+
+    /// As [`DecoderSlots::new`], in caches of f32, f16 or i8 ([`KvSlots`] says what 8 bits are).
+    ///
+    /// # Errors
+    /// As [`DecoderSlots::new`], or if the dtype is another one.
+    pub fn with_cache(
+        decoder: &Arc<Decoder>,
+        slots: usize,
+        capacity: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let config = decoder.config();
+        if capacity > config.context {
+            let (needed, limit) = (capacity, config.context);
+            return Err(Error::ContextFull { needed, limit });
+        }
+        if slots == 0 {
+            let text = "there must be a slot at least: there are 0";
+            return Err(Error::Options(text.to_owned()));
+        }
+        if !matches!(dtype, DType::F32 | DType::F16 | DType::I8) {
+            let text = format!("the cache must be of f32, f16 or i8: it is {dtype}");
+            return Err(Error::Options(text));
+        }
+        let device = decoder.device();
+        memory::check(device, memory::of_caches(config, slots, capacity, dtype))?;
+        let (heads, dim) = (config.key_heads, config.head_dim);
+        let cache = |_| KvSlots::new(device, [slots, heads], capacity, [dim, dim], dtype);
+        let caches = (0..config.layers).map(cache);
+        Ok(Self {
+            caches: caches.collect::<Result<_, _>>()?,
+            decoder: Arc::clone(decoder),
+            step: None,
+            lens: vec![0; slots],
+            capacity,
+        })
+    }
+
+    /// How many sequences there is room for.
+    pub const fn slots(&self) -> usize {
+        self.lens.len()
+    }
+
+    /// How many tokens each of them may have.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The tokens of a slot's sequence so far; 0 if there is no such slot.
+    pub fn len(&self, slot: usize) -> usize {
+        self.lens.get(slot).copied().unwrap_or(0)
+    }
+
+    /// Whether a slot's sequence has no tokens.
+    pub fn is_empty(&self, slot: usize) -> bool {
+        self.len(slot) == 0
+    }
+
+    /// Forgets the tokens of a slot, which is free for another sequence then. Nothing is allocated.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(len) = self.lens.get_mut(slot) {
+            *len = 0;
+        }
+    }
+
+    /// Dispatches of a step; `None` before the first one, which captures it.
+    pub fn dispatches(&self) -> Option<usize> {
+        self.step.as_ref().map(Captured::dispatches)
+    }
+
+    /// Adds tokens to one sequence, and gives the scores of what follows the last of them: f32 `[vocabulary]`.
+    ///
+    /// # Errors
+    /// If there is no such slot, there are no tokens or no room for them, one is not of the vocabulary, or the device fails.
+    pub fn extend(&mut self, slot: usize, tokens: &[u32]) -> Result<Tensor, Error> {
+        self.check(slot, tokens)?;
+        let mut scores = Err(Error::NoTokens);
+        for chunk in tokens.chunks(CHUNK) {
+            scores = Ok(self.pass(slot, chunk, true)?);
+        }
+        Ok(scores?.reshape_to([self.decoder.config().vocabulary])?)
+    }
+
+    /// Adds tokens to one sequence in one pass, and gives the scores of what follows each of them: f32
+    /// `[length, vocabulary]`.
+    ///
+    /// # Errors
+    /// As [`DecoderSlots::extend`].
+    pub fn scores(&mut self, slot: usize, tokens: &[u32]) -> Result<Tensor, Error> {
+        self.check(slot, tokens)?;
+        let scores = self.pass(slot, tokens, false)?;
+        Ok(scores.reshape_to([tokens.len(), self.decoder.config().vocabulary])?)
+    }
+
+    /// Adds one token to each of these slots' sequences, and gives the scores of what follows: f32 `[slots, vocabulary]`, of
+    /// which the rows of other slots mean nothing.
+    ///
+    /// # Errors
+    /// As [`DecoderSlots::extend`], or if a slot is named twice; then no sequence has changed.
+    pub fn step(&mut self, tokens: &[(usize, u32)]) -> Result<Tensor, Error> {
+        let device = self.decoder.device().clone();
+        let (slots, last) = (self.slots(), self.capacity.saturating_sub(1));
+        // Of slots that have no part in this, what is written behind their tokens is written over before anything reads it. One
+        // that is full can have no token more, and nothing reads its last one.
+        let positions = self.lens.iter().map(|&len| number(len.min(last)));
+        let mut input = vec![0; slots];
+        input.extend(positions.collect::<Result<Vec<_>, Error>>()?);
+        for (at, &(slot, token)) in tokens.iter().enumerate() {
+            self.check(slot, &[token])?;
+            if tokens.iter().skip(at + 1).any(|&(other, _)| other == slot) {
+                let text = format!("a step must have one token of each slot: of {slot} it has two");
+                return Err(Error::Options(text));
+            }
+            if let Some(input) = input.get_mut(slot) {
+                *input = token.cast_signed();
+            }
+        }
+        if tokens.is_empty() {
+            return Err(Error::NoTokens);
+        }
+        let input = Tensor::from_slice(&device, &input, [2, slots])?;
+        if self.step.is_none() {
+            let (decoder, caches) = (&self.decoder, &mut self.caches);
+            let captured = device.capture(&[&input], |inputs| {
+                let (Some(input), Some(cache)) = (inputs.first(), caches.first()) else {
+                    return Ok(Vec::new());
+                };
+                let row = |row| input.narrow(0, row, 1)?.reshape_to([slots]);
+                let place = Place::Each(&cache.positions(&row(1)?)?);
+                let tokens = row(0)?.reshape_to([slots, 1])?;
+                Ok(vec![decoder.pass(&tokens, &place, caches, true)?])
+            })?;
+            self.step = Some(captured);
+        }
+        let step = self.step.as_ref().ok_or(Error::NoTokens)?;
+        let outputs = step.run(&[&input])?;
+        let scores = outputs.into_iter().next().ok_or(Error::NoTokens)?;
+        let scores = scores.reshape_to([slots, self.decoder.config().vocabulary])?;
+        for &(slot, _) in tokens {
+            if let Some(len) = self.lens.get_mut(slot) {
+                *len += 1;
+            }
+        }
+        Ok(scores)
+    }
+
+    fn check(&self, slot: usize, tokens: &[u32]) -> Result<(), Error> {
+        let Some(&len) = self.lens.get(slot) else {
+            let slots = self.slots();
+            let text = format!("the slot must be below {slots}: it is {slot}");
+            return Err(Error::Options(text));
+        };
+        let (needed, limit) = (len + tokens.len(), self.capacity);
+        if needed > limit {
+            return Err(Error::ContextFull { needed, limit });
+        }
+        if tokens.is_empty() {
+            return Err(Error::NoTokens);
+        }
+        self.decoder.check_tokens(tokens)
+    }
+
+    /// Tokens of one slot through the model.
+    fn pass(&mut self, slot: usize, tokens: &[u32], last: bool) -> Result<Tensor, Error> {
+        let start = self.len(slot);
+        let numbers: Vec<i32> = tokens.iter().map(|&token| token.cast_signed()).collect();
+        let input = Tensor::from_slice(self.decoder.device(), &numbers, [1, tokens.len()])?;
+        let place = Place::Slot { slot, start };
+        let scores = (self.decoder).pass(&input, &place, &mut self.caches, last)?;
+        if let Some(len) = self.lens.get_mut(slot) {
+            *len += tokens.len();
+        }
+        Ok(scores)
+    }
+}
+
+/// A position as kernels count them.
+fn number(at: usize) -> Result<i32, Error> {
+    let text = "positions beyond 2^31";
+    i32::try_from(at).map_err(|_| Error::Unsupported(text.to_owned()))
+}
