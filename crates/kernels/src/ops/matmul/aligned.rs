@@ -136,6 +136,8 @@ impl Aligned {
         let in_lines = !self.tile.out_vec4
             && self.copied[1]
             && p.outputs() >= MANY_OUTPUTS
+            // Lines of f32 fit a binding, however much longer they become.
+            && p.outputs().saturating_mul(8) <= plan.exec.ability().binding_bytes
             && plan.ends.epilogue.is_none();
         let padded = Problem {
             k: self.depth,
