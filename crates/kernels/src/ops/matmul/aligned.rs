@@ -1,6 +1,6 @@
-//! Products of f16 on matrix units of operands that do not lie in vectors of four elements, or whose inner extent is not
-//! made of whole tiles: one dispatch copies them into lines that are, with zeros behind their ends, and the tiles read the
-//! copies.
+//! Products of f16 on matrix units of operands that do not lie in vectors of four elements, or whose inner extent is no
+//! multiple of the tile's depth: one dispatch copies them into lines that begin at such vectors, with zeros behind their ends,
+//! and the tiles read the copies.
 //!
 //! Invariant: the inner extent only grows if both operands are copied, so zeros only meet zeros.
 
