@@ -164,7 +164,7 @@ fn a_texture_is_loaded_and_stored() {
     assert_eq!(read(pipelines, &to), expected);
     pipelines.memory().write_texture(&to, &clear).unwrap();
     pipelines
-        .dispatch_prepared(&prepared, std::iter::empty(), &[])
+        .dispatch_prepared(&prepared, &[], &[])
         .unwrap();
     assert_eq!(read(pipelines, &to), expected);
 }
