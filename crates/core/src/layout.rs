@@ -119,6 +119,7 @@ impl Layout {
     ///
     /// assert_eq!(*Layout::contiguous(Shape::scalar()).shape(), Shape::scalar());
     /// ```
+    #[inline]
     #[must_use]
     pub const fn shape(&self) -> &Shape {
         &self.shape
@@ -134,6 +135,7 @@ impl Layout {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
@@ -151,6 +153,7 @@ impl Layout {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn strides(&self) -> &[isize] {
         self.strides.get(..self.rank()).unwrap_or(&self.strides)
@@ -167,6 +170,7 @@ impl Layout {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -179,6 +183,7 @@ impl Layout {
     ///
     /// assert_eq!(Layout::contiguous(Shape::scalar()).rank(), 0);
     /// ```
+    #[inline]
     #[must_use]
     pub const fn rank(&self) -> usize {
         self.shape.rank()
@@ -192,6 +197,7 @@ impl Layout {
     ///
     /// assert_eq!(Layout::contiguous(Shape::scalar()).len(), 1);
     /// ```
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.len()
@@ -207,6 +213,7 @@ impl Layout {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.is_empty()

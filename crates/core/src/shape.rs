@@ -82,6 +82,7 @@ impl Shape {
     /// ```
     /// assert_eq!(ziggurat_core::Shape::scalar().dims(), &[] as &[usize]);
     /// ```
+    #[inline]
     #[must_use]
     pub const fn scalar() -> Self {
         Self {
@@ -98,6 +99,7 @@ impl Shape {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn dims(&self) -> &[usize] {
         self.dims.get(..self.rank()).unwrap_or(&self.dims)
@@ -111,6 +113,7 @@ impl Shape {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub const fn rank(&self) -> usize {
         self.rank as usize
@@ -124,6 +127,7 @@ impl Shape {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         // Cannot overflow: `new` has checked the product of the dimensions that are not 0.
@@ -138,6 +142,7 @@ impl Shape {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.dims().contains(&0)

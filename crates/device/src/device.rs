@@ -120,6 +120,7 @@ impl Device {
 
     /// What the device can do.
     #[must_use]
+    #[inline]
     pub fn caps(&self) -> &Caps {
         &self.inner.caps
     }
@@ -168,6 +169,7 @@ impl Device {
 
     /// Whether kernels run under a sanitizer of the software device.
     #[must_use]
+    #[inline]
     pub fn is_checked(&self) -> bool {
         self.inner.checked
     }
@@ -195,6 +197,7 @@ impl Device {
     ///
     /// # Errors
     /// The device's failure, also one that this very work caused; [`DeviceError::Reentrant`].
+    #[inline]
     pub fn record<R>(&self, f: impl FnOnce(&mut Recorder<'_>) -> R) -> Result<R, DeviceError> {
         let inner = &*self.inner;
         self.status()?;
@@ -210,6 +213,7 @@ impl Device {
         drop(span);
         let mut locked = recorder.locked;
         let compiling = !locked.batch().late.is_empty() && inner.is_compiling(&mut locked);
+        locked.batch().begin();
         let full = inner.is_full(locked.batch(), compiling);
         let mut aftermath = None;
         if full && !compiling && inner.has_room() {

@@ -38,20 +38,23 @@ const FIRST_TIME: Duration = Duration::from_micros(8);
 /// recorded for so long. A submission costs the host as much as tens of dispatches, so the batch of a busy device goes on
 /// growing. An idle one begins early, to compute while the host records the rest; if it is idle again, because its work takes
 /// less time than recording it, the next batch has twice as many commands.
+#[inline]
 pub(crate) fn is_full(
     commands: u32,
     submit_after: u32,
     in_flight: usize,
-    (index, recording): (u32, Duration),
+    (index, recording): (u32, impl FnOnce() -> Duration),
 ) -> bool {
     let limit = submit_after.max(1);
-    let first = (limit / FIRST).max(FIRST.min(limit));
-    commands
-        >= match in_flight {
-            0 if recording >= FIRST_TIME => first.saturating_mul(1 << index.min(3)).min(limit),
-            0..ENOUGH_IN_FLIGHT => limit,
-            _ => limit.saturating_mul(GROWTH),
+    match in_flight {
+        // The clock is looked at only where that decides.
+        0 if commands < limit => {
+            let first = (limit / FIRST).max(FIRST.min(limit));
+            commands >= first.saturating_mul(1 << index.min(3)) && recording() >= FIRST_TIME
         }
+        0..ENOUGH_IN_FLIGHT => commands >= limit,
+        _ => commands >= limit.saturating_mul(GROWTH),
+    }
 }
 
 /// Counters of a device's command queue.
@@ -129,16 +132,20 @@ impl Batch {
             && self.after.is_empty()
     }
 
-    /// For how long commands have been recorded; nothing in a browser, where a submission costs much more.
-    pub(crate) fn recording(&mut self) -> Duration {
+    /// Remembers when the first commands had been recorded.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
         #[cfg(not(target_arch = "wasm32"))]
-        if self.commands > 0 {
-            let began = self.began.get_or_insert_with(std::time::Instant::now);
-            return if self.commands < FIRST {
-                Duration::ZERO
-            } else {
-                began.elapsed()
-            };
+        if self.commands > 0 && self.began.is_none() {
+            self.began = Some(std::time::Instant::now());
+        }
+    }
+
+    /// For how long commands have been recorded; nothing in a browser, where a submission costs much more.
+    pub(crate) fn recording(&self) -> Duration {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(began) = self.began {
+            return began.elapsed();
         }
         Duration::ZERO
     }
@@ -183,6 +190,7 @@ pub(crate) struct Locked<'a> {
 }
 
 impl Drop for Locked<'_> {
+    #[inline]
     fn drop(&mut self) {
         let submitted = self.queue.submitted.load(Ordering::Relaxed);
         let pending = submitted + u64::from(!self.batch.is_empty());
@@ -192,12 +200,14 @@ impl Drop for Locked<'_> {
 }
 
 /// A number that differs between living threads and is never 0.
+#[inline]
 fn thread_token() -> usize {
     thread_local!(static TOKEN: u8 = const { 0 });
     TOKEN.with(|token| std::ptr::from_ref(token).addr())
 }
 
 impl CommandQueue {
+    #[inline]
     pub(crate) fn lock(&self) -> Result<Locked<'_>, DeviceError> {
         let token = thread_token();
         if self.owner.load(Ordering::Relaxed) == token {
@@ -212,6 +222,7 @@ impl CommandQueue {
         self.submitted.load(Ordering::Acquire)
     }
 
+    #[inline]
     pub(crate) fn full_batches(&self) -> u32 {
         self.full.load(Ordering::Relaxed)
     }
@@ -256,6 +267,7 @@ impl Aftermath {
 }
 
 impl Locked<'_> {
+    #[inline]
     pub(crate) fn batch(&mut self) -> &mut Batch {
         &mut self.batch
     }
@@ -347,29 +359,31 @@ mod tests {
     #[test]
     fn batches_of_a_busy_device_grow_to_an_end() {
         let least = |in_flight: usize, since: (u32, Duration)| {
-            (0..1000).find(|&commands| is_full(commands, 64, in_flight, since))
+            let (index, recording) = since;
+            let is_full = |commands: &u32| is_full(*commands, 64, in_flight, (index, || recording));
+            (0..1000).find(is_full)
         };
         for since in [0, 1, 9].map(|index| (index, Duration::MAX)) {
             assert_eq!(least(1, since), Some(64));
             assert_eq!(least(2, since), Some(512));
             assert_eq!(least(31, since), Some(512));
         }
-        let since = (0, Duration::MAX);
-        assert!(is_full(1, 0, 0, since));
-        assert!(!is_full(u32::MAX - 1, u32::MAX, 9, since));
+        let since = || (0, || Duration::MAX);
+        assert!(is_full(1, 0, 0, since()));
+        assert!(!is_full(u32::MAX - 1, u32::MAX, 9, since()));
     }
 
     #[test]
     fn an_idle_device_begins_early_and_soon_gets_whole_batches() {
         let least = |limit: u32, index: u32, recording: Duration| {
-            (0..1000).find(|&commands| is_full(commands, limit, 0, (index, recording)))
+            (0..1000).find(|&commands| is_full(commands, limit, 0, (index, || recording)))
         };
         let indices = [0, 1, 2, 3, 4, u32::MAX];
         let all = indices.map(|index| least(64, index, FIRST_TIME));
         assert_eq!(all, [8, 16, 32, 64, 64, 64].map(Some));
         let all = [1, 7, 9].map(|limit| least(limit, 0, FIRST_TIME));
         assert_eq!(all, [1, 7, 8].map(Some));
-        assert!(!is_full(u32::MAX / 9, u32::MAX, 0, (0, FIRST_TIME)));
+        assert!(!is_full(u32::MAX / 9, u32::MAX, 0, (0, || FIRST_TIME)));
         // What is recorded at once is submitted when somebody asks for it.
         assert_eq!(least(64, 0, Duration::from_micros(4)), Some(64));
     }

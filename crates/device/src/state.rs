@@ -139,6 +139,7 @@ impl Shared {
         }
     }
 
+    #[inline]
     pub(crate) fn is_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
@@ -300,6 +301,7 @@ impl Shared {
         }
     }
 
+    #[inline]
     pub(crate) fn in_flight(&self) -> usize {
         self.flying.load(Ordering::Acquire)
     }

@@ -21,7 +21,8 @@ struct Inner {
     block: Block,
     bytes: u64,
     capacity: u64,
-    pool: Arc<Pool>,
+    /// Nothing while it lies in the pool.
+    pool: Option<Arc<Pool>>,
     wrapped: bool,
     /// Whether there is no memory behind it.
     placeholder: bool,
@@ -38,7 +39,7 @@ impl Buffer {
                 block,
                 bytes,
                 capacity,
-                pool: Arc::clone(pool),
+                pool: Some(Arc::clone(pool)),
                 wrapped: false,
                 placeholder: false,
                 lent: None,
@@ -54,7 +55,7 @@ impl Buffer {
                 block: memory.inner.block.clone(),
                 bytes,
                 capacity: memory.inner.capacity,
-                pool: Arc::clone(&memory.inner.pool),
+                pool: memory.inner.pool.clone(),
                 wrapped: false,
                 placeholder: false,
                 lent: Some((arena.clone(), memory)),
@@ -78,7 +79,7 @@ impl Buffer {
                 },
                 bytes,
                 capacity: bytes,
-                pool: Arc::clone(pool),
+                pool: Some(Arc::clone(pool)),
                 wrapped: true,
                 placeholder: false,
                 lent: None,
@@ -96,7 +97,7 @@ impl Buffer {
                 },
                 bytes,
                 capacity: bytes.checked_next_multiple_of(16).unwrap_or(bytes),
-                pool: Arc::clone(pool),
+                pool: Some(Arc::clone(pool)),
                 wrapped: false,
                 placeholder: true,
                 lent: None,
@@ -106,6 +107,7 @@ impl Buffer {
     }
 
     /// Bytes that were asked for.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.inner.bytes
@@ -115,12 +117,14 @@ impl Buffer {
     ///
     /// For buffers of the pool a multiple of 16 and at least `bytes` rounded up to 16;
     /// for a wrapped buffer its own size.
+    #[inline]
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.inner.capacity
     }
 
     /// The wgpu buffer, of [`capacity`](Self::capacity) bytes.
+    #[inline]
     #[must_use]
     pub fn wgpu(&self) -> &wgpu::Buffer {
         &self.inner.block.buffer
@@ -129,6 +133,7 @@ impl Buffer {
     /// Identifies the wgpu buffer: the same number each time the pool hands out the same memory, and
     /// never one of another buffer, of this memory or another. Fit to key bind groups, together with
     /// [`Memory::on_release`](crate::Memory::on_release).
+    #[inline]
     #[must_use]
     pub fn id(&self) -> u64 {
         self.inner.block.id
@@ -137,10 +142,11 @@ impl Buffer {
     /// Whether it was given by this pool. The pool lives as long as the buffer, so its address cannot stand for another.
     #[inline]
     pub(crate) fn is_of(&self, pool: &Arc<Pool>) -> bool {
-        Arc::ptr_eq(&self.inner.pool, pool)
+        matches!(&self.inner.pool, Some(own) if Arc::ptr_eq(own, pool))
     }
 
     /// Whether this is the only handle to the memory.
+    #[inline]
     #[must_use]
     pub fn is_unique(&self) -> bool {
         Arc::strong_count(&self.inner) == 1
@@ -152,11 +158,16 @@ impl Buffer {
         // wgpu tells buffers apart by ids that repeat between instances.
         Arc::ptr_eq(&self.inner, &other.inner)
             || (!self.inner.placeholder
-                && self.is_of(&other.inner.pool)
+                && other
+                    .inner
+                    .pool
+                    .as_ref()
+                    .is_some_and(|pool| self.is_of(pool))
                 && self.inner.block.buffer == other.inner.block.buffer)
     }
 
     /// Whether there is no memory behind it: see [`Memory::placeholder`](crate::Memory::placeholder).
+    #[inline]
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         self.inner.placeholder
@@ -172,6 +183,7 @@ impl Buffer {
     }
 
     /// Whether it ever had marks.
+    #[inline]
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.inner.marks.get().is_some()
@@ -199,6 +211,7 @@ impl Buffer {
     }
 
     /// Whether the memory was given from outside and does not belong to the pool.
+    #[inline]
     #[must_use]
     pub fn is_wrapped(&self) -> bool {
         self.inner.wrapped
@@ -215,19 +228,80 @@ impl fmt::Debug for Buffer {
     }
 }
 
+impl Drop for Buffer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(last) = Arc::get_mut(&mut self.inner)
+            && last.is_plain()
+            && let Some(pool) = last.pool.take()
+        {
+            let (capacity, bytes) = (last.capacity, last.bytes);
+            pool.give_back(Idle(Arc::clone(&self.inner)), capacity, bytes);
+        }
+    }
+}
+
+impl Inner {
+    /// Whether it goes back to the pool as it is.
+    fn is_plain(&self) -> bool {
+        !self.wrapped && !self.placeholder && self.lent.is_none() && self.marks.get().is_none()
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.placeholder {
+        // Two threads may have let go of the last two handles at once, each with another one in sight.
+        let Some(pool) = self.pool.take().filter(|_| !self.placeholder) else {
             return;
-        }
+        };
         if let Some((arena, memory)) = self.lent.take() {
             return arena.give_back(memory);
         }
         let block = self.block.clone();
         if self.wrapped {
-            self.pool.release(vec![block]);
+            pool.release(vec![Idle::new(block, self.capacity)]);
         } else {
-            self.pool.give_back(block, self.capacity, self.bytes);
+            let idle = Idle::new(block, self.capacity);
+            pool.give_back(idle, self.capacity, self.bytes);
         }
+    }
+}
+
+/// Memory of the pool that nobody has, with what a handle to it needs.
+pub(crate) struct Idle(Arc<Inner>);
+
+impl Idle {
+    pub(crate) fn new(block: Block, capacity: u64) -> Self {
+        Self(Arc::new(Inner {
+            block,
+            bytes: 0,
+            capacity,
+            pool: None,
+            wrapped: false,
+            placeholder: false,
+            lent: None,
+            marks: OnceLock::new(),
+        }))
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.0.block.id
+    }
+
+    /// Hands it out.
+    pub(crate) fn lend(mut self, bytes: u64, pool: &Arc<Pool>) -> Buffer {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.bytes = bytes;
+            inner.pool = Some(Arc::clone(pool));
+            return Buffer { inner: self.0 };
+        }
+        // Whoever gave it back has not quite let go of it.
+        Buffer::pooled(self.0.block.clone(), bytes, self.0.capacity, pool)
+    }
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Idle").field(&self.id()).finish()
     }
 }

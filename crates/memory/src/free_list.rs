@@ -49,12 +49,14 @@ impl<T> FreeList<T> {
     }
 
     /// The place of the first shelf of at least this capacity.
+    #[inline]
     fn place_of(&self, capacity: u64) -> usize {
         self.shelves
             .partition_point(|shelf| shelf.capacity < capacity)
     }
 
     /// Puts an item in.
+    #[inline]
     pub(crate) fn put(&mut self, capacity: u64, item: T) {
         let at = self.place_of(capacity);
         let known = self.shelves.get(at);
@@ -71,6 +73,7 @@ impl<T> FreeList<T> {
     }
 
     /// Takes the item of the smallest capacity within `wanted`; among equals the newest.
+    #[inline]
     pub(crate) fn take(&mut self, wanted: RangeInclusive<u64>) -> Option<(u64, T)> {
         let first = self.place_of(*wanted.start());
         let shelves = self.shelves.iter_mut().skip(first);

@@ -58,6 +58,7 @@ impl<T> Inventory<T> {
     }
 
     /// Grants `bytes`, from the free list where something fits, and books them as live.
+    #[inline]
     pub(crate) fn claim(&mut self, bytes: u64) -> Result<Grant<T>, Refusal> {
         let class =
             size_class::capacity(bytes, self.bounds.max_buffer_bytes).ok_or(Refusal::TooLarge {
@@ -100,6 +101,7 @@ impl<T> Inventory<T> {
     }
 
     /// Takes a live item back into the free list; returns what must be released instead of kept.
+    #[inline]
     pub(crate) fn give_back(&mut self, capacity: u64, bytes: u64, item: T) -> Vec<T> {
         self.book_out(capacity, bytes);
         self.free.put(capacity, item);
@@ -152,7 +154,11 @@ impl<T> Inventory<T> {
         }
     }
 
+    #[inline]
     fn evict(&mut self, target: u64) -> Vec<T> {
+        if self.free.bytes() <= target {
+            return Vec::new();
+        }
         let evicted = self.free.evict_to(target);
         self.counts.released += count(&evicted);
         evicted

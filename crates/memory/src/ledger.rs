@@ -142,6 +142,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
     }
@@ -249,11 +250,13 @@ impl Memory {
 
     /// Whether it is counted who holds how much.
     #[must_use]
+    #[inline]
     pub fn is_tracking(&self) -> bool {
         self.ledger().is_on()
     }
 
     /// Calls `f`, what it allocates on this thread being for `label`, unless somebody further out said so already.
+    #[inline]
     pub fn labelled<R>(&self, kind: MemoryKind, label: &'static str, f: impl FnOnce() -> R) -> R {
         if !self.is_tracking() {
             return f();

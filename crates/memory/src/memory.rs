@@ -85,6 +85,7 @@ impl Memory {
 
     /// The device whose memory this is.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
@@ -106,6 +107,7 @@ impl Memory {
     /// [`MemoryError::TooLarge`] above the device's limit for one buffer, [`MemoryError::OutOfMemory`]
     /// when neither the driver nor the limit has room even after idle memory was released,
     /// [`MemoryError::Device`] when the device is lost or poisoned.
+    #[inline]
     pub fn alloc(&self, bytes: u64) -> Result<Buffer, MemoryError> {
         let buffer = self.inner.pool.alloc(bytes)?;
         self.without_contents(&buffer)?;
@@ -144,7 +146,16 @@ impl Memory {
     }
 
     /// Makes it seen, where that is wished for, if somebody reads what nobody has written.
+    #[inline]
     fn without_contents(&self, buffer: &Buffer) -> Result<(), MemoryError> {
+        if self.inner.options.poison || self.device().is_checked() {
+            return self.show_unwritten(buffer);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn show_unwritten(&self, buffer: &Buffer) -> Result<(), MemoryError> {
         if self.inner.options.poison {
             self.fill_with_poison(buffer)?;
         }
@@ -334,6 +345,7 @@ impl Memory {
     }
 
     /// Who holds how much.
+    #[inline]
     pub(crate) fn ledger(&self) -> &Ledger {
         self.inner.pool.ledger()
     }

@@ -6,7 +6,7 @@
 //!
 //! Invariants: nothing is dropped, created or called back while the inventory's lock is held.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Idle};
 use crate::create::create;
 use crate::error::{DriverError, MemoryError};
 use crate::inventory::{Bounds, Inventory, Refusal};
@@ -33,7 +33,7 @@ type PressureListener = Arc<dyn Fn() + Send + Sync>;
 pub(crate) struct Pool {
     device: Device,
     limit: Option<u64>,
-    inventory: Mutex<Inventory<Block>>,
+    inventory: Mutex<Inventory<Idle>>,
     on_release: Mutex<Vec<ReleaseListener>>,
     on_pressure: Mutex<Vec<PressureListener>>,
     /// What stands for memory in placeholders.
@@ -63,6 +63,7 @@ impl Pool {
     }
 
     /// Who holds how much.
+    #[inline]
     pub(crate) const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -106,13 +107,13 @@ impl Pool {
             Refusal::OverLimit => self.out_of_memory(bytes, None),
         })?;
         self.release(grant.evicted);
-        let block = match grant.item {
-            Some(block) => block,
+        let buffer = match grant.item {
+            Some(idle) => idle.lend(bytes, self),
             None => match self.create("pool", grant.capacity, USAGES, false) {
-                Ok(buffer) => Block {
-                    buffer,
-                    id: self.new_id(),
-                },
+                Ok(buffer) => {
+                    let id = self.new_id();
+                    Buffer::pooled(Block { buffer, id }, bytes, grant.capacity, self)
+                }
                 Err(error) => {
                     self.inventory.lock().cancel(grant.capacity, bytes);
                     return Err(match error {
@@ -126,15 +127,15 @@ impl Pool {
             },
         };
         if self.ledger.is_on() {
-            self.ledger.take(block.id, grant.capacity);
+            self.ledger.take(buffer.id(), grant.capacity);
         }
-        Ok(Buffer::pooled(block, bytes, grant.capacity, self))
+        Ok(buffer)
     }
 
     /// Takes back what the last handle of a pooled buffer held.
-    pub(crate) fn give_back(&self, block: Block, capacity: u64, bytes: u64) {
+    pub(crate) fn give_back(&self, block: Idle, capacity: u64, bytes: u64) {
         if self.ledger.is_on() {
-            self.ledger.give_back(block.id);
+            self.ledger.give_back(block.id());
         }
         let evicted = self.inventory.lock().give_back(capacity, bytes, block);
         self.release(evicted);
@@ -201,15 +202,20 @@ impl Pool {
     }
 
     /// Tells the listeners about buffers that are about to be dropped, then drops them.
-    pub(crate) fn release(&self, blocks: Vec<Block>) {
-        if blocks.is_empty() {
-            return;
+    #[inline]
+    pub(crate) fn release(&self, blocks: Vec<Idle>) {
+        if !blocks.is_empty() {
+            self.tell(blocks);
         }
+    }
+
+    #[cold]
+    fn tell(&self, blocks: Vec<Idle>) {
         let listeners = self.on_release.lock().clone();
         if listeners.is_empty() {
             return;
         }
-        let ids: Vec<u64> = blocks.iter().map(|block| block.id).collect();
+        let ids: Vec<u64> = blocks.iter().map(Idle::id).collect();
         for listener in listeners {
             listener(&ids);
         }

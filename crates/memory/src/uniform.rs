@@ -82,13 +82,14 @@ impl Uniforms {
             return Err(MemoryError::TooLarge { requested, limit });
         }
         let batch = recorder.submission();
-        let open = self.state.lock().open.clone();
-        if let Some((of, chunk)) = open
-            && of == batch
+        let state = self.state.lock();
+        if let Some((of, chunk)) = &state.open
+            && *of == batch
             && let Some(slice) = chunk.append(bytes, room, alignment)
         {
             return Ok(slice);
         }
+        drop(state);
         let chunk = self.fresh(room, limit)?;
         let slice = chunk
             .append(bytes, room, alignment)

@@ -12,6 +12,8 @@
     reason = "this layer owns the creation of bind groups"
 )]
 
+mod key;
+
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -22,6 +24,9 @@ use crate::arguments::ResourceEntry;
 use crate::param_bytes::ParamBytes;
 use crate::quick_hash::QuickMap;
 use crate::reflect::{Access, Reflection};
+
+pub(crate) use key::KeyWords;
+use key::buffers;
 
 /// Bind groups kept at most.
 pub(crate) const MAX_GROUPS: usize = 1024;
@@ -52,7 +57,7 @@ pub(crate) struct Layout {
     id: u64,
     pub(crate) wgpu: wgpu::BindGroupLayout,
     /// How many dynamic offsets its bind groups take.
-    dynamic: usize,
+    pub(crate) dynamic: usize,
 }
 
 /// The bind group layouts of a kernel.
@@ -65,6 +70,12 @@ pub(crate) struct Layouts {
 }
 
 impl Layouts {
+    /// That of group 0, if the kernel has no other group.
+    #[inline]
+    pub(crate) fn only(&self) -> Option<&Layout> {
+        self.first.as_ref().filter(|_| self.more.is_empty())
+    }
+
     /// By group number, with `None` for groups that the kernel does not use.
     pub(crate) fn in_order(&self) -> Vec<Option<&wgpu::BindGroupLayout>> {
         let first = self.first.as_ref().map(|layout| (0, layout));
@@ -128,23 +139,10 @@ impl<'a> Entries<'a> {
         self.few.iter().take(self.len).flatten().chain(&self.more)
     }
 
-    /// Calls `f` with the cache key: layout id, then id, offset and length of each buffer.
-    fn with_key<R>(&self, layout: u64, f: impl FnOnce(&[u64]) -> R) -> R {
-        let words = |entry: &Entry<'_>| [entry.id, entry.offset, entry.bytes];
-        if !self.more.is_empty() {
-            let key: Vec<u64> = std::iter::once(layout)
-                .chain(self.iter().flat_map(words))
-                .collect();
-            return f(&key);
-        }
-        let mut key = [layout; 1 + 3 * INLINE];
-        let (_, places) = key.split_at_mut(1);
-        let (places, _) = places.as_chunks_mut::<3>();
-        for (place, entry) in places.iter_mut().zip(&self.few) {
-            let Some(entry) = entry else { break };
-            *place = words(entry);
-        }
-        f(key.get(..=3 * self.len).unwrap_or_default())
+    fn key(&self, layout: &Layout) -> KeyWords {
+        let mut key = KeyWords::new(Some(layout));
+        self.iter().for_each(|entry| key.entry(entry));
+        key
     }
 }
 
@@ -157,7 +155,7 @@ pub(crate) struct BindCounts {
     pub(crate) layouts: usize,
 }
 
-/// Layout id, then id, offset and length of each buffer.
+/// See [`KeyWords`].
 type Key = Arc<[u64]>;
 
 #[derive(Debug, Default)]
@@ -192,6 +190,7 @@ impl State {
         self.groups.insert(Arc::clone(key), group);
     }
 
+    #[cold]
     fn create(
         &mut self,
         device: &wgpu::Device,
@@ -248,11 +247,6 @@ impl State {
 fn of_any_group(slots: &[Slot]) -> Vec<Slot> {
     let slots = slots.iter();
     slots.map(|&slot| Slot { group: 0, ..slot }).collect()
-}
-
-/// The buffer ids of a key.
-fn buffers(key: &[u64]) -> impl Iterator<Item = u64> {
-    key.iter().skip(1).step_by(3).copied()
 }
 
 /// The caches of one device.
@@ -351,23 +345,29 @@ impl BindCache {
     }
 
     /// The bind group of a layout with these buffers; allocates only when it is new.
-    fn group(
+    pub(crate) fn group(
         &self,
         device: &wgpu::Device,
         layout: &Layout,
         entries: &Entries<'_>,
     ) -> wgpu::BindGroup {
+        let key = entries.key(layout);
+        if entries.resources.is_empty()
+            && let Some(group) = self.find(&key)
+        {
+            return group;
+        }
         let mut state = self.state.lock();
-        entries.with_key(layout.id, |key| {
-            if entries.resources.is_empty()
-                && let Some(group) = state.groups.get(key)
-            {
-                let group = group.clone();
-                state.hits += 1;
-                return group;
-            }
-            state.create(device, layout, entries, key)
-        })
+        state.create(device, layout, entries, key.as_slice())
+    }
+
+    /// The bind group of a key, if there is one, which counts as a hit.
+    #[inline]
+    pub(crate) fn find(&self, key: &KeyWords) -> Option<wgpu::BindGroup> {
+        let mut state = self.state.lock();
+        let group = state.groups.get(key.as_slice())?.clone();
+        state.hits += 1;
+        Some(group)
     }
 
     /// Drops all bind groups, and with them their hold on buffers.

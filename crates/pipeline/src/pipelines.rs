@@ -122,11 +122,13 @@ impl Pipelines {
     }
 
     /// The device.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
 
     /// The memory.
+    #[inline]
     pub fn memory(&self) -> &Memory {
         &self.inner.memory
     }
@@ -232,6 +234,7 @@ impl Pipelines {
     }
 
     /// Whether what a key stands for is compared each time: see [`Self::set_key_checks`].
+    #[inline]
     pub fn key_checks(&self) -> bool {
         self.inner.check_keys.load(Ordering::Relaxed)
     }
@@ -361,6 +364,7 @@ impl Pipelines {
     }
 
     /// Notes a use, so that the kernel is not forgotten soon.
+    #[inline]
     pub(crate) fn touch(&self, kernel: &Kernel) {
         kernel.touch(self.inner.now());
     }
@@ -373,14 +377,28 @@ impl Pipelines {
         params: &[u8],
         sizes: (&Workgroups, Work),
     ) -> Result<(), PipelineError> {
-        let inner = &*self.inner;
+        let pipeline = self.compiled(kernel)?;
+        self.inner
+            .record(kernel, pipeline, entries, params, sizes)?;
+        self.count_dispatches(1);
+        Ok(())
+    }
+
+    /// The pipeline of a kernel, `None` while it may still be compiled.
+    #[inline]
+    pub(crate) fn compiled<'a>(
+        &self,
+        kernel: &'a Kernel,
+    ) -> Result<Option<&'a wgpu::ComputePipeline>, PipelineError> {
         let pipeline = kernel.pipeline().get();
         if pipeline.is_none() {
-            inner.refuse_failed(kernel)?;
+            self.inner.refuse_failed(kernel)?;
         }
-        inner.record(kernel, pipeline, entries, params, sizes)?;
-        inner.dispatches.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        Ok(pipeline)
+    }
+
+    pub(crate) fn binds(&self) -> &BindCache {
+        &self.inner.binds
     }
 
     /// Indirect buffers without a dispatch.
@@ -393,11 +411,13 @@ impl Pipelines {
         self.inner.debug.as_ref()
     }
 
+    #[inline]
     pub(crate) fn tape(&self) -> Option<&Arc<Taping>> {
         self.tape.as_ref()
     }
 
     /// Tells apart devices that are open, whichever pipelines they are used through; never 0.
+    #[inline]
     pub(crate) fn number(&self) -> usize {
         std::ptr::from_ref(self.inner.device.caps()).addr()
     }
@@ -534,7 +554,7 @@ impl Inner {
             Launch {
                 kernel,
                 pipeline,
-                groups,
+                bound: groups.into(),
                 offset,
                 immediates,
                 workgroups,

@@ -4,16 +4,17 @@
 //! group and to record. Invariants: the buffers of a repetition have the ranges that were checked, and those that are the
 //! same memory are those that were the same at the preparation, which is the caller's business.
 
-use ziggurat_device::Work;
+use ziggurat_device::{Recorder, Work};
 use ziggurat_memory::Buffer;
 
 use crate::arguments::{Arg, OwnedResource, ResourceEntry, arrange};
-use crate::bind::{Entries, Entry};
+use crate::bind::{Entries, Entry, KeyWords, Layout};
 use crate::dispatch;
 use crate::error::PipelineError;
 use crate::grid::Grid;
 use crate::indirect::Workgroups;
 use crate::kernel::Kernel;
+use crate::launch::{Bound, Launch};
 use crate::pipelines::Pipelines;
 
 /// See [`Pipelines::prepare`].
@@ -89,62 +90,140 @@ impl Pipelines {
         }))
     }
 
-    /// Records a prepared dispatch with the textures and samplers of its preparation and these buffers, one for each storage binding in the order of group and binding, and
-    /// parameters, as many as it was prepared with (several uniforms joined as they were then).
+    /// Records a prepared dispatch with the textures and samplers of its preparation and these buffers, one for each storage
+    /// binding in the order of group and binding, and parameters, as many as it was prepared with (several uniforms joined
+    /// as they were then).
     ///
     /// # Errors
     ///
     /// [`PipelineError::Internal`] if buffers or parameters are not those that the preparation was for; errors of device or
     /// memory.
-    pub fn dispatch_prepared<'a>(
+    pub fn dispatch_prepared(
         &self,
         prepared: &PreparedDispatch,
-        buffers: impl Iterator<Item = &'a Buffer> + Clone,
+        buffers: &[&Buffer],
+        params: &[u8],
+    ) -> Result<(), PipelineError> {
+        if buffers.len() != prepared.slots.len() || params.len() != prepared.params_bytes {
+            return Err(prepared.refused("a prepared dispatch gets all its buffers and parameters"));
+        }
+        let only = prepared.kernel.layouts().only();
+        let mut key = KeyWords::new(only);
+        let (mut fits, mut marked) = (true, false);
+        for (slot, buffer) in prepared.slots.iter().zip(buffers) {
+            fits &= self.memory().owns(buffer);
+            marked |= buffer.is_marked();
+            match slot.bytes {
+                None => key.whole(buffer.id()),
+                Some(bytes) => {
+                    fits &= slot.offset + bytes <= buffer.capacity();
+                    key.part(buffer.id(), slot.offset, bytes);
+                }
+            }
+        }
+        if !fits {
+            let rule = "the buffers of a prepared dispatch are like those before";
+            return Err(prepared.refused(rule));
+        }
+        if marked {
+            let writes = prepared.slots.iter().map(|slot| slot.writes);
+            dispatch::carry_marks(buffers.iter().copied().zip(writes));
+        }
+        self.touch(&prepared.kernel);
+        match only {
+            Some(layout) if prepared.resources.is_empty() && self.debug().is_none() => {
+                self.record_prepared(prepared, (layout, &mut key), buffers, params)
+            }
+            _ => {
+                let mut entries = prepared.entries(buffers);
+                let workgroups = Workgroups::Counts(prepared.workgroups);
+                let sizes = (&workgroups, prepared.work);
+                self.record_checked(&prepared.kernel, &mut entries, params, sizes)
+            }
+        }
+    }
+
+    /// Records what has one bind group, of buffers.
+    #[inline]
+    fn record_prepared(
+        &self,
+        prepared: &PreparedDispatch,
+        (layout, key): (&Layout, &mut KeyWords),
+        buffers: &[&Buffer],
         params: &[u8],
     ) -> Result<(), PipelineError> {
         let kernel = &prepared.kernel;
-        let refuse = |what| PipelineError::Internal {
-            kernel: kernel.name().to_owned(),
-            what,
-        };
-        let mut entries = Entries::default();
-        let mut found = 0;
-        let mut marked = false;
-        for (slot, buffer) in prepared.slots.iter().zip(buffers.clone()) {
-            let bytes = slot.bytes.unwrap_or(buffer.capacity());
-            if !self.memory().owns(buffer) || slot.offset + bytes > buffer.capacity() {
-                return Err(refuse(
-                    "the buffers of a prepared dispatch are like those before",
-                ));
+        let pipeline = self.compiled(kernel)?;
+        let joined = kernel.param_bytes();
+        let (immediates, uniforms) = joined.split(params);
+        let workgroups = Workgroups::Counts(prepared.workgroups);
+        let launch = |group: &wgpu::BindGroup, offset, recorder: &mut Recorder<'_>| {
+            let bound = Bound {
+                first: Some(group),
+                dynamic: layout.dynamic,
+                more: &[],
+            };
+            Launch {
+                kernel,
+                pipeline,
+                bound,
+                offset,
+                immediates,
+                workgroups: &workgroups,
+                work: prepared.work,
             }
-            marked |= buffer.is_marked();
+            .record(recorder);
+        };
+        let (device, binds) = (self.device(), self.binds());
+        if joined.uniforms().is_empty() {
+            let group = binds.find(key).unwrap_or_else(|| {
+                let entries = prepared.entries(buffers);
+                binds.group(device.wgpu(), layout, &entries)
+            });
+            device.record(|recorder| launch(&group, 0, recorder))?;
+        } else {
+            // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
+            device.record(|recorder| -> Result<(), PipelineError> {
+                let slice = self.memory().write_uniform(recorder, uniforms)?;
+                joined.entries(&slice).for_each(|entry| key.entry(&entry));
+                let group = binds.find(key).unwrap_or_else(|| {
+                    let mut entries = prepared.entries(buffers);
+                    joined.entries(&slice).for_each(|entry| entries.push(entry));
+                    binds.group(device.wgpu(), layout, &entries)
+                });
+                launch(&group, slice.offset, recorder);
+                Ok(())
+            })??;
+        }
+        self.count_dispatches(1);
+        Ok(())
+    }
+}
+
+impl PreparedDispatch {
+    /// What is bound, with its textures and samplers.
+    fn entries<'a>(&'a self, buffers: &[&'a Buffer]) -> Entries<'a> {
+        let mut entries = Entries::default();
+        for (slot, buffer) in self.slots.iter().zip(buffers) {
             entries.push(Entry {
                 group: slot.group,
                 binding: slot.binding,
                 buffer: buffer.wgpu(),
                 id: buffer.id(),
                 offset: slot.offset,
-                bytes,
+                bytes: slot.bytes.unwrap_or(buffer.capacity()),
             });
-            found += 1;
         }
-        if found != prepared.slots.len() || params.len() != prepared.params_bytes {
-            return Err(refuse(
-                "a prepared dispatch gets all its buffers and parameters",
-            ));
-        }
-        let resources = prepared.resources.iter();
+        let resources = self.resources.iter();
         entries.resources = resources.map(OwnedResource::entry).collect();
-        if marked {
-            let writes = prepared.slots.iter().map(|slot| slot.writes);
-            dispatch::carry_marks(buffers.zip(writes));
+        entries
+    }
+
+    #[cold]
+    fn refused(&self, what: &'static str) -> PipelineError {
+        PipelineError::Internal {
+            kernel: self.kernel.name().to_owned(),
+            what,
         }
-        self.touch(kernel);
-        self.record_checked(
-            kernel,
-            &mut entries,
-            params,
-            (&Workgroups::Counts(prepared.workgroups), prepared.work),
-        )
     }
 }

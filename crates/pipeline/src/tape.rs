@@ -196,7 +196,7 @@ impl Tape {
             Launch {
                 kernel,
                 pipeline: kernel.pipeline().get(),
-                groups,
+                bound: groups.into(),
                 offset,
                 immediates,
                 workgroups: &step.workgroups,
@@ -336,6 +336,7 @@ impl Pipelines {
     }
 
     /// Whether dispatches of this handle on this thread go onto a tape (or went, before it was taken).
+    #[inline]
     pub fn is_taping(&self) -> bool {
         self.tape().is_some() || TAPED.get() == self.number()
     }

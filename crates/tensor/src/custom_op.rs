@@ -134,7 +134,7 @@ impl CustomOp {
             .giving(out.map_or(self.op.result(), |(dtype, _)| dtype));
         check_bindings(name, first.device(), &inputs)?;
         let inputs: Few<Input> = inputs.into_iter().collect();
-        Tensor::record(first.device(), name, FusedOp::User(op), shape, inputs)
+        Tensor::record(first.device(), name, FusedOp::User(op), &shape, inputs)
     }
 
     /// The types of its parameters.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime, MemoryBytes};
 use ziggurat_kernels::{Executor, View};
-use ziggurat_memory::{MemoryKind, MemoryReport, Usage};
+use ziggurat_memory::{Buffer, MemoryKind, MemoryReport, Usage};
 use ziggurat_pipeline::{DebugPrints, PipelineStats};
 
 use crate::index_checks::IndexChecks;
@@ -397,6 +397,13 @@ impl Device {
         let alloc = || executor.alloc(shape, dtype);
         let view = executor.memory().labelled(MemoryKind::Result, op, alloc);
         view.map_err(|error| Error::from_kernel(op, error))
+    }
+
+    /// Memory for a value that was planned before; contents unspecified. Not for captures, whose memory is of an arena.
+    pub(crate) fn alloc_bytes(&self, op: &'static str, bytes: u64) -> Result<Buffer, Error> {
+        let memory = self.inner.executor.memory();
+        let buffer = memory.labelled(MemoryKind::Result, op, || memory.alloc(bytes));
+        buffer.map_err(|error| Error::from_kernel(op, error.into()))
     }
 
     /// Memory for a tensor whose elements are 0.

@@ -55,8 +55,25 @@ impl<T> Few<T> {
         self.first.iter().chain(&*self.more).flatten()
     }
 
-    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        self.first.into_iter().chain(self.more).flatten()
+    /// Calls `f` with what is there, in order.
+    #[inline]
+    pub(crate) fn each(&self, mut f: impl FnMut(&T)) {
+        self.first.iter().flatten().for_each(&mut f);
+        if !self.more.is_empty() {
+            self.more.iter().flatten().for_each(f);
+        }
+    }
+
+    /// Calls `f` with what is there, in order, and leaves nothing.
+    #[inline]
+    pub(crate) fn take_each(&mut self, mut f: impl FnMut(T)) {
+        self.first
+            .iter_mut()
+            .filter_map(Option::take)
+            .for_each(&mut f);
+        if !self.more.is_empty() {
+            self.more.iter_mut().filter_map(Option::take).for_each(f);
+        }
     }
 
     /// The same places with other values.
@@ -84,7 +101,10 @@ mod tests {
             for place in 0..len {
                 assert_eq!(few.get_mut(place), Some(&mut Some(place)));
             }
-            assert!(few.map(|at| at + 1).into_values().eq(1..=len));
+            let mut taken = Vec::new();
+            let mut next = few.map(|at| at + 1);
+            next.take_each(|at| taken.push(at));
+            assert!(taken.into_iter().eq(1..=len) && next.iter().next().is_none());
         }
     }
 }

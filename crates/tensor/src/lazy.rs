@@ -39,7 +39,7 @@ pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
 pub(crate) use memo::stats as plan_stats;
 pub(crate) use prologue::read;
-pub(crate) use record::{defer, record, walk};
+pub(crate) use record::{again, defer, record, walk};
 
 /// What lazy evaluation keeps per device.
 #[derive(Debug)]

@@ -8,17 +8,23 @@
 //! error, and then lets go of its inputs; one made within a capture has no value outside of it; the memory that a pending op will get is row-major from its beginning; the base of
 //! a walk is never a walk. Dropping a long chain does not recurse.
 
+mod cost;
+mod spare;
+
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::{Call, FusedOp, FusedReader, KernelError, Operands, Source, View};
+use ziggurat_memory::Buffer;
 
 use crate::few::Few;
 use crate::{Error, capture};
+
+pub(crate) use cost::Cost;
+use spare::{gone, keep, release};
 
 /// One value, shared by all clones of a tensor.
 #[derive(Debug)]
@@ -37,8 +43,43 @@ pub(crate) struct Node {
     passed: AtomicBool,
     /// Where a plan keeps it; a hint that is checked.
     slot: AtomicU32,
+    /// The number of its dtype and layout; 0 while nobody asked for it.
+    form: AtomicU64,
     /// The capture that it was made in; 0 for none.
     capture: u64,
+}
+
+/// Whether two shapes are the same, in a few instructions where they have few dimensions.
+#[inline]
+pub(crate) fn same_shape(a: &Shape, b: &Shape) -> bool {
+    a.rank() == b.rank() && a.dims().iter().zip(b.dims()).all(|(a, b)| a == b)
+}
+
+/// How a value lies in memory.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) dtype: DType,
+    pub(crate) layout: Layout,
+    /// What stands for both in keys; 0 while it has none.
+    pub(crate) number: u64,
+}
+
+impl Form {
+    pub(crate) const fn unnumbered(dtype: DType, layout: Layout) -> Self {
+        Self {
+            dtype,
+            layout,
+            number: 0,
+        }
+    }
+
+    fn of(&self, buffer: Buffer) -> View {
+        View {
+            buffer,
+            layout: self.layout,
+            dtype: self.dtype,
+        }
+    }
 }
 
 /// How a value will be computed.
@@ -68,7 +109,7 @@ pub(crate) struct KernelCall {
     pub(crate) before: Vec<&'static str>,
     pub(crate) call: Call,
     /// What it reads in place of a first operand in memory.
-    pub(crate) reader: Option<FusedReader>,
+    pub(crate) reader: Option<Box<FusedReader>>,
     /// Its operands in memory, in order.
     pub(crate) operands: Vec<View>,
 }
@@ -104,7 +145,7 @@ impl KernelCall {
 
     /// The memory that it reads.
     pub(crate) fn memory(&self) -> impl Iterator<Item = &View> {
-        let read = self.reader.as_ref().map_or(&[][..], FusedReader::views);
+        let read = self.reader.as_deref().map_or(&[][..], FusedReader::views);
         read.iter().chain(&self.operands)
     }
 }
@@ -120,160 +161,88 @@ pub(crate) enum Input {
     Scalar(DType, f64),
 }
 
-/// How large the pending expression below a node is. Counts of what is shared may be too high, never too low (but for a
-/// leaf at the address of one that is gone, where the planner finds out).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cost {
-    /// Ops.
-    pub(crate) ops: u32,
-    /// The longest way down.
-    pub(crate) depth: u32,
-    /// Values in memory that are read.
-    pub(crate) leaves: u32,
-    /// Bytes of the memory that is held to be read.
-    pub(crate) bytes: u64,
-    /// The addresses of the leaves if those are few and known, so that each is counted once; else zeros.
-    pub(crate) few: [usize; 4],
-    /// Whether something may have been counted twice.
-    pub(crate) rough: bool,
-}
-
-impl Cost {
-    /// That of a kernel which counts as so many ops and reads so many values.
-    pub(crate) fn kernel(ops: u32, leaves: u32, bytes: u64) -> Self {
-        Self {
-            ops,
-            depth: 1,
-            leaves,
-            bytes,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a leaf.
-    pub(crate) fn add_leaf(&mut self, node: &Node, bytes: impl FnOnce() -> u64) {
-        let address = std::ptr::from_ref(node).addr();
-        let known = self.leaves as usize;
-        match self.known_leaves() {
-            Some(leaves) if leaves.contains(&address) => return,
-            Some(_) => match self.few.get_mut(known) {
-                Some(slot) => *slot = address,
-                None => self.few = [0; 4],
-            },
-            None => self.rough = true,
-        }
-        self.leaves = self.leaves.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(bytes());
-    }
-
-    /// The cost of something over both.
-    pub(crate) fn beside(&self, other: &Self) -> Self {
-        let (few, more) = self.leaves_beside(other);
-        Self {
-            ops: self.ops.saturating_add(other.ops),
-            depth: self.depth.max(other.depth),
-            leaves: self.leaves.saturating_add(more.unwrap_or(other.leaves)),
-            bytes: match more {
-                Some(0) => self.bytes,
-                _ => self.bytes.saturating_add(other.bytes),
-            },
-            few,
-            // Two pending expressions may have a part in common.
-            rough: self.rough || other.rough || more.is_none() || (self.ops > 0 && other.ops > 0),
-        }
-    }
-
-    /// The leaves of both, and how many `other` adds; `None` if they are not known by their addresses.
-    fn leaves_beside(&self, other: &Self) -> ([usize; 4], Option<u32>) {
-        let (Some(mine), Some(others)) = (self.known_leaves(), other.known_leaves()) else {
-            return ([0; 4], None);
-        };
-        let (mut few, mut known, mut more) = (self.few, mine.len(), 0);
-        for leaf in others {
-            if mine.contains(leaf) {
-                continue;
-            }
-            let Some(slot) = few.get_mut(known) else {
-                return ([0; 4], None);
-            };
-            *slot = *leaf;
-            known += 1;
-            more += 1;
-        }
-        (few, Some(more))
-    }
-
-    fn known_leaves(&self) -> Option<&[usize]> {
-        let leaves = self.few.get(..self.leaves as usize)?;
-        leaves
-            .last()
-            .is_none_or(|last| *last != 0)
-            .then_some(leaves)
-    }
-}
-
 impl Node {
-    pub(crate) fn materialised(view: View) -> Self {
-        let (shape, dtype) = (*view.layout.shape(), view.dtype);
-        Self::new(
-            shape,
+    /// A node of what is in memory.
+    pub(crate) fn ready(view: View) -> Arc<Self> {
+        let View {
+            buffer,
+            layout,
             dtype,
-            None,
-            Cost::default(),
-            OnceLock::from(Ok(view)),
-        )
+        } = view;
+        Self::in_memory(buffer, &Form::unnumbered(dtype, layout))
+    }
+
+    /// [`Node::ready`] of memory in which the value lies like this.
+    pub(crate) fn in_memory(buffer: Buffer, form: &Form) -> Arc<Self> {
+        let mut node = Self::spare();
+        if let Some(own) = Arc::get_mut(&mut node) {
+            own.shape = *form.layout.shape();
+            own.dtype = form.dtype;
+            let value = Ok(form.of(buffer));
+            match own.value.get_mut() {
+                Some(place) => *place = value,
+                None => own.value = OnceLock::from(value),
+            }
+            own.cost = Cost::default();
+            *own.form.get_mut() = form.number;
+            own.capture = capture::current();
+        }
+        node
     }
 
     /// A node to be computed later.
-    pub(crate) fn pending(shape: Shape, dtype: DType, work: Work, cost: Cost) -> Arc<Self> {
+    #[inline]
+    pub(crate) fn pending(shape: &Shape, dtype: DType, work: Work, cost: &Cost) -> Arc<Self> {
         match &work {
             Work::Op { inputs, .. } => {
-                for input in inputs.iter() {
+                inputs.each(|input| {
                     if let Input::Node(node) = input {
                         node.uses.fetch_add(1, Ordering::Relaxed);
                     }
-                }
+                });
             }
             Work::Kernel(_) => {}
             Work::Walk { base, .. } => {
                 base.uses.fetch_add(1, Ordering::Relaxed);
             }
         }
-        if let Some(mut spare) = SPARE
-            .try_with(|spare| spare.borrow_mut().pop())
-            .ok()
-            .flatten()
-            && let Some(node) = Arc::get_mut(&mut spare)
-        {
-            node.shape = shape;
-            node.dtype = dtype;
-            *node.pending.get_mut() = Some(work);
-            node.cost = cost;
-            node.capture = capture::current();
-            return spare;
+        let mut node = Self::spare();
+        if let Some(own) = Arc::get_mut(&mut node) {
+            own.shape = *shape;
+            own.dtype = dtype;
+            if own.value.get_mut().is_some() {
+                own.value = OnceLock::new();
+            }
+            *own.pending.get_mut() = Some(work);
+            own.cost = *cost;
+            *own.form.get_mut() = 0;
+            own.capture = capture::current();
         }
-        Arc::new(Self::new(shape, dtype, Some(work), cost, OnceLock::new()))
+        node
     }
 
-    fn new(
-        shape: Shape,
-        dtype: DType,
-        pending: Option<Work>,
-        cost: Cost,
-        value: OnceLock<Result<View, Error>>,
-    ) -> Self {
-        Self {
-            shape,
-            dtype,
-            value,
-            pending: Mutex::new(pending),
-            cost,
+    /// A node to be filled in, of which there is this one handle: one that was kept if there is any. It has no work; its
+    /// value, if it has one, is nobody's.
+    #[inline]
+    fn spare() -> Arc<Self> {
+        spare::take().unwrap_or_else(Self::blank)
+    }
+
+    #[cold]
+    fn blank() -> Arc<Self> {
+        Arc::new(Self {
+            shape: Shape::scalar(),
+            dtype: DType::Bool,
+            value: OnceLock::new(),
+            pending: Mutex::new(None),
+            cost: Cost::default(),
             uses: AtomicU32::new(0),
             handles: AtomicU32::new(0),
             passed: AtomicBool::new(false),
             slot: AtomicU32::new(0),
+            form: AtomicU64::new(0),
             capture: capture::current(),
-        }
+        })
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -285,6 +254,7 @@ impl Node {
     }
 
     /// The value, if it is computed (or cannot be). A value made within a capture is an error outside of it.
+    #[inline]
     pub(crate) fn value(&self) -> Option<&Result<View, Error>> {
         if self.capture != 0 && !self.is_of_this_capture() {
             return Some(capture::out_of_reach());
@@ -326,6 +296,7 @@ impl Node {
     }
 
     /// Looks at how the value will be computed; `None` if there is a value.
+    #[inline]
     pub(crate) fn peek<R>(&self, look: impl FnOnce(&Work) -> R) -> Option<R> {
         if self.value.get().is_some() {
             return None;
@@ -351,6 +322,20 @@ impl Node {
         if let Some(pending) = pending {
             release(pending);
         }
+    }
+
+    /// [`Node::settle`] to memory in which the value lies like this.
+    pub(crate) fn settle_in(&self, buffer: Buffer, form: &Form) {
+        self.set_form(form.number);
+        self.settle(Ok(form.of(buffer)));
+    }
+
+    /// Makes a spare node of one that nobody has any more, and that has no work.
+    fn empty(&mut self) {
+        if let Some(value) = self.value.get_mut() {
+            *value = Err(gone());
+        }
+        *self.passed.get_mut() = false;
     }
 
     pub(crate) fn uses(&self) -> usize {
@@ -382,6 +367,17 @@ impl Node {
 
     pub(crate) fn slot(&self) -> usize {
         self.slot.load(Ordering::Relaxed) as usize
+    }
+
+    /// The number of its dtype and layout, if somebody asked for it.
+    pub(crate) fn form(&self) -> Option<u64> {
+        let form = self.form.load(Ordering::Relaxed);
+        (form != 0).then_some(form)
+    }
+
+    /// Remembers the number of its dtype and layout.
+    pub(crate) fn set_form(&self, form: u64) {
+        self.form.store(form, Ordering::Relaxed);
     }
 
     pub(crate) fn set_slot(&self, slot: usize) {
@@ -423,6 +419,13 @@ impl Drop for Handle {
     fn drop(&mut self) {
         // What its owner recorded with the value comes before whatever is recorded by those who see the count.
         self.0.handles.fetch_sub(1, Ordering::Release);
+        if let Some(own) = Arc::get_mut(&mut self.0) {
+            if let Some(work) = own.pending.get_mut().take() {
+                release(work);
+            }
+            own.empty();
+            keep(|| Arc::clone(&self.0));
+        }
     }
 }
 
@@ -432,60 +435,4 @@ impl Drop for Node {
             release(pending);
         }
     }
-}
-
-/// Drops inputs, and what only they held, one after the other.
-fn release(work: Work) {
-    let mut later = Vec::new();
-    let mut next = Some(work);
-    while let Some(work) = next {
-        next = None;
-        let mut let_go = |node| {
-            if let Some(work) = let_go(node)
-                && let Some(work) = next.replace(work)
-            {
-                later.push(work);
-            }
-        };
-        match work {
-            Work::Op { inputs, .. } => {
-                for input in inputs.into_values() {
-                    if let Input::Node(node) = input {
-                        let_go(node);
-                    }
-                }
-            }
-            Work::Kernel(_) => {}
-            Work::Walk { base, .. } => let_go(base),
-        }
-        next = next.or_else(|| later.pop());
-    }
-}
-
-/// Gives up an input's handle; what it was to be made of, if that was the last one.
-fn let_go(mut node: Arc<Node>) -> Option<Work> {
-    node.uses.fetch_sub(1, Ordering::Release);
-    let own = Arc::get_mut(&mut node)?;
-    let work = own.pending.get_mut().take();
-    if own.value.get().is_some() {
-        own.value = OnceLock::new();
-    }
-    own.passed = AtomicBool::new(false);
-    // Beyond the limit, or at the end of the thread, it is freed.
-    let _freed = SPARE.try_with(|spare| {
-        let mut spare = spare.borrow_mut();
-        if spare.len() < SPARES {
-            spare.push(node);
-        }
-    });
-    work
-}
-
-/// Spare nodes of a thread.
-const SPARES: usize = 256;
-
-thread_local! {
-    /// Nodes that nobody has any more, without value or inputs. An expression's nodes come and go in crowds, which
-    /// allocators are slow at.
-    static SPARE: RefCell<Vec<Arc<Node>>> = const { RefCell::new(Vec::new()) };
 }

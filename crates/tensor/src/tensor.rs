@@ -21,7 +21,7 @@ use ziggurat_core::{DType, Layout, Shape, ShapeError};
 use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, View};
 
 use crate::lazy;
-use crate::node::{Handle, Input, Inputs, KernelCall, Node};
+use crate::node::{Handle, Input, Inputs, KernelCall, Node, same_shape};
 use crate::observe::{self, Operation, What};
 use crate::{Device, Error};
 
@@ -101,7 +101,7 @@ impl Tensor {
     pub(crate) fn from_view(device: &Device, view: View) -> Self {
         Self {
             device: device.clone(),
-            node: Handle::new(Arc::new(Node::materialised(view))),
+            node: Handle::new(Node::ready(view)),
         }
     }
 
@@ -138,17 +138,40 @@ impl Tensor {
     }
 
     /// A new tensor whose values an elementwise op will give; nothing runs yet.
+    #[inline]
     pub(crate) fn record(
         device: &Device,
         name: &'static str,
         op: FusedOp,
-        shape: Shape,
+        shape: &Shape,
         inputs: impl Into<Inputs>,
     ) -> Result<Self, Error> {
         Ok(Self {
             device: device.clone(),
             node: Handle::new(lazy::record(device, name, op, shape, inputs.into())?),
         })
+    }
+
+    /// The result of an op that ran like this lately, where ops run one by one; `None`, with nothing done, else.
+    #[inline]
+    pub(crate) fn again(
+        device: &Device,
+        op: (&'static str, FusedOp),
+        shape: &Shape,
+        operands: [Option<&Self>; 3],
+    ) -> Option<Result<Self, Error>> {
+        let nodes = operands.map(|operand| Some(operand?.node.node()));
+        let node = lazy::again(device, op, shape, nodes)?;
+        Some(node.map(|node| Self {
+            device: device.clone(),
+            node: Handle::new(node),
+        }))
+    }
+
+    /// This tensor as an operand of an op to be recorded on its own device.
+    #[inline]
+    pub(crate) fn as_own_input(&self) -> Input {
+        Input::Node(Arc::clone(self.node.node()))
     }
 
     /// This tensor as an operand of an op to be recorded on `device`.
@@ -225,16 +248,19 @@ impl Tensor {
             }
         }
         if kernel.reader.is_none() {
+            kernel.operands.reserve_exact(1 + others.len());
             kernel.operands.push(self.stored()?.clone());
+            kernel.operands.extend(others);
+        } else {
+            kernel.operands = others;
         }
-        kernel.operands.extend(others);
         let held: u64 = kernel.memory().map(|view| view.buffer.bytes()).sum();
         let shrinks =
             call.reads_expressions() && held > HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH));
         if call.writes_expressions() && !shrinks {
             return Ok(Self {
                 device: device.clone(),
-                node: Handle::new(lazy::defer(device, shape, dtype, kernel)?),
+                node: Handle::new(lazy::defer(device, &shape, dtype, Arc::new(kernel))?),
             });
         }
         let out = lazy::plain(device, &shape, dtype, &kernel, also)?;
@@ -262,7 +288,7 @@ impl Tensor {
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.device.same_lazy(&other.device)
             && self.dtype() == other.dtype()
-            && self.shape() == other.shape()
+            && same_shape(self.shape(), other.shape())
     }
 
     /// An error unless `other` lives on the same device.

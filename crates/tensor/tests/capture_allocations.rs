@@ -13,7 +13,7 @@ use ziggurat_device::{Device as Lower, DeviceOptions};
 use ziggurat_kernels::Executor;
 use ziggurat_memory::{Memory, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
-use ziggurat_tensor::{DType, Device, Error, Tensor};
+use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor};
 
 struct Counting;
 
@@ -102,9 +102,9 @@ fn replaying_a_network_allocates_nothing() {
     assert_eq!(count, ROUNDS, "the counter counts");
 }
 
-/// The most allocations that one of many calls makes. What they return is kept until all are done.
-fn most<T>(mut call: impl FnMut() -> T) -> usize {
-    let mut kept = Vec::with_capacity(ROUNDS);
+/// The most allocations that one of many calls makes. What they return is kept in `kept`.
+fn most<T>(kept: &mut Vec<T>, mut call: impl FnMut() -> T) -> usize {
+    kept.reserve(ROUNDS);
     let counts = (0..ROUNDS).map(|_| {
         let before = COUNT.get();
         kept.push(call());
@@ -119,17 +119,40 @@ fn recording_an_elementwise_op_allocates_its_node_and_nothing_else() {
     let [a, b] = [0; 2].map(|_| Tensor::ones(&device, [256], DType::F32).unwrap());
     let mask = a.lt(&b).unwrap();
     mask.eval_blocking().unwrap();
-    assert_eq!(most(|| a.add(&b).unwrap()), 1, "the node of an add");
-    assert_eq!(most(|| a.mul(2.0).unwrap()), 1, "a number");
-    assert_eq!(most(|| a.relu().unwrap()), 1, "one operand");
-    assert_eq!(most(|| a.lt(&b).unwrap()), 1, "a comparison");
-    assert_eq!(most(|| a.to_dtype(DType::F16).unwrap()), 1, "a cast");
-    assert_eq!(most(|| mask.where_(&a, &b).unwrap()), 1, "three operands");
+    let mut kept = Vec::new();
+    let mut most = |call: &dyn Fn() -> Tensor| most(&mut kept, call);
+    assert_eq!(most(&|| a.add(&b).unwrap()), 1, "the node of an add");
+    assert_eq!(most(&|| a.mul(2.0).unwrap()), 1, "a number");
+    assert_eq!(most(&|| a.relu().unwrap()), 1, "one operand");
+    assert_eq!(most(&|| a.lt(&b).unwrap()), 1, "a comparison");
+    assert_eq!(most(&|| a.to_dtype(DType::F16).unwrap()), 1, "a cast");
+    assert_eq!(most(&|| mask.where_(&a, &b).unwrap()), 1, "three operands");
     // The control: a mean is several nodes and a kernel.
     assert!(
-        most(|| a.mean([0], false).unwrap()) > 1,
+        most(&|| a.mean([0], false).unwrap()) > 1,
         "the counter counts"
     );
+    // Nodes that nobody has any more are used again.
+    kept.clear();
+    let before = COUNT.get();
+    for _ in 0..ROUNDS {
+        drop(a.add(&b).unwrap());
+    }
+    assert_eq!(COUNT.get(), before, "spare nodes");
+}
+
+#[test]
+fn an_unfused_add_on_the_steady_path_allocates_nothing() {
+    let device = open();
+    device.set_fusion(FusionPolicy::Unfused);
+    let [a, b] = [0; 2].map(|_| Tensor::ones(&device, [256], DType::F32).unwrap());
+    let mut sum = a.add(&b).unwrap();
+    let count = allocating(&device, || sum = sum.add(&b).unwrap());
+    assert!(count <= GROWTHS, "{count} of {ROUNDS} adds allocate");
+    // The control: sums that are kept have nodes and memory of their own.
+    let mut kept = Vec::with_capacity(ROUNDS + 9);
+    let count = allocating(&device, || kept.push(a.add(&b).unwrap()));
+    assert_eq!(count, ROUNDS, "the counter counts");
 }
 
 #[test]

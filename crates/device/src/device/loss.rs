@@ -16,10 +16,19 @@ impl Device {
     ///
     /// # Errors
     /// [`DeviceError::Lost`], [`DeviceError::Poisoned`] or [`DeviceError::OutOfMemory`], the first that happened.
+    #[inline]
     pub fn status(&self) -> Result<(), DeviceError> {
+        if !self.inner.shared.is_failed() {
+            return Ok(());
+        }
+        self.why_failed()
+    }
+
+    #[cold]
+    fn why_failed(&self) -> Result<(), DeviceError> {
         let shared = &self.inner.shared;
         #[cfg(not(target_arch = "wasm32"))]
-        if shared.is_failed() && shared.take_doubt() {
+        if shared.take_doubt() {
             self.look_for_loss();
         }
         shared.status()

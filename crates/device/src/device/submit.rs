@@ -7,6 +7,7 @@ use crate::profile::Stage;
 use crate::queue::{Aftermath, Batch, Locked, Submitter};
 
 impl Inner {
+    #[inline]
     pub(super) fn submitter(&self) -> Submitter<'_> {
         Submitter {
             device: &self.device,
@@ -18,14 +19,16 @@ impl Inner {
     }
 
     /// Whether a batch should go. One that waits for pipelines may grow like that of a busy device.
+    #[inline]
     pub(super) fn is_full(&self, batch: &mut Batch, compiling: bool) -> bool {
         let in_flight = if compiling {
             usize::MAX
         } else {
             self.shared.in_flight()
         };
-        let since = (self.commands.full_batches(), batch.recording());
-        crate::queue::is_full(batch.commands, self.options.submit_after, in_flight, since)
+        let (commands, index) = (batch.commands, self.commands.full_batches());
+        let since = (index, || batch.recording());
+        crate::queue::is_full(commands, self.options.submit_after, in_flight, since)
     }
 
     /// Encodes what was kept, as far as pipelines are there; whether some of it has to wait on.
@@ -53,22 +56,31 @@ impl Inner {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn max_in_flight(&self) -> usize {
         usize::try_from(self.options.max_in_flight.max(1)).unwrap_or(usize::MAX)
     }
 
     /// Nothing waits in a browser, so there is always room there.
+    #[inline]
     pub(super) fn has_room(&self) -> bool {
         cfg!(target_arch = "wasm32") || self.shared.in_flight() < self.max_in_flight()
     }
 
+    #[inline]
     pub(super) fn wait_for_room(&self) {
         #[cfg(not(target_arch = "wasm32"))]
         if !self.has_room() {
-            let _span = self.profiler.host.span(Stage::Wait);
-            self.driver.until(None, || self.has_room());
-            self.shared.wait_for_room(self.max_in_flight());
+            self.wait_for_others();
         }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[cold]
+    fn wait_for_others(&self) {
+        let _span = self.profiler.host.span(Stage::Wait);
+        self.driver.until(None, || self.has_room());
+        self.shared.wait_for_room(self.max_in_flight());
     }
 
     /// Submits the batch (with `only_full`, if it still is full) once there is room, holding the
@@ -110,6 +122,7 @@ impl Inner {
         return false;
     }
 
+    #[inline]
     pub(super) fn discard_if_failed(&self) {
         if self.shared.is_failed() {
             self.commands.discard();

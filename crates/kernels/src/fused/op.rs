@@ -57,6 +57,7 @@ impl FusedOp {
     }
 
     /// As how many ops it counts where an expression's size is limited.
+    #[inline]
     #[must_use]
     pub fn weight(self) -> u32 {
         match self {
@@ -89,6 +90,7 @@ impl FusedOp {
     /// # Errors
     /// [`KernelError::Option`] for a wrong number of operands, [`KernelError::Dtype`] if the op does not exist for
     /// the dtypes.
+    #[inline]
     pub fn dtype(self, operands: &[DType]) -> Result<DType, KernelError> {
         match (self, operands) {
             (Self::Unary(op), &[a]) => self.listed(op.spec().dtypes, a),

@@ -98,6 +98,7 @@ impl Executor {
     }
 
     /// Whether this executor captures ops instead of running them.
+    #[inline]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
         self.pipelines().is_taping()

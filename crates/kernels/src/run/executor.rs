@@ -213,18 +213,21 @@ impl Executor {
     }
 
     /// The device.
+    #[inline]
     #[must_use]
     pub fn device(&self) -> &Device {
         self.memory().device()
     }
 
     /// The memory that views are allocated from.
+    #[inline]
     #[must_use]
     pub fn memory(&self) -> &Memory {
         self.pipelines().memory()
     }
 
     /// The pipelines that ops run.
+    #[inline]
     #[must_use]
     pub fn pipelines(&self) -> &Pipelines {
         &self.0.pipelines

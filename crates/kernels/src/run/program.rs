@@ -40,6 +40,8 @@ struct Step {
     params: Box<[u32]>,
     /// Words of the parameters that are numbers.
     numbers: Box<[(usize, usize)]>,
+    /// Numbers that are read from a buffer.
+    held: Box<[usize]>,
 }
 
 /// Dispatches without their memory: see [`Executor::note`].
@@ -252,21 +254,15 @@ impl Executor {
         given: impl Fn(usize) -> Option<&'a Buffer>,
         numbers: &[(DType, f64)],
     ) -> Result<(), KernelError> {
-        let missing = || KernelError::Internal {
-            op: OP,
-            what: "a program gets all its memory and numbers",
-        };
         let mut scratch = Vec::with_capacity(program.scratch.len());
         for bytes in &program.scratch {
             scratch.push(self.memory().alloc(*bytes)?);
         }
         for step in &program.steps {
             let mut held = Vec::new();
-            for place in &step.places {
-                if let Place::Number(at) = place {
-                    let (dtype, value) = *numbers.get(*at).ok_or_else(missing)?;
-                    held.push((*at, self.scalar(dtype, value)?.buffer));
-                }
+            for at in &step.held {
+                let (dtype, value) = *numbers.get(*at).ok_or_else(missing)?;
+                held.push((*at, self.scalar(dtype, value)?.buffer));
             }
             let buffer = |place: &Place| match *place {
                 Place::Given(at) => given(at),
@@ -278,36 +274,63 @@ impl Executor {
                         .map(|(_, buffer)| buffer)
                 }
             };
-            if !step.places.iter().all(|place| buffer(place).is_some()) {
-                return Err(missing());
-            }
-            let buffers = step.places.iter().filter_map(buffer);
-            let (params, dispatch) = (&step.params, &step.dispatch);
-            if step.numbers.is_empty() {
-                let words = bytemuck::cast_slice(params);
-                self.pipelines()
-                    .dispatch_prepared(dispatch, buffers, words)?;
+            let [first, rest @ ..] = &*step.places else {
+                self.dispatch_step(step, &[], numbers)?;
                 continue;
-            }
-            let mut few = [0; FEW_WORDS];
+            };
+            let mut few = [buffer(first).ok_or_else(missing)?; FEW_BUFFERS];
             let mut many = Vec::new();
-            let words = match few.get_mut(..params.len()) {
-                Some(words) => words,
+            let len = step.places.len();
+            let buffers = match few.get_mut(1..len) {
+                Some(slots) => {
+                    for (slot, place) in slots.iter_mut().zip(rest) {
+                        *slot = buffer(place).ok_or_else(missing)?;
+                    }
+                    few.get(..len).unwrap_or_default()
+                }
                 None => {
-                    many.resize(params.len(), 0);
-                    &mut many[..]
+                    for place in &step.places {
+                        many.push(buffer(place).ok_or_else(missing)?);
+                    }
+                    &many
                 }
             };
-            words.copy_from_slice(params);
-            for (word, at) in &step.numbers {
-                let (dtype, value) = *numbers.get(*at).ok_or_else(missing)?;
-                *words.get_mut(*word).ok_or_else(missing)? = number_bits(dtype, value);
-            }
-            let words = bytemuck::cast_slice(words);
-            self.pipelines()
-                .dispatch_prepared(dispatch, buffers, words)?;
+            self.dispatch_step(step, buffers, numbers)?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn dispatch_step(
+        &self,
+        step: &Step,
+        buffers: &[&Buffer],
+        numbers: &[(DType, f64)],
+    ) -> Result<(), KernelError> {
+        let (params, dispatch) = (&*step.params, &step.dispatch);
+        let dispatch = |words: &[u32]| {
+            let words = bytemuck::cast_slice(words);
+            self.pipelines().dispatch_prepared(dispatch, buffers, words)
+        };
+        if step.numbers.is_empty() {
+            return Ok(dispatch(params)?);
+        }
+        let mut few = [0; FEW_WORDS];
+        let mut many = Vec::new();
+        let words = match few.get_mut(..params.len()) {
+            Some(words) => words,
+            None => {
+                many.resize(params.len(), 0);
+                &mut many[..]
+            }
+        };
+        words.copy_from_slice(params);
+        for (word, at) in &step.numbers {
+            let number = numbers.get(*at).zip(words.get_mut(*word));
+            let ((dtype, value), word) = number.ok_or_else(missing)?;
+            *word = number_bits(*dtype, *value);
+        }
+        Ok(dispatch(words)?)
     }
 
     /// Records a dispatch, or notes it: every dispatch of this crate goes through here. `numbers` says which parameters are
@@ -329,7 +352,11 @@ impl Executor {
         };
         with_notes(|notes| {
             let places = args.iter().filter_map(Arg::buffer);
-            let places = places.map(|buffer| notes.place(buffer)).collect();
+            let places: Box<[Place]> = places.map(|buffer| notes.place(buffer)).collect();
+            let held = places.iter().filter_map(|place| match place {
+                Place::Number(at) => Some(*at),
+                _ => None,
+            });
             let mut known = Vec::new();
             let mut params: Box<[u32]> = params.into();
             for at in numbers {
@@ -346,6 +373,7 @@ impl Executor {
             }
             notes.program_steps.push(Step {
                 dispatch,
+                held: held.collect(),
                 places,
                 params,
                 numbers: known.into(),
@@ -356,6 +384,7 @@ impl Executor {
 
     /// What kernels depend on and what may change while a device is open: what was noted before such a change is not what
     /// would be dispatched after it.
+    #[inline]
     #[must_use]
     pub fn kernel_state(&self) -> u64 {
         self.pipelines().tuning().generation() << 1 | u64::from(self.has_native_halves())
@@ -369,5 +398,15 @@ impl Executor {
     }
 }
 
+#[cold]
+fn missing() -> KernelError {
+    KernelError::Internal {
+        op: OP,
+        what: "a program gets all its memory and numbers",
+    }
+}
+
 /// Words of parameters that need no allocation.
 const FEW_WORDS: usize = 128;
+/// Buffers of a dispatch that need no allocation.
+const FEW_BUFFERS: usize = 8;

@@ -163,9 +163,7 @@ fn a_texture_is_loaded_and_stored() {
     tape.replay().unwrap();
     assert_eq!(read(pipelines, &to), expected);
     pipelines.memory().write_texture(&to, &clear).unwrap();
-    pipelines
-        .dispatch_prepared(&prepared, std::iter::empty(), &[])
-        .unwrap();
+    pipelines.dispatch_prepared(&prepared, &[], &[]).unwrap();
     assert_eq!(read(pipelines, &to), expected);
 }
 

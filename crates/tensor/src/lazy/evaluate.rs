@@ -11,12 +11,13 @@ use ziggurat_kernels::fused::Id;
 use ziggurat_kernels::{
     Completion, Executor, Expression, FusedOp, FusedOutput, KernelError, Noting, Sink, View,
 };
+use ziggurat_memory::Buffer;
 
 use super::memo;
 use super::plan::{Plan, Source, Stop};
 use super::policy::FusionPolicy;
 use super::reason::NotFused;
-use crate::node::{Input, Inputs, KernelCall, Node, Work};
+use crate::node::{Form, Input, Inputs, KernelCall, Node, Work};
 use crate::observe::{self, Operation, What};
 use crate::{Device, Error, capture};
 
@@ -408,25 +409,28 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     if !waiting.is_empty() {
         return Err(Stop::First(waiting, NotFused::Alone));
     }
-    let made = (node.shape(), node.dtype());
-    let out = single(device, name, op, made, &inputs);
-    node.settle(Ok(out.map_err(Stop::Failed)?));
-    Ok(())
+    let out = (node.shape(), node.dtype());
+    let settle = |buffer, form: &Form| node.settle_in(buffer, form);
+    single(device, name, op, out, &inputs, settle).map_err(Stop::Failed)
 }
 
-/// The value of one op by its own kernel, its inputs having values.
-pub(super) fn single(
+/// What `made` makes of the value of one op by its own kernel, its inputs having values: of its memory and how it lies
+/// there.
+pub(super) fn single<R>(
     device: &Device,
     name: &'static str,
     op: FusedOp,
-    (shape, dtype): (&Shape, DType),
+    out: (&Shape, DType),
     inputs: &Inputs,
-) -> Result<View, Error> {
-    if let Some(value) = memo::single(device, (name, op), (shape, dtype), inputs) {
+    made: impl Fn(Buffer, &Form) -> R,
+) -> Result<R, Error> {
+    if let Some(value) = memo::single(device, (name, op), out, inputs, &made) {
         return value;
     }
     let sources = sources(name, inputs)?;
-    compute(device, (name, op), (shape, dtype), &sources, None)
+    let view = compute(device, (name, op), out, &sources, None)?;
+    let form = Form::unnumbered(view.dtype, view.layout);
+    Ok(made(view.buffer, &form))
 }
 
 /// The values of an op's inputs.

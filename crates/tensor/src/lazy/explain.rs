@@ -293,11 +293,11 @@ fn kernel(
             .steps
             .get(at)
             .map_or(&plan.shape, |step| step.node.shape());
-        let read = kernel.reader.as_ref().map(FusedReader::shape);
+        let read = kernel.reader.as_deref().map(FusedReader::shape);
         match (read, &shapes[..]) {
             (Some(first), others) => {
                 let elements = first.len() as u64;
-                let below = kernel.reader.as_ref().map_or(0, FusedReader::operations);
+                let below = kernel.reader.as_deref().map_or(0, FusedReader::operations);
                 let own = kernel.call.operations(first, others, made);
                 own.saturating_add(below.saturating_mul(elements))
             }

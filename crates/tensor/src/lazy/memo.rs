@@ -7,25 +7,30 @@
 //! Invariants: a key tells apart whatever the plan would tell apart; from one evaluation to the next nothing is held but
 //! keys, kernels and tables.
 
+mod again;
+mod forms;
 mod key;
 mod planned;
 mod words;
 
 use std::sync::Arc;
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Shape};
 use ziggurat_device::Stage;
 use ziggurat_kernels::{Call, FusedOp, KernelError, Program, View};
+use ziggurat_memory::Buffer;
 use ziggurat_pipeline::QuickMap;
 
 use super::evaluate;
 use super::plan::Stop;
 use super::prologue::{self, Read};
 use super::reason::NotFused;
-use crate::node::{Inputs, Node};
+use super::record::in_memory;
+use crate::node::{Form, Inputs, Node};
 use crate::{Device, Error};
+use again::{Again, Recent};
 use key::{Leaf, Numbered};
-use planned::{Planned, is_as_before, plan};
+use planned::{Output, Planned, is_as_before, plan};
 
 /// Structures that are remembered; at one more, the one that was not asked for longest is forgotten.
 const MOST: usize = 1024;
@@ -56,11 +61,13 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     known: QuickMap<Box<[u64]>, Entry>,
+    recent: Recent,
     numbered: Numbered,
-    /// Outputs; empty in between.
-    views: Vec<View>,
-    /// Values that nodes get behind everything else; empty in between.
-    settled: Vec<(Arc<Node>, Result<View, Error>)>,
+    /// The memory of outputs; empty in between.
+    made: Vec<Buffer>,
+    /// The nodes that get these values, or the failure, behind everything else; empty in between.
+    settled: Vec<Arc<Node>>,
+    failed: Option<Error>,
     stats: PlanStats,
 }
 
@@ -72,26 +79,79 @@ pub(super) fn launch(device: &Device, group: &[Arc<Node>]) -> Option<Result<(), 
     let mut memo = device.lazy().memo.lock();
     let launched = memo.launch(device, group);
     memo.numbered.clear();
-    memo.views.clear();
     // Inputs that nobody has any more can be used again only if the numbering has them no more.
-    for (node, value) in memo.settled.drain(..) {
-        node.settle(value);
-    }
-    launched
+    let Some(launched) = launched else {
+        memo.made.clear();
+        return None;
+    };
+    Some(match launched {
+        Ok(planned) => {
+            let Memo { made, settled, .. } = &mut *memo;
+            let nodes = settled.drain(..).zip(made.drain(..));
+            for ((node, buffer), output) in nodes.zip(planned.outputs()) {
+                node.settle_in(buffer, &output.form);
+            }
+            Ok(())
+        }
+        Err(stop) => {
+            memo.made.clear();
+            let failed = memo.failed.take();
+            for (node, error) in memo.settled.drain(..).zip(std::iter::repeat(failed)) {
+                error.into_iter().for_each(|error| node.settle(Err(error)));
+            }
+            Err(stop)
+        }
+    })
 }
 
-/// The value of one op by its own kernel, its inputs having values; `None`, with nothing done, if it has no key.
-pub(super) fn single(
+/// A node with the value of one op by its own kernel, if a call like this one came lately; `None`, with nothing done, if not.
+/// Such a call was checked then.
+pub(super) fn again(
+    device: &Device,
+    (name, op): (&'static str, FusedOp),
+    shape: &Shape,
+    operands: [Option<&Arc<Node>>; 3],
+) -> Option<Result<Arc<Node>, Error>> {
+    let executor = device.executor();
+    // What is compared each time goes by its key.
+    if is_planned_anew(device) || executor.pipelines().key_checks() {
+        return None;
+    }
+    let state = executor.kernel_state();
+    let again = Again::new(state, op, operands, &device.lazy().limits)?;
+    let mut memo = device.lazy().memo.lock();
+    let Memo { recent, stats, .. } = &mut *memo;
+    let Planned::Kernels {
+        program, outputs, ..
+    } = &**recent.find(&again, shape)?
+    else {
+        return None;
+    };
+    let [output] = outputs.as_slice() else {
+        return None;
+    };
+    stats.hits += 1;
+    Some(device.alloc_bytes(name, output.bytes).and_then(|out| {
+        let run = executor.run_program(program, |at| again.memory(at, &out), &[]);
+        run.map_err(|error| Error::from_kernel(name, error))?;
+        Ok(Node::in_memory(out, &output.form))
+    }))
+}
+
+/// What `made` makes of the value of one op by its own kernel, its inputs having values: of its memory and how it lies
+/// there. `None`, with nothing done, if it has no key.
+pub(super) fn single<R>(
     device: &Device,
     op: (&'static str, FusedOp),
-    made: (&Shape, DType),
+    out: (&Shape, DType),
     inputs: &Inputs,
-) -> Option<Result<View, Error>> {
+    made: &impl Fn(Buffer, &Form) -> R,
+) -> Option<Result<R, Error>> {
     if is_planned_anew(device) {
         return None;
     }
     let mut memo = device.lazy().memo.lock();
-    let value = memo.single(device, op, made, inputs);
+    let value = memo.single(device, op, out, inputs, made);
     memo.numbered.clear();
     value
 }
@@ -128,7 +188,11 @@ pub(crate) fn stats(device: &Device) -> PlanStats {
 }
 
 impl Memo {
-    fn launch(&mut self, device: &Device, group: &[Arc<Node>]) -> Option<Result<(), Stop>> {
+    fn launch(
+        &mut self,
+        device: &Device,
+        group: &[Arc<Node>],
+    ) -> Option<Result<Arc<Planned>, Stop>> {
         let span = device.executor().device().span(Stage::Plan);
         let limits = &device.lazy().limits;
         self.numbered.begin(device.executor().kernel_state());
@@ -138,23 +202,27 @@ impl Memo {
             self.stats.uncommon += 1;
             return None;
         }
-        let mut made = std::mem::take(&mut self.views);
+        let mut made = std::mem::take(&mut self.made);
         let plan = |numbered: &Numbered| {
             let planned = plan(device, group, numbered, &mut made);
             is_as_before(device, numbered, group).then_some(planned?)
         };
         let planned = self.planned(device, plan);
-        self.views = made;
-        Some(planned?.and_then(|planned| self.run(device, &planned)))
+        self.made = made;
+        Some(planned?.and_then(|planned| {
+            self.run(device, &planned)?;
+            Ok(planned)
+        }))
     }
 
-    fn single(
+    fn single<R>(
         &mut self,
         device: &Device,
         (name, op): (&'static str, FusedOp),
         (shape, dtype): (&Shape, DType),
         inputs: &Inputs,
-    ) -> Option<Result<View, Error>> {
+        of: &impl Fn(Buffer, &Form) -> R,
+    ) -> Option<Result<R, Error>> {
         let limits = &device.lazy().limits;
         self.numbered.begin(device.executor().kernel_state());
         self.numbered
@@ -172,20 +240,29 @@ impl Memo {
             }
             Some(Ok(Planned::Kernels {
                 program: noting.finish(&[&out.buffer])?,
-                outputs: Vec::new(),
+                outputs: vec![Output::new(0, None, shape, dtype)],
                 passed: Vec::new(),
             }))
         };
         let planned = self.planned(device, plan)?;
         let Ok(planned) = planned else { return None };
-        let Planned::Kernels { program, .. } = &*planned else {
+        let (Planned::Kernels { program, .. }, [output]) = (&*planned, planned.outputs()) else {
             return None;
         };
-        let out = made.map_or_else(|| device.alloc(name, shape, dtype), Ok);
+        let state = self.numbered.state();
+        if let Some(operands) = in_memory(inputs)
+            && let Some(again) = Again::new(state, op, operands, limits)
+        {
+            self.recent.keep(&again, shape, &planned);
+        }
+        let out = match made {
+            Some(View { buffer, .. }) => Ok(buffer),
+            None => device.alloc_bytes(name, output.bytes),
+        };
         Some(out.and_then(|out| {
             let run = self.dispatch(device, program, std::slice::from_ref(&out));
             run.map_err(|error| Error::from_kernel(name, error))?;
-            Ok(out)
+            Ok(of(out, &output.form))
         }))
     }
 
@@ -241,10 +318,10 @@ impl Memo {
                     .filter_map(|at| self.numbered.numbers.get(*at));
                 let reader = reader.over(buffers, numbers.map(|(_, value)| *value));
                 prologue::Planned::Reads {
-                    read: Box::new(Read {
-                        reader,
+                    read: Read {
+                        reader: Box::new(reader),
                         names: nodes(ops)?.iter().map(|node| node.op_name()).collect(),
-                    }),
+                    },
                     ops: Vec::new(),
                     passed: nodes(passed)?,
                 }
@@ -278,10 +355,17 @@ impl Memo {
             self.stats.uncommon += 1;
             return None;
         };
-        let planned = match planned {
-            Ok(planned) => Arc::new(planned),
+        let mut planned = match planned {
+            Ok(planned) => planned,
             Err(stop) => return Some(Err(stop)),
         };
+        if let Planned::Kernels { outputs, .. } = &mut planned {
+            for Output { form, .. } in outputs {
+                let forms = self.numbered.forms.get_mut();
+                form.number = forms.number(form.dtype, &form.layout);
+            }
+        }
+        let planned = Arc::new(planned);
         self.stats.misses += 1;
         if self.known.len() >= MOST {
             self.forget_oldest();
@@ -321,42 +405,35 @@ impl Memo {
             } => (program, outputs, passed),
             Planned::Reads { .. } | Planned::Stored => return Err(lost()),
         };
-        let mut views = std::mem::take(&mut self.views);
-        if views.is_empty() {
-            for (op, place) in outputs {
-                let node = numbered.ops.get(*op).ok_or_else(lost)?;
-                views.push(match place {
+        let mut made = std::mem::take(&mut self.made);
+        if made.is_empty() {
+            for output in outputs {
+                made.push(match output.place {
                     Some(leaf) => {
-                        let leaf = numbered.leaves.get(*leaf).and_then(Leaf::view);
-                        View {
-                            layout: Layout::contiguous(*node.shape()),
-                            ..leaf.ok_or_else(lost)?.clone()
-                        }
+                        let leaf = numbered.leaves.get(leaf).and_then(Leaf::view);
+                        leaf.ok_or_else(lost)?.buffer.clone()
                     }
                     None => {
-                        let view = device.alloc(name, node.shape(), node.dtype());
-                        view.map_err(Stop::Failed)?
+                        let buffer = device.alloc_bytes(name, output.bytes);
+                        buffer.map_err(Stop::Failed)?
                     }
                 });
             }
         }
-        if let Err(error) = self.dispatch(device, program, &views) {
-            let failed = |error: KernelError| Error::from_kernel(name, error);
+        let nodes = outputs.iter().map(|output| numbered.ops.get(output.op));
+        for node in nodes {
+            self.settled.push(Arc::clone(node.ok_or_else(lost)?));
+        }
+        if let Err(error) = self.dispatch(device, program, &made) {
             // A part may have run, perhaps over an input: nothing of this is computed again.
-            for node in outputs.iter().filter_map(|(op, _)| numbered.ops.get(*op)) {
-                let error = failed(error.clone());
-                self.settled.push((Arc::clone(node), Err(error)));
-            }
-            return Err(Stop::Failed(failed(error)));
+            let error = Error::from_kernel(name, error);
+            self.failed = Some(error.clone());
+            return Err(Stop::Failed(error));
         }
         for node in passed.iter().filter_map(|op| numbered.ops.get(*op)) {
             node.mark_passed();
         }
-        let nodes = outputs.iter().filter_map(|(op, _)| numbered.ops.get(*op));
-        for (node, view) in nodes.zip(views.drain(..)) {
-            self.settled.push((Arc::clone(node), Ok(view)));
-        }
-        self.views = views;
+        self.made = made;
         Ok(())
     }
 
@@ -364,15 +441,12 @@ impl Memo {
         &self,
         device: &Device,
         program: &Program,
-        outputs: &[View],
+        outputs: &[Buffer],
     ) -> Result<(), KernelError> {
         let leaves = &self.numbered.leaves;
-        let given = |at: usize| {
-            let view = match at.checked_sub(leaves.len()) {
-                None => leaves.get(at).and_then(Leaf::view),
-                Some(output) => outputs.get(output),
-            };
-            view.map(|view| &view.buffer)
+        let given = |at: usize| match at.checked_sub(leaves.len()) {
+            None => Some(&leaves.get(at)?.view()?.buffer),
+            Some(output) => outputs.get(output),
         };
         let numbers = &self.numbered.numbers;
         device.executor().run_program(program, given, numbers)

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 16;
 /// A pending value as a kernel reads it.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(crate) reader: FusedReader,
+    pub(crate) reader: Box<FusedReader>,
     /// The public operations, operands first.
     pub(crate) names: Vec<&'static str>,
 }
@@ -51,7 +51,7 @@ pub(crate) fn read(
                 for node in passed.iter().chain([node]) {
                     node.mark_passed();
                 }
-                return Ok(Some(*read));
+                return Ok(Some(read));
             }
             Ok(Planned::First(first)) => evaluate::all(device, first),
             Ok(Planned::Stored) => return Ok(None),
@@ -65,7 +65,7 @@ pub(crate) fn read(
 #[derive(Debug)]
 pub(super) enum Planned {
     Reads {
-        read: Box<Read>,
+        read: Read,
         /// What the names are of.
         ops: Vec<Arc<Node>>,
         /// Values that tensors hold and that are computed without being stored.
@@ -110,7 +110,10 @@ pub(super) fn plan(
         Ok(reader) => {
             let held = plan.passed.iter().filter_map(|&at| plan.steps.get(at));
             Ok(Planned::Reads {
-                read: Box::new(Read { reader, names }),
+                read: Read {
+                    reader: Box::new(reader),
+                    names,
+                },
                 ops: plan.ops().cloned().collect(),
                 passed: held.map(|step| Arc::clone(&step.node)).collect(),
             })

@@ -8,6 +8,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_kernels::{FusedOp, MAX_OPERANDS};
 
 use super::evaluate::{self, evaluate};
+use super::memo;
 use super::policy::FusionPolicy;
 use crate::few::Few;
 use crate::node::{Cost, Handle, Input, Inputs, KernelCall, Node, Work};
@@ -21,26 +22,15 @@ pub(crate) fn record(
     device: &Device,
     name: &'static str,
     op: FusedOp,
-    shape: Shape,
+    shape: &Shape,
     inputs: Inputs,
 ) -> Result<Arc<Node>, Error> {
-    let mut dtypes = [DType::Bool; MAX_OPERANDS];
-    let mut count = 0;
-    for (slot, input) in dtypes.iter_mut().zip(inputs.iter()) {
-        *slot = input.dtype();
-        count += 1;
-    }
-    let dtype = op
-        .dtype(dtypes.get(..count).unwrap_or(&dtypes))
-        .map_err(|error| Error::from_kernel(name, error))?;
-    device.check_len(name, &shape, dtype)?;
-    let mut cost = over(op, &inputs)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
-        evaluate_all(device, &inputs)?;
-        let out = evaluate::single(device, name, op, (&shape, dtype), &inputs)?;
-        return Ok(Arc::new(Node::materialised(out)));
+        return compute(device, (name, op), shape, &inputs);
     }
-    let limits = device.lazy().limits;
+    let dtype = dtype_of(device, (name, op), shape, &inputs)?;
+    let mut cost = over(op, &inputs)?;
+    let limits = &device.lazy().limits;
     if cost.rough && !limits.allow(&cost) {
         // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
         let _gate = device.lazy().gate.lock();
@@ -51,15 +41,85 @@ pub(crate) fn record(
         cost = over(op, &inputs)?;
     }
     let work = Work::Op { op, name, inputs };
-    Ok(Node::pending(shape, dtype, work, cost))
+    Ok(Node::pending(shape, dtype, work, &cost))
+}
+
+/// The dtype of an op's result, which the device can hold.
+#[inline]
+fn dtype_of(
+    device: &Device,
+    (name, op): (&'static str, FusedOp),
+    shape: &Shape,
+    inputs: &Inputs,
+) -> Result<DType, Error> {
+    let mut dtypes = [DType::Bool; MAX_OPERANDS];
+    let mut count = 0;
+    inputs.each(|input| {
+        if let Some(slot) = dtypes.get_mut(count) {
+            *slot = input.dtype();
+            count += 1;
+        }
+    });
+    let dtype = op
+        .dtype(dtypes.get(..count).unwrap_or(&dtypes))
+        .map_err(|error| Error::from_kernel(name, error))?;
+    device.check_len(name, shape, dtype)?;
+    Ok(dtype)
+}
+
+/// A node with the value of an op, which is computed by its own kernel.
+#[inline(never)]
+fn compute(
+    device: &Device,
+    (name, op): (&'static str, FusedOp),
+    shape: &Shape,
+    inputs: &Inputs,
+) -> Result<Arc<Node>, Error> {
+    if let Some(operands) = in_memory(inputs)
+        && let Some(node) = memo::again(device, (name, op), shape, operands)
+    {
+        return node;
+    }
+    let dtype = dtype_of(device, (name, op), shape, inputs)?;
+    evaluate_all(device, inputs)?;
+    evaluate::single(device, name, op, (shape, dtype), inputs, Node::in_memory)
+}
+
+/// A node with the value of an op that ran like this lately, where ops run one by one; `None`, with nothing done, else.
+#[inline]
+pub(crate) fn again(
+    device: &Device,
+    op: (&'static str, FusedOp),
+    shape: &Shape,
+    operands: [Option<&Arc<Node>>; 3],
+) -> Option<Result<Arc<Node>, Error>> {
+    match device.lazy().policy() {
+        FusionPolicy::Unfused => memo::again(device, op, shape, operands),
+        FusionPolicy::Fused => None,
+    }
+}
+
+/// The inputs, if there are three at most and no numbers.
+pub(super) fn in_memory(inputs: &Inputs) -> Option<[Option<&Arc<Node>>; 3]> {
+    let mut nodes = [None; 3];
+    for (node, input) in nodes.iter_mut().zip(inputs.first()) {
+        match input {
+            Some(Input::Node(input)) => *node = Some(input),
+            Some(Input::Scalar(..)) => return None,
+            None => {}
+        }
+    }
+    inputs.more().is_empty().then_some(nodes)
 }
 
 /// Gives the inputs of an op their values. None is written over meanwhile: the op is not counted among their users yet.
 fn evaluate_all(device: &Device, inputs: &Inputs) -> Result<(), Error> {
-    let nodes = || inputs.iter().filter_map(Input::node);
-    if nodes().all(|node| node.value().is_some()) {
+    let mut pending = false;
+    inputs.each(|input| pending |= input.node().is_some_and(|node| node.value().is_none()));
+    if !pending {
         return Ok(());
     }
+    let nodes = || inputs.iter().filter_map(Input::node);
     let claim = |node: &Arc<Node>| Handle::new(Arc::clone(node));
     let _claims: Few<Handle> = nodes().map(claim).collect();
     nodes().try_for_each(|node| evaluate(device, &[node]))
@@ -68,20 +128,19 @@ fn evaluate_all(device: &Device, inputs: &Inputs) -> Result<(), Error> {
 /// A node for a kernel that can write an expression over its result.
 pub(crate) fn defer(
     device: &Device,
-    shape: Shape,
+    shape: &Shape,
     dtype: DType,
-    kernel: KernelCall,
+    kernel: Arc<KernelCall>,
 ) -> Result<Arc<Node>, Error> {
-    device.check_len(kernel.name, &shape, dtype)?;
+    device.check_len(kernel.name, shape, dtype)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
-        let out = evaluate::plain(device, &shape, dtype, &kernel, None)?;
-        return Ok(Arc::new(Node::materialised(out)));
+        let out = evaluate::plain(device, shape, dtype, &kernel, None)?;
+        return Ok(Node::ready(out));
     }
     let bytes = kernel.memory().map(|view| view.buffer.bytes()).sum();
     let leaves = u32::try_from(kernel.memory().count()).unwrap_or(u32::MAX);
     let cost = Cost::kernel(KERNEL_COST, leaves, bytes);
-    let work = Work::Kernel(Arc::new(kernel));
-    Ok(Node::pending(shape, dtype, work, cost))
+    Ok(Node::pending(shape, dtype, Work::Kernel(kernel), &cost))
 }
 
 /// A node that walks the memory of `node` by `layout`.
@@ -97,7 +156,7 @@ pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error>
                     layout,
                     ..view.clone()
                 };
-                Ok(Arc::new(Node::materialised(view)))
+                Ok(Node::ready(view))
             }
             Some(Err(error)) => Err(error.clone()),
             None => Err(Error::internal("view", "a node has neither value nor work")),
@@ -105,7 +164,7 @@ pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error>
     };
     let layout = Box::new(layout);
     let (shape, work) = (*layout.shape(), Work::Walk { base, layout });
-    Ok(Node::pending(shape, dtype, work, cost))
+    Ok(Node::pending(&shape, dtype, work, &cost))
 }
 
 impl Input {
@@ -130,16 +189,29 @@ impl Input {
 /// That of an input which failed.
 fn over(op: FusedOp, inputs: &Inputs) -> Result<Cost, Error> {
     let mut cost = Cost::default();
-    for node in inputs.iter().filter_map(Input::node) {
-        match node.value() {
-            Some(Ok(view)) => cost.add_leaf(node, || view.buffer.bytes()),
-            Some(Err(error)) => return Err(error.clone()),
-            None if cost.depth == 0 && cost.leaves == 0 => cost = *node.pending_cost(),
-            None => cost = cost.beside(node.pending_cost()),
-        }
+    for input in inputs.first().iter().flatten() {
+        add(input, &mut cost)?;
+    }
+    for input in inputs.more().iter().flatten() {
+        add(input, &mut cost)?;
     }
     on_top(op, &mut cost);
     Ok(cost)
+}
+
+/// Adds the cost of an input to that of others.
+#[inline(always)]
+fn add(input: &Input, cost: &mut Cost) -> Result<(), Error> {
+    let Input::Node(node) = input else {
+        return Ok(());
+    };
+    match node.value() {
+        Some(Ok(view)) => cost.add_leaf(node, || view.buffer.bytes()),
+        Some(Err(error)) => return Err(error.clone()),
+        None if cost.depth == 0 && cost.leaves == 0 => *cost = *node.pending_cost(),
+        None => *cost = cost.beside(node.pending_cost()),
+    }
+    Ok(())
 }
 
 fn on_top(op: FusedOp, cost: &mut Cost) {

@@ -34,7 +34,22 @@ fn floating(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Resul
 }
 
 fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Result<Tensor, Error> {
+    if let (Side::Tensor(a), Side::Tensor(b)) = (a, b)
+        && a.is_like(b)
+    {
+        return alike(op, FusedOp::Binary(kernel), a, b);
+    }
     launch(op, FusedOp::Binary(kernel), a, b, a.combined_dtype(b))
+}
+
+/// Records an op of tensors of one device, dtype and shape: most often there is nothing to convert or to broadcast.
+fn alike(op: &'static str, kernel: FusedOp, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+    let operands = [Some(a), Some(b), None];
+    if let Some(again) = Tensor::again(a.device(), (op, kernel), a.shape(), operands) {
+        return again;
+    }
+    let inputs = [Some(a.as_own_input()), Some(b.as_own_input()), None];
+    Tensor::record(a.device(), op, kernel, a.shape(), inputs)
 }
 
 /// Converts both sides to `dtype`, finds the shape of the result, and records.
@@ -47,10 +62,7 @@ pub(crate) fn launch(
 ) -> Result<Tensor, Error> {
     let beside = match (a, b) {
         (Side::Tensor(a), Side::Tensor(b)) if a.is_like(b) && a.dtype() == dtype => {
-            // Most often there is nothing to convert or to broadcast.
-            let device = a.device();
-            let inputs = [Some(a.as_input(device)?), Some(b.as_input(device)?), None];
-            return Tensor::record(device, op, kernel, *a.shape(), inputs);
+            return alike(op, kernel, a, b);
         }
         (Side::Tensor(a), Side::Tensor(b)) => {
             a.same_device(op, b)?;
@@ -67,7 +79,7 @@ pub(crate) fn launch(
     );
     let shape = broadcast(op, &[a.shape(), b.shape()])?;
     let inputs = [Some(left), Some(right), None];
-    Tensor::record(beside.device(), op, kernel, shape, inputs)
+    Tensor::record(beside.device(), op, kernel, &shape, inputs)
 }
 
 pub(crate) fn broadcast(op: &'static str, shapes: &[Shape]) -> Result<Shape, Error> {

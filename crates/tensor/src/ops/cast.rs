@@ -37,7 +37,7 @@ impl Tensor {
             self.device(),
             op,
             FusedOp::Cast(dtype),
-            *self.shape(),
+            self.shape(),
             inputs,
         )
     }

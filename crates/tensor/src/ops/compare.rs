@@ -101,7 +101,7 @@ pub(super) fn choose(
         Some(a),
         Some(b),
     ];
-    Tensor::record(condition.device(), op, FusedOp::Where, shape, inputs)
+    Tensor::record(condition.device(), op, FusedOp::Where, &shape, inputs)
 }
 
 /// How far apart two numbers may be, for [`Tensor::isclose`].

@@ -47,7 +47,7 @@ impl Composer for Recording {
         if op == FusedOp::Cast(first.dtype()) {
             return Ok(Value::Tensor(first.clone()));
         }
-        let made = Tensor::record(first.device(), self.op, op, shape, inputs)?;
+        let made = Tensor::record(first.device(), self.op, op, &shape, inputs)?;
         Ok(Value::Tensor(made))
     }
 

@@ -39,12 +39,12 @@ impl Tensor {
     }
 
     pub(crate) fn unary(&self, op: &'static str, kernel: Unary) -> Result<Self, Error> {
-        let inputs = [Some(self.as_input(self.device())?), None, None];
+        let inputs = [Some(self.as_own_input()), None, None];
         Self::record(
             self.device(),
             op,
             FusedOp::Unary(kernel),
-            *self.shape(),
+            self.shape(),
             inputs,
         )
     }
@@ -56,7 +56,7 @@ impl Tensor {
             self.device(),
             op,
             FusedOp::Predicate(kernel),
-            *self.shape(),
+            self.shape(),
             inputs,
         )
     }

@@ -76,36 +76,47 @@ impl Tensor {
         }
         let row = self.rank() == 1;
         let column = other.rank() == 1;
+        let (as_row, as_column);
         let left = if row {
-            self.unsqueeze(0)?
+            as_row = self.unsqueeze(0)?;
+            &as_row
         } else {
-            self.clone()
+            self
         };
         let right = if column {
-            other.unsqueeze(1)?
+            as_column = other.unsqueeze(1)?;
+            &as_column
         } else {
-            other.clone()
+            other
         };
         let (batch_left, [m, k]) = matrices(left.dims());
         let (batch_right, [inner, n]) = matrices(right.dims());
         if k != inner {
             return Err(self.mismatch(op, "inner dimensions differ", other));
         }
-        let batch = broadcast(
-            op,
-            &[new_shape(op, batch_left)?, new_shape(op, batch_right)?],
-        )
-        .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
-        let shape: Shape = new_shape(op, &[batch.dims(), &[m, n]].concat())?;
-        // Kernels read floats of both dtypes as they are stored: a weight of f16 is not copied for inputs of f32.
-        let ready = |t: &Self| {
-            if t.dtype().is_float() && dtype.is_float() {
-                Ok(t.clone())
-            } else {
-                t.converted(op, dtype)
-            }
+        let shape: Shape = if batch_left.is_empty() && batch_right.is_empty() {
+            new_shape(op, &[m, n])?
+        } else {
+            let batches = [new_shape(op, batch_left)?, new_shape(op, batch_right)?];
+            let batch = broadcast(op, &batches)
+                .map_err(|_| self.mismatch(op, "batch dimensions do not broadcast", other))?;
+            new_shape(op, &[batch.dims(), &[m, n]].concat())?
         };
-        let (left, right) = (ready(&left)?, ready(&right)?);
+        // Kernels read floats of both dtypes as they are stored: a weight of f16 is not copied for inputs of f32.
+        let is_ready = |t: &Self| t.dtype().is_float() && dtype.is_float();
+        let (converted_left, converted_right);
+        let left = if is_ready(left) {
+            left
+        } else {
+            converted_left = left.converted(op, dtype)?;
+            &converted_left
+        };
+        let right = if is_ready(right) {
+            right
+        } else {
+            converted_right = right.converted(op, dtype)?;
+            &converted_right
+        };
         let others = vec![right.stored()?.clone()];
         let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
         if column {

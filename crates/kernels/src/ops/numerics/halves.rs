@@ -84,6 +84,7 @@ impl Halves {
     }
 
     /// Whether kernels may use the adapter's conversions.
+    #[inline]
     pub(crate) fn are_proved(&self) -> bool {
         if self.is(Answer::Asked) {
             self.look();

@@ -7,6 +7,7 @@
 //! Invariants: numbering changes nothing but slots, which are hints; the words of a part say how many follow, so that no
 //! two expressions have the same.
 
+use std::cell::RefCell;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -14,10 +15,11 @@ use ziggurat_core::{DType, Shape, round_to};
 use ziggurat_kernels::{FusedOp, FusedReader, View};
 use ziggurat_memory::Buffer;
 
+use super::forms::Forms;
 use super::words::Key;
 use crate::lazy::limits::Limits;
 use crate::lazy::plan::CHEAP;
-use crate::node::{Input, Inputs, KernelCall, Node, Work};
+use crate::node::{Input, Inputs, KernelCall, Node, Work, same_shape};
 
 /// What an operand's number in a key is of; without a mark, a leaf.
 const SCALAR: u64 = 0x4000;
@@ -53,15 +55,15 @@ pub(super) fn of_reader(reader: &FusedReader) -> Key {
 #[derive(Debug)]
 pub(super) enum Leaf {
     Node(Arc<Node>),
-    /// Of a call.
-    Memory(View),
+    /// What a call reads at this place.
+    Memory(Arc<KernelCall>, usize),
 }
 
 impl Leaf {
     pub(super) fn view(&self) -> Option<&View> {
         match self {
             Self::Node(node) => node.view(),
-            Self::Memory(view) => Some(view),
+            Self::Memory(kernel, place) => kernel.memory().nth(*place),
         }
     }
 }
@@ -78,6 +80,8 @@ pub(super) struct Numbered {
     leaf_edges: Vec<u32>,
     /// As their dtypes hold them.
     pub(super) numbers: Vec<(DType, f64)>,
+    /// Lent to whoever numbers the expression a second time.
+    pub(super) forms: RefCell<Forms>,
     /// The first root's public operation.
     pub(super) name: &'static str,
     /// Of kernels: see [`Executor::kernel_state`](ziggurat_kernels::Executor::kernel_state).
@@ -96,7 +100,6 @@ impl Numbered {
 
     /// Begins a key for kernels of this state.
     pub(super) fn begin(&mut self, state: u64) {
-        self.clear();
         self.state = state;
         self.key.push(state);
     }
@@ -132,7 +135,7 @@ impl Numbered {
         let mut at = 0;
         while let Some(node) = self.ops.get(at) {
             let node = Arc::clone(node);
-            let as_roots = at > 0 && *node.shape() == shape;
+            let as_roots = at > 0 && same_shape(node.shape(), &shape);
             let head = |key: &mut Key, kind| {
                 if as_roots {
                     key.push(kind << 16 | (node.dtype() as u64) << 8 | AS_ROOTS);
@@ -159,6 +162,7 @@ impl Numbered {
         Some(())
     }
 
+    #[inline(always)]
     fn work(
         &mut self,
         work: &Work,
@@ -188,7 +192,7 @@ impl Numbered {
         }
     }
 
-    fn call(&mut self, kernel: &KernelCall) -> Option<()> {
+    fn call(&mut self, kernel: &Arc<KernelCall>) -> Option<()> {
         let memory = kernel.memory().count() as u64;
         self.key
             .push(memory << 1 | u64::from(kernel.reader.is_some()));
@@ -200,17 +204,18 @@ impl Numbered {
                 self.key.push(number);
             }
         }
-        for view in kernel.memory() {
+        for (place, view) in kernel.memory().enumerate() {
+            let like = |known: &View| {
+                known.buffer.id() == view.buffer.id()
+                    && known.dtype == view.dtype
+                    && known.layout == view.layout
+            };
             let known = self.leaves.iter().position(|leaf| match leaf {
-                Leaf::Memory(known) => {
-                    known.dtype == view.dtype
-                        && known.buffer.id() == view.buffer.id()
-                        && known.layout == view.layout
-                }
+                Leaf::Memory(..) => leaf.view().is_some_and(like),
                 Leaf::Node(_) => false,
             });
             let number = known.unwrap_or_else(|| {
-                self.leaves.push(Leaf::Memory(view.clone()));
+                self.leaves.push(Leaf::Memory(Arc::clone(kernel), place));
                 self.leaf_edges.push(0);
                 self.leaves.len() - 1
             });
@@ -220,12 +225,16 @@ impl Numbered {
     }
 
     /// The words of an op: its code and its operands' numbers. The code says how many there are.
+    #[inline(always)]
     fn operands(&mut self, code: u64, inputs: &Inputs) -> Option<()> {
         let mut word = code;
         for input in inputs.first() {
             word = word << 16 | self.input(input.as_ref())?;
         }
         self.key.push(word);
+        if inputs.more().is_empty() {
+            return Some(());
+        }
         for inputs in inputs.more().chunks(4) {
             let mut word = 0;
             for input in inputs {
@@ -236,6 +245,7 @@ impl Numbered {
         Some(())
     }
 
+    #[inline(always)]
     fn input(&mut self, input: Option<&Input>) -> Option<u64> {
         match input {
             None => Some(NONE),
@@ -244,6 +254,7 @@ impl Numbered {
         }
     }
 
+    #[inline(always)]
     fn operand(&mut self, node: &Arc<Node>) -> Option<u64> {
         match node.value() {
             Some(Ok(_)) => self.leaf(node),
@@ -252,6 +263,7 @@ impl Numbered {
         }
     }
 
+    #[inline(always)]
     fn op(&mut self, node: &Arc<Node>) -> Option<u64> {
         let slot = node.slot();
         let known = self.ops.get(slot);
@@ -268,16 +280,18 @@ impl Numbered {
         Some(slot as u64)
     }
 
+    #[inline(always)]
     fn add(&mut self, node: &Arc<Node>) {
         node.set_slot(self.ops.len());
         self.ops.push(Arc::clone(node));
         self.op_edges.push(0);
     }
 
+    #[inline(always)]
     fn leaf(&mut self, node: &Arc<Node>) -> Option<u64> {
         let known = self.leaves.iter().position(|leaf| match leaf {
             Leaf::Node(known) => Arc::ptr_eq(known, node),
-            Leaf::Memory(_) => false,
+            Leaf::Memory(..) => false,
         });
         let at = known.unwrap_or_else(|| {
             self.leaves.push(Leaf::Node(Arc::clone(node)));
@@ -343,7 +357,16 @@ impl Numbered {
                 _ => false,
             };
             let small = (same.unwrap_or(at) as u64) << 1 | u64::from(free);
-            self.key.layout(small, view.dtype, &view.layout);
+            let known = match leaf {
+                Leaf::Node(node) => node.form(),
+                Leaf::Memory(..) => None,
+            };
+            let number = || self.forms.borrow_mut().number(view.dtype, &view.layout);
+            let form = known.unwrap_or_else(number);
+            if let (None, Leaf::Node(node)) = (known, leaf) {
+                node.set_form(form);
+            }
+            self.key.push(form << 16 | small);
         }
         Some(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ziggurat_core::{DType, Layout};
+use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::Stage;
 use ziggurat_kernels::{FusedReader, Program, View};
 use ziggurat_memory::Buffer;
@@ -12,7 +12,35 @@ use crate::Device;
 use crate::lazy::evaluate;
 use crate::lazy::plan::{Plan, Stop};
 use crate::lazy::prologue;
-use crate::node::Node;
+use crate::node::{Form, Node};
+
+/// A value that a plan makes.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// The op that gets it.
+    pub(super) op: usize,
+    /// The leaf whose memory it takes, if any.
+    pub(super) place: Option<usize>,
+    pub(super) form: Form,
+    /// What it takes of memory.
+    pub(super) bytes: u64,
+}
+
+impl Output {
+    pub(super) fn new(op: usize, place: Option<usize>, shape: &Shape, dtype: DType) -> Self {
+        Self {
+            op,
+            place,
+            form: Form::unnumbered(dtype, Layout::contiguous(*shape)),
+            bytes: (shape.len() as u64).saturating_mul(dtype.bytes() as u64),
+        }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        let place = (self.op, self.place) == (other.op, other.place);
+        place && self.form.dtype == other.form.dtype && self.form.layout == other.form.layout
+    }
+}
 
 /// What planning came to.
 #[derive(Debug)]
@@ -21,8 +49,7 @@ pub(super) enum Planned {
     First(Vec<usize>),
     Kernels {
         program: Program,
-        /// The ops that get values; and the leaf whose memory each takes, if any.
-        outputs: Vec<(usize, Option<usize>)>,
+        outputs: Vec<Output>,
         /// Ops that tensors hold and that are not stored.
         passed: Vec<usize>,
     },
@@ -44,7 +71,7 @@ pub(super) fn plan(
     device: &Device,
     group: &[Arc<Node>],
     numbered: &Numbered,
-    made: &mut Vec<View>,
+    made: &mut Vec<Buffer>,
 ) -> Option<Result<Planned, Stop>> {
     let number = |node: &Arc<Node>| {
         let mut ops = numbered.ops.iter();
@@ -78,9 +105,11 @@ pub(super) fn plan(
             .buffers()
             .position(|leaf| leaf.id() == view.buffer.id())
     };
-    let placed = outputs
-        .iter()
-        .map(|(step, view)| Some((number(node_of(*step)?)?, leaf(view))));
+    let placed = outputs.iter().map(|(step, view)| {
+        let node = node_of(*step)?;
+        let op = number(node)?;
+        Some(Output::new(op, leaf(view), node.shape(), node.dtype()))
+    });
     let placed = placed.collect::<Option<Vec<_>>>()?;
     let passed = plan.passed.iter().map(|step| number(node_of(*step)?));
     let passed = passed.collect::<Option<Vec<_>>>()?;
@@ -88,11 +117,8 @@ pub(super) fn plan(
     let program = noting.finish(&buffers)?;
     made.clear();
     // A view of an input that is written over would be one more of it.
-    if placed.iter().all(|(_, leaf)| leaf.is_none()) {
-        for (step, view) in outputs {
-            let layout = Layout::contiguous(*node_of(step)?.shape());
-            made.push(View { layout, ..view });
-        }
+    if placed.iter().all(|output| output.place.is_none()) {
+        made.extend(outputs.into_iter().map(|(_, view)| view.buffer));
     }
     Some(Ok(Planned::Kernels {
         program,
@@ -105,8 +131,10 @@ pub(super) fn plan(
 /// may have another state.
 pub(super) fn is_as_before(device: &Device, before: &Numbered, group: &[Arc<Node>]) -> bool {
     let mut now = Numbered::default();
+    now.forms.swap(&before.forms);
     now.begin(device.executor().kernel_state());
     let numbered = now.below(group, &device.lazy().limits);
+    now.forms.swap(&before.forms);
     numbered.is_some() && before.begins_with(&now)
 }
 
@@ -150,6 +178,14 @@ impl Numbered {
 }
 
 impl Planned {
+    /// The values that it makes.
+    pub(super) fn outputs(&self) -> &[Output] {
+        match self {
+            Self::Kernels { outputs, .. } => outputs,
+            _ => &[],
+        }
+    }
+
     pub(super) fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::First(a), Self::First(b)) => a == b,
@@ -184,7 +220,13 @@ impl Planned {
                     outputs: other_outputs,
                     passed: other_passed,
                 },
-            ) => program.same(other) && outputs == other_outputs && passed == other_passed,
+            ) => {
+                let mut both = outputs.iter().zip(other_outputs);
+                program.same(other)
+                    && outputs.len() == other_outputs.len()
+                    && both.all(|(a, b)| a.same(b))
+                    && passed == other_passed
+            }
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Shape};
 
 /// Words; also what a [`Hash`] writes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,26 +30,16 @@ impl Key {
         self.push(small << 16 | (dtype as u64) << 8 | shape.rank() as u64);
         self.0.extend(shape.dims().iter().map(|dim| *dim as u64));
     }
-
-    pub(super) fn layout(&mut self, small: u64, dtype: DType, layout: &Layout) {
-        // Strides of single elements mean nothing, but plans may look at them.
-        let plain = *layout == Layout::contiguous(*layout.shape());
-        self.head(small << 1 | u64::from(plain), dtype, layout.shape());
-        if !plain {
-            let strides = layout.strides().iter();
-            self.0
-                .extend(strides.map(|stride| stride.cast_unsigned() as u64));
-            self.push(layout.offset() as u64);
-        }
-    }
 }
 
 impl Hasher for Key {
     fn write(&mut self, bytes: &[u8]) {
         self.push(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        self.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            for (slot, byte) in word.iter_mut().zip(chunk) {
+            for (slot, byte) in word.iter_mut().zip(rest) {
                 *slot = *byte;
             }
             self.push(u64::from_le_bytes(word));

@@ -85,6 +85,79 @@ fn single_ops_are_planned_once_in_both_policies() {
     }
 }
 
+/// Calls of values in memory that differ in little: which operands are one value or lie in one memory, their order, how they
+/// lie there, their dtype, the op, the shape.
+fn similar_calls(a: &Tensor, b: &Tensor) -> Result<Vec<Tensor>, Error> {
+    let turned = a.t()?;
+    let [left, right, low] = [
+        a.narrow(1, 0, 3)?,
+        a.narrow(1, 3, 3)?,
+        b.narrow(0, 3, 3)?.t()?,
+    ];
+    let row = b.narrow(0, 0, 1)?;
+    let whole = [a.to_dtype(DType::I32)?, b.to_dtype(DType::I32)?];
+    let mask = a.gt(b)?;
+    Ok(vec![
+        a.sub(b)?,
+        b.sub(a)?,
+        a.sub(a)?,
+        a.div(b)?,
+        a.sub(&turned)?,
+        turned.sub(a)?,
+        left.sub(&right)?,
+        right.sub(&left)?,
+        left.sub(&left)?,
+        left.sub(&low)?,
+        a.sub(&row)?,
+        row.sub(a)?,
+        whole[0].sub(&whole[1])?.to_dtype(DType::F32)?,
+        whole[1].sub(&whole[0])?.to_dtype(DType::F32)?,
+        mask.where_(a, b)?,
+        mask.where_(b, a)?,
+        mask.where_(a, a)?,
+        mask.where_(&turned, b)?,
+        a.neg()?,
+        turned.neg()?,
+    ])
+}
+
+#[test]
+fn calls_that_come_again_are_told_apart_as_by_their_keys() {
+    let _scope = FusionPolicy::Unfused.enter();
+    // With checks each call goes by its key, and is planned again and compared.
+    let [checked, quick] = [true, false].map(|checks| {
+        let device = own_device();
+        device.executor().pipelines().set_key_checks(checks);
+        device
+    });
+    for round in 0..4_u8 {
+        let results = [&checked, &quick].map(|device| {
+            let scattered = |step: usize, scale: f32| {
+                let value = |i: usize| ((i * step + 7) % 64) as f32 * scale + f32::from(round);
+                let values: Vec<f32> = (0..36).map(value).collect();
+                Tensor::from_slice(device, &values, [6, 6]).unwrap()
+            };
+            let (a, b) = (scattered(29, 0.37), scattered(13, 0.53));
+            let before = device.plan_stats();
+            let results = similar_calls(&a, &b).unwrap();
+            let after = device.plan_stats();
+            if round > 1 {
+                assert_eq!(after.misses, before.misses, "round {round}");
+                assert!(after.hits >= before.hits + results.len() as u64);
+            }
+            results.iter().map(bits).collect::<Vec<_>>()
+        });
+        let [expected, got] = &results;
+        for (at, (expected, got)) in expected.iter().zip(got).enumerate() {
+            assert_eq!(got, expected, "round {round}, call {at}");
+        }
+        // Calls that are taken for each other would be seen.
+        for at in 0..expected.len() {
+            assert!(!expected[..at].contains(&expected[at]), "call {at}");
+        }
+    }
+}
+
 #[test]
 fn plans_that_were_not_used_for_longest_are_forgotten() {
     let device = own_device();
