@@ -6,36 +6,40 @@ fn is_odd(v: vec4<f32>) -> bool {
     return max(max(w.x, w.y), max(w.z, w.w)) >= 0x7f800000u;
 }
 
-fn careful_score(share: Share, at: Query, q_base: u32, k_base: u32, key: u32) -> f32 {
+fn careful_four(v: Four, factor: f32) -> vec4<f32> {
+    return vec4<f32>(as_halves(v, factor));
+}
+
+fn careful_score(share: Share, factors: Factors, at: Query, q_base: u32, k_base: u32, key: u32) -> f32 {
     var s = 0.0;
     for (var vector = 0u; vector < params.head_dim / 4u; vector++) {
-        s += dot(vec4<f32>(query_vector(q_base, vector)) * params.scale, vec4<f32>(key_vector(k_base, key, vector)));
+        s += dot(careful_four(query_vector(q_base, vector), factors.query), careful_four(key_vector(k_base, key, vector), factors.key));
     }
-    return seen_score(s, at, key, share.count);
+    return seen_score(s * factors.scores, at, key, share.count);
 }
 
 // Leaves `count` vectors of columns, at most 16: of each four, `some` from `first` on. The count is a parameter's, so that a driver
 // does not unroll loops that hardly ever run.
-fn careful_row(share: Share, at: Query, row: u32, first: u32, some: u32, count: u32) {
+fn careful_row(share: Share, factors: Factors, at: Query, row: u32, first: u32, some: u32, count: u32) {
     let q_base = query_base(share, row);
     let k_base = key_base(share);
     let v_base = value_base(share);
     var top = -inf_f32();
     for (var key = share.keys.x; key < share.keys.y; key++) {
-        top = max(top, counted(vec4<f32>(careful_score(share, at, q_base, k_base, key))).x);
+        top = max(top, counted(vec4<f32>(careful_score(share, factors, at, q_base, k_base, key))).x);
     }
     var total = 0.0;
     var sums = array<vec4<f32>, 16>();
     for (var key = share.keys.x; key < share.keys.y; key++) {
-        let w = weights_of(vec4<f32>(careful_score(share, at, q_base, k_base, key)), vec4<f32>(top)).x;
+        let w = weights_of(vec4<f32>(careful_score(share, factors, at, q_base, k_base, key)), vec4<f32>(top)).x;
         if bitcast<u32>(w) != 0u {
             total += w;
             for (var i = 0u; i < count; i++) {
-                sums[i] += w * vec4<f32>(value_vector(v_base, key, first + i / some * 4u + i % some));
+                sums[i] += w * careful_four(value_vector(v_base, key, first + i / some * 4u + i % some), factors.value);
             }
         }
     }
     for (var i = 0u; i < count; i++) {
-        finish(share, row, (first + i / some * 4u + i % some) * 4u, sums[i], top, total);
+        finish(share, row, (first + i / some * 4u + i % some) * 4u, sums[i] * factors.sums, top, total);
     }
 }

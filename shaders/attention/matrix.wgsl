@@ -1,12 +1,12 @@
-// Computes: the same as tile.wgsl for f16 on matrix units. Two subgroups share rows, whose queries both hold as matrices: each
+// Computes: the same as tile.wgsl for f16, and for heads of bf16 that f16 holds, on matrix units. Two subgroups share rows, whose queries both hold as matrices: each
 //           makes the scores of half of a tile's keys, then the sums of half of the columns. Scores go through workgroup memory,
 //           where two or four invocations have a row; its weights are relative to an older greatest score until they grow too large, then
 //           sums go through workgroup memory too and are scaled there. Rows in which something is NaN or infinite are computed
 //           once more in f32. A weight is rounded to f16, and so it counts in the sum of weights.
-// Bindings: params, those of the operand, result or state, mask and length parts.
+// Bindings: params, those of the operand, result or state, mask, length and exponent parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of subgroups of 32, folded; a workgroup makes ROWS rows.
-// Requires: 16 x 16 x 16 matrices f16 -> f32; query_vector, key_vector, value_vector (operand part), seen_scores, finish (state part), careful_row.
-// Accuracy: 8 ε · (4 · dim · scale + 8) and 2^-10 for values up to 2, then one rounding to f16; a weight below 2^-32 of the greatest is 0.
+// Requires: 16 x 16 x 16 matrices f16 -> f32; factors_of, query_vector, key_vector, value_vector (operand part), seen_scores, finish (state part), careful_row.
+// Accuracy: 8 ε · (4 · dim · scale + 8) and 2^-10 for values up to 2, then one rounding to the dtype; a weight below 2^-32 of the greatest is 0.
 // Source: Dao (2023), "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning".
 
 override WG: u32 = 128u;
@@ -82,10 +82,10 @@ fn scale_sums(at: u32, faded: f32) {
 }
 
 // Leaves a row's sums of one block of columns; true if one is NaN or infinite.
-fn finish_block(share: Share, row: u32, vector: u32, at: u32, top: f32, total: f32) -> bool {
+fn finish_block(share: Share, row: u32, vector: u32, at: u32, factor: f32, top: f32, total: f32) -> bool {
     var odd = false;
     for (var i = 0u; i < VECTORS; i++) {
-        let sums = tile_scores[at + i];
+        let sums = tile_scores[at + i] * factor;
         odd = odd || is_odd(sums);
         finish(share, row, (vector + i) * 4u, sums, top, total);
     }
@@ -99,6 +99,9 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    let factors = factors_of(share);
+    // Matrices want control flow that does not depend on memory: a head that is left out has no keys.
+    let end = select(share.keys.y, share.keys.x, factors.is_flagged);
     let k_base = key_base(share);
     let v_base = value_base(share);
 
@@ -120,7 +123,7 @@ fn main(
         let n = lid + i * WG;
         let line = n / (KEY_BLOCKS * 4u);
         let vector = n % (KEY_BLOCKS * 4u);
-        tile_all[line * KEY_PITCH + vector] = query_vector(query_base(share, share.row0 + line), vector);
+        tile_all[line * KEY_PITCH + vector] = as_halves(query_vector(query_base(share, share.row0 + line), vector), factors.query);
     }
     if lid < 4u {
         tile_grown[lid] = 0u;
@@ -197,8 +200,8 @@ fn main(
     var o12 = coop_mat16x16<f32, C>();
     var o13 = coop_mat16x16<f32, C>();
 
-    var next_keys: array<vec4<f16>, MOST_LOADS>;
-    var next_values: array<vec4<f16>, MOST_LOADS>;
+    var next_keys: array<Four, MOST_LOADS>;
+    var next_values: array<Four, MOST_LOADS>;
     for (var i = 0u; i < KEY_LOADS; i++) {
         let n = lid + i * WG;
         next_keys[i] = key_vector(k_base, share.keys.x + n / (KEY_BLOCKS * 4u), n % (KEY_BLOCKS * 4u));
@@ -206,7 +209,7 @@ fn main(
     workgroupBarrier();
     for (var i = 0u; i < KEY_LOADS; i++) {
         let n = lid + i * WG;
-        tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = next_keys[i];
+        tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = as_halves(next_keys[i], factors.key);
     }
     workgroupBarrier();
 
@@ -215,7 +218,7 @@ fn main(
     // What weights are relative to, as a power of two.
     var used = 0.0;
     var total = 0.0;
-    for (var first = share.keys.x; first < share.keys.y; first += KEYS) {
+    for (var first = share.keys.x; first < end; first += KEYS) {
         // The values of this tile, and the keys of the next one, are under way meanwhile.
         for (var i = 0u; i < KEY_LOADS; i++) {
             let n = lid + i * WG;
@@ -293,15 +296,15 @@ fn main(
         // Nobody needs these keys any more, nor the values before these.
         for (var i = 0u; i < KEY_LOADS; i++) {
             let n = lid + i * WG;
-            tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = next_keys[i];
+            tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = as_halves(next_keys[i], factors.key);
         }
         for (var i = 0u; i < VALUE_LOADS; i++) {
             let n = lid + i * WG;
-            tile_all[VALUES_FROM + n / (VALUE_BLOCKS * 8u) * VALUE_PITCH + n % (VALUE_BLOCKS * 8u)] = next_values[i];
+            tile_all[VALUES_FROM + n / (VALUE_BLOCKS * 8u) * VALUE_PITCH + n % (VALUE_BLOCKS * 8u)] = as_halves(next_values[i], factors.value);
         }
         var s: array<vec4<f32>, 4>;
         for (var i = 0u; i < VECTORS; i++) {
-            s[i] = tile_scores[own_scores + i] * params.scale;
+            s[i] = tile_scores[own_scores + i] * factors.scores;
         }
         if CAPPED || MASKED {
             for (var i = 0u; i < VECTORS; i++) {
@@ -446,7 +449,7 @@ fn main(
         total += subgroupShuffleXor(total, 2u);
     }
     let relative = select(-inf_f32(), used * LN_2, seen);
-    let live = share.inside && pair < share.rows;
+    let live = share.inside && pair < share.rows && !factors.is_flagged;
     var odd = is_odd(vec4<f32>(total));
     // Its vectors of columns: VECTORS of each block of one of the subgroups.
     let own_columns = side * VECTORS / 4u * VALUE_BLOCKS * 4u + side * VECTORS % 4u;
@@ -459,7 +462,7 @@ fn main(
     }
     workgroupBarrier();
     if live {
-        odd = finish_block(share, pair, own_columns + 0u, own_scores, relative, total) || odd;
+        odd = finish_block(share, pair, own_columns + 0u, own_scores, factors.sums, relative, total) || odd;
     }
     if VALUE_BLOCKS > 1u {
         workgroupBarrier();
@@ -469,7 +472,7 @@ fn main(
         }
         workgroupBarrier();
         if live {
-            odd = finish_block(share, pair, own_columns + 4u, own_scores, relative, total) || odd;
+            odd = finish_block(share, pair, own_columns + 4u, own_scores, factors.sums, relative, total) || odd;
         }
     }
     if VALUE_BLOCKS > 2u {
@@ -480,7 +483,7 @@ fn main(
         }
         workgroupBarrier();
         if live {
-            odd = finish_block(share, pair, own_columns + 8u, own_scores, relative, total) || odd;
+            odd = finish_block(share, pair, own_columns + 8u, own_scores, factors.sums, relative, total) || odd;
         }
     }
     if VALUE_BLOCKS > 3u {
@@ -491,10 +494,10 @@ fn main(
         }
         workgroupBarrier();
         if live {
-            odd = finish_block(share, pair, own_columns + 12u, own_scores, relative, total) || odd;
+            odd = finish_block(share, pair, own_columns + 12u, own_scores, factors.sums, relative, total) || odd;
         }
     }
     if live && odd {
-        careful_row(share, at, pair, own_columns, VECTORS, params.value_dim / (4u * LANES));
+        careful_row(share, factors, at, pair, own_columns, VECTORS, params.value_dim / (4u * LANES));
     }
 }

@@ -1,14 +1,15 @@
 // Computes: rows of attention from what several workgroups have of them: each saw other keys.
 // Bindings: params, a: state, out (result part). Of params, row_tiles does not count.
-// Grid: a workgroup of 256 invocations per row and tile of LANES vectors of columns, folded.
+// Grid: a workgroup of 256 invocations for ROWS rows and a tile of LANES vectors of columns, folded.
 // Requires: finish (whole.wgsl), state_at, weights_of.
 // Accuracy: that of the parts; 3 ε more for each power of two of `splits`.
 
 override WG: u32 = 256u;
-// Invocations along columns, one vector each; the others share the splits.
+// Invocations along columns, one vector each, and those that share the splits of a row.
 override LANES: u32 = 32u;
+override SHARES: u32 = 8u;
 
-override SHARES: u32 = WG / LANES;
+override ROWS: u32 = WG / (LANES * SHARES);
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
 
@@ -49,8 +50,9 @@ fn main(
 ) {
     var id = group.x + (group.y + group.z * groups.y) * groups.x;
     let column = id % params.column_tiles * LANES + lid % LANES;
-    id /= params.column_tiles;
+    let part = lid / LANES % SHARES;
     // Of all rows of the dispatch, counted from its first one.
+    id = id / params.column_tiles * ROWS + lid / (LANES * SHARES);
     var share: Share;
     share.row0 = id % params.state_rows;
     id /= params.state_rows;
@@ -64,7 +66,7 @@ fn main(
 
     var sum = Row(vec4<f32>(), -inf_f32(), 0.0);
     if live {
-        for (var split = lid / LANES; split < params.splits; split += 4u * SHARES) {
+        for (var split = part; split < params.splits; split += 4u * SHARES) {
             let first = row_at(split, share, column);
             let second = row_at(split + SHARES, share, column);
             let third = row_at(split + 2u * SHARES, share, column);
@@ -75,9 +77,9 @@ fn main(
     partial_sums[lid] = sum.sums;
     partial_ends[lid] = vec2<f32>(sum.top, sum.total);
     workgroupBarrier();
-    if live && lid < LANES {
+    if live && part == 0u {
         for (var i = 1u; i < SHARES; i++) {
-            let at = i * LANES + lid;
+            let at = lid + i * LANES;
             sum = both(sum, Row(partial_sums[at], partial_ends[at].x, partial_ends[at].y));
         }
         finish(share, row, column * 4u, sum.sums, sum.top, sum.total);

@@ -4,7 +4,7 @@
 //           4 rows, of which it makes 4 scores and 4 * STEPS columns. A key of weight 0 does not touch the result.
 // Bindings: params, those of the operand, result or state, mask and length parts.
 // Grid: batches * kv_heads * row_tiles * splits * column_tiles workgroups, folded; a workgroup makes ROWS rows of KEYS * STEPS columns.
-// Requires: fetch_q, fetch_k, fetch_v (operand part), seen_scores, keys_of, shift_of (length part), finish (state part), weights_of.
+// Requires: takes (head part), fetch_q, fetch_k, fetch_v (operand part), seen_scores, keys_of, shift_of (length part), finish (state part), weights_of.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 // Source: Milakov and Gimelshein (2018), "Online normalizer calculation for softmax"; Dao et al. (2022), "FlashAttention".
 
@@ -118,6 +118,9 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    if !takes(share) {
+        return;
+    }
     let batch = share.batch;
     let k_base = params.k_offset + batch * params.k_strides.x + share.kv_head * params.k_strides.y;
     let v_base = params.v_offset + batch * params.v_strides.x + share.kv_head * params.v_strides.y;

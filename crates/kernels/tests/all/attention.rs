@@ -74,7 +74,7 @@ fn expected(case: &Case, options: &AttentionOptions) -> Vec<Expected> {
 fn run(exec: &Executor, case: &Case, options: &AttentionOptions) {
     let dtype = case.q.view.dtype;
     let mut wanted = expected(case, options);
-    if dtype == DType::F16 && !exec.device().caps().cooperative_matrix.is_empty() {
+    if dtype != DType::F32 && !exec.device().caps().cooperative_matrix.is_empty() {
         // Weights are rounded to f16, which moves what they average by half an ULP of the values' distance, up to 4.
         wanted.iter_mut().for_each(|e| e.bound += 2f64.powi(-9));
     }
@@ -422,13 +422,15 @@ fn wrong_calls_are_typed_errors() {
 
 /// Every form that an adapter with matrix units has for a case, over what tiles, masks and NaN differ by.
 #[test]
-fn every_way_of_f16_agrees_with_the_reference() {
+fn every_way_of_16_bits_agrees_with_the_reference() {
     for way in 0..6 {
-        every_case_of_f16(&common::matrix_executor().in_way(way));
+        let exec = common::matrix_executor().in_way(way);
+        every_case(&exec, DType::F16);
+        every_case(&exec, DType::BF16);
     }
 }
 
-fn every_case_of_f16(exec: &Executor) {
+fn every_case(exec: &Executor, dtype: DType) {
     let mut rng = Random(41);
     let causal = AttentionOptions {
         causal: true,
@@ -441,7 +443,7 @@ fn every_case_of_f16(exec: &Executor) {
         [1, 3, 3, 70, 130, 96, 96],
         [1, 2, 2, 130, 130, 48, 64],
     ] {
-        let mut case = case(exec, e, DType::F16, Arrangement::Contiguous, &mut rng);
+        let mut case = case(exec, e, dtype, Arrangement::Contiguous, &mut rng);
         run(exec, &case, &scaled(0.3));
         run(exec, &case, &causal);
         let windows = AttentionOptions {
@@ -471,6 +473,67 @@ fn every_case_of_f16(exec: &Executor) {
         case.mask = None;
         case.lengths = Some((0..batch).map(|i| keys - 7 - 20 * i).collect());
         run(exec, &case, &causal);
+    }
+}
+
+/// Heads of bf16 that f16 holds by a power of two, and heads that it does not hold, in one call.
+#[test]
+fn heads_of_any_range_of_bf16_agree_with_the_reference() {
+    let exec = common::matrix_executor();
+    let (rows, dim) = (33, 64);
+    // The first query, key and value element, and what the others are multiplied by.
+    let heads: [([f64; 3], [f64; 3]); 9] = [
+        ([1.0; 3], [1.0; 3]),
+        // Ones that f16 would make 0 or infinite without a power of two.
+        ([1.0; 3], [1e-9, 1e9, 1e-12]),
+        ([1.0; 3], [1e9, 1e-9, 1e12]),
+        ([0.0; 3], [0.0; 3]),
+        // Elements that matter beside one that is larger by more than f16 has exponents.
+        (
+            [0.0, 2f64.powi(40), 1.0],
+            [2f64.powi(20), 2f64.powi(-20), 1.0],
+        ),
+        (
+            [2f64.powi(40), 0.0, 1.0],
+            [2f64.powi(-20), 2f64.powi(20), 1.0],
+        ),
+        ([1.0, 1.0, 2f64.powi(50)], [1.0; 3]),
+        // Beyond what products of three stay within.
+        ([1.0; 3], [1e-30, 1e30, 1e30]),
+        ([1.0, f64::NAN, 1.0], [1.0; 3]),
+    ];
+    let mut rng = Random(47);
+    for (keys, shared_by) in [(130, 1), (130, 2), (1_000, 1)] {
+        let mut make = |which: usize, rows: usize, shared_by: usize| {
+            let mut values = Vec::new();
+            for (first, factor) in heads {
+                for i in 0..shared_by * rows * dim {
+                    let random = rng.value(DType::F32) * factor[which];
+                    values.push(if i % dim == 0 { first[which] } else { random });
+                }
+            }
+            given(
+                &exec,
+                DType::BF16,
+                &[1, heads.len() * shared_by, rows, dim],
+                &values,
+            )
+        };
+        let case = Case {
+            q: make(0, rows, shared_by),
+            k: make(1, keys, 1),
+            v: make(2, keys, 1),
+            mask: None,
+            lengths: None,
+        };
+        // Errors count relative to what is averaged.
+        let mut wanted = expected(&case, &scaled(0.3));
+        for (i, e) in wanted.iter_mut().enumerate() {
+            let (first, factor) = heads[i / (shared_by * rows * dim)];
+            e.bound += 2f64.powi(-9) * factor[2].max(first[2]);
+        }
+        let got = compute(&exec, &case, &scaled(0.3));
+        check(&format!("{keys} keys, {shared_by} queries"), &got, &wanted);
     }
 }
 

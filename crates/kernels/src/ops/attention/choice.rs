@@ -36,8 +36,22 @@ impl Leaves {
     }
 }
 
+/// Which heads a kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heads {
+    Every,
+    /// Those that f16 holds.
+    Fitting,
+    /// The others.
+    Flagged,
+}
+
 /// Invocations of the merging kernel.
 pub(super) const MERGE_WG: u32 = 256;
+/// Invocations of the kernel that finds the ranges of exponents.
+pub(super) const RANGES_WG: u32 = 256;
+/// Words that it leaves for each key head: 16 for queries, keys and values each.
+pub(super) const RANGES: u64 = 3 * 16;
 
 fn result(choice: KernelChoice, dtype: DType, leaves: Leaves) -> KernelChoice {
     match leaves {
@@ -59,12 +73,21 @@ fn result(choice: KernelChoice, dtype: DType, leaves: Leaves) -> KernelChoice {
     }
 }
 
+/// The part that says how many keys of a batch count.
+const fn lengths_part(some: bool) -> (&'static str, &'static str) {
+    if some {
+        ("some_keys", "attention/some_keys.wgsl")
+    } else {
+        ("all_keys", "attention/all_keys.wgsl")
+    }
+}
+
 /// The kernel of a form; `vec4` says how its operands are read.
 pub(super) fn kernel(
     dtype: DType,
     form: Form,
     vec4: bool,
-    hiding: Hiding,
+    (hiding, heads): (Hiding, Heads),
     leaves: Leaves,
 ) -> KernelChoice {
     let (mask_name, mask) = match hiding.mask {
@@ -72,11 +95,7 @@ pub(super) fn kernel(
         Some(DType::Bool) => ("bool_mask", "attention/bool_mask.wgsl"),
         Some(_) => ("float_mask", "attention/float_mask.wgsl"),
     };
-    let (lengths_name, lengths) = if hiding.lengths {
-        ("some_keys", "attention/some_keys.wgsl")
-    } else {
-        ("all_keys", "attention/all_keys.wgsl")
-    };
+    let (lengths_name, lengths) = lengths_part(hiding.lengths);
     let (cap_name, cap): (_, &[_]) = if hiding.capped {
         let parts = &[
             "softmax/exp.wgsl",
@@ -91,7 +110,8 @@ pub(super) fn kernel(
     let (form_name, operands) = match form {
         Form::Tile(_) if vec4 => ("tile", "attention/vec4.wgsl"),
         Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
-        Form::Matrix(_) => ("matrix", "attention/halves.wgsl"),
+        Form::Matrix(_) if heads == Heads::Every => ("matrix", "attention/halves.wgsl"),
+        Form::Matrix(_) => ("matrix", "attention/scaled.wgsl"),
         Form::Few(_) | Form::Lanes(_) => {
             let name = if let Form::Few(_) = form {
                 "few"
@@ -138,8 +158,19 @@ pub(super) fn kernel(
             "attention/scores.wgsl",
             "attention/share.wgsl",
             "attention/rows.wgsl",
-            operands,
         ]);
+    if heads != Heads::Every {
+        choice = choice.part("attention/exponents.wgsl");
+    }
+    choice = match (form, heads) {
+        (Form::Matrix(_), _) => choice.part("attention/bases.wgsl"),
+        (Form::Tile(_), Heads::Flagged) => {
+            choice.name("flagged").part("attention/flagged_heads.wgsl")
+        }
+        (Form::Tile(_), _) => choice.part("attention/every_head.wgsl"),
+        _ => choice,
+    };
+    choice = choice.part(operands);
     choice = result(choice, dtype, leaves);
     if let Form::Matrix(_) = form {
         choice = choice.part("attention/careful.wgsl");
@@ -185,8 +216,24 @@ pub(super) fn kernel(
     choice
 }
 
-/// The kernel that merges the states of rows, with so many invocations along columns.
-pub(super) fn merge(dtype: DType, lanes: u32, leaves: Leaves) -> KernelChoice {
+/// The kernel that finds which exponents the operands of each key head have.
+pub(super) fn ranges(dtype: DType, lengths: bool) -> KernelChoice {
+    let (name, part) = lengths_part(lengths);
+    KernelChoice::new(OP)
+        .name(dtype.name())
+        .name("ranges")
+        .name(name)
+        .part(prelude::FLOAT)
+        .load(dtype)
+        .params("attention/params.wgsl")
+        .parts(&[part, "attention/ranges.wgsl"])
+        .constant("WG", RANGES_WG)
+        .without_zeroed_memory()
+        .without_division_checks()
+}
+
+/// The kernel that merges the states of rows, with so many invocations along columns and along the splits of a row.
+pub(super) fn merge(dtype: DType, [lanes, shares]: [u32; 2], leaves: Leaves) -> KernelChoice {
     let choice = KernelChoice::new(OP)
         .name(dtype.name())
         .name("merge")
@@ -203,6 +250,7 @@ pub(super) fn merge(dtype: DType, lanes: u32, leaves: Leaves) -> KernelChoice {
         .part("attention/merge.wgsl")
         .constant("WG", MERGE_WG)
         .constant("LANES", lanes)
+        .constant("SHARES", shares)
         .without_zeroed_memory()
         .without_division_checks()
 }
@@ -223,17 +271,32 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         capped,
                     };
                     let leaves = [Leaves::result(vec4), Leaves::State];
+                    let matrix = matches!(form, Form::Matrix(_));
+                    let heads: &[_] = match dtype {
+                        DType::BF16 if matrix => &[Heads::Fitting],
+                        DType::BF16 if vec4 && matches!(form, Form::Tile(_)) => {
+                            &[Heads::Every, Heads::Flagged]
+                        }
+                        _ => &[Heads::Every],
+                    };
                     if !vec4 || lengths == capped && lengths == mask.is_some() {
-                        all.extend(leaves.map(|leaves| {
-                            let choice = kernel(dtype, form, vec4, hiding, leaves);
+                        let both = heads
+                            .iter()
+                            .flat_map(|&heads| leaves.map(|leaves| (heads, leaves)));
+                        all.extend(both.map(|(heads, leaves)| {
+                            let choice = kernel(dtype, form, vec4, (hiding, heads), leaves);
                             Candidate::new(choice, AttentionParams::FIELDS)
                         }));
                     }
                 }
             }
         }
+        if dtype == DType::BF16 {
+            let choices = [false, true].map(|lengths| ranges(dtype, lengths));
+            all.extend(choices.map(|choice| Candidate::new(choice, AttentionParams::FIELDS)));
+        }
         for leaves in [Leaves::Vec4, Leaves::Cells] {
-            let choice = merge(dtype, 8, leaves);
+            let choice = merge(dtype, [8, 8], leaves);
             all.push(Candidate::new(choice, AttentionParams::FIELDS));
         }
     }
@@ -250,7 +313,7 @@ fn forms(dtype: DType) -> Vec<(Form, bool)> {
         value_dim: 64,
         vec4,
         octs,
-        halves: dtype == DType::F16,
+        halves: prelude::is_packed(dtype),
     };
     let problems = [
         problem(1, true, true),

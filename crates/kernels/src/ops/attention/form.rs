@@ -28,7 +28,7 @@ pub(super) struct Problem {
     pub(super) vec4: bool,
     /// They can be read eight elements at a time.
     pub(super) octs: bool,
-    /// They are f16.
+    /// They are of 16 bits.
     pub(super) halves: bool,
 }
 
@@ -219,6 +219,17 @@ impl Form {
         }
     }
 
+    /// The kernel of heads that this one leaves out, which are some of bf16: what f16 does not hold. It has the same keys at a
+    /// time, so that splits are the same.
+    pub(super) fn of_flagged(self, p: &Problem, ability: &Ability) -> Self {
+        let shapes = Tile::SHAPES.into_iter();
+        let shapes =
+            shapes.filter(|&[rows, keys]| keys == Matrix::KEYS && rows <= self.rows().max(32));
+        let mut tiles = shapes.map(|shape| Self::Tile(Tile::new(shape, p.value_dim)));
+        let fits = tiles.find(|tile| tile.fits(ability));
+        fits.unwrap_or(Self::Tile(Tile::new([32, Matrix::KEYS], p.value_dim)))
+    }
+
     fn fits(self, ability: &Ability) -> bool {
         let able = match self {
             Self::Tile(_) | Self::Few(_) => true,
@@ -337,7 +348,7 @@ pub(super) const fn row_bytes(value_dim: u64) -> u64 {
 pub(super) mod tests {
     use super::*;
 
-    /// Eight heads of f16.
+    /// Eight heads of 16 bits.
     pub(in super::super) fn problem(rows: u64, keys: u64, dim: u64) -> Problem {
         Problem {
             heads: 8,

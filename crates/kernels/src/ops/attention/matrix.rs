@@ -1,4 +1,4 @@
-//! [`Matrix`]: attention of f16 on matrix units.
+//! [`Matrix`]: attention of f16 and bf16 on matrix units.
 
 use super::form::Problem;
 use crate::limits::ability::{Ability, Cooperative};
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matrix_units_take_f16_of_up_to_128_elements() {
+    fn matrix_units_take_16_bits_of_up_to_128_elements() {
         fn form(p: &Problem, ability: &Ability) -> Form {
             ways(p, ability).default
         }

@@ -1,10 +1,13 @@
 //! The plan of attention: one dispatch, or for a block of rows at a time the dispatch that leaves what workgroups have of
 //! them and the one that merges it.
+//!
+//! bf16 on matrix units that multiply f16 takes two more: one finds the range of exponents of each head, and the heads that f16
+//! does not hold are left to the kernel of tiles. Invariant: each result is written by exactly one of the two.
 
 use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
-use super::choice::{Hiding, Leaves, MERGE_WG, kernel, merge};
+use super::choice::{Heads, Hiding, Leaves, MERGE_WG, RANGES, RANGES_WG, kernel, merge, ranges};
 use super::form::{Form, Problem, Splits, row_bytes, splits, ways};
 use super::parts::cut;
 use super::{
@@ -137,7 +140,7 @@ fn steps(
         value_dim: extents.value_dim as u64,
         vec4,
         octs,
-        halves: q.dtype == DType::F16,
+        halves: matches!(q.dtype, DType::F16 | DType::BF16),
     };
     let ability = p.exec.ability();
     let class = || {
@@ -191,24 +194,50 @@ fn steps(
         lengths: read_lengths.is_some(),
         capped: options.softcap > 0.0,
     };
+    let passes = match form {
+        Form::Matrix(_) if q.dtype == DType::BF16 => [
+            Some((form, Heads::Fitting)),
+            Some((form.of_flagged(&problem, &ability), Heads::Flagged)),
+        ],
+        _ => [Some((form, Heads::Every)), None],
+    };
     let job = Job {
         dtype: q.dtype,
-        form,
+        passes,
         problem,
         splits,
         hiding,
         params,
     };
+    let found = match passes {
+        [_, None] => None,
+        _ => Some(p.partials(DType::U32, problem.heads, saturated(RANGES))?),
+    };
     let bindings = |to: Bound| {
         [Some(read_q), Some(to), Some(read_k), Some(read_v)]
             .into_iter()
-            .chain([read_mask, read_lengths])
+            .chain([read_mask, read_lengths, found.map(Bound::read)])
             .flatten()
     };
+    if let Some(found) = found {
+        let kernel = ranges(q.dtype, hiding.lengths);
+        let read = [
+            Some(read_q),
+            Some(found),
+            Some(read_k),
+            Some(read_v),
+            read_lengths,
+        ];
+        let groups = problem.heads.saturating_mul(RANGES);
+        let grid = Grid::elements(groups.saturating_mul(u64::from(RANGES_WG)), 1);
+        p.step(kernel, read.into_iter().flatten(), &params, grid);
+    }
     if splits.count == 1 {
-        let params = job.rows(0, problem.rows);
-        let kernel = job.kernel(Leaves::result(vec4));
-        p.last(kernel, bindings(write), &params, job.grid(&params));
+        for (form, heads) in job.passes() {
+            let params = job.rows(form, 0, problem.rows);
+            let kernel = job.kernel(form, heads, Leaves::result(vec4));
+            p.last(kernel, bindings(write), &params, job.grid(form, &params));
+        }
         return Ok(());
     }
     job.split(p, room, bindings, write)
@@ -217,7 +246,8 @@ fn steps(
 /// What all dispatches of a call have in common.
 struct Job {
     dtype: DType,
-    form: Form,
+    /// The kernels that share the heads, the first of which decides about blocks of rows.
+    passes: [Option<(Form, Heads)>; 2],
     problem: Problem,
     splits: Splits,
     hiding: Hiding,
@@ -225,32 +255,31 @@ struct Job {
 }
 
 impl Job {
-    fn kernel(&self, leaves: Leaves) -> KernelChoice {
-        kernel(
-            self.dtype,
-            self.form,
-            self.problem.vec4,
-            self.hiding,
-            leaves,
-        )
+    fn passes(&self) -> impl Iterator<Item = (Form, Heads)> {
+        self.passes.into_iter().flatten()
+    }
+
+    fn kernel(&self, form: Form, heads: Heads, leaves: Leaves) -> KernelChoice {
+        let hiding = (self.hiding, heads);
+        kernel(self.dtype, form, self.problem.vec4, hiding, leaves)
     }
 
     /// Parameters for some of the rows of each key head.
-    fn rows(&self, first: u64, rows: u64) -> AttentionParams {
+    fn rows(&self, form: Form, first: u64, rows: u64) -> AttentionParams {
         AttentionParams {
             row0: saturated(first),
-            row_tiles: saturated(rows.div_ceil(u64::from(self.form.rows()))),
+            row_tiles: saturated(rows.div_ceil(u64::from(form.rows()))),
             state_rows: saturated(rows),
             ..self.params
         }
     }
 
-    fn grid(&self, params: &AttentionParams) -> Grid {
+    fn grid(&self, form: Form, params: &AttentionParams) -> Grid {
         let groups = [params.row_tiles, params.column_tiles, params.splits]
             .map(u64::from)
             .into_iter()
             .fold(self.problem.heads, u64::saturating_mul);
-        Grid::elements(groups.saturating_mul(u64::from(self.form.invocations())), 1)
+        Grid::elements(groups.saturating_mul(u64::from(form.invocations())), 1)
     }
 
     /// Two dispatches for each block of rows whose state finds room.
@@ -261,7 +290,8 @@ impl Job {
         bindings: impl Fn(Bound) -> B,
         write: Bound,
     ) -> Result<(), KernelError> {
-        let tile = u64::from(self.form.rows());
+        let rows_of = |(form, _): (Form, Heads)| u64::from(form.rows());
+        let tile = self.passes().map(rows_of).next().unwrap_or(1);
         let (rows, value_dim) = (self.problem.rows, self.problem.value_dim);
         // Rows of all key heads and splits that are in one block of rows.
         let states = self.problem.heads.saturating_mul(self.splits.count);
@@ -272,24 +302,33 @@ impl Job {
         let vectors = value_dim.div_ceil(4);
         let lanes = vectors.next_power_of_two().min(64);
         let column_tiles = vectors.div_ceil(lanes);
+        let many = rows.saturating_mul(self.problem.heads) >= p.exec.ability().busy_groups;
+        // Up to four splits are on their way to an invocation at a time.
+        let each = if many { 4 } else { 1 };
+        let shares = self.splits.count.div_ceil(each).next_power_of_two();
+        let shares = shares.min(u64::from(MERGE_WG) / lanes);
         let mut first = 0;
         while first < rows {
             let len = block.min(rows - first);
-            let params = self.rows(first, len);
-            let kernel = self.kernel(Leaves::State);
-            p.step(kernel, bindings(state), &params, self.grid(&params));
+            for (form, heads) in self.passes() {
+                let params = self.rows(form, first, len);
+                let kernel = self.kernel(form, heads, Leaves::State);
+                p.step(kernel, bindings(state), &params, self.grid(form, &params));
+            }
             let merging = AttentionParams {
+                row0: saturated(first),
+                state_rows: saturated(len),
                 column_tiles: saturated(column_tiles),
-                ..params
+                ..self.params
             };
             let kernel = merge(
                 self.dtype,
-                saturated(lanes),
+                [lanes, shares].map(saturated),
                 Leaves::result(value_dim.is_multiple_of(4)),
             );
-            let groups = [len, column_tiles]
-                .into_iter()
-                .fold(self.problem.heads, u64::saturating_mul);
+            let merged = len.saturating_mul(self.problem.heads);
+            let groups = merged.div_ceil(u64::from(MERGE_WG) / (lanes * shares));
+            let groups = groups.saturating_mul(column_tiles);
             let grid = Grid::elements(groups.saturating_mul(u64::from(MERGE_WG)), 1);
             p.last(kernel, [state.read(), write], &merging, grid);
             first += len;

@@ -43,6 +43,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "attention/matrix.wgsl",
         "matrix units, which the software device has: the tests of attention run every way",
     ),
+    ("attention/ranges.wgsl", "what comes before it for bf16"),
     (
         "conv/packed/extremes.wgsl",
         "what packs operands for matrix units: `conv::packed`",

@@ -1,0 +1,5 @@
+// Head part of tile.wgsl: all heads.
+
+fn takes(share: Share) -> bool {
+    return true;
+}
