@@ -228,11 +228,14 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
     let ability = exec.ability();
-    let all = |ability: &Ability| ways(g, &x.layout, x.dtype, ability);
+    let all = |ability: &Ability| ways(g, [&x.layout, &w.layout], x.dtype, ability);
     let class = || plan::class(g, &x.layout, x.dtype, bias.is_some());
     let mut method = p.way(class, |ability| all(ability).default, all);
     if let Method::Packed(packing) = method {
         return packed::steps(p, g, packing);
+    }
+    if let Method::Planes(planes) = method {
+        return packed::planes::steps(p, g, planes);
     }
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];

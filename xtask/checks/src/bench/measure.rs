@@ -9,6 +9,8 @@ use xtask::failure::Outcome;
 /// How long to measure; by default one short batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
+    /// The device computes so long before anything counts: one that has idled has lowered its clock.
+    warm: Duration,
     /// A batch runs at least this long.
     batch: Duration,
     /// Batches to take the median of, unless the time is up before.
@@ -25,12 +27,15 @@ impl Patience {
         let ms = Duration::from_millis;
         if quick {
             Self {
+                warm: ms(0),
                 batch: ms(5),
                 samples: 3,
                 total: ms(300),
             }
         } else {
             Self {
+                // An H100's clock is a fifth after a pause of a second, and stays so for more than 0.15 s of work.
+                warm: ms(500),
                 // Long next to the time until a batch's first command runs, which is most of a millisecond.
                 batch: ms(30),
                 samples: 5,
@@ -88,6 +93,13 @@ pub(crate) fn time(
         }
         calls = more.min(calls.saturating_mul(16));
     }
+    while started.elapsed() < patience.warm {
+        batch(calls)?;
+    }
+    // What was counted at a low clock may be too few.
+    let (wall, _) = batch(calls)?;
+    calls = calls.max(calls_for(patience.batch, wall / f64::from(calls)));
+    let started = Instant::now();
     let (mut walls, mut gpus) = (Vec::new(), Vec::new());
     while walls.len() < patience.samples && (walls.is_empty() || started.elapsed() < patience.total)
     {

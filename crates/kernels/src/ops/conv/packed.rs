@@ -9,6 +9,7 @@ use ziggurat_pipeline::Grid;
 
 mod kernels;
 mod layout;
+pub(super) mod planes;
 
 use super::Images;
 use super::geometry::{Direction, Geometry};

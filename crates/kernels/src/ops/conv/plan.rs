@@ -4,6 +4,7 @@
 use ziggurat_core::{DType, Layout};
 
 use super::geometry::{Direction, Geometry};
+use super::packed::planes::Planes;
 use super::packed::{self, Packing};
 use super::rows::Rows;
 use crate::limits::ability::Ability;
@@ -63,6 +64,8 @@ pub(super) enum Method {
     Pointwise { tile: Tile, vec4: bool },
     /// Tiles on matrix units, of operands that are packed for them first.
     Packed(Packing),
+    /// Tiles on matrix units that read images as they lie.
+    Planes(Planes),
     /// Four rows of four outputs of one channel per invocation.
     Rows(Rows),
 }
@@ -71,7 +74,7 @@ impl Method {
     /// The tile, if it computes tiles.
     pub(super) const fn tile(self) -> Option<Tile> {
         match self {
-            Self::Direct | Self::Packed(_) | Self::Rows(_) => None,
+            Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) => None,
             Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
         }
     }
@@ -96,7 +99,12 @@ const GCD_ITERATIONS: u64 = 50;
 const MIN_PLANE: usize = 64;
 
 /// The ways to compute a convolution on a device.
-pub(super) fn ways(g: &Geometry, x: &Layout, dtype: DType, ability: &Ability) -> Ways<Method> {
+pub(super) fn ways(
+    g: &Geometry,
+    [x, w]: [&Layout; 2],
+    dtype: DType,
+    ability: &Ability,
+) -> Ways<Method> {
     let vec4 = pointwise_vec4(g, x);
     let method = |tile| match vec4 {
         Some(vec4) => Method::Pointwise { tile, vec4 },
@@ -105,14 +113,17 @@ pub(super) fn ways(g: &Geometry, x: &Layout, dtype: DType, ability: &Ability) ->
     let positions = g.batch.saturating_mul(g.plane());
     let filled = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
     let packed: Vec<Packing> = Packing::all(g, x, dtype, ability).collect();
+    let planes = Planes::all(g, [x, w], dtype, ability);
     let rows = Rows::new(g, x, ability).map(Method::Rows);
-    let default = match packed.first() {
-        Some(&packing) if packing.pays(g, dtype) => Method::Packed(packing),
+    let default = match (planes.first(), packed.first()) {
+        (Some(&planes), _) if planes.pays(g) => Method::Planes(planes),
+        (_, Some(&packing)) if packing.pays(g, dtype) => Method::Packed(packing),
         _ if filled && Tile::DEFAULT.fits(ability) => method(Tile::DEFAULT),
         _ => rows.filter(|_| Rows::pays(g)).unwrap_or(Method::Direct),
     };
     let tiles = Tile::ALL.into_iter().filter(|tile| tile.fits(ability));
     let packed = packed.into_iter().map(Method::Packed);
+    let packed = planes.into_iter().map(Method::Planes).chain(packed);
     let few = rows.into_iter().chain([Method::Direct]);
     let all = packed.chain(tiles.map(method)).chain(few);
     Ways::new(default, all.filter(|way| *way != default))
@@ -125,6 +136,7 @@ impl Named for Method {
             Self::Tiled(tile) => tile.name("tiled"),
             Self::Pointwise { tile, .. } => tile.name("pointwise"),
             Self::Packed(packing) => packing.tile.name("packed"),
+            Self::Planes(planes) => planes.tile.name("planes"),
             Self::Rows(_) => WayName::new("rows", [0; 3]),
         }
     }
@@ -231,6 +243,7 @@ pub(super) fn choice(
         }
         Method::Rows(rows) => return rows.choice(choice),
         Method::Packed(packing) => return packed::product(volume, dtype, packing, bias),
+        Method::Planes(planes) => return planes.choice(volume, bias),
         Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
         Method::Pointwise { tile, vec4: true } => (
             "pointwise_vec4",

@@ -64,6 +64,7 @@ fn ways(exec: &Executor, x: &View, w: &View, options: &Conv2dOptions, text: &str
 }
 
 const PACKED: &str = "fn pixels_to";
+const PLANES: &str = "return Origin(params.w_offset";
 const ROWS: &str = "fn emit_row";
 
 fn cases() -> Vec<Case> {
@@ -125,20 +126,65 @@ fn operands_are_packed_in_any_arrangement() {
 }
 
 /// Planes of whole vec4s and others, with and without a bias, by every kernel of a device.
+/// Kernels of one element over images that lie in vectors along their positions, or along their channels.
+#[test]
+fn images_are_read_as_they_lie_where_a_convolution_is_a_product() {
+    let mut rng = Random(59);
+    let options = Conv2dOptions::default();
+    for (exec, units) in devices().into_iter().zip([false, true]) {
+        for (x, filters) in [
+            ([2, 40, 6, 10], 24),
+            ([3, 64, 8, 9], 70),
+            ([1, 132, 4, 35], 130),
+        ] {
+            let [images, channels, height, width] = x;
+            let mut any =
+                |dims: &[usize]| random(&exec, DType::F16, dims, Arrangement::Contiguous, &mut rng);
+            let w = any(&[filters, channels, 1, 1]);
+            let bias = any(&[filters]);
+            let first = any(&x);
+            let mut last = any(&[images, height, width, channels]);
+            let layout = last.view.layout.permute(&[0, 3, 1, 2]).unwrap();
+            last.view = last.view.with_layout(layout).unwrap();
+            let at = |i: usize| {
+                let (plane, image) = (height * width, i / (height * width) / channels);
+                (image * plane + i % plane) * channels + i / plane % channels
+            };
+            last.values = (0..last.values.len()).map(|i| last.values[at(i)]).collect();
+            for x in [&first, &last] {
+                let all = ways(&exec, &x.view, &w.view, &options, PLANES);
+                assert!(
+                    all.len() == 3 || (all.is_empty() && !units),
+                    "{}",
+                    all.len()
+                );
+                for exec in all {
+                    run(&exec, x, &w, None, &options, 0);
+                    run(&exec, x, &w, Some(&bias), &options, 3);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn expressions_are_written_by_every_packed_kernel() {
     let mut rng = Random(55);
     let exec = common::matrix_executor();
     let mut kernels = 0;
-    for (x, w) in [([2, 20, 5, 7], [18, 3, 3]), ([1, 20, 6, 6], [20, 3, 3])] {
+    for (x, w, text) in [
+        ([2, 20, 5, 7], [18, 3, 3], PACKED),
+        ([1, 20, 6, 6], [20, 3, 3], PACKED),
+        ([2, 20, 6, 6], [18, 1, 1], PLANES),
+    ] {
         let case = Case::new(x, w);
         for (dtype, to) in FLOATS.into_iter().zip([DType::F16, DType::F16, DType::F32]) {
             let mut any =
                 |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng).view;
-            let dims = [x[0], w[0], x[2] - 2, x[3] - 2];
+            let dims = [x[0], w[0], x[2] + 1 - w[1], x[3] + 1 - w[2]];
             let (x, w, bias) = (any(&case.x), any(&case.filters()), any(&[w[0]]));
             let (scale, residual) = (any(&[case.w[0], 1, 1]), any(&dims));
-            let all = ways(&exec, &x, &w, &case.options, PACKED);
+            let all = ways(&exec, &x, &w, &case.options, text);
             let bias = [None, Some(&bias)];
             for (exec, bias) in all.iter().flat_map(|exec| bias.map(|bias| (exec, bias))) {
                 kernels += 1;
@@ -160,8 +206,8 @@ fn expressions_are_written_by_every_packed_kernel() {
             }
         }
     }
-    // One tile of f32 and two of each other dtype, with and without a bias, for either plane.
-    assert_eq!(kernels, 20);
+    // One tile of f32 and two of each other dtype, with and without a bias, for either plane; three that pack nothing.
+    assert_eq!(kernels, 26);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use ziggurat_core::DType;
 
 use super::super::geometry::Direction;
+use super::planes::Planes;
 use super::{FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
 use crate::num::saturated;
 use crate::ops::tile::TileKind;
@@ -11,7 +12,7 @@ use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 use crate::source::prelude;
 
-fn base(volume: bool, dtype: DType, name: &'static str) -> KernelChoice {
+pub(super) fn base(volume: bool, dtype: DType, name: &'static str) -> KernelChoice {
     KernelChoice::new(Direction::Forward.op(if volume { 3 } else { 2 }))
         .name(dtype.name())
         .name(name)
@@ -195,6 +196,9 @@ pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
     let (packs, products) = kernels();
     let products = products.into_iter().map(|(_, choice, _)| choice);
     let all = packs.into_iter().chain(products);
+    let planes = Planes::samples().into_iter();
+    let all =
+        all.chain(planes.flat_map(|planes| [false, true].map(|bias| planes.choice(false, bias))));
     let candidate = |choice| Candidate::new(choice, PackedParams::FIELDS);
     all.map(candidate).collect()
 }
@@ -203,5 +207,14 @@ pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
 pub(in crate::ops::conv) fn writing_fused() -> Vec<(DType, KernelChoice, usize)> {
     let (_, products) = kernels();
     let own = |(dtype, choice, bias)| (dtype, choice, 4 + usize::from(bias));
-    products.into_iter().map(own).collect()
+    let planes = Planes::samples().into_iter().enumerate();
+    let planes = planes.map(|(i, planes)| {
+        let bias = i == 0;
+        (
+            DType::F16,
+            planes.choice(false, bias),
+            3 + usize::from(bias),
+        )
+    });
+    products.into_iter().map(own).chain(planes).collect()
 }

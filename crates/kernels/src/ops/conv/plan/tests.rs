@@ -18,8 +18,8 @@ fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
         invocations: most,
         ..Ability::WEBGPU
     };
-    let layout = Layout::contiguous(Shape::new(x).unwrap());
-    ways(&g, &layout, DType::F32, &ability).default
+    let [x, w] = [x, w].map(|dims| Layout::contiguous(Shape::new(dims).unwrap()));
+    ways(&g, [&x, &w], DType::F32, &ability).default
 }
 
 #[test]
@@ -52,9 +52,8 @@ fn matrix_units_are_used_where_they_pay() {
     let first = |x: [usize; 4], w: [usize; 4], dtype, ability: &Ability| {
         let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
         let g = options.geometry(&x, &w, None).unwrap();
-        let name = ways(&g, &Layout::contiguous(x), dtype, ability)
-            .default
-            .name();
+        let [x, w] = [x, w].map(Layout::contiguous);
+        let name = ways(&g, [&x, &w], dtype, ability).default.name();
         let [large, deep, small] = [
             Tile::COOPERATIVE,
             Tile::COOPERATIVE_64,
@@ -107,15 +106,43 @@ fn kernels_of_one_element_over_large_planes_are_plain_products() {
 }
 
 #[test]
+fn kernels_of_one_element_read_images_as_they_lie_on_matrix_units() {
+    let options = Conv2dOptions::default();
+    let find = |x: &Layout, w: [usize; 4], dtype| {
+        let w = Layout::contiguous(Shape::new(w).unwrap());
+        let g = options.geometry(x.shape(), w.shape(), None).unwrap();
+        ways(&g, [x, &w], dtype, &Ability::LARGE).default
+    };
+    let image = |dims: [usize; 4]| Layout::contiguous(Shape::new(dims).unwrap());
+    let is_planes = |method| matches!(method, Method::Planes(_));
+    let (x, w) = (image([32, 256, 56, 56]), [64, 256, 1, 1]);
+    assert!(is_planes(find(&x, w, DType::F16)));
+    // Channels last.
+    let last = image([32, 56, 56, 256]).permute(&[0, 3, 1, 2]).unwrap();
+    assert!(is_planes(find(&last, w, DType::F16)));
+    for other in [DType::F32, DType::BF16] {
+        assert!(!is_planes(find(&x, w, other)));
+    }
+    // Rows of channels that are no whole vectors, planes that fill little of a tile, few filters.
+    assert!(!is_planes(find(
+        &image([32, 255, 56, 56]),
+        [64, 255, 1, 1],
+        DType::F16
+    )));
+    assert!(!is_planes(find(&image([32, 256, 8, 10]), w, DType::F16)));
+    assert!(!is_planes(find(&x, [16, 256, 1, 1], DType::F16)));
+}
+
+#[test]
 fn transposed_rows_of_a_plane_take_the_general_kernel() {
     let options = Conv2dOptions::default();
     let layout = Layout::contiguous(Shape::new([1, 16, 12, 16]).unwrap())
         .transpose(2, 3)
         .unwrap();
-    let w = Shape::new([32, 16, 1, 1]).unwrap();
-    let g = options.geometry(layout.shape(), &w, None).unwrap();
+    let w = Layout::contiguous(Shape::new([32, 16, 1, 1]).unwrap());
+    let g = options.geometry(layout.shape(), w.shape(), None).unwrap();
     assert_eq!(
-        ways(&g, &layout, DType::F32, &Ability::WEBGPU).default,
+        ways(&g, [&layout, &w], DType::F32, &Ability::WEBGPU).default,
         Method::Tiled(Tile::DEFAULT)
     );
 }

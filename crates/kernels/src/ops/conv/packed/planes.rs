@@ -1,0 +1,188 @@
+//! [`Planes`]: convolutions of f16 with kernels of one element on matrix units, which read images as they lie.
+
+use ziggurat_core::{DType, Layout};
+use ziggurat_pipeline::Grid;
+
+use super::super::Images;
+use super::super::geometry::Geometry;
+use super::super::plan::plane_step;
+use super::kernels::base;
+use super::{PackedParams, front};
+use crate::limits::ability::Ability;
+use crate::num::{saturated, wrap};
+use crate::ops::tile::Tile;
+use crate::run::error::KernelError;
+use crate::run::plan::Planner;
+use crate::source::choice::KernelChoice;
+
+/// A product of the filters and each image, which needs no packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Planes {
+    pub(in crate::ops::conv) tile: Tile,
+    /// Positions of an image lie side by side; else the channels of one do.
+    across: bool,
+    /// The channels are a multiple of the tile's depth.
+    whole: bool,
+}
+
+impl Planes {
+    const TILES: [Tile; 3] = [
+        Tile::COOPERATIVE,
+        Tile::COOPERATIVE_64,
+        Tile::COOPERATIVE_64_BY_32,
+    ];
+
+    /// The ways to compute a convolution of images `x` and filters `w` so, the best one first.
+    pub(in crate::ops::conv) fn all(
+        g: &Geometry,
+        [x, w]: [&Layout; 2],
+        dtype: DType,
+        ability: &Ability,
+    ) -> Vec<Self> {
+        let (channels, filters, plane) = (g.channels as u64, g.filters as u64, g.plane() as u64);
+        let in_vectors = |n: u64| n > 0 && n.is_multiple_of(4);
+        let fits = dtype == DType::F16
+            && g.is_pointwise()
+            && g.groups == 1
+            && [channels, plane].into_iter().all(in_vectors)
+            && w.is_contiguous()
+            && w.offset().is_multiple_of(4)
+            && x.offset().is_multiple_of(4);
+        let Some(across) = plane_step(g, x).and_then(|step| lies(front(x), step)) else {
+            return Vec::new();
+        };
+        let all = Self::TILES.into_iter().filter(|_| fits);
+        let mut all: Vec<Self> = all
+            .filter(|tile| tile.fits(ability) && tile.iterations(channels) <= ability.loop_budget)
+            .map(|tile| Self {
+                tile,
+                across,
+                whole: channels.is_multiple_of(u64::from(tile.depth)),
+            })
+            .collect();
+        // Large tiles where they keep the device busy and are not emptier; of the small ones deep steps where tiles are few.
+        let full = |tile: Tile| tile.count(filters, 1)[0] * u64::from(tile.rows);
+        let batch = g.batch as u64;
+        let [rows, columns] = Tile::COOPERATIVE_64.count(filters, plane);
+        let few = rows.saturating_mul(columns).saturating_mul(batch) < ability.busy_groups / 2;
+        let best = if Tile::COOPERATIVE.fills(filters, plane, batch, ability)
+            && full(Tile::COOPERATIVE) == full(Tile::COOPERATIVE_64)
+        {
+            Tile::COOPERATIVE
+        } else if few {
+            Tile::COOPERATIVE_64
+        } else {
+            Tile::COOPERATIVE_64_BY_32
+        };
+        all.sort_by_key(|planes| planes.tile != best);
+        all
+    }
+
+    /// Whether it takes less time than packing images first, whose positions fill tiles whatever a plane has.
+    pub(in crate::ops::conv) fn pays(self, g: &Geometry) -> bool {
+        const FILTERS: usize = 24;
+        let (plane, side) = (g.plane() as u64, u64::from(self.tile.cols));
+        let covered = plane.next_multiple_of(side);
+        g.filters >= FILTERS && covered.saturating_mul(3) <= plane.saturating_mul(4)
+    }
+
+    /// The kernel.
+    pub(in crate::ops::conv) fn choice(self, volume: bool, bias: bool) -> KernelChoice {
+        let tile = self.tile;
+        let dtype = DType::F16;
+        let choice = base(volume, dtype, "planes")
+            .enable("enable/f16.wgsl")
+            .enable("enable/cooperative_matrix.wgsl")
+            .name(match (tile.rows, tile.depth) {
+                (64, 64) => "tile_64_deep",
+                (64, _) => "tile_64",
+                _ => "tile_128",
+            })
+            .name(if bias { "bias" } else { "no_bias" })
+            .load(dtype)
+            .store(dtype)
+            .vec4()
+            .params("conv/packed/params.wgsl")
+            .parts(&["conv/common.wgsl", "matmul/raster.wgsl"])
+            .part(if bias {
+                "conv/bias.wgsl"
+            } else {
+                "conv/no_bias.wgsl"
+            })
+            .parts(&["matmul/every_tile.wgsl", "conv/out_vec4.wgsl"])
+            .parts(tile.depth_part())
+            .parts(&[
+                "matmul/cooperative.wgsl",
+                "matmul/strips.wgsl",
+                "matmul/plain_sums.wgsl",
+                "conv/packed/planes.wgsl",
+                "matmul/plain_lines.wgsl",
+            ])
+            .part(tile.body())
+            .constant("A_ACROSS", 0)
+            .constant("B_ACROSS", u32::from(self.across))
+            .constant("WHOLE", u32::from(self.whole));
+        let sizes = tile.constants();
+        sizes.fold(choice, |choice, (name, value)| choice.constant(name, value))
+    }
+
+    /// One of each tile, for the catalogue.
+    pub(super) fn samples() -> [Self; 3] {
+        Self::TILES.map(|tile| Self {
+            tile,
+            across: tile != Tile::COOPERATIVE_64_BY_32,
+            whole: tile != Tile::COOPERATIVE_64,
+        })
+    }
+}
+
+/// Whether positions lie side by side, or channels; `None` if they lie otherwise, or not in vectors of four.
+fn lies((batch, channel): (isize, isize), step: isize) -> Option<bool> {
+    let in_vectors = |stride: isize| stride % 4 == 0;
+    match (step, channel) {
+        (1, _) if in_vectors(channel) && in_vectors(batch) => Some(true),
+        (_, 1) if in_vectors(step) && in_vectors(batch) => Some(false),
+        _ => None,
+    }
+}
+
+/// Adds the dispatch.
+pub(in crate::ops::conv) fn steps(
+    p: &mut Planner<'_>,
+    g: &Geometry,
+    planes: Planes,
+) -> Result<(), KernelError> {
+    let Images { x, w, bias } = Images::of(p.op, p.ends)?;
+    let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
+    let bias_step = bias.and_then(|bias| bias.layout.strides().first());
+    let out = p.out()?;
+    let n = |value: usize| saturated(value as u64);
+    let [rows, cols] = planes.tile.count(g.filters as u64, g.plane() as u64);
+    let params = PackedParams {
+        m: n(g.filters),
+        n: n(g.plane()),
+        k: n(g.channels),
+        batch: n(g.batch),
+        tiles_m: saturated(rows),
+        tiles_n: saturated(cols),
+        x_offset: image.offset,
+        w_offset: filters.offset,
+        bias_offset: bound_bias.map_or(0, |bound| bound.offset),
+        bias_step: bias_step.map_or(0, |&step| wrap(step)),
+        out_offset: out.offset,
+        x_batch: wrap(front(&x.layout).0),
+        x_channel: wrap(front(&x.layout).1),
+        w_filter: wrap(front(&w.layout).0),
+        x_steps: [0, 0, plane_step(g, &x.layout).map_or(0, wrap), 0],
+        ..PackedParams::default()
+    };
+    let tiles = [rows, cols]
+        .into_iter()
+        .fold(g.batch as u64, u64::saturating_mul);
+    let invocations = u64::from(planes.tile.invocations());
+    let grid = Grid::elements(tiles.saturating_mul(invocations), 1);
+    let bindings = [image, filters, out].into_iter().chain(bound_bias);
+    let choice = planes.choice(g.is_volume(), bias.is_some());
+    p.last(choice, bindings, &params, grid);
+    Ok(())
+}
