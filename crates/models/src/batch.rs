@@ -212,7 +212,8 @@ impl Batch {
     /// asked for ([`Batch::tokens`]).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn step(&mut self) -> Result<Vec<(SequenceId, Event)>, Error> {
-        ziggurat_tensor::block_on(self.advance())
+        let device = self.slots.device().clone();
+        device.block_on(self.advance())
     }
 
     /// As `step`, for asynchronous programs. A call that is dropped before it is ready loses nothing: the next one goes on where

@@ -167,6 +167,7 @@ impl Iterator for Generation {
     type Item = Result<Piece, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        ziggurat_tensor::block_on(self.advance())
+        let device = self.state.device().clone();
+        device.block_on(self.advance())
     }
 }

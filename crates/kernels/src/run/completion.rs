@@ -142,8 +142,25 @@ impl<T> Counted<T> {
     /// # Errors
     /// As the future.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn wait(self) -> Result<T, KernelError> {
-        ziggurat_device::block_on(self)
+    pub fn wait(mut self) -> Result<T, KernelError> {
+        let bytes = match self.read.take() {
+            Some(read) => read.wait()?,
+            None => Vec::new(),
+        };
+        self.resolved(&bytes)
+    }
+
+    /// What follows from the bytes that were read.
+    fn resolved(&mut self, bytes: &[Vec<u8>]) -> Result<T, KernelError> {
+        let numbers: Vec<i32> = bytes
+            .iter()
+            .flat_map(|bytes| bytes.as_chunks::<4>().0)
+            .map(|word| i32::from_le_bytes(*word))
+            .collect();
+        match self.then.take() {
+            Some(then) => then(&numbers),
+            None => Err(KernelError::Memory(MemoryError::Finished)),
+        }
     }
 }
 
@@ -164,14 +181,6 @@ impl<T> Future for Counted<T> {
             None => Vec::new(),
         };
         self.read = None;
-        let numbers: Vec<i32> = bytes
-            .iter()
-            .flat_map(|bytes| bytes.as_chunks::<4>().0)
-            .map(|word| i32::from_le_bytes(*word))
-            .collect();
-        match self.then.take() {
-            Some(then) => Poll::Ready(then(&numbers)),
-            None => Poll::Ready(Err(KernelError::Memory(MemoryError::Finished))),
-        }
+        Poll::Ready(self.resolved(&bytes))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(not(target_arch = "wasm32"))]
+use ziggurat_tensor::Device;
 use ziggurat_tensor::{Captured, DType, KvSlots, Tensor};
 
 use super::Decoder;
@@ -39,6 +41,12 @@ pub struct DecoderSlots {
 }
 
 impl DecoderSlots {
+    /// The device that computes.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn device(&self) -> &Device {
+        self.decoder.device()
+    }
+
     /// Room for so many sequences of up to `capacity` tokens, in caches of the decoder's dtype.
     ///
     /// # Errors

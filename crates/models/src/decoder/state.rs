@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(not(target_arch = "wasm32"))]
+use ziggurat_tensor::Device;
 use ziggurat_tensor::{DType, Tensor};
 
 use super::{Decoder, DecoderSlots};
@@ -14,6 +16,12 @@ use crate::Error;
 pub struct DecoderState(DecoderSlots);
 
 impl DecoderState {
+    /// The device that computes.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn device(&self) -> &Device {
+        self.0.device()
+    }
+
     /// A sequence without tokens, with room for `capacity` of them.
     ///
     /// # Errors

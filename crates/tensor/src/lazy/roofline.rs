@@ -303,13 +303,13 @@ impl Device {
         let mark = || device.record(|recorder| recorder.mark_time()).map_err(fail);
         for _ in 0..RUNS {
             self.synchronize_blocking()?;
-            let _none = ziggurat_device::block_on(device.take_marks()).map_err(fail)?;
+            let _none = device.block_on(device.take_marks()).map_err(fail)?;
             let start = std::time::Instant::now();
             mark()?;
             // Recorded between the marks, and waited for behind them.
             drop(run()?.eval());
             mark()?;
-            let marks = ziggurat_device::block_on(device.take_marks()).map_err(fail)?;
+            let marks = device.block_on(device.take_marks()).map_err(fail)?;
             self.synchronize_blocking()?;
             let host = start.elapsed();
             let time = match marks[..] {

@@ -351,7 +351,8 @@ impl NanTrace {
     /// As [`NanTrace::finish`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn finish_blocking(self) -> Result<NanReport, Error> {
-        ziggurat_device::block_on(self.finish())
+        let device = self.device.clone();
+        device.block_on(self.finish())
     }
 }
 

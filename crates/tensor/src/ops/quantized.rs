@@ -280,7 +280,7 @@ impl QuantizedTensor {
     /// As [`QuantizedTensor::to_blocks`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn to_blocks_blocking(&self) -> Result<Vec<u8>, Error> {
-        ziggurat_device::block_on(self.to_blocks())
+        self.device.block_on(self.to_blocks())
     }
 }
 
@@ -333,7 +333,7 @@ impl Tensor {
     /// As [`Tensor::quantize`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn quantize_blocking(&self, format: BlockFormat) -> Result<QuantizedTensor, Error> {
-        ziggurat_device::block_on(self.quantize(format))
+        self.device().block_on(self.quantize(format))
     }
 }
 

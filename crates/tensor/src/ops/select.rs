@@ -307,8 +307,6 @@ impl Tensor {
 /// The forms that wait in place.
 #[cfg(not(target_arch = "wasm32"))]
 mod blocking {
-    use ziggurat_device::block_on;
-
     use super::{Error, Tensor, Unique};
 
     impl Tensor {
@@ -317,7 +315,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn nonzero_blocking(&self) -> Result<Self, Error> {
-            block_on(self.nonzero())
+            self.device().block_on(self.nonzero())
         }
 
         /// [`Tensor::masked_select`], waiting in place.
@@ -325,7 +323,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn masked_select_blocking(&self, mask: &Self) -> Result<Self, Error> {
-            block_on(self.masked_select(mask))
+            self.device().block_on(self.masked_select(mask))
         }
 
         /// [`Tensor::unique`], waiting in place.
@@ -333,7 +331,7 @@ mod blocking {
         /// # Errors
         /// As the form that does not block.
         pub fn unique_blocking(&self) -> Result<Unique, Error> {
-            block_on(self.unique())
+            self.device().block_on(self.unique())
         }
 
         /// [`Tensor::repeat_interleave_by`], waiting in place.
@@ -345,7 +343,8 @@ mod blocking {
             repeats: &Self,
             axis: isize,
         ) -> Result<Self, Error> {
-            block_on(self.repeat_interleave_by(repeats, axis))
+            self.device()
+                .block_on(self.repeat_interleave_by(repeats, axis))
         }
 
         /// [`Tensor::bincount`], waiting in place.
@@ -357,7 +356,7 @@ mod blocking {
             weights: Option<&Self>,
             min_length: usize,
         ) -> Result<Self, Error> {
-            block_on(self.bincount(weights, min_length))
+            self.device().block_on(self.bincount(weights, min_length))
         }
     }
 }
