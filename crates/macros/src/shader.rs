@@ -2,8 +2,11 @@
 
 use crate::source::Source;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner};
-use ziggurat_core::wgsl::errors::said;
+use naga::{
+    AddressSpace, GlobalVariable, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner,
+};
+use ziggurat_core::wgsl::errors::{in_wgsl, said};
+use ziggurat_core::wgsl::mistakes::{Refusal, read_all};
 
 /// One entry point of a file with what it binds.
 #[derive(Debug)]
@@ -45,14 +48,22 @@ pub(crate) struct Params {
 pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, String> {
     let text = source.text.as_str();
     let path = source.path();
-    let module = naga::front::wgsl::parse_str(text).map_err(|error| {
-        let mut message = error.message().to_owned();
-        for note in error.notes() {
-            message.push_str("; ");
-            message.push_str(note);
-        }
-        source.located(error.location(text), &message)
-    })?;
+    let parse = |left: &str| {
+        naga::front::wgsl::parse_str(left).map_err(|error| {
+            let mut words = error.message().to_owned();
+            for note in error.notes() {
+                words.push_str("; ");
+                words.push_str(note);
+            }
+            let at = error.location(text);
+            Refusal {
+                at: at.and_then(|at| usize::try_from(at.offset).ok()),
+                error: source.located(at, &in_wgsl(&words)),
+                words,
+            }
+        })
+    };
+    let module = read_all(text, parse).map_err(|mistakes| mistakes.errors.join("\n"))?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator
         .validate(&module)

@@ -72,6 +72,15 @@ pub enum PipelineError {
         /// What the validator says, with its causes.
         message: String,
     },
+    /// The text has several mistakes, each [`PipelineError::Parse`], [`PipelineError::Validation`] or what else its compiler
+    /// refuses; [`PipelineError::mistakes`] has them.
+    #[error("{}", short!("{kernel}: {} mistakes{}", mistakes.len(), shown::Each { kernel, mistakes }))]
+    Mistakes {
+        /// The kernel's name.
+        kernel: String,
+        /// In the text's order, at least two.
+        mistakes: Arc<[Self]>,
+    },
     /// The shader is larger than [`ShaderLimits`](crate::ShaderLimits) allow.
     #[error("{}", marked!(place, "{kernel}: {place}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
     ShaderTooLarge {
