@@ -1,5 +1,7 @@
 //! What a WGSL file declares, as naga reads it.
 
+use std::collections::HashSet;
+
 use crate::source::Source;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{
@@ -102,15 +104,23 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
     };
     let uses = info.get_entry_point(index);
     let only = module.entry_points.len() == 1;
+    let bound = |variable: &GlobalVariable| {
+        let place = variable.binding.as_ref()?;
+        Some((place.group, place.binding))
+    };
+    // Of the variables at one place an entry point uses at most one, which counts; else the first does.
+    let variables = module.global_variables.iter();
+    let used = variables.filter(|(handle, _)| !uses[*handle].is_empty());
+    let mut taken: HashSet<(u32, u32)> = used.filter_map(|(_, used)| bound(used)).collect();
     for (handle, variable) in module.global_variables.iter() {
-        if uses[handle].is_empty() && !only {
+        let unused = uses[handle].is_empty();
+        if unused && (!only || bound(variable).is_some_and(|place| !taken.insert(place))) {
             continue;
         }
         let place = module.global_variables.get_span(handle).location(text);
         let at = |message: String| source.located(Some(place), &message);
         let name = variable.name.clone().unwrap_or_default();
-        let place = variable.binding.as_ref();
-        let place = place.map_or((0, 0), |binding| (binding.group, binding.binding));
+        let place = bound(variable).unwrap_or_default();
         let inner = &module.types[variable.ty].inner;
         match variable.space {
             AddressSpace::Storage { access } => shader.buffers.push(Buffer {

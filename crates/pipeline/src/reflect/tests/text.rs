@@ -207,3 +207,28 @@ fn b() -> f32 { }
         + &"// long\n".repeat(20_000);
     assert_eq!(error_of(large).mistakes().len(), 1);
 }
+
+#[test]
+fn of_the_variables_at_one_place_the_used_one_is_bound() {
+    let text = "@group(0) @binding(0) var<uniform> other: vec4<f32>;
+@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+@group(0) @binding(0) var picture: texture_2d<f32>;
+@group(0) @binding(1) var<uniform> first: f32;
+@group(0) @binding(1) var second: sampler;
+@compute @workgroup_size(1) fn main() { y[0] = 1.0; }";
+    let source = ShaderSource::wgsl("places", text);
+    let found = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap();
+    let bound: Vec<&str> = found
+        .bindings
+        .iter()
+        .map(|bound| bound.name.as_str())
+        .collect();
+    assert_eq!(bound, ["y"]);
+    let uniforms: Vec<&str> = found
+        .uniforms
+        .iter()
+        .map(|bound| bound.name.as_str())
+        .collect();
+    assert_eq!(uniforms, ["first"], "of two that are not used the first");
+    assert!(found.resources.is_empty());
+}
