@@ -14,8 +14,8 @@ use ziggurat_device::DeviceOptions;
 use ziggurat_memory::{Buffer, MemoryOptions};
 
 use super::*;
-use crate::ShaderSource;
 use crate::error::shown::tests::shows_its_code;
+use crate::{Arg, Grid, ShaderSource};
 
 fn open_with(options: DeviceOptions, limits: Option<wgpu::Limits>) -> Pipelines {
     let device = Device::noop(options, limits).unwrap();
