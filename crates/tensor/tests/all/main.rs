@@ -30,6 +30,7 @@ mod reducing;
 mod any_files;
 mod arithmetic;
 mod attention;
+mod bad_kernels;
 mod cached_capture;
 mod capture;
 mod capture_memory;
