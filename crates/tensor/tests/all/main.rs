@@ -83,6 +83,7 @@ mod resize;
 mod sanitize;
 mod saved_files;
 mod sequence;
+mod several_operands;
 mod sort;
 mod storage;
 mod tensor_kernel;
