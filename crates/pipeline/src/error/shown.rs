@@ -95,6 +95,9 @@ impl PipelineError {
             | Self::ParamsSize { place, .. }
             | Self::AssertionFailed { place, .. }
             | Self::DebugBinding { place, .. }
+            | Self::BindingCount { place, .. }
+            | Self::UniformCount { place, .. }
+            | Self::ResourceCount { place, .. }
             | Self::GridNotFolded { place, .. } => Some(place),
             Self::Aliased { second_place, .. } => Some(second_place),
             Self::Mistakes { mistakes, .. } => mistakes.first()?.place(),
