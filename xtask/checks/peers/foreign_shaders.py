@@ -319,7 +319,8 @@ PROJECTS = {
 
 def main():
     packages, out = Path(sys.argv[1]), Path(sys.argv[2])
-    missing = [name for name in PROJECTS if not (packages / name).is_dir()]
+    needed = dict.fromkeys([*PROJECTS, *WG3, *BEVY_FOLDERS])
+    missing = [name for name in needed if not (packages / name).is_dir()]
     if missing:
         sys.exit(f"{packages} lacks {', '.join(missing)}: `cargo fetch` a project that depends on them")
     for name, texts in PROJECTS.items():
