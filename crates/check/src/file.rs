@@ -146,8 +146,9 @@ impl Shader {
         let module =
             module.filter(|_| !matches!(first, Some(PipelineError::ShaderTooLarge { .. })));
         let Some(module) = module else {
-            report.refused += 1;
-            report.problems.extend(first.map(|error| self.of(&error)));
+            report.refused += self.entry_points();
+            let mistakes = first.iter().flat_map(PipelineError::mistakes);
+            report.problems.extend(mistakes.map(|error| self.of(error)));
             return report;
         };
         let points = module.entry_points.iter();
@@ -170,18 +171,19 @@ impl Shader {
         let info = match validator.validate(&module) {
             Ok(info) => info,
             Err(error) => {
-                report.refused += 1;
+                report.refused += kernels.max(1);
                 let entry = module.entry_points.first().map(|point| point.name.clone());
                 let named = entry.map(|entry| plain.entry(entry));
                 let said = named.and_then(|named| reflect(&named, ShaderFeatures::all()).err());
-                let problem = said.map(|error| self.of(&error)).unwrap_or_else(|| {
-                    let span = error
-                        .spans()
-                        .next()
-                        .map_or(Span::UNDEFINED, |(span, _)| *span);
-                    self.problem(span, Level::Error, said_by(error.as_inner()))
-                });
-                report.problems.push(problem);
+                let mistakes = said.iter().flat_map(PipelineError::mistakes);
+                report.problems.extend(mistakes.map(|error| self.of(error)));
+                if said.is_none() {
+                    let mut spans = error.spans();
+                    let span = spans.next().map_or(Span::UNDEFINED, |(span, _)| *span);
+                    let words = said_by(error.as_inner());
+                    let problem = self.problem(span, Level::Error, words);
+                    report.problems.push(problem);
+                }
                 return report;
             }
         };
@@ -271,6 +273,15 @@ impl Shader {
             reflection: &reflection,
             module,
         }));
+    }
+
+    /// Compute entry points of a text that is no WGSL; at least one.
+    fn entry_points(&self) -> usize {
+        let tokens = ziggurat_core::wgsl::tokens(&self.text);
+        let after = ziggurat_core::wgsl::tokens(&self.text).skip(1);
+        let pairs = tokens.zip(after);
+        let compute = pairs.filter(|((_, sign), (_, word))| (*sign, *word) == ("@", "compute"));
+        compute.count().max(1)
     }
 
     /// The place of a function's name.

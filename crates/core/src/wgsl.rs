@@ -5,6 +5,7 @@
 
 pub mod errors;
 pub mod imports;
+pub mod mistakes;
 
 /// What [`measure`] finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

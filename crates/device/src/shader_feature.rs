@@ -32,13 +32,15 @@ pub enum ShaderFeature {
     Volatile,
     /// Atomics on texels of storage textures.
     TextureAtomics,
+    /// Minimum and maximum on texels of 64 bits.
+    Int64TextureAtomics,
     /// Storage textures of 16-bit normalised formats.
     Norm16Textures,
 }
 
 struct Row(ShaderFeature, &'static str, wgpu::Features);
 
-const TABLE: [Row; 15] = [
+const TABLE: [Row; 16] = [
     Row(ShaderFeature::F16, "f16", wgpu::Features::SHADER_F16),
     Row(
         ShaderFeature::Int16,
@@ -100,6 +102,11 @@ const TABLE: [Row; 15] = [
         ShaderFeature::TextureAtomics,
         "texture atomics",
         wgpu::Features::TEXTURE_ATOMIC,
+    ),
+    Row(
+        ShaderFeature::Int64TextureAtomics,
+        "64-bit texture atomics",
+        wgpu::Features::TEXTURE_INT64_ATOMIC,
     ),
     Row(
         ShaderFeature::Norm16Textures,

@@ -1,9 +1,14 @@
 //! What a WGSL file declares, as naga reads it.
 
+use std::collections::HashSet;
+
 use crate::source::Source;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner};
-use ziggurat_core::wgsl::errors::said;
+use naga::{
+    AddressSpace, GlobalVariable, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner,
+};
+use ziggurat_core::wgsl::errors::{in_wgsl, said};
+use ziggurat_core::wgsl::mistakes::{Refusal, read_all};
 
 /// One entry point of a file with what it binds.
 #[derive(Debug)]
@@ -45,14 +50,22 @@ pub(crate) struct Params {
 pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, String> {
     let text = source.text.as_str();
     let path = source.path();
-    let module = naga::front::wgsl::parse_str(text).map_err(|error| {
-        let mut message = error.message().to_owned();
-        for note in error.notes() {
-            message.push_str("; ");
-            message.push_str(note);
-        }
-        source.located(error.location(text), &message)
-    })?;
+    let parse = |left: &str| {
+        naga::front::wgsl::parse_str(left).map_err(|error| {
+            let mut words = error.message().to_owned();
+            for note in error.notes() {
+                words.push_str("; ");
+                words.push_str(note);
+            }
+            let at = error.location(text);
+            Refusal {
+                at: at.and_then(|at| usize::try_from(at.offset).ok()),
+                error: source.located(at, &in_wgsl(&words)),
+                words,
+            }
+        })
+    };
+    let module = read_all(text, parse).map_err(|mistakes| mistakes.errors.join("\n"))?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator
         .validate(&module)
@@ -91,15 +104,23 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
     };
     let uses = info.get_entry_point(index);
     let only = module.entry_points.len() == 1;
+    let bound = |variable: &GlobalVariable| {
+        let place = variable.binding.as_ref()?;
+        Some((place.group, place.binding))
+    };
+    // Of the variables at one place an entry point uses at most one, which counts; else the first does.
+    let variables = module.global_variables.iter();
+    let used = variables.filter(|(handle, _)| !uses[*handle].is_empty());
+    let mut taken: HashSet<(u32, u32)> = used.filter_map(|(_, used)| bound(used)).collect();
     for (handle, variable) in module.global_variables.iter() {
-        if uses[handle].is_empty() && !only {
+        let unused = uses[handle].is_empty();
+        if unused && (!only || bound(variable).is_some_and(|place| !taken.insert(place))) {
             continue;
         }
         let place = module.global_variables.get_span(handle).location(text);
         let at = |message: String| source.located(Some(place), &message);
         let name = variable.name.clone().unwrap_or_default();
-        let place = variable.binding.as_ref();
-        let place = place.map_or((0, 0), |binding| (binding.group, binding.binding));
+        let place = bound(variable).unwrap_or_default();
         let inner = &module.types[variable.ty].inner;
         match variable.space {
             AddressSpace::Storage { access } => shader.buffers.push(Buffer {

@@ -14,6 +14,7 @@ use crate::bind::{Entries, Entry};
 use crate::error::PipelineError;
 use crate::grid::Grid;
 use crate::kernel::Kernel;
+use crate::place::Place;
 use crate::reflect::{Access, Binding, Params, Reflection};
 use crate::stated;
 
@@ -65,7 +66,7 @@ pub(crate) fn check_kinds(
     let reflection = kernel.reflection();
     let bindings = &reflection.bindings;
     if bindings.len() + reflection.resources.len() != args.len() {
-        return Err(binding_count(reflection, args.len()));
+        return Err(binding_count(reflection, args.len(), args.len()));
     }
     if !reflection.resources.is_empty() {
         resources::check(reflection, memory, args)?;
@@ -112,15 +113,27 @@ pub(crate) fn check_kinds(
     Ok(())
 }
 
-/// The error of so many buffers.
-pub(crate) fn binding_count(reflection: &Reflection, got: usize) -> PipelineError {
+/// The error of so many buffers, of which that of the variable `missing` is not there.
+pub(crate) fn binding_count(reflection: &Reflection, got: usize, missing: usize) -> PipelineError {
     let declared = |b: &Binding| format!("`{}` ({})", b.name, b.place);
+    let places = reflection.bindings.iter().map(|b| &b.place);
     PipelineError::BindingCount {
         kernel: reflection.kernel.clone(),
+        place: place_of_missing(reflection, places, missing),
         expected: reflection.bindings.len(),
         got,
         declared: reflection.bindings.iter().map(declared).collect(),
     }
+}
+
+/// The place of the variable of that number, else of the last, else of the entry point.
+pub(crate) fn place_of_missing<'a>(
+    reflection: &'a Reflection,
+    places: impl Iterator<Item = &'a Arc<Place>>,
+    missing: usize,
+) -> Arc<Place> {
+    let place = places.take(missing.saturating_add(1)).last();
+    Arc::clone(place.unwrap_or(&reflection.place))
 }
 
 /// The error of so many bytes for what is declared, or for nothing.

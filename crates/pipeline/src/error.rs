@@ -72,6 +72,15 @@ pub enum PipelineError {
         /// What the validator says, with its causes.
         message: String,
     },
+    /// The text has several mistakes, each [`PipelineError::Parse`], [`PipelineError::Validation`] or what else its compiler
+    /// refuses; [`PipelineError::mistakes`] has them.
+    #[error("{}", short!("{kernel}: {} mistakes{}", mistakes.len(), shown::Each { kernel, mistakes }))]
+    Mistakes {
+        /// The kernel's name.
+        kernel: String,
+        /// In the text's order, at least two.
+        mistakes: Arc<[Self]>,
+    },
     /// The shader is larger than [`ShaderLimits`](crate::ShaderLimits) allow.
     #[error("{}", marked!(place, "{kernel}: {place}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
     ShaderTooLarge {
@@ -333,11 +342,13 @@ pub enum PipelineError {
         name: String,
     },
     /// The number of buffers is not the number of the shader's storage bindings.
-    #[error("{}", short!("{kernel}: expected {expected} buffers for {}, got {got}",
+    #[error("{}", marked!(place, "{kernel}: {place}: expected {expected} buffers for {}, got {got}",
         list(declared)))]
     BindingCount {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first variable without an argument, or of the last variable.
+        place: Arc<Place>,
         /// Storage bindings of the shader.
         expected: usize,
         /// Buffers given.
@@ -346,11 +357,13 @@ pub enum PipelineError {
         declared: Vec<String>,
     },
     /// The uniform arguments are not as many as the shader's uniforms.
-    #[error("{}", short!("{kernel}: expected {expected} uniforms for {}, got {got}; give the bytes of each as `Arg::uniform`",
+    #[error("{}", marked!(place, "{kernel}: {place}: expected {expected} uniforms for {}, got {got}; give the bytes of each as `Arg::uniform`",
         list(declared)))]
     UniformCount {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first variable without an argument, or of the last variable.
+        place: Arc<Place>,
         /// Uniforms of the shader.
         expected: usize,
         /// Uniforms given.
@@ -359,11 +372,13 @@ pub enum PipelineError {
         declared: Vec<String>,
     },
     /// The texture and sampler arguments are not as many as the shader's textures and samplers.
-    #[error("{}", short!("{kernel}: expected {expected} textures and samplers for {}, got {got}; give each as `Arg::texture` or `Arg::sampler`",
+    #[error("{}", marked!(place, "{kernel}: {place}: expected {expected} textures and samplers for {}, got {got}; give each as `Arg::texture` or `Arg::sampler`",
         list(declared)))]
     ResourceCount {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first variable without an argument, or of the last variable.
+        place: Arc<Place>,
         /// Textures and samplers of the shader.
         expected: usize,
         /// Textures and samplers given.

@@ -19,6 +19,7 @@ fn capability(feature: ShaderFeature) -> Capabilities {
         ShaderFeature::Coherent => Capabilities::MEMORY_DECORATION_COHERENT,
         ShaderFeature::Volatile => Capabilities::MEMORY_DECORATION_VOLATILE,
         ShaderFeature::TextureAtomics => Capabilities::TEXTURE_ATOMIC,
+        ShaderFeature::Int64TextureAtomics => Capabilities::TEXTURE_INT64_ATOMIC,
         ShaderFeature::Norm16Textures => Capabilities::STORAGE_TEXTURE_16BIT_NORM_FORMATS,
         // What a newer device crate knows, and this one does not yet.
         _ => Capabilities::empty(),

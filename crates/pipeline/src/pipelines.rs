@@ -4,34 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use ziggurat_device::{Caps, Device, DeviceError, Recorder, Stage, Work, once};
+use ziggurat_device::{Caps, Device, Stage};
 use ziggurat_memory::Memory;
 
-use crate::arguments::{Arg, arrange};
 use crate::bind::{BindCache, Entries, Groups};
 use crate::debug::KernelDebug;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::disk_cache::DiskCache;
-use crate::dispatch::{self, check_kinds, check_ranges};
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
-use crate::grid::Grid;
-use crate::indirect::{Idle, Workgroups};
+use crate::indirect::Idle;
 use crate::kernel::Kernel;
-use crate::launch::Launch;
-use crate::observe::{self, ObservedWorkgroups};
 use crate::once_map::{OnceMap, Origin};
 use crate::quick_hash::QuickMap;
 use crate::reflect::Texts;
 use crate::shader_limits::ShaderLimits;
-use crate::stats::PipelineStats;
 use crate::tape::Taping;
 use crate::tuning::TuningStore;
 use ziggurat_device::ShaderFeature;
 
 mod creation;
 mod prewarm;
+mod recording;
+mod upkeep;
 
 pub use prewarm::{Prewarm, PrewarmStep, Prewarmed};
 
@@ -239,164 +235,6 @@ impl Pipelines {
         self.inner.check_keys.load(Ordering::Relaxed)
     }
 
-    /// Records a dispatch in order with all other work of the device.
-    ///
-    /// `args` are the buffers for the kernel's storage bindings and the bytes of its uniforms, each kind by group and
-    /// binding index unless [`Arg::at`] says otherwise. `params` are the bytes of its immediate variable, or of its only
-    /// uniform; or empty. Without work (a zero in the grid) nothing is recorded, and buffers may be too small.
-    ///
-    /// # Errors
-    ///
-    /// Any mismatch between kernel and arguments, before anything is recorded; errors of device or memory.
-    pub fn dispatch(
-        &self,
-        kernel: &Kernel,
-        args: &[Arg<'_>],
-        params: &[u8],
-        grid: Grid,
-    ) -> Result<(), PipelineError> {
-        let inner = &*self.inner;
-        let span = inner.device.span(Stage::Plan);
-        let arranged = arrange(kernel, args, params)?;
-        let (args, params) = arranged.parts(args, params);
-        let mut entries = Entries::default();
-        let Some(workgroups) = self.check(kernel, args, params, grid, &mut entries)? else {
-            return Ok(());
-        };
-        if kernel.pipeline().get().is_none() {
-            inner.refuse_failed(kernel)?;
-        }
-        if observe::is_on() {
-            observe::tell(kernel, args, params, ObservedWorkgroups::Counts(workgroups));
-        }
-        dispatch::carry_marks(dispatch::buffers(args).map(|arg| (arg.buffer, arg.writes())));
-        drop(span);
-        self.record_or_tape(
-            kernel,
-            args,
-            entries,
-            params,
-            Workgroups::Counts(workgroups),
-        )
-    }
-
-    /// Records a dispatch that was checked, or puts it onto the tape of this handle or thread.
-    pub(crate) fn record_or_tape(
-        &self,
-        kernel: &Kernel,
-        args: &[Arg<'_>],
-        mut entries: Entries<'_>,
-        params: &[u8],
-        workgroups: Workgroups,
-    ) -> Result<(), PipelineError> {
-        if let Some(tape) = self.taping_now() {
-            return tape.push(self, kernel, args, &entries, params, workgroups);
-        }
-        let inner = &*self.inner;
-        let work = if inner.device.is_profiling() {
-            dispatch::work(kernel.reflection(), args)
-        } else {
-            Work::default()
-        };
-        self.record_checked(kernel, &mut entries, params, (&workgroups, work))
-    }
-
-    /// All checks of a dispatch whose arguments are arranged: the workgroups, `None` if there is no work, and what is
-    /// bound.
-    pub(crate) fn check<'a>(
-        &self,
-        kernel: &Kernel,
-        args: &[Arg<'a>],
-        params: &[u8],
-        grid: Grid,
-        entries: &mut Entries<'a>,
-    ) -> Result<Option<[u32; 3]>, PipelineError> {
-        self.check_use(kernel, args, params)?;
-        let (inner, reflection) = (&*self.inner, kernel.reflection());
-        let caps = inner.device.caps();
-        let planned = grid
-            .plan(reflection.workgroup_size, caps.max_workgroups)
-            .map_err(|overflow| PipelineError::GridTooLarge {
-                kernel: kernel.name().to_owned(),
-                wanted: overflow.wanted,
-                limit: overflow.limit,
-            })?;
-        let Some(workgroups) = planned else {
-            inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);
-            return Ok(None);
-        };
-        dispatch::check_fold(reflection, grid, workgroups, caps.max_workgroups)?;
-        check_ranges(reflection, args, caps, entries)?;
-        Ok(Some(workgroups))
-    }
-
-    /// All checks of a dispatch but those of its grid.
-    pub(crate) fn check_bound<'a>(
-        &self,
-        kernel: &Kernel,
-        args: &[Arg<'a>],
-        params: &[u8],
-        entries: &mut Entries<'a>,
-    ) -> Result<(), PipelineError> {
-        self.check_use(kernel, args, params)?;
-        let caps = self.inner.device.caps();
-        check_ranges(kernel.reflection(), args, caps, entries)?;
-        if kernel.pipeline().get().is_none() {
-            self.inner.refuse_failed(kernel)?;
-        }
-        Ok(())
-    }
-
-    /// The kernel is of this device, and its arguments are of the right kinds.
-    fn check_use(
-        &self,
-        kernel: &Kernel,
-        args: &[Arg<'_>],
-        params: &[u8],
-    ) -> Result<(), PipelineError> {
-        if kernel.owner() != self.inner.id {
-            return Err(PipelineError::ForeignKernel {
-                kernel: kernel.name().to_owned(),
-            });
-        }
-        self.touch(kernel);
-        check_kinds(kernel, &self.inner.memory, args, params)
-    }
-
-    /// Notes a use, so that the kernel is not forgotten soon.
-    #[inline]
-    pub(crate) fn touch(&self, kernel: &Kernel) {
-        kernel.touch(self.inner.now());
-    }
-
-    /// Records what was checked.
-    pub(crate) fn record_checked(
-        &self,
-        kernel: &Kernel,
-        entries: &mut Entries<'_>,
-        params: &[u8],
-        sizes: (&Workgroups, Work),
-    ) -> Result<(), PipelineError> {
-        let pipeline = self.compiled(kernel)?;
-        self.inner
-            .record(kernel, pipeline, entries, params, sizes)?;
-        self.count_dispatches(1);
-        Ok(())
-    }
-
-    /// The pipeline of a kernel, `None` while it may still be compiled.
-    #[inline]
-    pub(crate) fn compiled<'a>(
-        &self,
-        kernel: &'a Kernel,
-    ) -> Result<Option<&'a wgpu::ComputePipeline>, PipelineError> {
-        let pipeline = kernel.pipeline().get();
-        if pipeline.is_none() {
-            self.inner.refuse_failed(kernel)?;
-        }
-        Ok(pipeline)
-    }
-
     pub(crate) fn binds(&self) -> &BindCache {
         &self.inner.binds
     }
@@ -446,65 +284,6 @@ impl Pipelines {
             .dispatches
             .fetch_add(dispatches as u64, Ordering::Relaxed);
     }
-
-    /// Counts so far.
-    pub fn stats(&self) -> PipelineStats {
-        let inner = &*self.inner;
-        let binds = inner.binds.counts();
-        let (disk_loaded_bytes, disk_rejected) = inner.disk_state();
-        PipelineStats {
-            hits: inner.hits.load(Ordering::Relaxed),
-            misses: inner.misses.load(Ordering::Relaxed),
-            evicted: inner.evicted.load(Ordering::Relaxed),
-            texts: inner.texts.count(),
-            entries: inner.kernels.len(),
-            compile_time_ns: inner.compile_time_ns.load(Ordering::Relaxed),
-            bind_group_hits: binds.hits,
-            bind_group_misses: binds.misses,
-            bind_groups: binds.groups,
-            layouts: binds.layouts,
-            dispatches: inner.dispatches.load(Ordering::Relaxed),
-            empty_dispatches: inner.empty_dispatches.load(Ordering::Relaxed),
-            disk_loaded_bytes,
-            disk_rejected,
-        }
-    }
-
-    /// Pipelines on a device that is opened anew, with memory of the same options: see
-    /// [`Device::reopen`](ziggurat_device::Device::reopen). Kernels and buffers of these pipelines cannot be used with them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::reopen`](ziggurat_device::Device::reopen).
-    pub fn reopen(&self) -> impl Future<Output = Result<Self, PipelineError>> {
-        let reopened = async { Ok(Self::new(&self.memory().reopen().await?)) };
-        once(reopened, || DeviceError::Finished.into())
-    }
-
-    /// Forgets all kernels. Those still held elsewhere stay usable.
-    pub fn clear_kernels(&self) {
-        self.inner.by_key.write().clear();
-        self.inner.kernels.clear();
-        self.inner.texts.clear();
-    }
-
-    /// Forgets all bind groups, and with them their hold on buffers that the pool gave back to the driver.
-    pub fn clear_bind_groups(&self) {
-        self.inner.binds.clear_groups();
-    }
-
-    /// Writes the pipeline cache to disk and says where; `None` where there is none. Also happens when the last
-    /// clone is dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`PipelineError::CacheFile`] if the file cannot be written.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn save_cache(&self) -> Result<Option<std::path::PathBuf>, PipelineError> {
-        self.inner.workers.wait();
-        let disk = self.inner.disk.as_ref();
-        disk.map_or(Ok(None), |disk| disk.save())
-    }
 }
 
 /// What the device has, less what its options switched off.
@@ -527,85 +306,6 @@ fn features(device: &Device) -> ShaderFeatures {
         .into_iter()
         .filter(|(_, on)| !on)
         .fold(has, |set, (feature, _)| set.without(feature))
-}
-
-impl Inner {
-    #[cfg(not(target_arch = "wasm32"))]
-    fn disk_state(&self) -> (u64, bool) {
-        self.disk
-            .as_ref()
-            .map_or((0, false), |disk| (disk.loaded_bytes, disk.rejected))
-    }
-
-    #[cfg(target_arch = "wasm32")]
-    fn disk_state(&self) -> (u64, bool) {
-        (0, false)
-    }
-
-    fn record(
-        &self,
-        kernel: &Kernel,
-        pipeline: Option<&wgpu::ComputePipeline>,
-        entries: &mut Entries<'_>,
-        params: &[u8],
-        (workgroups, work): (&Workgroups, Work),
-    ) -> Result<(), PipelineError> {
-        let launch = |groups: &Groups, offset, immediates: &[u8], recorder: &mut Recorder<'_>| {
-            Launch {
-                kernel,
-                pipeline,
-                bound: groups.into(),
-                offset,
-                immediates,
-                workgroups,
-                work,
-            }
-            .record(recorder);
-        };
-        let joined = kernel.param_bytes();
-        let (immediates, uniforms) = joined.split(params);
-        if joined.uniforms().is_empty() {
-            let groups = self.groups(kernel, entries, 0);
-            self.device
-                .record(|recorder| launch(&groups, 0, immediates, recorder))?;
-            return Ok(());
-        }
-        // Uniform memory belongs to the batch that is open now: everything happens under the queue's lock.
-        self.device
-            .record(|recorder| -> Result<(), PipelineError> {
-                let slice = self.memory.write_uniform(recorder, uniforms)?;
-                let mut entries = entries.clone();
-                joined.entries(&slice).for_each(|entry| entries.push(entry));
-                let groups = self.groups(kernel, &entries, slice.offset);
-                launch(&groups, slice.offset, immediates, recorder);
-                Ok(())
-            })?
-    }
-
-    fn groups(&self, kernel: &Kernel, entries: &Entries<'_>, offset: u32) -> Groups {
-        let device = self.device.wgpu();
-        let layouts = kernel.layouts();
-        let mut groups = self.binds.groups(device, layouts, entries, offset);
-        if let (Some(debug), Some(debugged)) = (&self.debug, kernel.debugged()) {
-            groups.more.extend(debug.bound(debugged));
-        }
-        groups
-    }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.workers.finish();
-        let compiled = self.misses.load(Ordering::Relaxed) > 0;
-        if compiled
-            && self.device.status().is_ok()
-            && let Some(disk) = &self.disk
-        {
-            // Nobody is left to tell; the next run compiles again.
-            let _ = disk.save();
-        }
-    }
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]

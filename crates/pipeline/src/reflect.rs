@@ -11,6 +11,7 @@ mod first_use;
 mod globals;
 mod grid_inputs;
 mod limits;
+mod mistakes;
 mod module;
 mod resources;
 mod texts;

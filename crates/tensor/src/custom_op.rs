@@ -99,42 +99,7 @@ impl CustomOp {
     /// If there are more or fewer operands, none is a tensor, there are more tensors than a kernel can bind beside its result, they are on different devices, their shapes do not broadcast, or
     /// one is of a dtype that its parameter does not take.
     pub fn call(&self, operands: &[&dyn Operand]) -> Result<Tensor, Error> {
-        let (name, params) = (self.op.name(), self.op.params());
-        if operands.len() != params.len() {
-            let detail = format!("it takes {} operands, got {}", params.len(), operands.len());
-            return Err(Error::argument(name, detail));
-        }
-        let sides: Vec<Side<'_>> = operands.iter().map(|operand| operand.side()).collect();
-        let mut tensors = sides.iter().filter_map(|side| match side {
-            Side::Tensor(tensor) => Some(*tensor),
-            Side::Scalar(_) => None,
-        });
-        let Some(first) = tensors.next() else {
-            return Err(Error::argument(name, "one operand must be a tensor"));
-        };
-        tensors.try_for_each(|tensor| first.same_device(name, tensor))?;
-        let shapes: Vec<Shape> = sides.iter().map(|side| side.shape()).collect();
-        let shape = broadcast(name, &shapes)?;
-        let mut inputs = Vec::with_capacity(sides.len());
-        let mut out: Option<(DType, usize)> = None;
-        for (place, (side, param)) in sides.iter().zip(params).enumerate() {
-            if let Side::Tensor(tensor) = side
-                && tensor.dtype().compute() == self.op.result()
-                && *param == self.op.result()
-            {
-                let (dtype, rank) = (tensor.dtype(), tensor.rank());
-                out = Some(out.map_or((dtype, rank), |(other, most)| {
-                    (combined(other, most, dtype, rank), most.max(rank))
-                }));
-            }
-            inputs.push(self.input(*side, *param, place, first)?);
-        }
-        let op = self
-            .op
-            .giving(out.map_or(self.op.result(), |(dtype, _)| dtype));
-        check_bindings(name, first.device(), &inputs)?;
-        let inputs: Few<Input> = inputs.into_iter().collect();
-        Tensor::record(first.device(), name, FusedOp::User(op), &shape, inputs)
+        apply(self.op, operands, None)
     }
 
     /// The types of its parameters.
@@ -142,31 +107,82 @@ impl CustomOp {
     pub(crate) fn params(&self) -> &'static [DType] {
         self.op.params()
     }
+}
 
-    /// An operand as its parameter takes it.
-    fn input(
-        &self,
-        side: Side<'_>,
-        param: DType,
-        place: usize,
-        first: &Tensor,
-    ) -> Result<Input, Error> {
-        let (name, place) = (self.op.name(), place + 1);
-        match side {
-            Side::Tensor(tensor) => {
-                let refused = |got: DType| {
-                    format!("operand {place} of `apply` is {param}, got a tensor of {got}")
-                };
-                taken(name, tensor, param, refused)?.as_input(first.device())
-            }
-            Side::Scalar(number) if number.is_of(param) => Ok(Input::Scalar(param, number.value())),
-            Side::Scalar(number) => {
-                let value = number.value().to_string();
-                let value = shortened(&value, 64);
-                let detail =
-                    format!("operand {place} of `apply` is {param}, got the number {value}");
-                Err(Error::dtype(name, detail))
-            }
+/// The op on tensors and numbers; with a dtype of that, and else of that in which they are combined.
+pub(crate) fn apply(
+    op: UserOp,
+    operands: &[&dyn Operand],
+    out: Option<DType>,
+) -> Result<Tensor, Error> {
+    let (name, params) = (op.name(), op.params());
+    if operands.len() != params.len() {
+        let detail = format!("it takes {} operands, got {}", params.len(), operands.len());
+        return Err(Error::argument(name, detail));
+    }
+    let sides: Vec<Side<'_>> = operands.iter().map(|operand| operand.side()).collect();
+    let mut tensors = sides.iter().filter_map(|side| match side {
+        Side::Tensor(tensor) => Some(*tensor),
+        Side::Scalar(_) => None,
+    });
+    let Some(first) = tensors.next() else {
+        return Err(Error::argument(name, "one operand must be a tensor"));
+    };
+    tensors.try_for_each(|tensor| first.same_device(name, tensor))?;
+    let shapes: Vec<Shape> = sides.iter().map(|side| side.shape()).collect();
+    let shape = broadcast(name, &shapes)?;
+    let inputs = sides.iter().zip(params).enumerate();
+    let inputs = inputs.map(|(place, (side, param))| input(op, *side, *param, place, first));
+    let inputs = inputs.collect::<Result<Vec<Input>, Error>>()?;
+    let out = out.or_else(|| combined_dtype(operands, params, op.result()));
+    let op = op.giving(out.unwrap_or(op.result()));
+    check_bindings(name, first.device(), &inputs)?;
+    let inputs: Few<Input> = inputs.into_iter().collect();
+    Tensor::record(first.device(), name, FusedOp::User(op), &shape, inputs)
+}
+
+/// The dtype in which those tensors are combined that are of this type as they come and where a parameter takes it; none
+/// without such.
+pub(crate) fn combined_dtype(
+    operands: &[&dyn Operand],
+    params: &[DType],
+    ty: DType,
+) -> Option<DType> {
+    let mut out: Option<(DType, usize)> = None;
+    for (operand, param) in operands.iter().zip(params) {
+        if let Side::Tensor(tensor) = operand.side()
+            && tensor.dtype().compute() == ty
+            && *param == ty
+        {
+            let (dtype, rank) = (tensor.dtype(), tensor.rank());
+            out = Some(out.map_or((dtype, rank), |(other, most)| {
+                (combined(other, most, dtype, rank), most.max(rank))
+            }));
+        }
+    }
+    out.map(|(dtype, _)| dtype)
+}
+
+/// An operand as its parameter takes it.
+fn input(
+    op: UserOp,
+    side: Side<'_>,
+    param: DType,
+    place: usize,
+    first: &Tensor,
+) -> Result<Input, Error> {
+    let (name, place) = (op.name(), place + 1);
+    match side {
+        Side::Tensor(tensor) => {
+            let refused = |got: DType| format!("operand {place} is {param}, got a tensor of {got}");
+            taken(name, tensor, param, refused)?.as_input(first.device())
+        }
+        Side::Scalar(number) if number.is_of(param) => Ok(Input::Scalar(param, number.value())),
+        Side::Scalar(number) => {
+            let value = number.value().to_string();
+            let value = shortened(&value, 64);
+            let detail = format!("operand {place} is {param}, got the number {value}");
+            Err(Error::dtype(name, detail))
         }
     }
 }

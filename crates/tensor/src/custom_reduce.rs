@@ -6,7 +6,8 @@ use ziggurat_core::DType;
 use ziggurat_core::text::shortened;
 use ziggurat_kernels::{Call, UserCombine};
 
-use crate::custom_op::taken;
+use crate::custom_op::{apply, combined_dtype, taken};
+use crate::operand::{Operand, Side};
 use crate::{Error, Scalar, Tensor};
 
 /// A reduction in WGSL: `fn combine` of two numbers, or of two values of a type of one's own.
@@ -19,7 +20,7 @@ use crate::{Error, Scalar, Tensor};
 /// | function | |
 /// | --- | --- |
 /// | `fn combine(a: T, b: T) -> T` | associative and commutative, but for rounding: in which order elements meet is not said |
-/// | `fn lift(x: E) -> T` | what an element is before it is combined; itself if the function is not there |
+/// | `fn lift(x: E) -> T` | what an element is before it is combined; itself if the function is not there; of up to eight operands, see [`CustomReduce::call_of`] |
 /// | `fn finish(a: T) -> R` | what the result is of all combined; that if the function is not there |
 ///
 /// `T` is f32, i32 or u32, or with [`CustomReduce::from_wgsl`] a vector or struct of the text. `E` and `R` are f32, i32, u32 or
@@ -98,6 +99,40 @@ impl CustomReduce {
         Ok(Self { combine })
     }
 
+    /// The reduction of several tensors and numbers, as many as the text's `lift` takes, which broadcast. What is combined is then
+    /// a number, f32, i32 or u32. A result in f32 has the dtype in which the operands of floats are combined, rounded once.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomReduce, Device, DeviceOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let distance = CustomReduce::new(
+    ///     "distance",
+    ///     0.0,
+    ///     "fn lift(x: f32, y: f32) -> f32 { return (x - y) * (x - y); }
+    ///      fn combine(a: f32, b: f32) -> f32 { return a + b; }
+    ///      fn finish(a: f32) -> f32 { return sqrt(a); }",
+    /// )?;
+    /// let x = Tensor::from_slice(&device, &[3.0f32, 0.0, 0.0, 8.0], [2, 2])?;
+    /// let y = Tensor::from_slice(&device, &[0.0f32, 4.0], [2])?;
+    /// let z = distance.call_of(&[&x, &y], [-1], false)?;
+    /// assert_eq!(z.explain()?.kernels().len(), 1);
+    /// assert_eq!(z.to_vec_blocking::<f32>()?, [5.0, 4.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CustomOp::call`](crate::CustomOp::call) and [`CustomReduce::call`].
+    pub fn call_of(
+        &self,
+        operands: &[&dyn Operand],
+        axes: impl AsRef<[isize]>,
+        keepdim: bool,
+    ) -> Result<Tensor, Error> {
+        let (x, dtype) = self.combine.operands(operands)?;
+        self.over(&x, dtype, axes.as_ref(), keepdim)
+    }
+
     /// The reduction over `axes`, which may be negative; an empty list reduces nothing, but lifts and finishes. With
     /// `keepdim` the axes stay with extent 1.
     ///
@@ -109,9 +144,19 @@ impl CustomReduce {
         axes: impl AsRef<[isize]>,
         keepdim: bool,
     ) -> Result<Tensor, Error> {
-        let name = self.combine.name();
         let (x, dtype) = self.combine.operand(x)?;
-        let axes = x.axes(name, axes.as_ref())?;
+        self.over(&x, dtype, axes.as_ref(), keepdim)
+    }
+
+    fn over(
+        &self,
+        x: &Tensor,
+        dtype: DType,
+        axes: &[isize],
+        keepdim: bool,
+    ) -> Result<Tensor, Error> {
+        let name = self.combine.name();
+        let axes = x.axes(name, axes)?;
         let shape = x.shape().reduced(&axes, keepdim);
         let reduction = self.combine.op.reduction(self.combine.identity);
         let call = Call::reduce(reduction, &axes);
@@ -161,10 +206,41 @@ impl Combine {
     /// A tensor as the text takes it, and the dtype of the result.
     pub(crate) fn operand(&self, x: &Tensor) -> Result<(Tensor, DType), Error> {
         let (element, result) = (self.op.element(), self.op.result());
+        if let Some(lift) = self.op.lift() {
+            let detail = format!(
+                "its `lift` takes {} operands: give them to `call_of`",
+                lift.params().len()
+            );
+            return Err(Error::argument(self.name(), detail));
+        }
         let refused = |got| format!("its text is of {element}, got a tensor of {got}");
         let x = taken(self.name(), x, element, refused)?;
         let rounds = x.dtype().is_float() && result == DType::F32;
         let dtype = if rounds { x.dtype() } else { result };
         Ok((x, dtype))
+    }
+
+    /// What several operands give that is combined, and the dtype of the result.
+    pub(crate) fn operands(&self, operands: &[&dyn Operand]) -> Result<(Tensor, DType), Error> {
+        let Some(lift) = self.op.lift() else {
+            return match operands {
+                [operand] => match operand.side() {
+                    Side::Tensor(tensor) => self.operand(tensor),
+                    Side::Scalar(_) => {
+                        Err(Error::argument(self.name(), "its operand must be a tensor"))
+                    }
+                },
+                _ => {
+                    let detail = format!("it takes one operand, got {}", operands.len());
+                    Err(Error::argument(self.name(), detail))
+                }
+            };
+        };
+        let result = self.op.result();
+        // In 32 bits up to the end: only the result is rounded.
+        let x = apply(lift, operands, Some(lift.result()))?;
+        let floats = combined_dtype(operands, lift.params(), DType::F32);
+        let dtype = floats.filter(|_| result == DType::F32);
+        Ok((x, dtype.unwrap_or(result)))
     }
 }

@@ -1,8 +1,10 @@
 //! [`CustomScan`]: scans by a user's own WGSL, on the kernels of `cumsum`.
 
+use ziggurat_core::DType;
 use ziggurat_kernels::{ScanOp, ScanOptions};
 
 use crate::custom_reduce::Combine;
+use crate::operand::Operand;
 use crate::{Error, Scalar, Tensor};
 
 /// A scan in WGSL: each element combined with all before it along an axis.
@@ -79,15 +81,57 @@ impl CustomScan {
         axis: isize,
         options: ScanOptions,
     ) -> Result<Tensor, Error> {
+        let (x, dtype) = self.combine.operand(x)?;
+        self.along(&x, dtype, axis, options)
+    }
+
+    /// The scan of several tensors and numbers, as many as the text's `lift` takes, which broadcast, as
+    /// [`CustomReduce::call_of`](crate::CustomReduce::call_of) takes them.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{CustomScan, Device, DeviceOptions, ScanOptions, Tensor};
+    ///
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let area = CustomScan::new(
+    ///     "area",
+    ///     0.0,
+    ///     "fn lift(height: f32, width: f32) -> f32 { return height * width; }
+    ///      fn combine(a: f32, b: f32) -> f32 { return a + b; }",
+    /// )?;
+    /// let x = Tensor::from_slice(&device, &[1.0f32, 3.0, 2.0], [3])?;
+    /// let y = area.call_of(&[&x, &0.5], 0, ScanOptions::default())?;
+    /// assert_eq!(y.to_vec_blocking::<f32>()?, [0.5, 2.0, 3.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CustomOp::call`](crate::CustomOp::call) and [`CustomScan::call`].
+    pub fn call_of(
+        &self,
+        operands: &[&dyn Operand],
+        axis: isize,
+        options: ScanOptions,
+    ) -> Result<Tensor, Error> {
+        let (x, dtype) = self.combine.operands(operands)?;
+        self.along(&x, dtype, axis, options)
+    }
+
+    fn along(
+        &self,
+        x: &Tensor,
+        dtype: DType,
+        axis: isize,
+        options: ScanOptions,
+    ) -> Result<Tensor, Error> {
         let name = self.combine.name();
         if x.rank() == 0 {
             x.shape()
                 .axis(axis)
                 .map_err(|error| Error::from_shape(name, error))?;
-            return self.call_with(&x.unsqueeze(0)?, 0, options)?.select(0, 0);
+            let row = x.unsqueeze(0)?;
+            return self.along(&row, dtype, 0, options)?.select(0, 0);
         }
         let at = x.axis_of(name, axis)?;
-        let (x, dtype) = self.combine.operand(x)?;
         let op = ScanOp::User {
             op: self.combine.op,
             identity: self.combine.identity,

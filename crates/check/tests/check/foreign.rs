@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Folder, SCALE, run, shown};
+use super::{Folder, run, shown};
 use ziggurat_check::Checker;
 
 /// A kernel that is good WGSL, with a texture that the software device does not run.
@@ -52,7 +52,9 @@ fn look(i: u32) {
 
 #[test]
 fn a_file_has_the_time_that_it_is_given() {
-    let folder = Folder::new("time", &[("a.wgsl", SCALE)]);
+    // Long enough that no thread is through with it before its time is looked at.
+    let long = format!("fn f() {{ {} }}", "_ = sin(1.0) + cos(2.0); ".repeat(4_000));
+    let folder = Folder::new("time", &[("a.wgsl", &long)]);
     let report = Checker::new()
         .time_limit(Duration::from_nanos(1))
         .check(&folder.0);
@@ -89,4 +91,39 @@ fn second(p: ptr<function, array<i32, 4>>) { change(&p[1]); }
         said.contains("1 entry points accepted, 1 refused"),
         "{said}"
     );
+}
+
+#[test]
+fn all_mistakes_are_told_and_every_entry_point_is_counted() {
+    let text = "fn f() -> f32 { return missing; }
+fn g() { let x = 1u; x[0] = 2u; }
+@compute @workgroup_size(1) fn first() { f() = 1.0; }
+@compute @workgroup_size(1) fn second() { g(); }
+";
+    let rules = "@group(0) @binding(0) var<storage, read> x: array<u32>;
+fn f() -> f32 { }
+@compute @workgroup_size(1) fn first() { x[0] = 1u; }
+@compute @workgroup_size(1) fn second() { }
+";
+    let folder = Folder::new("all", &[("a.wgsl", text), ("b.wgsl", rules)]);
+    let report = folder.check();
+    assert_eq!((report.accepted, report.refused), (0, 4), "{report}");
+    let places: Vec<String> = shown(&report, &folder)
+        .iter()
+        .map(|problem| {
+            problem
+                .split(": error")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect();
+    let expected = [
+        "a.wgsl:1:24",
+        "a.wgsl:2:22",
+        "a.wgsl:3:46",
+        "b.wgsl:2:1",
+        "b.wgsl:3:42",
+    ];
+    assert_eq!(places, expected, "{report}");
 }

@@ -30,7 +30,137 @@ pub fn said(error: &dyn Error) -> String {
     in_wgsl(&message)
 }
 
-fn in_wgsl(message: &str) -> String {
+/// What naga says with numbers of its tables, `#` here, and what it says in WGSL's words.
+const PHRASES: [(&str, &str); 13] = [
+    (
+        "Loading of # can't be done",
+        "A value of this type cannot be loaded; `&` passes a pointer to it",
+    ),
+    (
+        "The pointer # doesn't relate to a valid destination for a store",
+        "This cannot be written: only variables that are `storage, read_write`, `workgroup`, `private` or of a function can",
+    ),
+    (
+        "The type of # doesn't match the type stored in #",
+        "The value has another type than the variable that it is stored in",
+    ),
+    (
+        "The `return` expression Some(#) does not match the declared return type Some(#)",
+        "What is returned is not of the type that the function declares",
+    ),
+    (
+        "The `return` expression None does not match the declared return type Some(#)",
+        "The function declares a type, and does not return a value at its end or at a `return`",
+    ),
+    (
+        "The `return` expression Some(#) does not match the declared return type None",
+        "The function returns a value and declares no type of it",
+    ),
+    ("Call to # is invalid", "The call is invalid"),
+    (
+        "Constant expression # is invalid",
+        "The constant is invalid",
+    ),
+    (
+        "value # doesn't match the type #",
+        "has another type than the parameter",
+    ),
+    (
+        "as expression # has an invalid type.",
+        "has an invalid type",
+    ),
+    ("Field '", "Member '"),
+    (" at Compute is invalid", " is invalid"),
+    (", has type #", ""),
+];
+
+/// Types that naga writes with all their fields.
+const FIELDS: [(&str, &str); 8] = [
+    ("Struct {", "a struct"),
+    ("Array {", "an array"),
+    ("ValuePointer {", "a pointer"),
+    ("Pointer {", "a pointer"),
+    ("Image {", "a texture"),
+    ("Sampler {", "a sampler"),
+    ("BindingArray {", "an array of bindings"),
+    ("AccelerationStructure {", "an acceleration structure"),
+];
+
+/// The same of one message.
+///
+/// ```
+/// use ziggurat_core::wgsl::errors::in_wgsl;
+///
+/// let said = "Call to [2] is invalid: Argument 0 value [11] doesn't match the type [3]";
+/// assert_eq!(in_wgsl(said), "The call is invalid: Argument 0 has another type than the parameter");
+/// ```
+#[must_use]
+pub fn in_wgsl(message: &str) -> String {
+    let typed = types(message)
+        .replace("{AbstractFloat}", "AbstractFloat")
+        .replace("{AbstractInt}", "AbstractInt");
+    let whole = FIELDS.iter().fold(typed, |text, (begin, name)| {
+        replaced(&text, begin, |rest| {
+            Some(((*name).to_owned(), closed(rest)?))
+        })
+    });
+    // `[3] (of type a struct)`
+    let whole = replaced(&whole, "[", |rest| {
+        let (number, rest) = rest.split_once("] (of type a")?;
+        let (name, _) = rest.split_once(')')?;
+        number.parse::<u32>().ok()?;
+        let taken = number.len() + "] (of type a".len() + name.len() + 1;
+        Some((format!("a{name}"), taken))
+    });
+    let said = PHRASES.iter().fold(whole, |text, (said, instead)| {
+        let mut parts = said.split('#');
+        let first = parts.next().unwrap_or_default();
+        let others: Vec<&str> = parts.collect();
+        replaced(&text, first, |rest| {
+            let mut left = rest;
+            for part in &others {
+                left = number(left)?.strip_prefix(part)?;
+            }
+            Some(((*instead).to_owned(), rest.len() - left.len()))
+        })
+    });
+    // A number that is left says nothing to whoever wrote the text.
+    let said = replaced(&said, " [", |rest| {
+        let (number, _) = rest.split_once(']')?;
+        number.parse::<u32>().ok()?;
+        Some((String::new(), number.len() + 1))
+    });
+    replaced(&said, "Capabilities(", |rest| {
+        let (names, _) = rest.split_once(')')?;
+        let words = names.to_lowercase().replace('_', " ").replace(" |", ",");
+        Some((words, names.len() + 1))
+    })
+}
+
+/// What follows `[3]`.
+fn number(text: &str) -> Option<&str> {
+    let (number, rest) = text.strip_prefix('[')?.split_once(']')?;
+    number.parse::<u32>().ok().map(|_| rest)
+}
+
+/// Bytes to the end of a brace that is open.
+fn closed(text: &str) -> Option<usize> {
+    let mut open = 1_usize;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => open += 1,
+            '}' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// Types of numbers by their names, and no numbers of naga's tables beside them.
+fn types(message: &str) -> String {
     let scalars = replaced(message, "Scalar { kind: ", |rest| {
         let (kind, rest) = rest.split_once(", width: ")?;
         let (width, _) = rest.split_once(" }")?;
@@ -73,7 +203,7 @@ fn in_wgsl(message: &str) -> String {
         number.parse::<u32>().ok()?;
         Some(("Function ".to_owned(), number.len() + "] ".len()))
     });
-    let types = replaced(&functions, "Type [", |rest| {
+    replaced(&functions, "Type [", |rest| {
         let (number, behind) = rest.split_once("] '")?;
         let (name, _) = behind.split_once("' is invalid: ")?;
         number.parse::<u32>().ok()?;
@@ -83,12 +213,6 @@ fn in_wgsl(message: &str) -> String {
         };
         let taken = number.len() + "] '".len() + name.len() + "' is invalid: ".len();
         Some((shown, taken))
-    });
-    replaced(&types, "Loading of [", |rest| {
-        let (number, _) = rest.split_once("] can't be done")?;
-        number.parse::<u32>().ok()?;
-        let shown = "A value of this type cannot be loaded; `&` passes a pointer to it";
-        Some((shown.to_owned(), number.len() + "] can't be done".len()))
     })
 }
 
@@ -173,6 +297,30 @@ mod tests {
                 "Expression [4] is invalid: Loading of [2] can't be done",
                 "A value of this type cannot be loaded; `&` passes a pointer to it",
             ),
+            (
+                "Entry point main at Compute is invalid: The pointer [80] doesn't relate to a valid destination for a store",
+                "Entry point main is invalid: This cannot be written: only variables that are `storage, read_write`, `workgroup`, `private` or of a function can",
+            ),
+            (
+                "Call to [2] is invalid: Argument 0 value [11] doesn't match the type [3]",
+                "The call is invalid: Argument 0 has another type than the parameter",
+            ),
+            (
+                "The `return` expression None does not match the declared return type Some([1])",
+                "The function declares a type, and does not return a value at its end or at a `return`",
+            ),
+            (
+                "Operation Add can't work with [3] (of type Struct { members: [StructMember { name: Some(\"x\"), ty: [0] }], span: 8 }) and [1] (of type Array { base: [0], size: Constant(4), stride: 4 })",
+                "Operation Add can't work with a struct and an array",
+            ),
+            (
+                "The `if` condition [12] is not a boolean scalar",
+                "The `if` condition is not a boolean scalar",
+            ),
+            (
+                "Shader requires capability Capabilities(RAY_QUERY | MESH_SHADER)",
+                "Shader requires capability ray query, mesh shader",
+            ),
         ] {
             assert_eq!(in_wgsl(said), shown);
         }
@@ -186,8 +334,12 @@ mod tests {
             "Scalar { kind: New, width: 4 }",
             "Vector { size: Penta, scalar: f32 }",
             "Matrix { columns: Bi, rows: ",
-            "Expression [x] is invalid: [3] (of type ",
-            "index [7] of a[3]",
+            "Expression [x] is invalid: (of type ",
+            "item a[3]",
+            " [x]",
+            "Struct { x",
+            "The pointer [x] doesn't relate to a valid destination for a store",
+            "Capabilities(",
             "Type [x] '' is invalid: ",
             "Loading of [x] can't be done",
             "Atomic(",

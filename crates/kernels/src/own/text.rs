@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use ziggurat_core::DType;
+use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::ShaderSource;
 
 use super::{Class, ElementKernel, ParamType};
@@ -18,6 +19,9 @@ pub(super) const OPERAND_WORDS: usize = 5;
 pub(super) const ENTRY: &str = "kit_main";
 /// The override constant of the workgroup's size.
 pub(super) const WORKGROUP: &str = "KIT_WORKGROUP";
+
+/// Operands up to which a kernel has a buffer to spare on every device.
+const MOST_CHECKED: usize = 8;
 
 /// Names of what is injected whatever the operands are called. Names that begin with `kit_` are taken too.
 pub const SHADER_NAMES: [&str; 4] = ["kernel", "element", "elements", "params"];
@@ -97,9 +101,9 @@ fn written<'a>(
 }
 
 fn operands(kernel: &ElementKernel, class: &Class) -> String {
-    let words = 1 + OPERAND_WORDS * class.operands() + kernel.params.len();
+    let count = 1 + OPERAND_WORDS * class.operands() + kernel.params.len();
     let mut text = format!(
-        "struct KitWords {{ words: array<vec4<u32>, {words}> }}
+        "struct KitWords {{ words: array<vec4<u32>, {count}> }}
 @group(0) @binding(0) var<uniform> kit: KitWords;
 var<private> kit_element: u32;
 
@@ -137,6 +141,7 @@ fn kit_find(base: u32, index: vec4<u32>) -> vec2<u32> {{
         text.push_str(&described(name, *dtype, index));
         text.push_str(&input(name, *dtype, *dense, index));
     }
+    let checked = is_checked(kernel, class);
     for (index, (name, dtype, is_read)) in written(kernel, class).enumerate() {
         let index = class.inputs.len() + index;
         text.push_str(&described(name, dtype, index));
@@ -145,7 +150,12 @@ fn kit_find(base: u32, index: vec4<u32>) -> vec2<u32> {{
         } else {
             ""
         };
-        text.push_str(&output(name, dtype, index, promise));
+        let past = if checked {
+            past_the_end(name)
+        } else {
+            String::new()
+        };
+        text.push_str(&output(name, dtype, index, promise, &past));
         if is_read {
             text.push_str(&value_in_place(name, dtype));
             text.push_str(&reads(name, index));
@@ -249,14 +259,28 @@ fn {name}_load(index: vec4<u32>) -> {name}_t {{
     )
 }
 
-fn output(name: &str, dtype: DType, index: usize, promise: &str) -> String {
+/// Whether elements past the end are told where kernels are debugged: that takes one more buffer, and `assert` for itself.
+fn is_checked(kernel: &ElementKernel, class: &Class) -> bool {
+    let after = words(&kernel.text).skip(1);
+    let mut pairs = words(&kernel.text).zip(after);
+    let own = kernel.text.contains("assert") && pairs.any(|pair| pair == ("fn", "assert"));
+    class.operands() < MOST_CHECKED && !own
+}
+
+/// What is said of a store past the end.
+fn past_the_end(name: &str) -> String {
+    let text = format!("`{name}_store` past the last element: it is given, of, in the call for");
+    format!("    assert(i < {name}_len(), \"{text}\", i, {name}_len(), kit_element);\n")
+}
+
+fn output(name: &str, dtype: DType, index: usize, promise: &str, past: &str) -> String {
     let (base, binding) = (base(index), index + 1);
     let lanes = dtype.lanes();
     let store = if lanes == 1 {
         format!(
             "@group(0) @binding({binding}) var<storage, read_write> kit_{name}: array<{name}_t>;{promise}
 fn {name}_store(i: u32, value: {name}_t) {{
-    if i < {name}_len() {{ kit_{name}[kit.words[{base}].y + i] = value; }}
+{past}    if i < {name}_len() {{ kit_{name}[kit.words[{base}].y + i] = value; }}
 }}
 "
         )
@@ -285,7 +309,7 @@ fn kit_flush_{name}() {{
 }}
 
 fn {name}_store(i: u32, value: {name}_t) {{
-    if i >= {name}_len() {{ return; }}
+{past}    if i >= {name}_len() {{ return; }}
     let word = i / {lanes}u + 1u;
     if kit_kept_{name}.x != word {{
         kit_flush_{name}();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Arg, What};
-use crate::dispatch::{binding_count, params_size};
+use crate::dispatch::{binding_count, params_size, place_of_missing};
 use crate::error::PipelineError;
 use crate::kernel::Kernel;
 use crate::place::Place;
@@ -86,6 +86,12 @@ impl<'r, T: Clone> Slots<'r, T> {
             variables,
             count: 0,
         }
+    }
+
+    /// The first variable without an argument; as many as there are, if all have one.
+    fn missing(&self) -> usize {
+        let at = self.given.iter().position(Option::is_none);
+        at.unwrap_or(self.given.len())
     }
 
     /// Gives an argument to the variable at its place, or to the first that has none.
@@ -178,17 +184,21 @@ impl<'r, 'a> Arguments<'r, 'a> {
     /// All variables with their arguments. `params` go to the immediate variable, or to the only uniform that is left.
     fn finish(mut self, kernel: &Kernel, params: &[u8]) -> Result<Arranged<'a>, PipelineError> {
         let reflection = self.reflection;
+        let missing = self.buffers.missing();
         let mut args: Vec<Arg<'a>> = self.buffers.given.drain(..).flatten().collect();
         if args.len() != reflection.bindings.len() || self.buffers.count != args.len() {
-            return Err(binding_count(reflection, self.buffers.count));
+            return Err(binding_count(reflection, self.buffers.count, missing));
         }
         let before = args.len();
+        let missing = self.resources.missing();
         args.extend(self.resources.given.drain(..).flatten());
         let expected = reflection.resources.len();
         if args.len() - before != expected || self.resources.count != expected {
             let declared = |r: &Resource| format!("`{}` ({})", r.name, r.place);
+            let places = reflection.resources.iter().map(|r| &r.place);
             return Err(PipelineError::ResourceCount {
                 kernel: reflection.kernel.clone(),
+                place: place_of_missing(reflection, places, missing),
                 expected,
                 got: self.resources.count,
                 declared: reflection.resources.iter().map(declared).collect(),
@@ -209,8 +219,11 @@ impl<'r, 'a> Arguments<'r, 'a> {
             .collect();
         if given.len() != reflection.uniforms.len() || self.uniforms.count > given.len() {
             let declared = |p: &Params| format!("`{}` ({})", p.name, p.place);
+            let places = reflection.uniforms.iter().map(|p| &p.place);
+            let missing = self.uniforms.missing();
             return Err(PipelineError::UniformCount {
                 kernel: reflection.kernel.clone(),
+                place: place_of_missing(reflection, places, missing),
                 expected: reflection.uniforms.len(),
                 got: self.uniforms.count,
                 declared: reflection.uniforms.iter().map(declared).collect(),

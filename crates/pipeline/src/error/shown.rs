@@ -1,10 +1,51 @@
 //! The place that an error is about, for programs that show it.
 
+use std::fmt;
+use std::slice;
+
 use super::PipelineError;
 use crate::place::Place;
 
+/// Several mistakes of one kernel, each on lines of its own, without the kernel's name.
+pub(super) struct Each<'a> {
+    pub(super) kernel: &'a str,
+    pub(super) mistakes: &'a [PipelineError],
+}
+
+impl fmt::Display for Each<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for mistake in self.mistakes {
+            let text = mistake.to_string();
+            let text = text.strip_prefix(self.kernel).unwrap_or(&text);
+            write!(f, "\n{}", text.strip_prefix(": ").unwrap_or(text))?;
+        }
+        Ok(())
+    }
+}
+
 impl PipelineError {
-    /// Where in the WGSL it is; of two places the latter. The snippet is the end of the error's text, too.
+    /// The mistakes of a text one by one, in its order; an error of another kind is the only one.
+    ///
+    /// ```
+    /// use ziggurat_pipeline::{KernelDescriptor, ShaderFeatures, ShaderSource, reflect};
+    ///
+    /// let text = "fn f() -> f32 { return y; }
+    /// fn g() -> u32 { return 1.5; }
+    /// @compute @workgroup_size(1) fn main() { let x = f() + g() }";
+    /// let source = ShaderSource::wgsl("three", text);
+    /// let error = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap_err();
+    /// let lines: Vec<u32> = error.mistakes().iter().filter_map(|e| Some(e.place()?.line)).collect();
+    /// assert_eq!(lines, [1, 2, 3]);
+    /// ```
+    #[must_use]
+    pub fn mistakes(&self) -> &[Self] {
+        match self {
+            Self::Mistakes { mistakes, .. } => mistakes,
+            _ => slice::from_ref(self),
+        }
+    }
+
+    /// Where in the WGSL it is; of two places the latter, of several mistakes the first. The snippet is the end of the error's text, too.
     ///
     /// ```
     /// use ziggurat_pipeline::{KernelDescriptor, ShaderFeatures, ShaderSource, check_limits, reflect};
@@ -54,8 +95,12 @@ impl PipelineError {
             | Self::ParamsSize { place, .. }
             | Self::AssertionFailed { place, .. }
             | Self::DebugBinding { place, .. }
+            | Self::BindingCount { place, .. }
+            | Self::UniformCount { place, .. }
+            | Self::ResourceCount { place, .. }
             | Self::GridNotFolded { place, .. } => Some(place),
             Self::Aliased { second_place, .. } => Some(second_place),
+            Self::Mistakes { mistakes, .. } => mistakes.first()?.place(),
             _ => None,
         }
     }
@@ -68,6 +113,10 @@ pub(crate) mod tests {
 
     /// Where a line is known, so is the column, and the text ends with the line of code and carets.
     pub(crate) fn shows_its_code(error: &PipelineError) {
+        if let PipelineError::Mistakes { mistakes, .. } = error {
+            mistakes.iter().for_each(shows_its_code);
+            return;
+        }
         let text = error.to_string();
         let Some(place) = error.place().filter(|place| place.line > 0) else {
             return;

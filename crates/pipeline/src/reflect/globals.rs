@@ -1,5 +1,6 @@
 //! From a module's global variables to bindings, parameters and workgroup memory.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use naga::valid::FunctionInfo;
@@ -32,10 +33,18 @@ pub(super) fn collect(
     only: bool,
 ) -> Result<Globals, PipelineError> {
     let mut found = Globals::default();
+    let place = |variable: &GlobalVariable| {
+        let place = variable.binding.as_ref()?;
+        Some((place.group, place.binding))
+    };
+    // Of the variables at one place an entry point uses at most one, which counts; else the first does.
+    let variables = module.global_variables.iter();
+    let used = variables.filter(|(handle, _)| !uses[*handle].is_empty());
+    let mut taken: HashSet<(u32, u32)> = used.filter_map(|(_, used)| place(used)).collect();
     for (handle, variable) in module.global_variables.iter() {
         let used = !uses[handle].is_empty();
         let shared = variable.space == AddressSpace::WorkGroup;
-        if !used && (shared || !only) {
+        if !used && (shared || !only || place(variable).is_some_and(|place| !taken.insert(place))) {
             continue;
         }
         let place = text.place(Some(module.global_variables.get_span(handle)));
@@ -101,22 +110,11 @@ impl One<'_> {
             AddressSpace::Uniform => {
                 let (group, binding) = self.binding();
                 let space = ParamSpace::Uniform { group, binding };
-                let clash = found.uniforms.iter().any(|other| other.space == space);
-                if clash && !used {
-                    return Ok(());
-                }
-                found.uniforms.retain(|other| other.space != space);
                 found.uniforms.push(self.params(space, bytes));
                 Ok(())
             }
             AddressSpace::Storage { access } => {
                 let (group, binding) = self.binding();
-                let clashes = |other: &Binding| (other.group, other.binding) == (group, binding);
-                if !used && found.bindings.iter().any(clashes) {
-                    return Ok(());
-                }
-                // Of two variables at one index at most one is used; the used one counts.
-                found.bindings.retain(|other| !clashes(other));
                 found.bindings.push(Binding {
                     group,
                     binding,
@@ -144,11 +142,6 @@ impl One<'_> {
                         what: unbindable(inner).unwrap_or("an opaque handle"),
                     });
                 };
-                let clashes = |other: &Resource| (other.group, other.binding) == (group, binding);
-                if !used && found.resources.iter().any(clashes) {
-                    return Ok(());
-                }
-                found.resources.retain(|other| !clashes(other));
                 found.resources.push(Resource {
                     group,
                     binding,

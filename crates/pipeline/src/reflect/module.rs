@@ -9,7 +9,7 @@ use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::errors::said;
 
 use super::first_use::first_use;
-use super::{GridInputs, Override, Reflection, globals};
+use super::{GridInputs, Override, Reflection, globals, mistakes};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -18,7 +18,7 @@ use crate::shader_limits::ShaderLimits;
 use ziggurat_device::ShaderFeature;
 
 /// Bytes of a compiler's words in an error.
-const MESSAGE: usize = 400;
+pub(super) const MESSAGE: usize = 400;
 /// Bytes of a name in an error.
 const NAME: usize = 64;
 
@@ -44,7 +44,7 @@ pub(super) fn read(
     available: ShaderFeatures,
     limits: &ShaderLimits,
 ) -> Result<Valid, PipelineError> {
-    let module = parse(text)?;
+    let module = mistakes::parse(text)?;
     refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
     let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
@@ -121,24 +121,6 @@ pub(super) fn specialise(
     })
 }
 
-fn parse(text: &Assembled<'_>) -> Result<Module, PipelineError> {
-    naga::front::wgsl::parse_str(&text.text).map_err(|error| {
-        let span = error.labels().next().map(|(span, _)| span);
-        let place = text.place(span);
-        let mut message = error.message().to_owned();
-        for note in error.notes() {
-            message.push_str("; ");
-            message.push_str(note);
-        }
-        let message = shortened(&message, MESSAGE).into_owned();
-        PipelineError::Parse {
-            kernel: text.name(),
-            place,
-            message,
-        }
-    })
-}
-
 fn entries(module: &Module) -> impl Iterator<Item = &str> {
     module
         .entry_points
@@ -203,7 +185,7 @@ fn choose_entry(
     }
 }
 
-fn check(
+pub(super) fn check(
     module: &Module,
     features: ShaderFeatures,
 ) -> Result<ModuleInfo, Box<WithSpan<ValidationError>>> {
@@ -238,7 +220,8 @@ fn validate(
     }
     let all = ShaderFeatures::all();
     if let Err(error) = check(module, all) {
-        return Err(validation_error(text, Some(module), entry, &error));
+        let first = validation_error(text, Some(module), entry, &error);
+        return Err(mistakes::of_module(text, module, first, entry));
     }
     for feature in ShaderFeature::all() {
         if let Err(error) = check(module, all.without(feature)) {
@@ -260,7 +243,10 @@ fn validate(
 }
 
 /// What no argument is for is told by its variable: validation would only name a capability.
-fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), PipelineError> {
+pub(super) fn refuse_unbindable(
+    text: &Assembled<'_>,
+    module: &Module,
+) -> Result<(), PipelineError> {
     for (handle, variable) in module.global_variables.iter() {
         let Some(what) = globals::unbindable(&module.types[variable.ty].inner) else {
             continue;
@@ -292,7 +278,7 @@ fn best_span(error: &WithSpan<ValidationError>) -> Option<Span> {
     defined.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()))
 }
 
-fn validation_error(
+pub(super) fn validation_error(
     text: &Assembled<'_>,
     module: Option<&Module>,
     entry: &Arc<Place>,

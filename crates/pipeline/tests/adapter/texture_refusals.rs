@@ -218,5 +218,7 @@ fn every_kernel_with_a_refused_layout_is_told_why() {
         let kernel = KernelDescriptor::new(ShaderSource::wgsl(name, text));
         let error = pipelines.kernel(&kernel).unwrap_err().to_string();
         assert!(error.contains("WriteOnly access"), "{name}: {error}");
+        assert!(error.contains(&format!("{name}:2:")), "{name}: {error}");
+        pipelines.device().status().unwrap();
     }
 }

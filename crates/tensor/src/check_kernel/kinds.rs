@@ -1,7 +1,11 @@
 //! What [`check_kernel`](super::check_kernel) can check: what its inputs are, and how it is called.
 
+use crate::custom_reduce::Combine;
 use crate::tensor_kernel::{InputType, TensorKernel};
-use crate::{Any, CustomKernel, CustomOp, CustomReduce, CustomScan, DType, Error, Operand, Tensor};
+use crate::{
+    Any, CustomKernel, CustomOp, CustomReduce, CustomScan, DType, Error, Operand, ScanOptions,
+    Tensor,
+};
 
 pub(super) mod sealed {
     use super::{Error, InputType, Tensor};
@@ -54,26 +58,36 @@ impl sealed::Sealed for CustomKernel {
 impl KernelToCheck for CustomReduce {}
 impl sealed::Sealed for CustomReduce {
     fn types(&self) -> Vec<InputType> {
-        vec![type_of(self.combine.op.element())]
+        self.combine.types()
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        let over_last = |x: &&Tensor| {
-            let last: &[isize] = if x.rank() == 0 { &[] } else { &[-1] };
-            self.call(x, last, false)
-        };
-        inputs.iter().map(over_last).collect()
+        let numbers = inputs.iter().all(|x| x.rank() == 0);
+        let last: &[isize] = if numbers { &[] } else { &[-1] };
+        let operands: Vec<&dyn Operand> = inputs.iter().map(|x| *x as &dyn Operand).collect();
+        Ok(vec![self.call_of(&operands, last, false)?])
     }
 }
 
 impl KernelToCheck for CustomScan {}
 impl sealed::Sealed for CustomScan {
     fn types(&self) -> Vec<InputType> {
-        vec![type_of(self.combine.op.element())]
+        self.combine.types()
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        inputs.iter().map(|x| self.call(x, -1)).collect()
+        let operands: Vec<&dyn Operand> = inputs.iter().map(|x| *x as &dyn Operand).collect();
+        let options = ScanOptions::default();
+        Ok(vec![self.call_of(&operands, -1, options)?])
+    }
+}
+
+impl Combine {
+    fn types(&self) -> Vec<InputType> {
+        match self.op.lift() {
+            Some(lift) => lift.params().iter().copied().map(type_of).collect(),
+            None => vec![type_of(self.op.element())],
+        }
     }
 }
 

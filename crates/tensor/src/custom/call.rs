@@ -1,6 +1,7 @@
 //! One call of a [`CustomKernel`]: its arguments, checked, and its dispatch.
 
 use ziggurat_core::DType;
+use ziggurat_core::text::list;
 use ziggurat_kernels::View;
 use ziggurat_pipeline::typed::KernelParams;
 use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelWork, with_flops};
@@ -161,14 +162,17 @@ impl<'a> CustomCall<'a> {
         })?;
         let dtypes: Vec<DType> = self.inputs.iter().map(|tensor| tensor.dtype()).collect();
         if dtypes != kernel.inputs {
-            return Err(Error::dtype(
-                OP,
-                format!(
-                    "`{}` takes inputs {:?}: {dtypes:?} given",
-                    kernel.descriptor.source.name(),
-                    kernel.inputs
-                ),
-            ));
+            let shown = |dtypes: &[DType]| {
+                let names: Vec<String> = dtypes.iter().map(ToString::to_string).collect();
+                list(&names, 9)
+            };
+            let detail = format!(
+                "`{}` takes inputs of {}, got {}",
+                kernel.descriptor.source.name(),
+                shown(&kernel.inputs),
+                shown(&dtypes)
+            );
+            return Err(Error::dtype(OP, detail));
         }
         let dims = match (&self.shape, self.inputs.first()) {
             (Some(shape), _) => shape.clone(),

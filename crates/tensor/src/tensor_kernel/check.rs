@@ -49,30 +49,42 @@ pub(super) fn check(kernel: &TensorKernel) -> Result<(), Error> {
             return refuse(format!("`{name}` is like `{wanted}`, which is no input"));
         }
     }
-    let words: HashSet<&str> = wgsl::words(&kernel.text).collect();
     let mut two = wgsl::words(&kernel.text).zip(wgsl::words(&kernel.text).skip(1));
     if !two.any(|two| two == ("fn", "kernel")) {
         return refuse("its text has no `fn kernel(i: u32)`".to_owned());
     }
-    let uses = |name: &str, of: &[&str]| {
-        let mut of = of.iter();
-        of.any(|of| words.contains(format!("{name}_{of}").as_str()))
-    };
-    for name in inputs {
-        if !uses(name, &OF_INPUTS) {
-            return refuse(format!(
-                "its text does not use the input `{name}`: call `{name}_at(i)` or `{name}_load(index)`, or do not declare it"
-            ));
-        }
+    if let Some(name) = unused(&kernel.text, inputs, &OF_INPUTS) {
+        return refuse(format!(
+            "its text does not use the input `{name}`: call `{name}_at(i)` or `{name}_load(index)`, or do not declare it"
+        ));
     }
-    for name in outputs {
-        if !uses(name, &OF_OUTPUTS) {
-            return refuse(format!(
-                "its text does not write the output `{name}`: call `{name}_store(i, value)` or `{name}_store_at(index, value)`"
-            ));
-        }
+    if let Some(name) = unused(&kernel.text, outputs, &OF_OUTPUTS) {
+        return refuse(format!(
+            "its text does not write the output `{name}`: call `{name}_store(i, value)` or `{name}_store_at(index, value)`"
+        ));
     }
     Ok(())
+}
+
+/// The first of the names of which a text has no function. It is read as far as it takes to find all.
+fn unused<'a>(
+    text: &str,
+    names: impl Iterator<Item = &'a String>,
+    functions: &[&str],
+) -> Option<&'a String> {
+    let mut left: Vec<&String> = names.collect();
+    let mut words = wgsl::words(text);
+    while !left.is_empty() {
+        let Some(word) = words.next() else {
+            break;
+        };
+        left.retain(|name| {
+            let rest = word.strip_prefix(name.as_str());
+            let function = rest.and_then(|rest| rest.strip_prefix('_'));
+            !function.is_some_and(|function| functions.contains(&function))
+        });
+    }
+    left.first().copied()
 }
 
 /// Whether a name can be part of WGSL names with one underscore behind it.
@@ -99,7 +111,6 @@ pub(super) fn check_inputs(
             inputs.len()
         )));
     }
-    let words: HashSet<&str> = wgsl::words(&kernel.text).collect();
     for ((name, ty), input) in declared.iter().zip(inputs) {
         let place = format!("`{}`: the tensor `{name}`", kernel.name);
         if !input.device().same(device) {
@@ -123,7 +134,7 @@ pub(super) fn check_inputs(
                 format!("{place} must have {rank} axes, got {dims:?}"),
             ));
         }
-        if input.rank() > INDEXED && words.contains(format!("{name}_load").as_str()) {
+        if input.rank() > INDEXED && unused(&kernel.text, [name].into_iter(), &["load"]).is_none() {
             let dims = input.dims();
             return Err(Error::shape(
                 OP,

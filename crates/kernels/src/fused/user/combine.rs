@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use ziggurat_core::DType;
 use ziggurat_pipeline::{KernelDescriptor, ShaderFeatures, ShaderSource, reflect_within};
 
-use super::check_name;
 use super::text::{Words, checked, compile, is_loop, renamed};
+use super::{MAX_OPERANDS, UserOp, check_name};
 use crate::run::error::KernelError;
 
 /// Words of 32 bits that the memory of a workgroup holds for each invocation and vector of the kernels.
@@ -25,6 +25,8 @@ pub(crate) struct Combination {
     number: Option<DType>,
     words: u32,
     lifts: Option<DType>,
+    /// What `lift` takes, if that is several.
+    operands: Vec<DType>,
     finishes: Option<DType>,
     has_identity: bool,
 }
@@ -123,7 +125,12 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
             }
         }
     };
-    let (lifts, finishes) = (beside("lift", true)?, beside("finish", false)?);
+    let operands = lifted(&words, &globals, &accumulator, number)?;
+    let lifts = match operands.as_slice() {
+        [] => beside("lift", true)?,
+        _ => None,
+    };
+    let finishes = beside("finish", false)?;
     if has_identity {
         let declared = format!("fn identity() -> {accumulator}");
         let at = words.declared("identity");
@@ -143,6 +150,7 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
         number,
         words: 1,
         lifts,
+        operands,
         finishes,
         has_identity,
         accumulator,
@@ -160,6 +168,37 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
         combination.words = words;
     }
     Ok(combination)
+}
+
+/// What `lift` takes, if it takes several: then what is combined is a number, since it is made of elements by itself.
+fn lifted(
+    words: &Words<'_>,
+    globals: &HashSet<String>,
+    accumulator: &str,
+    number: Option<DType>,
+) -> Result<Vec<DType>, KernelError> {
+    if !globals.contains("lift") {
+        return Ok(Vec::new());
+    }
+    let (operands, result) = words.signature("lift", MAX_OPERANDS, written)?;
+    if operands.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let types: Vec<DType> = operands.iter().filter_map(|ty| self::number(ty)).collect();
+    let message = if number.is_none() {
+        format!(
+            "`lift` of several operands gives a number, which is combined: f32, i32 or u32, not `{accumulator}`"
+        )
+    } else if types.len() < operands.len() || result != accumulator {
+        format!(
+            "write `fn lift(x: f32, y: f32) -> {accumulator}`: f32, i32, u32 or bool give `{accumulator}`, which is combined"
+        )
+    } else if globals.contains("apply") {
+        "the name `apply` is taken beside a `lift` of several operands".to_owned()
+    } else {
+        return Ok(types);
+    };
+    Err(words.refuse(words.declared("lift"), message))
 }
 
 /// The words of a type in memory, if it can be there.
@@ -181,6 +220,26 @@ impl Combination {
     /// What its kernels read: f32, i32, u32 or bool.
     pub(crate) fn element(&self) -> DType {
         self.lifts.or(self.number).unwrap_or(DType::F32)
+    }
+
+    /// The elementwise op that gives what is combined, of several operands.
+    pub(crate) fn lift(&self, name: &str, text: &str) -> Result<Option<UserOp>, KernelError> {
+        if self.operands.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = (0..self.operands.len()).map(|i| format!("x{i}")).collect();
+        let params: Vec<String> = names
+            .iter()
+            .zip(&self.operands)
+            .map(|(name, ty)| format!("{name}: {ty}"))
+            .collect();
+        let apply = format!(
+            "{text}\nfn apply({}) -> {} {{ return lift({}); }}",
+            params.join(", "),
+            self.accumulator,
+            names.join(", ")
+        );
+        UserOp::define(name, &apply).map(Some)
     }
 
     /// What they write.

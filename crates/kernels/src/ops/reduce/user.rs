@@ -8,7 +8,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use ziggurat_core::DType;
 
-use crate::fused::user::{combine, prefix};
+use crate::fused::user::{UserOp, combine, prefix};
 use crate::run::call::{F32Bits, ReduceOp};
 use crate::run::error::KernelError;
 
@@ -36,6 +36,7 @@ pub struct UserCombine {
     result: DType,
     number: Option<DType>,
     words: u32,
+    lift: Option<UserOp>,
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +63,7 @@ impl UserCombine {
             }
         }
         let read = combine::read(name, text, has_identity)?;
+        let lift = read.lift(name, text)?;
         let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = table.known.get(&key) {
             return Ok(*known);
@@ -83,6 +85,7 @@ impl UserCombine {
             result: read.result(),
             number: read.number(),
             words: read.words(),
+            lift,
         };
         let _new = table.texts.insert(op.path, String::leak(part));
         let _new = table.known.insert(key, op);
@@ -105,6 +108,12 @@ impl UserCombine {
     #[must_use]
     pub const fn number(self) -> Option<DType> {
         self.number
+    }
+
+    /// The elementwise op that gives its elements, where the text's `lift` takes several operands.
+    #[must_use]
+    pub const fn lift(self) -> Option<UserOp> {
+        self.lift
     }
 
     /// The reduction that begins with the number of these bits, which changes nothing that it is combined with; without a

@@ -56,8 +56,11 @@ fn the_number_of_buffers_must_fit() {
     let error = setup.refuses(&args[..2]);
     assert_eq!(
         error.to_string(),
-        "add: expected 3 buffers for `a` (add.wgsl:2:23), `b` (add.wgsl:3:23), `out` (add.wgsl:4:23), got 2"
+        "add: add.wgsl:4:23: expected 3 buffers for `a` (add.wgsl:2:23), `b` (add.wgsl:3:23), `out` (add.wgsl:4:23), got 2
+4 | @group(0) @binding(3) var<storage, read_write> out: array<f32>;
+  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
     );
+    shows_its_code(&error);
     let error = setup.refuses(&[args[0], args[0], args[0], args[2]]);
     assert!(
         matches!(

@@ -69,3 +69,166 @@ fn what_a_fragment_shader_does_by_sample_does_not_matter_to_the_kernel() {
     let reflection = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap();
     assert_eq!(reflection.entry, "main");
 }
+
+/// A mistake of every kind that people make: of syntax, names, types, rules of control flow, addresses and stages.
+const MISTAKES: [(&str, &str); 30] = [
+    ("let y = x[0] +;", "expected"),
+    ("let y = x[0]", "expected"),
+    ("let y = x[0] + missing;", "`missing`"),
+    ("let y: i32 = 1.5;", "i32"),
+    ("let y = x[0] + 1u;", "f32"),
+    ("let y = x[0]; y = 1.0;", "y"),
+    ("x[0] = same(1u);", ""),
+    ("x[0] = vec2(1.0);", ""),
+    ("only[0] = 1.0;", "cannot be written"),
+    ("if x[0] { }", "bool"),
+    ("while 1u { }", "bool"),
+    ("switch x[0] { default { } }", ""),
+    ("let y = vec3(1.0) + vec2(1.0);", ""),
+    ("let y = mat2x2<f32>() * vec3(1.0);", ""),
+    ("let y = same(1u, 2u);", "argument"),
+    ("let y = same();", "argument"),
+    ("let y = same(1.5);", ""),
+    ("let y = sin(1u);", "sin"),
+    ("let y = pair.third;", "third"),
+    ("let y = pair.first[0];", ""),
+    ("return 1.0;", "Abstract"),
+    ("break;", "loop"),
+    ("let y = arrayLength(x);", ""),
+    ("let y = array(1, 2, 3)[5];", "index"),
+    ("var y: array<f32>;", ""),
+    ("let y = 1u << 40u;", ""),
+    ("let y = i32(3000000000);", ""),
+    ("workgroupBarrier() + 1;", "expected"),
+    ("let y = select(1.0, 2u, true);", ""),
+    ("let y = dpdx(1.0);", ""),
+];
+
+fn mistaken(statement: &str) -> String {
+    format!(
+        "struct Pair {{ first: f32, second: u32 }}
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read> only: array<f32>;
+@group(0) @binding(2) var<uniform> pair: Pair;
+fn same(x: u32) -> u32 {{ return x; }}
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+    {statement}
+}}
+"
+    )
+}
+
+fn error_of(text: String) -> PipelineError {
+    let source = ShaderSource::wgsl("t.wgsl", text);
+    reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap_err()
+}
+
+#[test]
+fn every_mistake_has_line_column_and_carets_and_no_numbers_of_the_compiler() {
+    let mut wrong = Vec::new();
+    for (statement, expected) in MISTAKES {
+        let error = error_of(mistaken(statement));
+        shows_its_code(&error);
+        let place = error.place().unwrap();
+        let shown = error.to_string();
+        println!("{shown}\n");
+        let message = shown.split('\n').next().unwrap();
+        let compilers = [
+            "Handle",
+            "Scalar",
+            "Some(",
+            "Quad",
+            "width:",
+            "Capabilities",
+            "{",
+        ];
+        let number = message.split(" [").skip(1).any(|rest| {
+            let number = rest.split(']').next();
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        });
+        let is_at_home = place.line == 7
+            // Behind what misses a semicolon; the kernel that does what kernels may not.
+            || (statement.ends_with(']') && place.to_string() == "t.wgsl:8:1")
+            || (statement.contains("dpdx") && place.to_string() == "t.wgsl:6:33");
+        let is_plain = !compilers.iter().any(|word| message.contains(word)) && !number;
+        if !(is_at_home && is_plain && message.contains(expected)) {
+            wrong.push(format!("{statement}: {message}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn all_mistakes_of_a_text_are_told_at_once() {
+    let text = "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read> only: array<f32>;
+fn a() -> f32 { let y = missing; return y; }
+fn b() -> f32 { let y: u32 = 1.5; let z = unknown; return f32(y) + 1u; }
+fn c() { only[0] = 1.0; }
+fn d() -> f32 { }
+fn good(x: f32) -> f32 { return x; }
+struct Odd { x: float }
+fn e(odd: Odd) { }
+@compute @workgroup_size(1) fn main() { x[0] = a() + b() + good(other); c(); e(Odd()); }
+@compute @workgroup_size(1) fn second() { x[0] = only; }
+";
+    let error = error_of(text.to_owned());
+    let places = |error: &PipelineError| -> Vec<(u32, u32)> {
+        let mistakes = error.mistakes().iter();
+        let places = mistakes.map(|mistake| mistake.place().unwrap());
+        places.map(|place| (place.line, place.column)).collect()
+    };
+    let shown = error.to_string();
+    println!("{shown}");
+    let lines: Vec<u32> = places(&error).iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [3, 4, 4, 5, 6, 8, 10, 11], "{shown}");
+    shows_its_code(&error);
+    assert!(
+        shown.starts_with("t.wgsl: 8 mistakes\nt.wgsl:3:25: "),
+        "{shown}"
+    );
+    assert!(shown.len() <= 1024, "{}", shown.len());
+
+    // What only breaks rules, function by function.
+    let text = "@group(0) @binding(1) var<storage, read> only: array<f32>;
+fn a() { only[0] = 1.0; }
+fn b() -> f32 { }
+@compute @workgroup_size(1) fn main() { only[1] = b(); a(); }
+";
+    let error = error_of(text.to_owned());
+    assert_eq!(places(&error), [(2, 10), (3, 1), (4, 41)], "{error}");
+
+    // One is not several, and of a large text the first is told.
+    assert!(matches!(
+        error_of(mistaken("let y = ;")),
+        PipelineError::Parse { .. }
+    ));
+    let large = "fn f() { let y = missing; }\nfn g() { let y = missing; }\n".to_owned()
+        + &"// long\n".repeat(20_000);
+    assert_eq!(error_of(large).mistakes().len(), 1);
+}
+
+#[test]
+fn of_the_variables_at_one_place_the_used_one_is_bound() {
+    let text = "@group(0) @binding(0) var<uniform> other: vec4<f32>;
+@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+@group(0) @binding(0) var picture: texture_2d<f32>;
+@group(0) @binding(1) var<uniform> first: f32;
+@group(0) @binding(1) var second: sampler;
+@compute @workgroup_size(1) fn main() { y[0] = 1.0; }";
+    let source = ShaderSource::wgsl("places", text);
+    let found = reflect(&KernelDescriptor::new(source), ShaderFeatures::NONE).unwrap();
+    let bound: Vec<&str> = found
+        .bindings
+        .iter()
+        .map(|bound| bound.name.as_str())
+        .collect();
+    assert_eq!(bound, ["y"]);
+    let uniforms: Vec<&str> = found
+        .uniforms
+        .iter()
+        .map(|bound| bound.name.as_str())
+        .collect();
+    assert_eq!(uniforms, ["first"], "of two that are not used the first");
+    assert!(found.resources.is_empty());
+}
