@@ -92,6 +92,9 @@ pub enum Error {
         "a token must be drawn from scores that are numbers, not all -infinity: of {0}, one is NaN or none is left"
     )]
     Scores(usize),
+    /// Sound that cannot be read or computed with.
+    #[error("{0}")]
+    Audio(String),
     /// A chat template that is not valid, or refuses the messages.
     #[error("chat template: {0}")]
     Template(String),

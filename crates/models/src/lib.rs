@@ -5,6 +5,7 @@
 //! nothing panics, and nothing wgpu knows is in a signature. No layer depends on this crate.
 
 mod assets;
+pub mod audio;
 mod batch;
 pub mod blocks;
 #[cfg(feature = "chat")]

@@ -12,6 +12,7 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod audio;
 mod batch_failures;
 mod batches;
 mod decoder_slots;
