@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::ctranslate2::Ctranslate2Error;
 use crate::gguf::GgufError;
 
 /// Why a model file cannot be read or run.
@@ -25,6 +26,14 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong, and where.
         source: GgufError,
+    },
+    /// A file of CTranslate2 is malformed.
+    #[error("{}: {source}", path.display())]
+    Ctranslate2 {
+        /// Which file; empty for one that is given as bytes.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: Ctranslate2Error,
     },
     /// A file has no tensor of this name.
     #[error("the file has no tensor `{name}`")]

@@ -10,6 +10,8 @@ mod batch;
 pub mod blocks;
 #[cfg(feature = "chat")]
 mod chat;
+mod content;
+pub mod ctranslate2;
 mod decoder;
 mod device_sampler;
 #[cfg(not(target_arch = "wasm32"))]

@@ -15,6 +15,7 @@ mod writer;
 mod audio;
 mod batch_failures;
 mod batches;
+mod ctranslate2_files;
 mod decoder_slots;
 mod decoders;
 mod encoders;
