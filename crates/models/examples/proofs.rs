@@ -1,6 +1,7 @@
 //! Proofs on model files that others made: `cargo xtask models` downloads them and runs this.
 //!
-//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf` and `all-MiniLM-L6-v2`. Prints a table; ends with an error if a proof fails.
+//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`, `all-MiniLM-L6-v2`, `whisper-tiny.en` and `recordings`.
+//! Prints a table; ends with an error if a proof fails. `proofs FOLDER speech` runs one proof alone.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -9,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use ziggurat_models::audio::Waveform;
 use ziggurat_models::gguf::{Array, GgufFile, Value};
 use ziggurat_models::{
     Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model, SentenceEncoder,
+    TranscribeOptions, Whisper,
 };
 use ziggurat_tensor::io::SafetensorsFile;
 use ziggurat_tensor::{DType, Device, DeviceOptions};
@@ -31,39 +34,45 @@ const ACCEPTED_OF_VECTORS: f32 = 1e-4;
 const STEPS: usize = 24;
 
 fn main() -> Outcome<()> {
-    let folder = std::env::args()
-        .nth(1)
-        .ok_or("which folder has the files?")?;
-    let path = Path::new(&folder).join("SmolLM2-135M-Instruct.Q4_1.gguf");
-    let start = Instant::now();
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().ok_or("which folder has the files?")?;
+    let (folder, only) = (Path::new(&folder), arguments.next());
+    let wanted = |name: &str| only.as_ref().is_none_or(|only| only == name);
     let device = Device::open_blocking(DeviceOptions::default())?;
-    let file = GgufFile::open(&path)
-        .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
-    let model = Model::load(&device, &file.into(), LoadOptions::default())?;
-    let loaded = start.elapsed().as_secs_f64();
     let mut table = Table { failed: false };
     println!("{}", device.adapter());
     println!("| model | task | answer | error | accepted |\n| --- | --- | --- | --- | --- |");
-    let weights = device.usage().live >> 20;
-    table.row(
-        DECODER,
-        "load",
-        &format!("{loaded:.1} s, {weights} MiB"),
-        "",
-        "",
-        true,
-    );
-    tokens(&model, &mut table)?;
-    scores(&model, &mut table)?;
-    answer(&model, &mut table)?;
-    sentences(&device, Path::new(&folder), &mut table)?;
+    if wanted("decoder") {
+        decoder(&device, folder, &mut table)?;
+    }
+    if wanted("sentences") {
+        sentences(&device, folder, &mut table)?;
+    }
+    if wanted("speech") {
+        speech(&device, folder, &mut table)?;
+    }
     let peak = device.usage().peak >> 20;
-    table.row(DECODER, "peak memory", &format!("{peak} MiB"), "", "", true);
+    table.row("all", "peak memory", &format!("{peak} MiB"), "", "", true);
     if table.failed {
         Err("a proof failed".into())
     } else {
         Ok(())
     }
+}
+
+/// All proofs of the decoder.
+fn decoder(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let start = Instant::now();
+    let file = GgufFile::open(folder.join("SmolLM2-135M-Instruct.Q4_1.gguf"))
+        .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
+    let model = Model::load(device, &file.into(), LoadOptions::default())?;
+    let loaded = start.elapsed().as_secs_f64();
+    let weights = device.usage().live >> 20;
+    let answer = format!("{loaded:.1} s, {weights} MiB");
+    table.row(DECODER, "load", &answer, "", "", true);
+    tokens(&model, table)?;
+    scores(&model, table)?;
+    answer_of(&model, table)
 }
 
 struct Table {
@@ -227,7 +236,7 @@ fn caches(
 }
 
 /// The model knows a capital.
-fn answer(model: &Model, table: &mut Table) -> Outcome<()> {
+fn answer_of(model: &Model, table: &mut Table) -> Outcome<()> {
     let question = "What is the capital of France, and what is it known for?";
     let messages = [
         Message::new(
@@ -286,5 +295,31 @@ fn sentences(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
         &accepted,
         right,
     );
+    Ok(())
+}
+
+/// The words of two recordings of Debian's `alsa-utils`, which are in their names.
+fn speech(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let whisper = Whisper::open(device, folder.join("whisper-tiny.en"))?;
+    for (name, words) in [("Front_Center", "front center"), ("Rear_Left", "rear left")] {
+        let sound = Waveform::open_wav(folder.join(format!("recordings/{name}.wav")))?;
+        let start = Instant::now();
+        let text = whisper.transcribe(&sound, &TranscribeOptions::default())?;
+        let seconds = start.elapsed().as_secs_f64();
+        let letters = |c: char| c.is_alphabetic() || c == ' ';
+        let said: String = text
+            .to_lowercase()
+            .chars()
+            .filter(|&c| letters(c))
+            .collect();
+        table.row(
+            "Whisper tiny.en f32",
+            &format!("what is said in {name}.wav"),
+            &format!("{text:?} in {seconds:.2} s"),
+            "",
+            "",
+            said == words,
+        );
+    }
     Ok(())
 }

@@ -14,6 +14,7 @@ pub use family::{Family, WindowRule};
 pub use slots::DecoderSlots;
 pub use state::DecoderState;
 
+pub(crate) use fields::Fields;
 pub(crate) use slots::CHUNK;
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvSlots, RopeTable, Tensor};

@@ -20,6 +20,8 @@ mod error;
 mod file;
 mod generation;
 pub mod gguf;
+#[cfg(not(target_arch = "wasm32"))]
+mod load;
 mod memory;
 mod model;
 mod sample;
@@ -27,6 +29,8 @@ mod sequence;
 mod stop;
 mod stream;
 mod tokenizer;
+#[cfg(not(target_arch = "wasm32"))]
+mod whisper;
 
 pub use batch::{Batch, BatchOptions, Event, SequenceId};
 #[cfg(feature = "chat")]
@@ -45,3 +49,5 @@ pub use generation::{Finish, FullContext, GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};
 pub use sample::{Sampler, Sampling};
 pub use tokenizer::{TokenDecoder, Tokenizer};
+#[cfg(not(target_arch = "wasm32"))]
+pub use whisper::{TranscribeOptions, Whisper, WhisperConfig, WhisperHalf};

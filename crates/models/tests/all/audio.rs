@@ -112,7 +112,7 @@ fn rates_without_a_simple_ratio_are_refused() {
 }
 
 /// A WAV file: coding (1 for integers, 3 for floats), channels, bytes of a sample, and the samples.
-fn wav(coding: u16, channels: u16, width: u16, data: &[u8]) -> Vec<u8> {
+pub(crate) fn wav(coding: u16, channels: u16, width: u16, data: &[u8]) -> Vec<u8> {
     let mut out = b"RIFF".to_vec();
     out.extend((36 + data.len() as u32).to_le_bytes());
     out.extend(b"WAVEfmt \x10\0\0\0");

@@ -27,6 +27,7 @@ mod gguf_files;
 mod program;
 mod rope_scalings;
 mod samplers;
+mod speech;
 mod tokenizers;
 
 use std::path::PathBuf;
