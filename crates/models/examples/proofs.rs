@@ -1,6 +1,7 @@
 //! Proofs on model files that others made: `cargo xtask models` downloads them and runs this.
 //!
-//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`, `all-MiniLM-L6-v2`, `whisper-tiny.en` and `recordings`.
+//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`, `all-MiniLM-L6-v2`, `whisper-tiny.en`, `recordings`,
+//! `efficientnet-lite0.pth` and `pictures`.
 //! Prints a table; ends with an error if a proof fails. `proofs FOLDER speech` runs one proof alone.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
@@ -13,8 +14,8 @@ use std::time::Instant;
 use ziggurat_models::audio::Waveform;
 use ziggurat_models::gguf::{Array, GgufFile, Value};
 use ziggurat_models::{
-    Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model, SentenceEncoder,
-    TranscribeOptions, Whisper,
+    Decoder, DecoderState, EfficientNetLite, GenerateOptions, LoadOptions, Message, Model, Picture,
+    SentenceEncoder, TranscribeOptions, Whisper,
 };
 use ziggurat_tensor::io::SafetensorsFile;
 use ziggurat_tensor::{DType, Device, DeviceOptions};
@@ -30,6 +31,8 @@ const ACCEPTED_OF_HALVES: f32 = 0.3;
 const TIMES_HALVES: f32 = 64.0;
 /// The largest error of an element of a sentence's vector, whose length is 1.
 const ACCEPTED_OF_VECTORS: f32 = 1e-4;
+/// The largest error of a class's score: pictures are not rounded to bytes here.
+const ACCEPTED_OF_CLASSES: f32 = 5e-2;
 /// Tokens that go through the model one by one in the proof of the cache.
 const STEPS: usize = 24;
 
@@ -50,6 +53,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("speech") {
         speech(&device, folder, &mut table)?;
+    }
+    if wanted("pictures") {
+        pictures(&device, folder, &mut table)?;
     }
     let peak = device.usage().peak >> 20;
     table.row("all", "peak memory", &format!("{peak} MiB"), "", "", true);
@@ -319,6 +325,34 @@ fn speech(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
             "",
             "",
             said == words,
+        );
+    }
+    Ok(())
+}
+
+/// The best classes of ImageNet for the two pictures of scikit-learn, and their scores: those of a forward pass in f64 over pictures
+/// that Pillow decoded and resized, which rounds each step to whole bytes (`tests/data/efficientnet.py`).
+fn pictures(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let model = EfficientNetLite::open(device, folder.join("efficientnet-lite0.pth"))?;
+    for (name, what, class, expected) in [
+        ("flower", "daisy", 985, 7.424),
+        ("china", "palace", 698, 7.353),
+    ] {
+        let file = std::fs::read(folder.join(format!("pictures/{name}.jpg")))?;
+        let start = Instant::now();
+        let seen = Picture::from_jpeg(&file)?.seen(device, 224)?;
+        let scores = model.forward(&seen)?.to_vec_blocking::<f32>()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let (best, &score) = best.ok_or("there are no classes")?;
+        let error = worst(&[score], &[expected]);
+        table.row(
+            "EfficientNet-Lite0 f32",
+            &format!("the class of {name}.jpg ({class}, {what})"),
+            &format!("{best} in {seconds:.2} s"),
+            &format!("{error:.1e}"),
+            &format!("{ACCEPTED_OF_CLASSES:.0e}"),
+            best == class && error <= ACCEPTED_OF_CLASSES,
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Recorded sound: samples, their rate, and the spectra that speech models read.
 //!
-//! All of it is computed on the device with plain operations of [`Tensor`](ziggurat_tensor::Tensor): [`resample`] is a
+//! All of it is computed on the device with plain operations of [`Tensor`]: [`resample`] is a
 //! convolution, [`LogMel`] two matrix products.
 
 mod log_mel;

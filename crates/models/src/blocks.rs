@@ -12,7 +12,7 @@ mod cross;
 mod rope;
 mod weight;
 
-pub use conv::Conv1d;
+pub use conv::{BatchNorm, Conv1d, Conv2d, InvertedBottleneck};
 pub use cross::{Attended, CrossAttention, CrossDecoderLayer};
 pub use rope::{RopeScaling, rope_table};
 pub use weight::Weight;

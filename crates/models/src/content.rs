@@ -25,6 +25,14 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// An open file, and how many bytes it has.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn open(path: &std::path::Path) -> io::Result<(Self, u64)> {
+        let file = File::open(path)?;
+        let total = file.metadata()?.len();
+        Ok((Self::Read(file.into()), total))
+    }
+
     /// So many bytes from an offset on.
     ///
     /// # Errors

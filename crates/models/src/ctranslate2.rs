@@ -105,9 +105,8 @@ impl Ctranslate2File {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         let path = path.as_ref().to_path_buf();
-        let opened = std::fs::File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        match opened {
-            Ok((total, file)) => Self::of(path, Content::Read(file.into()), total),
+        match Content::open(&path) {
+            Ok((content, total)) => Self::of(path, content, total),
             Err(source) => Err(Error::Io {
                 action: "read",
                 path,

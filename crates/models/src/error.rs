@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::ctranslate2::Ctranslate2Error;
 use crate::gguf::GgufError;
+use crate::torch::TorchError;
 
 /// Why a model file cannot be read or run.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,14 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong, and where.
         source: Ctranslate2Error,
+    },
+    /// A file of PyTorch that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Torch {
+        /// Which file; empty for one that is given as bytes.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: TorchError,
     },
     /// A file has no tensor of this name.
     #[error("the file has no tensor `{name}`")]
@@ -104,6 +113,9 @@ pub enum Error {
     /// Sound that cannot be read or computed with.
     #[error("{0}")]
     Audio(String),
+    /// A picture that cannot be read or computed with.
+    #[error("{0}")]
+    Picture(String),
     /// A chat template that is not valid, or refuses the messages.
     #[error("chat template: {0}")]
     Template(String),

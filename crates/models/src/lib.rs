@@ -12,8 +12,11 @@ pub mod blocks;
 mod chat;
 mod content;
 pub mod ctranslate2;
+mod cursor;
 mod decoder;
 mod device_sampler;
+#[cfg(not(target_arch = "wasm32"))]
+mod efficientnet;
 #[cfg(not(target_arch = "wasm32"))]
 mod encoder;
 mod error;
@@ -24,11 +27,13 @@ pub mod gguf;
 mod load;
 mod memory;
 mod model;
+mod picture;
 mod sample;
 mod sequence;
 mod stop;
 mod stream;
 mod tokenizer;
+pub mod torch;
 #[cfg(not(target_arch = "wasm32"))]
 mod whisper;
 
@@ -40,6 +45,8 @@ pub use decoder::{
 };
 pub use device_sampler::{DeviceSampler, Draw};
 #[cfg(not(target_arch = "wasm32"))]
+pub use efficientnet::EfficientNetLite;
+#[cfg(not(target_arch = "wasm32"))]
 pub use encoder::{EncoderConfig, SentenceEncoder};
 pub use error::Error;
 pub use file::ModelFile;
@@ -47,6 +54,7 @@ pub use file::ModelFile;
 pub use file::ModelFolder;
 pub use generation::{Finish, FullContext, GenerateOptions, Generation, Piece};
 pub use model::{LoadOptions, Model};
+pub use picture::Picture;
 pub use sample::{Sampler, Sampling};
 pub use tokenizer::{TokenDecoder, Tokenizer};
 #[cfg(not(target_arch = "wasm32"))]

@@ -24,11 +24,13 @@ mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
+mod images;
 mod program;
 mod rope_scalings;
 mod samplers;
 mod speech;
 mod tokenizers;
+mod torch_files;
 
 use std::path::PathBuf;
 
