@@ -1,6 +1,6 @@
 //! What a file says about a decoder.
 
-mod scaling;
+pub(super) mod scaling;
 
 use serde_json::Value as Json;
 
