@@ -12,7 +12,15 @@ pub(super) enum Normaliser {
     Nfc,
     /// As BERT's tokenizers do.
     Bert(Bert),
+    /// Spaces become a character of their own, and one stands in front of the text if that is wanted.
+    Spaces {
+        /// Whether it is.
+        prefix: bool,
+    },
 }
+
+/// What spaces become.
+pub(super) const SPACE: char = '\u{2581}';
 
 /// Options of [`Normaliser::Bert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +47,11 @@ pub(super) fn all<'a>(steps: &[Normaliser], text: &'a str) -> Cow<'a, str> {
     steps.iter().fold(start, |text, step| match step {
         Normaliser::Nfc => Cow::Owned(text.nfc().collect()),
         Normaliser::Bert(options) => Cow::Owned(bert(*options, &text)),
+        Normaliser::Spaces { prefix } => {
+            let first = prefix.then_some(SPACE).into_iter();
+            let rest = text.chars().map(|c| if c == ' ' { SPACE } else { c });
+            Cow::Owned(first.chain(rest).collect())
+        }
     })
 }
 
