@@ -1,7 +1,7 @@
 //! Text to the numbers of tokens, and back.
 //!
-//! Three kinds: byte-level BPE, SentencePiece's BPE and WordPiece. They are read from a GGUF file's metadata, the first and the
-//! last also from a `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
+//! Three kinds: byte-level BPE, SentencePiece's BPE and WordPiece. They are read from a GGUF file's metadata or from a
+//! `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
 //!
 //! # Byte-level BPE
 //! Text is cut into pieces by a pattern that the file names (words, numbers, spaces); bytes of each piece are joined, the
@@ -80,11 +80,12 @@ impl Tokenizer {
         let mut out = Vec::new();
         let mut at = 0;
         for (start, end, token) in self.specials.find(text) {
-            self.encode_plain(text.get(at..start).unwrap_or_default(), &mut out)?;
+            let part = text.get(at..start).unwrap_or_default();
+            self.encode_plain(part, at == 0, &mut out)?;
             out.push(token);
             at = end;
         }
-        self.encode_plain(text.get(at..).unwrap_or_default(), &mut out)?;
+        self.encode_plain(text.get(at..).unwrap_or_default(), at == 0, &mut out)?;
         Ok(out)
     }
 
@@ -94,7 +95,7 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`].
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, Error> {
         let mut out = Vec::new();
-        self.encode_plain(text, &mut out)?;
+        self.encode_plain(text, true, &mut out)?;
         Ok(out)
     }
 
@@ -107,11 +108,12 @@ impl Tokenizer {
         Ok([before.as_slice(), &self.encode(text)?, behind].concat())
     }
 
-    fn encode_plain(&self, text: &str, out: &mut Vec<u32>) -> Result<(), Error> {
+    /// The tokens of a text, or of what follows a special token in it.
+    fn encode_plain(&self, text: &str, first: bool, out: &mut Vec<u32>) -> Result<(), Error> {
         if text.is_empty() {
             return Ok(());
         }
-        let text = normalise::all(&self.normaliser, text);
+        let text = normalise::all(&self.normaliser, text, first);
         split::all(&self.splitters, &text, &mut |piece| match &self.kind {
             Kind::Bpe(bpe) => bpe.encode(piece, out),
             Kind::Pieces(pieces) => pieces.encode(piece, out),

@@ -27,18 +27,6 @@ impl Bpe {
     ) -> Result<Self, Error> {
         let characters = bytes::characters();
         let token = |name: &str| vocabulary.get(name).copied();
-        let mut ranks = HashMap::new();
-        for (rank, (left, right)) in (0..).zip(merges) {
-            let joined = format!("{left}{right}");
-            let (Some(a), Some(b), Some(both)) = (token(left), token(right), token(&joined)) else {
-                let rule = "both halves of a merge and what they become must be tokens";
-                return Err(wrong(format!(
-                    "{rule}: merge {rank} is `{left}` and `{right}`"
-                )));
-            };
-            // What is there twice has the rank that it had last, as in the reference.
-            ranks.insert((a, b), (rank, both));
-        }
         let name = |character: &char| token(character.encode_utf8(&mut [0; 4]));
         let all = || vocabulary.iter();
         let whole = whole.then(|| {
@@ -48,7 +36,7 @@ impl Bpe {
         });
         Ok(Self {
             of_byte: characters.iter().map(name).collect(),
-            merges: Merges(ranks),
+            merges: Merges::new(vocabulary, merges)?,
             unknown,
             whole,
         })

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::normalise::{Bert, Normaliser, SPACE};
-use super::pieces::{Piece, Pieces};
+use super::normalise::{Bert, Normaliser, Prefix, SPACE};
+use super::pieces::{Piece, Pieces, byte_of};
 use super::special::Special;
 use super::split::{Pattern, Splitter};
 use super::{Bpe, Kind, MOST_TOKENS, Recipe, Tokenizer, WordPiece, bytes, wrong};
@@ -129,7 +129,8 @@ impl Tokenizer {
                 for ((token, name), _) in all() {
                     recipe.vocabulary.entry(name.clone()).or_insert(token);
                 }
-                recipe.normaliser = vec![Normaliser::Spaces { prefix }];
+                let first = prefix.then_some(Normaliser::Prefix(Prefix::ALWAYS));
+                recipe.normaliser = first.into_iter().chain([Normaliser::Spaces]).collect();
                 let around = |said: bool, key: &str| said.then(|| number(key)).flatten();
                 recipe.around = [
                     around(flag("add_bos_token", true), "bos_token_id"),
@@ -175,13 +176,6 @@ impl Tokenizer {
             }
         }
     }
-}
-
-/// The byte that a token such as `<0x0A>` stands for.
-fn byte_of(name: &str) -> Option<u8> {
-    let digits = name.strip_prefix("<0x")?.strip_suffix('>')?;
-    let right = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    u8::from_str_radix(digits, 16).ok().filter(|_| right)
 }
 
 /// How texts are cut for the vocabularies with this name.

@@ -3,6 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::wrong;
+use crate::Error;
+
 /// The end of a list of neighbours.
 const NONE: usize = usize::MAX;
 
@@ -19,6 +22,27 @@ struct Link {
 }
 
 impl Merges {
+    /// From merges in order of rank.
+    pub(super) fn new<'a>(
+        vocabulary: &HashMap<String, u32>,
+        merges: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, Error> {
+        let token = |name: &str| vocabulary.get(name).copied();
+        let mut ranks = HashMap::new();
+        for (rank, (left, right)) in (0..).zip(merges) {
+            let joined = format!("{left}{right}");
+            let (Some(a), Some(b), Some(both)) = (token(left), token(right), token(&joined)) else {
+                let rule = "both halves of a merge and what they become must be tokens";
+                return Err(wrong(format!(
+                    "{rule}: merge {rank} is `{left}` and `{right}`"
+                )));
+            };
+            // What is there twice has the rank that it had last, as in the reference.
+            ranks.insert((a, b), (rank, both));
+        }
+        Ok(Self(ranks))
+    }
+
     /// Joins neighbours until none have a merge, and appends what is left.
     pub(super) fn join(&self, tokens: &[u32], out: &mut Vec<u32>) {
         let link = |(at, &token): (usize, &u32)| Link {

@@ -64,15 +64,39 @@ impl Pieces {
                 }
             }
         }
-        let single = |(text, &token): (&&str, &u32)| {
-            let mut characters = text.chars();
-            Some((characters.next()?, token)).filter(|_| characters.next().is_none())
-        };
+        let all = tokens.iter().map(|(text, &token)| (*text, token));
         Ok(Self {
-            of_character: tokens.iter().filter_map(single).collect(),
+            of_character: characters(all),
             merges,
             of_byte,
             unknown,
+            prefix,
+        })
+    }
+
+    /// From merges in order of rank, and a vocabulary with a token for each byte (`<0x0A>`).
+    pub(super) fn from_merges<'a>(
+        vocabulary: &HashMap<String, u32>,
+        merges: impl Iterator<Item = (&'a str, &'a str)>,
+        prefix: bool,
+    ) -> Result<Self, Error> {
+        let byte = |byte: u8| {
+            let name = format!("<0x{byte:02X}>");
+            let token = vocabulary.get(&name).copied();
+            token.map(Some).ok_or_else(|| {
+                wrong(format!(
+                    "a BPE with `byte_fallback` must have a token `{name}`"
+                ))
+            })
+        };
+        let all = vocabulary
+            .iter()
+            .map(|(text, &token)| (text.as_str(), token));
+        Ok(Self {
+            of_character: characters(all),
+            merges: Merges::new(vocabulary, merges)?,
+            of_byte: (0..=u8::MAX).map(byte).collect::<Result<_, _>>()?,
+            unknown: None,
             prefix,
         })
     }
@@ -115,6 +139,22 @@ impl Pieces {
         }
         Ok(())
     }
+}
+
+/// The tokens that are one character.
+fn characters<'a>(all: impl Iterator<Item = (&'a str, u32)>) -> HashMap<char, u32> {
+    let single = |(text, token): (&str, u32)| {
+        let mut characters = text.chars();
+        Some((characters.next()?, token)).filter(|_| characters.next().is_none())
+    };
+    all.filter_map(single).collect()
+}
+
+/// The byte that a token such as `<0x0A>` stands for.
+pub(super) fn byte_of(name: &str) -> Option<u8> {
+    let digits = name.strip_prefix("<0x")?.strip_suffix('>')?;
+    let right = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u8::from_str_radix(digits, 16).ok().filter(|_| right)
 }
 
 /// The number of a text that is one character.

@@ -136,6 +136,41 @@ fn sentence_piece_has_special_tokens_and_streams_spaces() {
     assert_eq!(tokenizer.decode(&fox), "fox");
 }
 
+#[test]
+fn sentence_piece_in_json_has_the_tokens_of_the_reference() {
+    for name in ["llama2", "mistral"] {
+        let tokenizer = tokenizer(name);
+        let vectors = json(&format!("{name}.vectors.json"));
+        let (wrong, first) = differences(&tokenizer, vectors["encoded"].as_array().unwrap());
+        assert_eq!(wrong, 0, "{name}: {first}");
+        for case in vectors["decoded"].as_array().unwrap() {
+            let all = tokens(&case[0]);
+            assert_eq!(tokenizer.decode(&all), case[1].as_str().unwrap(), "{all:?}");
+        }
+    }
+    // They tell the ways to put spaces in front from each other.
+    let vectors = json("mistral.vectors.json");
+    let (wrong, _) = differences(&tokenizer("llama2"), vectors["encoded"].as_array().unwrap());
+    assert!(wrong > 10, "{wrong}");
+}
+
+#[test]
+fn steps_of_sentence_piece_that_are_not_known_are_refused_by_name() {
+    let text = std::fs::read_to_string(data("tokenizers/mistral.json")).unwrap();
+    for (from, to, name) in [
+        ("\"split\":false", "\"split\":true", "Metaspace"),
+        ("\"first\"", "\"last\"", "last"),
+        ("<0x41>", "<0xZZ>", "`<0x41>`"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Tokenizer::from_json(text.replace(from, to).as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    let text = std::fs::read_to_string(data("tokenizers/llama2.json")).unwrap();
+    let error = Tokenizer::from_json(text.replace("\"Prepend\"", "\"Append\"").as_bytes());
+    assert!(error.unwrap_err().to_string().contains("`Append`"));
+}
+
 /// A vocabulary of SentencePiece with these scores, types and further entries.
 fn with_pieces(
     names: &[&str],

@@ -1,5 +1,6 @@
 # python pieces.py FOLDER: a small SentencePiece model of the kind that Llama 2 has (BPE with bytes), trained on FOLDER's texts.json,
-# as a GGUF file without tensors, and the tokens that the Python package `sentencepiece` makes of these texts.
+# as a GGUF file without tensors, and the tokens that the Python package `sentencepiece` makes of these texts; and two
+# tokenizer.json of the same kind, with what the package `tokenizers` makes of the texts.
 import io, json, sys
 import sentencepiece
 from gguf import GGUFWriter
@@ -14,3 +15,14 @@ w.write_header_to_file(); w.write_kv_data_to_file(); w.close()
 encoded = [sp.encode(t) for t in texts]; decoded = [[ids, sp.decode(ids)] for ids in encoded[:40]]
 json.dump({"encoded": encoded, "decoded": decoded}, open(f"{out}/sentencepiece.vectors.json", "w"), separators=(",", ":"))
 print(n, sum(map(len, encoded)), sum(kind(i) == 6 for t in encoded for i in t), [sp.id_to_piece(i) for i in range(300, 310)])
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+for name in ["llama2", "mistral"]:
+    tok = Tokenizer(models.BPE(byte_fallback=True, fuse_unk=True, unk_token="<unk>"))
+    if name == "llama2": tok.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]); tok.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    else: tok.pre_tokenizer = pre_tokenizers.Metaspace("\u2581", "first", False); tok.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    special = ["<unk>", "<s>", "</s>"]; some = [" ".join(w for w in t.split(" ") if w.isprintable()) for t in texts[:120]]
+    tok.train_from_iterator([w for t in some for w in t.split(" ")], trainers.BpeTrainer(vocab_size=1000, special_tokens=special + [f"<0x{i:02X}>" for i in range(256)], show_progress=False, limit_alphabet=300))
+    d = json.loads(tok.to_str()); d["added_tokens"] = d["added_tokens"][:3]; tok = Tokenizer.from_str(json.dumps(d)); json.dump(d, open(f"{out}/{name}.json", "w"), separators=(",", ":"))
+    encoded = [tok.encode(t).ids for t in texts]; decoded = [[ids, tok.decode(ids)] for ids in encoded[:40]]
+    json.dump({"encoded": encoded, "decoded": decoded}, open(f"{out}/{name}.vectors.json", "w"), separators=(",", ":")); print(name, sum(map(len, encoded)), d["normalizer"], d["pre_tokenizer"])
