@@ -1,6 +1,8 @@
 //! Proofs on model files that others made: `cargo xtask models` downloads them and runs this.
 //!
-//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf` and `all-MiniLM-L6-v2`. Prints a table; ends with an error if a proof fails.
+//! `proofs FOLDER`, where the folder has `SmolLM2-135M-Instruct.Q4_1.gguf`, `all-MiniLM-L6-v2`, `whisper-tiny.en`, `recordings`,
+//! `efficientnet-lite0.pth` and `pictures`.
+//! Prints a table; ends with an error if a proof fails. `proofs FOLDER speech` runs one proof alone.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -9,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use ziggurat_models::audio::Waveform;
 use ziggurat_models::gguf::{Array, GgufFile, Value};
 use ziggurat_models::{
-    Decoder, DecoderState, GenerateOptions, LoadOptions, Message, Model, SentenceEncoder,
+    Decoder, DecoderState, EfficientNetLite, GenerateOptions, LoadOptions, Message, Model, Picture,
+    SentenceEncoder, TranscribeOptions, Whisper,
 };
 use ziggurat_tensor::io::SafetensorsFile;
 use ziggurat_tensor::{DType, Device, DeviceOptions};
@@ -27,43 +31,54 @@ const ACCEPTED_OF_HALVES: f32 = 0.3;
 const TIMES_HALVES: f32 = 64.0;
 /// The largest error of an element of a sentence's vector, whose length is 1.
 const ACCEPTED_OF_VECTORS: f32 = 1e-4;
+/// The largest error of a class's score: pictures are not rounded to bytes here.
+const ACCEPTED_OF_CLASSES: f32 = 5e-2;
 /// Tokens that go through the model one by one in the proof of the cache.
 const STEPS: usize = 24;
 
 fn main() -> Outcome<()> {
-    let folder = std::env::args()
-        .nth(1)
-        .ok_or("which folder has the files?")?;
-    let path = Path::new(&folder).join("SmolLM2-135M-Instruct.Q4_1.gguf");
-    let start = Instant::now();
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().ok_or("which folder has the files?")?;
+    let (folder, only) = (Path::new(&folder), arguments.next());
+    let wanted = |name: &str| only.as_ref().is_none_or(|only| only == name);
     let device = Device::open_blocking(DeviceOptions::default())?;
-    let file = GgufFile::open(&path)
-        .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
-    let model = Model::load(&device, &file.into(), LoadOptions::default())?;
-    let loaded = start.elapsed().as_secs_f64();
     let mut table = Table { failed: false };
     println!("{}", device.adapter());
     println!("| model | task | answer | error | accepted |\n| --- | --- | --- | --- | --- |");
-    let weights = device.usage().live >> 20;
-    table.row(
-        DECODER,
-        "load",
-        &format!("{loaded:.1} s, {weights} MiB"),
-        "",
-        "",
-        true,
-    );
-    tokens(&model, &mut table)?;
-    scores(&model, &mut table)?;
-    answer(&model, &mut table)?;
-    sentences(&device, Path::new(&folder), &mut table)?;
+    if wanted("decoder") {
+        decoder(&device, folder, &mut table)?;
+    }
+    if wanted("sentences") {
+        sentences(&device, folder, &mut table)?;
+    }
+    if wanted("speech") {
+        speech(&device, folder, &mut table)?;
+    }
+    if wanted("pictures") {
+        pictures(&device, folder, &mut table)?;
+    }
     let peak = device.usage().peak >> 20;
-    table.row(DECODER, "peak memory", &format!("{peak} MiB"), "", "", true);
+    table.row("all", "peak memory", &format!("{peak} MiB"), "", "", true);
     if table.failed {
         Err("a proof failed".into())
     } else {
         Ok(())
     }
+}
+
+/// All proofs of the decoder.
+fn decoder(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let start = Instant::now();
+    let file = GgufFile::open(folder.join("SmolLM2-135M-Instruct.Q4_1.gguf"))
+        .map_err(|error| format!("{error}: `cargo xtask models` downloads it"))?;
+    let model = Model::load(device, &file.into(), LoadOptions::default())?;
+    let loaded = start.elapsed().as_secs_f64();
+    let weights = device.usage().live >> 20;
+    let answer = format!("{loaded:.1} s, {weights} MiB");
+    table.row(DECODER, "load", &answer, "", "", true);
+    tokens(&model, table)?;
+    scores(&model, table)?;
+    answer_of(&model, table)
 }
 
 struct Table {
@@ -227,7 +242,7 @@ fn caches(
 }
 
 /// The model knows a capital.
-fn answer(model: &Model, table: &mut Table) -> Outcome<()> {
+fn answer_of(model: &Model, table: &mut Table) -> Outcome<()> {
     let question = "What is the capital of France, and what is it known for?";
     let messages = [
         Message::new(
@@ -286,5 +301,59 @@ fn sentences(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
         &accepted,
         right,
     );
+    Ok(())
+}
+
+/// The words of two recordings of Debian's `alsa-utils`, which are in their names.
+fn speech(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let whisper = Whisper::open(device, folder.join("whisper-tiny.en"))?;
+    for (name, words) in [("Front_Center", "front center"), ("Rear_Left", "rear left")] {
+        let sound = Waveform::open_wav(folder.join(format!("recordings/{name}.wav")))?;
+        let start = Instant::now();
+        let text = whisper.transcribe(&sound, &TranscribeOptions::default())?;
+        let seconds = start.elapsed().as_secs_f64();
+        let letters = |c: char| c.is_alphabetic() || c == ' ';
+        let said: String = text
+            .to_lowercase()
+            .chars()
+            .filter(|&c| letters(c))
+            .collect();
+        table.row(
+            "Whisper tiny.en f32",
+            &format!("what is said in {name}.wav"),
+            &format!("{text:?} in {seconds:.2} s"),
+            "",
+            "",
+            said == words,
+        );
+    }
+    Ok(())
+}
+
+/// The best classes of ImageNet for the two pictures of scikit-learn, and their scores: those of a forward pass in f64 over pictures
+/// that Pillow decoded and resized, which rounds each step to whole bytes (`tests/data/efficientnet.py`).
+fn pictures(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
+    let model = EfficientNetLite::open(device, folder.join("efficientnet-lite0.pth"))?;
+    for (name, what, class, expected) in [
+        ("flower", "daisy", 985, 7.424),
+        ("china", "palace", 698, 7.353),
+    ] {
+        let file = std::fs::read(folder.join(format!("pictures/{name}.jpg")))?;
+        let start = Instant::now();
+        let seen = Picture::from_jpeg(&file)?.seen(device, 224)?;
+        let scores = model.forward(&seen)?.to_vec_blocking::<f32>()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let (best, &score) = best.ok_or("there are no classes")?;
+        let error = worst(&[score], &[expected]);
+        table.row(
+            "EfficientNet-Lite0 f32",
+            &format!("the class of {name}.jpg ({class}, {what})"),
+            &format!("{best} in {seconds:.2} s"),
+            &format!("{error:.1e}"),
+            &format!("{ACCEPTED_OF_CLASSES:.0e}"),
+            best == class && error <= ACCEPTED_OF_CLASSES,
+        );
+    }
     Ok(())
 }

@@ -7,9 +7,13 @@ use ziggurat_tensor::{
     Attention, Error as TensorError, KvSlots, RopeForm, RopeTable, SlotPositions, Tensor,
 };
 
+mod conv;
+mod cross;
 mod rope;
 mod weight;
 
+pub use conv::{BatchNorm, Conv1d, Conv2d, InvertedBottleneck};
+pub use cross::{Attended, CrossAttention, CrossDecoderLayer};
 pub use rope::{RopeScaling, rope_table};
 pub use weight::Weight;
 
@@ -87,8 +91,8 @@ pub enum Place<'a> {
     Each(&'a SlotPositions),
 }
 
-/// Attention of tokens to themselves and to those before them, with rotary positions and a cache. Several heads may share a
-/// head of keys and values.
+/// Attention of tokens to themselves and to those before them, with a cache, and with rotary positions if there is a table of
+/// them. Several heads may share a head of keys and values.
 #[derive(Clone, Debug)]
 pub struct CausalAttention {
     /// `[heads · dim, width]`.
@@ -120,7 +124,7 @@ impl CausalAttention {
         &self,
         x: &Tensor,
         place: &Place<'_>,
-        rope: &RopeTable,
+        rope: Option<&RopeTable>,
         cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
         let &[batch, length, _] = x.dims() else {
@@ -152,8 +156,10 @@ impl CausalAttention {
                 ..form
             },
         };
-        let q = q.rope(rope, form)?.transpose(1, 2)?;
-        let k = k.rope(rope, form)?.transpose(1, 2)?;
+        if let Some(table) = rope {
+            (q, k) = (q.rope(table, form)?, k.rope(table, form)?);
+        }
+        let (q, k) = (q.transpose(1, 2)?, k.transpose(1, 2)?);
         let options = Attention {
             causal: true,
             left_window: self.window,
@@ -201,7 +207,7 @@ impl DecoderLayer {
         cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
         let normed = self.attention_norm.forward(x)?;
-        let x = x.add(&self.attention.forward(&normed, place, rope, cache)?)?;
+        let x = x.add(&(self.attention).forward(&normed, place, Some(rope), cache)?)?;
         let normed = self.mlp_norm.forward(&x)?;
         x.add(&self.mlp.forward(&normed)?)
     }
@@ -252,7 +258,7 @@ impl Mlp {
     }
 }
 
-/// Attention of every token to all tokens of its sentence.
+/// Attention of every position to all positions of its sequence.
 #[derive(Clone, Debug)]
 pub struct SelfAttention {
     /// `[width, width]`.
@@ -268,15 +274,15 @@ pub struct SelfAttention {
 }
 
 impl SelfAttention {
-    /// `[batch, length, width]` to the same; of each sentence so many tokens are seen, integers `[batch]`.
+    /// `[batch, length, width]` to the same; of each sequence so many positions are seen, integers `[batch]`, or all.
     ///
     /// # Errors
     /// If the extents do not fit.
-    pub fn forward(&self, x: &Tensor, lengths: &Tensor) -> Result<Tensor, TensorError> {
+    pub fn forward(&self, x: &Tensor, lengths: Option<&Tensor>) -> Result<Tensor, TensorError> {
         let [q, k, v] = [&self.q, &self.k, &self.v]
             .map(|linear| heads_of(&linear.forward(x)?, self.heads)?.transpose(1, 2));
         let options = Attention {
-            key_lengths: Some(lengths),
+            key_lengths: lengths,
             ..Attention::default()
         };
         let seen = q?.scaled_dot_product_attention(&k?, &v?, &options)?;
@@ -285,17 +291,19 @@ impl SelfAttention {
     }
 }
 
-/// A layer of an encoder: attention and the second half, each added to what came in, and a norm behind.
+/// A layer of an encoder: attention and the second half, each added to what came in, with norms in front of or behind them.
 #[derive(Clone, Debug)]
 pub struct EncoderLayer {
     /// Attention.
     pub attention: SelfAttention,
-    /// Behind attention.
+    /// Attention's norm.
     pub attention_norm: LayerNorm,
     /// The second half.
     pub mlp: Mlp,
-    /// Behind the second half.
+    /// The norm of the second half.
     pub mlp_norm: LayerNorm,
+    /// Whether norms are in front of attention and the second half, or behind the sums.
+    pub norm_first: bool,
 }
 
 impl EncoderLayer {
@@ -303,7 +311,12 @@ impl EncoderLayer {
     ///
     /// # Errors
     /// As [`SelfAttention::forward`].
-    pub fn forward(&self, x: &Tensor, lengths: &Tensor) -> Result<Tensor, TensorError> {
+    pub fn forward(&self, x: &Tensor, lengths: Option<&Tensor>) -> Result<Tensor, TensorError> {
+        if self.norm_first {
+            let normed = self.attention_norm.forward(x)?;
+            let x = x.add(&self.attention.forward(&normed, lengths)?)?;
+            return x.add(&self.mlp.forward(&self.mlp_norm.forward(&x)?)?);
+        }
         let x = self
             .attention_norm
             .forward(&self.attention.forward(x, lengths)?.add(x)?)?;

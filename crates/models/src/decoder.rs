@@ -14,6 +14,8 @@ pub use family::{Family, WindowRule};
 pub use slots::DecoderSlots;
 pub use state::DecoderState;
 
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use fields::Fields;
 pub(crate) use slots::CHUNK;
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvSlots, RopeTable, Tensor};

@@ -1,10 +1,11 @@
 //! Encoders of the BERT family: sentences to vectors whose products say how alike they are.
 
 use serde_json::Value;
-use ziggurat_tensor::{DType, Device, Error as TensorError, Tensor, io::SafetensorsFile};
+use ziggurat_tensor::{Device, Error as TensorError, Tensor, io::SafetensorsFile};
 
-use crate::blocks::{EncoderLayer, LayerNorm, Linear, Mlp, SelfAttention};
-use crate::{Error, Tokenizer};
+use crate::blocks::{EncoderLayer, LayerNorm, Mlp, SelfAttention};
+use crate::load::{Loader, Tensors as _};
+use crate::{Error, Tokenizer, memory};
 
 /// The extents of an encoder, as its `config.json` says them.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,10 +137,14 @@ impl SentenceEncoder {
             )));
         }
         let file = SafetensorsFile::open(folder.join("model.safetensors"))?;
-        let source = Source {
+        let source = Loader {
             device,
             file: &file,
+            // Files of classifiers have the encoder under a name of its own.
+            prefix: "bert.",
+            eps: config.eps,
         };
+        memory::check(device, file.bytes())?;
         let width = config.width;
         let table = |name: &str, rows: usize| {
             source.tensor(
@@ -151,9 +156,9 @@ impl SentenceEncoder {
             words: table("word", config.vocabulary)?,
             positions: table("position", config.positions)?,
             kind: table("token_type", config.kinds)?.narrow(0, 0, 1)?,
-            norm: source.norm("embeddings.LayerNorm", &config)?,
+            norm: source.norm("embeddings.LayerNorm", width)?,
             layers: (0..config.layers)
-                .map(|at| source.layer(at, &config))
+                .map(|at| layer(&source, at, &config))
                 .collect::<Result<_, _>>()?,
             device: device.clone(),
             tokenizer,
@@ -219,75 +224,29 @@ impl SentenceEncoder {
             .norm
             .forward(&self.words.embedding(tokens)?.add(&places)?)?;
         for layer in &self.layers {
-            x = layer.forward(&x, lengths)?;
+            x = layer.forward(&x, Some(lengths))?;
         }
         Ok(x)
     }
 }
 
-/// Reads tensors of the extents that they must have.
-struct Source<'a> {
-    device: &'a Device,
-    file: &'a SafetensorsFile,
-}
-
-impl Source<'_> {
-    fn tensor(&self, name: &str, dims: &[usize]) -> Result<Tensor, Error> {
-        // Files of classifiers have the encoder under a name of its own.
-        let prefixed = format!("bert.{name}");
-        let names = [name, &prefixed];
-        let found = names
-            .into_iter()
-            .find_map(|name| Some((name, self.file.dims(name)?)));
-        let Some((name, found)) = found else {
-            return Err(Error::MissingTensor {
-                name: name.to_owned(),
-            });
-        };
-        if found != dims {
-            return Err(Error::WrongTensor {
-                name: name.to_owned(),
-                expected: dims.to_vec(),
-                found: found.to_vec(),
-            });
-        }
-        Ok(self.file.load(self.device, name)?.to_dtype(DType::F32)?)
-    }
-
-    fn linear(&self, name: &str, out: usize, within: usize) -> Result<Linear, Error> {
-        Ok(Linear {
-            weight: self
-                .tensor(&format!("{name}.weight"), &[out, within])?
-                .into(),
-            bias: Some(self.tensor(&format!("{name}.bias"), &[out])?),
-        })
-    }
-
-    fn norm(&self, name: &str, config: &EncoderConfig) -> Result<LayerNorm, Error> {
-        Ok(LayerNorm {
-            weight: self.tensor(&format!("{name}.weight"), &[config.width])?,
-            bias: self.tensor(&format!("{name}.bias"), &[config.width])?,
-            eps: config.eps,
-        })
-    }
-
-    fn layer(&self, at: usize, config: &EncoderConfig) -> Result<EncoderLayer, Error> {
-        let name = |what: &str| format!("encoder.layer.{at}.{what}");
-        let (width, hidden) = (config.width, config.hidden);
-        Ok(EncoderLayer {
-            attention: SelfAttention {
-                q: self.linear(&name("attention.self.query"), width, width)?,
-                k: self.linear(&name("attention.self.key"), width, width)?,
-                v: self.linear(&name("attention.self.value"), width, width)?,
-                out: self.linear(&name("attention.output.dense"), width, width)?,
-                heads: config.heads,
-            },
-            attention_norm: self.norm(&name("attention.output.LayerNorm"), config)?,
-            mlp: Mlp {
-                up: self.linear(&name("intermediate.dense"), hidden, width)?,
-                down: self.linear(&name("output.dense"), width, hidden)?,
-            },
-            mlp_norm: self.norm(&name("output.LayerNorm"), config)?,
-        })
-    }
+fn layer(source: &Loader<'_>, at: usize, config: &EncoderConfig) -> Result<EncoderLayer, Error> {
+    let name = |what: &str| format!("encoder.layer.{at}.{what}");
+    let (width, hidden) = (config.width, config.hidden);
+    Ok(EncoderLayer {
+        attention: SelfAttention {
+            q: source.linear(&name("attention.self.query"), width, width)?,
+            k: source.linear(&name("attention.self.key"), width, width)?,
+            v: source.linear(&name("attention.self.value"), width, width)?,
+            out: source.linear(&name("attention.output.dense"), width, width)?,
+            heads: config.heads,
+        },
+        attention_norm: source.norm(&name("attention.output.LayerNorm"), width)?,
+        mlp: Mlp {
+            up: source.linear(&name("intermediate.dense"), hidden, width)?,
+            down: source.linear(&name("output.dense"), width, hidden)?,
+        },
+        mlp_norm: source.norm(&name("output.LayerNorm"), width)?,
+        norm_first: false,
+    })
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::ctranslate2::Ctranslate2Error;
 use crate::gguf::GgufError;
+use crate::torch::TorchError;
 
 /// Why a model file cannot be read or run.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,22 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong, and where.
         source: GgufError,
+    },
+    /// A file of CTranslate2 is malformed.
+    #[error("{}: {source}", path.display())]
+    Ctranslate2 {
+        /// Which file; empty for one that is given as bytes.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: Ctranslate2Error,
+    },
+    /// A file of PyTorch that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Torch {
+        /// Which file; empty for one that is given as bytes.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: TorchError,
     },
     /// A file has no tensor of this name.
     #[error("the file has no tensor `{name}`")]
@@ -92,6 +110,12 @@ pub enum Error {
         "a token must be drawn from scores that are numbers, not all -infinity: of {0}, one is NaN or none is left"
     )]
     Scores(usize),
+    /// Sound that cannot be read or computed with.
+    #[error("{0}")]
+    Audio(String),
+    /// A picture that cannot be read or computed with.
+    #[error("{0}")]
+    Picture(String),
     /// A chat template that is not valid, or refuses the messages.
     #[error("chat template: {0}")]
     Template(String),

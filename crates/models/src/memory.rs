@@ -28,8 +28,8 @@ pub(crate) fn check(device: &Device, requested: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes of so many elements in each of so many places.
-fn product(extents: &[usize]) -> u64 {
+/// The product of extents, or the greatest number if it is beyond that.
+pub(crate) fn product(extents: &[usize]) -> u64 {
     let extents = extents.iter().map(|&extent| extent as u64);
     extents.fold(1, u64::saturating_mul)
 }

@@ -1,7 +1,7 @@
 //! Text to the numbers of tokens, and back.
 //!
-//! Two kinds: byte-level BPE and WordPiece. Both are read from a GGUF file's metadata or from
-//! a `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
+//! Three kinds: byte-level BPE, SentencePiece's BPE and WordPiece. They are read from a GGUF file's metadata or from a
+//! `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
 //!
 //! # Byte-level BPE
 //! Text is cut into pieces by a pattern that the file names (words, numbers, spaces); bytes of each piece are joined, the
@@ -16,7 +16,9 @@ mod bytes;
 mod decoder;
 mod from_gguf;
 mod from_json;
+mod merges;
 mod normalise;
+mod pieces;
 mod special;
 mod split;
 mod word_piece;
@@ -26,6 +28,7 @@ use std::collections::HashMap;
 use bpe::Bpe;
 pub use decoder::TokenDecoder;
 use normalise::Normaliser;
+use pieces::Pieces;
 use special::Specials;
 use split::Splitter;
 use word_piece::WordPiece;
@@ -58,6 +61,7 @@ pub struct Tokenizer {
 #[derive(Debug)]
 enum Kind {
     Bpe(Bpe),
+    Pieces(Pieces),
     WordPiece(WordPiece),
 }
 
@@ -76,11 +80,12 @@ impl Tokenizer {
         let mut out = Vec::new();
         let mut at = 0;
         for (start, end, token) in self.specials.find(text) {
-            self.encode_plain(text.get(at..start).unwrap_or_default(), &mut out)?;
+            let part = text.get(at..start).unwrap_or_default();
+            self.encode_plain(part, at == 0, &mut out)?;
             out.push(token);
             at = end;
         }
-        self.encode_plain(text.get(at..).unwrap_or_default(), &mut out)?;
+        self.encode_plain(text.get(at..).unwrap_or_default(), at == 0, &mut out)?;
         Ok(out)
     }
 
@@ -90,7 +95,7 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`].
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, Error> {
         let mut out = Vec::new();
-        self.encode_plain(text, &mut out)?;
+        self.encode_plain(text, true, &mut out)?;
         Ok(out)
     }
 
@@ -103,13 +108,15 @@ impl Tokenizer {
         Ok([before.as_slice(), &self.encode(text)?, behind].concat())
     }
 
-    fn encode_plain(&self, text: &str, out: &mut Vec<u32>) -> Result<(), Error> {
+    /// The tokens of a text, or of what follows a special token in it.
+    fn encode_plain(&self, text: &str, first: bool, out: &mut Vec<u32>) -> Result<(), Error> {
         if text.is_empty() {
             return Ok(());
         }
-        let text = normalise::all(&self.normaliser, text);
+        let text = normalise::all(&self.normaliser, text, first);
         split::all(&self.splitters, &text, &mut |piece| match &self.kind {
             Kind::Bpe(bpe) => bpe.encode(piece, out),
+            Kind::Pieces(pieces) => pieces.encode(piece, out),
             Kind::WordPiece(words) => words.encode(piece, out),
         })
     }
@@ -125,7 +132,11 @@ impl Tokenizer {
             }
         }
         text.push_str(&decoder.finish());
-        text
+        // The space that was put in front of the text.
+        match (&self.kind, text.strip_prefix(' ')) {
+            (Kind::Pieces(pieces), Some(rest)) if pieces.prefix => rest.to_owned(),
+            _ => text,
+        }
     }
 
     /// The bytes that a token stands for; `None` for a number that is no token.

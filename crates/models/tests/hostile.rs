@@ -1,5 +1,5 @@
-//! GGUF files with damage of every kind: they give a head or a typed error, never a panic, and take no more memory than a
-//! small multiple of their length. A program of its own, because its allocator counts.
+//! GGUF files, files of CTranslate2 and of PyTorch, WAV and JPEG files with damage of every kind: they give a value or a typed error, never a panic,
+//! and take no more memory than a small multiple of their length. A program of its own, because its allocator counts.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use campaign::Campaign;
+use ziggurat_models::audio::Waveform;
+use ziggurat_models::ctranslate2::Ctranslate2File;
 use ziggurat_models::gguf::{Gguf, GgufFile};
+use ziggurat_models::torch::TorchFile;
+use ziggurat_models::{Error, Picture};
 
 struct Counting;
 
@@ -141,9 +145,13 @@ fn damage(whole: &[u8], head: usize, random: &mut Random) -> Vec<u8> {
     file
 }
 
+fn data(name: &str) -> Vec<u8> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
 fn whole() -> (Vec<u8>, usize) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/blocks.gguf");
-    let bytes = std::fs::read(path).unwrap();
+    let bytes = data("blocks.gguf");
     let head = Gguf::parse(&bytes).unwrap();
     let data = head.tensors().iter().map(|tensor| tensor.start()).min();
     (bytes, data.unwrap() as usize)
@@ -210,4 +218,86 @@ fn damaged_files_give_a_head_or_a_typed_error() {
             campaign.done()
         );
     }
+}
+
+/// Damages a file again and again; how many are accepted, and how many refused. What is accepted takes memory in proportion, too.
+fn damaged<T>(bytes: &[u8], most: isize, read: impl Fn(Vec<u8>) -> Result<T, Error>) -> [u64; 2] {
+    let mut campaign = Campaign::new(3_000);
+    let mut counts = [0; 2];
+    while let Some(seed) = campaign.next() {
+        // What follows from the middle of a file of tensors is like what is in front of it.
+        let file = damage(bytes, bytes.len() / 2, &mut Random(seed));
+        let len = file.len() as isize;
+        let (found, memory) = peak(|| read(file));
+        assert!(
+            memory <= most * len + ALWAYS,
+            "seed {seed}: {memory} bytes for a file of {len}"
+        );
+        counts[usize::from(found.is_err())] += 1;
+    }
+    if !campaign.is_usual() {
+        return [u64::MAX; 2];
+    }
+    counts
+}
+
+#[test]
+fn damaged_files_of_ctranslate2_give_tensors_or_a_typed_error() {
+    // A table of many small tensors, most of which are heads.
+    let bytes = data("whisper-ctranslate2/model.bin");
+    let [accepted, refused] = damaged(&bytes, MOST, |file| {
+        let found = Ctranslate2File::from_bytes(file);
+        if let Err(error) = &found {
+            assert!(matches!(error, Error::Ctranslate2 { .. }), "{error}");
+        }
+        found
+    });
+    assert!(accepted > 100 && refused > 1_000, "{accepted}, {refused}");
+}
+
+#[test]
+fn damaged_wav_files_give_samples_or_a_typed_error() {
+    let mut bytes = b"RIFF\x64\0\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0".to_vec();
+    bytes.extend(b"\x80\xbb\0\0\0\xee\x02\0\x04\0\x10\0data\x40\0\0\0");
+    bytes.extend(0..64);
+    let [accepted, refused] = damaged(&bytes, MOST, |file| {
+        let found = Waveform::from_wav(file.as_slice());
+        if let Err(error) = &found {
+            assert!(matches!(error, Error::Audio(_)), "{error}");
+        }
+        found
+    });
+    assert!(accepted > 100 && refused > 1_000, "{accepted}, {refused}");
+}
+
+#[test]
+fn damaged_files_of_pytorch_give_tensors_or_a_typed_error() {
+    // An instruction of one byte makes a value of 24, on a stack that doubles.
+    for name in ["legacy", "zip"] {
+        let bytes = data(&format!("efficientnet/{name}.pth"));
+        let [accepted, refused] = damaged(&bytes, 32, |file| {
+            let found = TorchFile::from_bytes(file);
+            if let Err(error) = &found {
+                assert!(matches!(error, Error::Torch { .. }), "{error}");
+            }
+            found
+        });
+        assert!(
+            accepted > 100 && refused > 1_000,
+            "{name}: {accepted}, {refused}"
+        );
+    }
+}
+
+#[test]
+fn damaged_jpeg_files_give_a_picture_or_a_typed_error() {
+    // A byte may be 512 pixels of three bytes, and the decoder has planes besides.
+    let [accepted, refused] = damaged(&data("picture.jpg"), 10_000, |file| {
+        let found = Picture::from_jpeg(&file);
+        if let Err(error) = &found {
+            assert!(matches!(error, Error::Picture(_)), "{error}");
+        }
+        found
+    });
+    assert!(accepted > 100 && refused > 1_000, "{accepted}, {refused}");
 }

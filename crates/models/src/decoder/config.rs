@@ -1,6 +1,6 @@
 //! What a file says about a decoder.
 
-mod scaling;
+pub(super) mod scaling;
 
 use serde_json::Value as Json;
 
@@ -71,7 +71,7 @@ const LAYERS: Key = ["block_count", "num_hidden_layers"];
 const CONTEXT: Key = ["context_length", "max_position_embeddings"];
 
 impl DecoderConfig {
-    /// The configuration that a GGUF file's metadata says.
+    /// The configuration that a GGUF file's metadata says. Factors of LongRoPE are tensors: their lists are empty here.
     ///
     /// # Errors
     /// If the architecture is not known, or a key is missing or has a value that no decoder has.

@@ -7,13 +7,13 @@ use crate::gguf::{Gguf, Value};
 
 /// The metadata of a GGUF file, whose keys begin with the architecture's name, or a `config.json`.
 #[derive(Clone, Copy)]
-pub(super) enum Fields<'a> {
+pub(crate) enum Fields<'a> {
     Gguf(&'a Gguf, &'a str),
     Json(&'a Json),
 }
 
 /// The names of one field: in a GGUF file, and in a `config.json`, where `/` leads into objects.
-pub(super) type Key = [&'static str; 2];
+pub(crate) type Key = [&'static str; 2];
 
 #[derive(Clone, Copy)]
 enum Found<'a> {
@@ -23,7 +23,7 @@ enum Found<'a> {
 
 impl<'a> Fields<'a> {
     /// A field's name in full.
-    pub(super) fn name(self, [gguf, json]: Key) -> String {
+    pub(crate) fn name(self, [gguf, json]: Key) -> String {
         match self {
             Self::Gguf(_, prefix) => format!("{prefix}.{gguf}"),
             Self::Json(_) => json.replace('/', "."),
@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
     }
 
     /// An extent, if it is said.
-    pub(super) fn count(self, key: Key) -> Result<Option<usize>, Error> {
+    pub(crate) fn count(self, key: Key) -> Result<Option<usize>, Error> {
         let value = match self.find(key) {
             None => return Ok(None),
             Some(Found::Gguf(value)) => value.as_u64(),
@@ -57,13 +57,13 @@ impl<'a> Fields<'a> {
     }
 
     /// An extent that must be said.
-    pub(super) fn needed(self, key: Key) -> Result<usize, Error> {
+    pub(crate) fn needed(self, key: Key) -> Result<usize, Error> {
         self.count(key)?
             .ok_or_else(|| Error::MissingMetadata(self.name(key)))
     }
 
     /// A positive number, if it is said.
-    pub(super) fn number(self, key: Key) -> Result<Option<f64>, Error> {
+    pub(crate) fn number(self, key: Key) -> Result<Option<f64>, Error> {
         let value = match self.find(key) {
             None => return Ok(None),
             Some(Found::Gguf(value)) => value.as_f64(),
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
     }
 
     /// So many positive numbers, which must be said.
-    pub(super) fn numbers(self, key: Key, count: usize) -> Result<Vec<f64>, Error> {
+    pub(crate) fn numbers(self, key: Key, count: usize) -> Result<Vec<f64>, Error> {
         let Some(found) = self.find(key) else {
             return Err(Error::MissingMetadata(self.name(key)));
         };
@@ -94,13 +94,13 @@ impl<'a> Fields<'a> {
     }
 
     /// A positive number that must be said.
-    pub(super) fn needed_number(self, key: Key) -> Result<f64, Error> {
+    pub(crate) fn needed_number(self, key: Key) -> Result<f64, Error> {
         self.number(key)?
             .ok_or_else(|| Error::MissingMetadata(self.name(key)))
     }
 
     /// A text, if it is said.
-    pub(super) fn text(self, key: Key) -> Option<&'a str> {
+    pub(crate) fn text(self, key: Key) -> Option<&'a str> {
         match self.find(key)? {
             Found::Gguf(value) => value.as_str(),
             Found::Json(value) => value.as_str(),
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether something is so; not, if nothing is said.
-    pub(super) fn flag(self, key: Key) -> bool {
+    pub(crate) fn flag(self, key: Key) -> bool {
         let value = match self.find(key) {
             None => None,
             Some(Found::Gguf(value)) => value.as_bool(),
@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A key that has a value which no model has.
-    pub(super) fn wrong(self, key: Key, expected: &'static str) -> Error {
+    pub(crate) fn wrong(self, key: Key, expected: &'static str) -> Error {
         let key = self.name(key);
         Error::WrongMetadata { key, expected }
     }

@@ -7,9 +7,13 @@ use std::collections::HashMap;
 
 use ziggurat_tensor::{DType, Device, Tensor};
 
+use super::config::scaling::FACTORS;
 use super::{Decoder, DecoderConfig};
-use crate::blocks::{CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, Weight, rope_table};
+use crate::blocks::{
+    CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, RopeScaling, Weight, rope_table,
+};
 use crate::file::ModelFile;
+use crate::gguf::GgufFile;
 use crate::memory;
 use crate::{Error, LoadOptions};
 
@@ -223,26 +227,37 @@ impl Loaded {
     }
 }
 
-/// The rotary frequencies of a model: those of its metadata, divided by the factors that a GGUF file may have.
-fn frequencies(file: &ModelFile, config: &DecoderConfig) -> Result<Vec<f64>, Error> {
-    const FACTORS: &str = "rope_freqs.weight";
-    let mut frequencies =
-        config
-            .rope_scaling
-            .frequencies(config.rope_base, config.rotary, config.context);
+/// The factors of a GGUF file that the frequencies of `pairs` are divided by.
+fn factors(file: &GgufFile, name: &str, pairs: usize) -> Result<Vec<f64>, Error> {
+    let factors = file.dequantise(name)?;
+    if factors.len() != pairs {
+        return Err(Error::WrongTensor {
+            name: name.to_owned(),
+            expected: vec![pairs],
+            found: vec![factors.len()],
+        });
+    }
+    Ok(factors.into_iter().map(f64::from).collect())
+}
+
+/// The rotary frequencies of a model: those of its metadata, and of the factors that a GGUF file may have.
+fn frequencies(file: &ModelFile, config: &mut DecoderConfig) -> Result<Vec<f64>, Error> {
+    const ALL: &str = "rope_freqs.weight";
+    let pairs = config.rotary / 2;
     if let ModelFile::Gguf(file) = file
-        && file.head().tensor(FACTORS).is_some()
+        && let RopeScaling::LongRope { short, long, .. } = &mut config.rope_scaling
     {
-        let factors = file.dequantise(FACTORS)?;
-        if factors.len() != frequencies.len() {
-            return Err(Error::WrongTensor {
-                name: FACTORS.to_owned(),
-                expected: vec![frequencies.len()],
-                found: vec![factors.len()],
-            });
-        }
-        for (frequency, factor) in frequencies.iter_mut().zip(factors) {
-            *frequency /= f64::from(factor);
+        let [of_short, of_long] = FACTORS;
+        *short = factors(file, of_short, pairs)?;
+        *long = factors(file, of_long, pairs)?;
+    }
+    let mut frequencies =
+        (config.rope_scaling).frequencies(config.rope_base, config.rotary, config.context);
+    if let ModelFile::Gguf(file) = file
+        && file.head().tensor(ALL).is_some()
+    {
+        for (frequency, factor) in frequencies.iter_mut().zip(factors(file, ALL, pairs)?) {
+            *frequency /= factor;
         }
     }
     Ok(frequencies)
@@ -278,7 +293,7 @@ pub(super) fn load(
         dtype,
         dequantise,
     };
-    let frequencies = frequencies(file, &config)?;
+    let frequencies = frequencies(file, &mut config)?;
     // Cosine and sine.
     let tables = 2 * config.context as u64 * frequencies.len() as u64 * 4;
     let [weights, loading] = source.bytes(&all);

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 #[cfg(not(target_arch = "wasm32"))]
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::ops::{RangeFrom, RangeTo};
+use std::io::Read as _;
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
 use std::path::PathBuf;
@@ -25,6 +24,7 @@ use super::{
     error::{GgufError, GgufProblem},
 };
 use crate::Error;
+use crate::content::Content;
 
 /// Bytes that are read first of a file for its head, more only if they do not do.
 #[cfg(not(target_arch = "wasm32"))]
@@ -52,17 +52,6 @@ pub struct GgufFile {
     path: PathBuf,
     content: Content,
     head: Gguf,
-}
-
-/// Where bytes come from.
-#[derive(Debug)]
-enum Content {
-    Bytes(Vec<u8>),
-    /// Read where and when they are needed.
-    #[cfg(not(target_arch = "wasm32"))]
-    Read(Mutex<File>),
-    #[cfg(not(target_arch = "wasm32"))]
-    Mapped(Mmap),
 }
 
 impl GgufFile {
@@ -166,7 +155,8 @@ impl GgufFile {
     pub fn dequantise(&self, name: &str) -> Result<Vec<f32>, Error> {
         let info = self.info(name)?;
         let numbers = info.block().dequantise(&self.bytes(info)?);
-        numbers.ok_or_else(|| self.too_short())
+        // The head was checked against the file: it has become shorter since.
+        numbers.ok_or_else(|| self.unreadable(io::ErrorKind::UnexpectedEof.into()))
     }
 
     /// A tensor's data as it is in the file.
@@ -217,52 +207,15 @@ impl GgufFile {
     }
 
     fn bytes(&self, info: &TensorInfo) -> Result<Cow<'_, [u8]>, Error> {
-        let whole = match &self.content {
-            Content::Bytes(bytes) => bytes.as_slice(),
-            #[cfg(not(target_arch = "wasm32"))]
-            Content::Mapped(map) => map,
-            #[cfg(not(target_arch = "wasm32"))]
-            Content::Read(file) => return self.read(file, info).map(Cow::Owned),
-        };
-        // A tensor without elements may be said to be anywhere.
-        if info.bytes() == 0 {
-            return Ok(Cow::Borrowed(&[]));
-        }
-        let (start, len) = (info.start().try_into(), info.bytes().try_into());
-        let slice = match (start, len) {
-            (Ok(start), Ok(len)) => whole
-                .get::<RangeFrom<usize>>(start..)
-                .and_then(|rest| rest.get::<RangeTo<usize>>(..len)),
-            _ => None,
-        };
-        slice.map(Cow::Borrowed).ok_or_else(|| self.too_short())
+        let part = self.content.part(info.start(), info.bytes());
+        part.map_err(|source| self.unreadable(source))
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
-    fn read(&self, file: &Mutex<File>, info: &TensorInfo) -> Result<Vec<u8>, Error> {
-        let read = || {
-            let len = usize::try_from(info.bytes()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            let mut bytes = Vec::new();
-            bytes.try_reserve_exact(len)?;
-            bytes.resize(len, 0);
-            let mut file = file.lock();
-            file.seek(SeekFrom::Start(info.start()))?;
-            file.read_exact(&mut bytes)?;
-            Ok(bytes)
-        };
-        read().map_err(|source: io::Error| Error::Io {
-            action: "read",
-            path: self.path.clone(),
-            source,
-        })
-    }
-
-    /// The head was checked against the file: it has become shorter since.
-    fn too_short(&self) -> Error {
+    fn unreadable(&self, source: io::Error) -> Error {
         Error::Io {
             action: "read",
             path: self.path.clone(),
-            source: io::ErrorKind::UnexpectedEof.into(),
+            source,
         }
     }
 }

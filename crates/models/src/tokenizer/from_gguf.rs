@@ -1,17 +1,21 @@
 //! A tokenizer from a GGUF file's metadata.
 
-use super::normalise::{Bert, Normaliser};
+use std::collections::HashSet;
+
+use super::normalise::{Bert, Normaliser, Prefix, SPACE};
+use super::pieces::{Piece, Pieces, byte_of};
 use super::special::Special;
 use super::split::{Pattern, Splitter};
 use super::{Bpe, Kind, MOST_TOKENS, Recipe, Tokenizer, WordPiece, bytes, wrong};
 use crate::Error;
 use crate::gguf::{Array, Gguf, Value};
 
-/// What stands in front of a word's first piece in such files.
-const WORD: char = '\u{2581}';
 /// Types of tokens that are found by their names in a text.
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
+/// Those that text is joined to, and those that are a byte each.
+const NORMAL: i32 = 1;
+const BYTE: i32 = 6;
 
 impl Tokenizer {
     /// The tokenizer that a GGUF file describes (`tokenizer.ggml.*`).
@@ -91,10 +95,63 @@ impl Tokenizer {
                 let characters = bytes::characters();
                 recipe.build(Kind::Bpe(bpe), |name| bytes::of_name(name, &characters))
             }
+            Some("llama") => {
+                for unread in ["precompiled_charsmap", "remove_extra_whitespaces"] {
+                    if get(unread).is_some_and(|value| value.as_bool() != Some(false)) {
+                        return Err(wrong(format!(
+                            "`tokenizer.ggml.{unread}`, which is not supported"
+                        )));
+                    }
+                }
+                let scores = match get("scores") {
+                    Some(Value::Array(Array::F32(scores))) if scores.len() == names.len() => scores,
+                    _ => return Err(wrong("`tokenizer.ggml.scores` must be one f32 per token")),
+                };
+                let pieces = all().zip(scores);
+                let pieces = pieces.filter(|((_, kind), _)| **kind == NORMAL);
+                let pieces: Vec<Piece<'_>> = pieces
+                    .map(|(((token, name), _), &score)| (token, name.as_str(), score))
+                    .collect();
+                let mut of_byte = vec![None; 256];
+                for ((token, name), _) in all().filter(|(_, kind)| **kind == BYTE) {
+                    let byte = byte_of(name).ok_or_else(|| {
+                        wrong(format!(
+                            "the token of a byte must be as `<0x0A>`: it is `{name}`"
+                        ))
+                    })?;
+                    if let Some(place) = of_byte.get_mut(usize::from(byte)) {
+                        *place = Some(token);
+                    }
+                }
+                let flag = |key: &str, usual| get(key).and_then(Value::as_bool).unwrap_or(usual);
+                let prefix = flag("add_space_prefix", true);
+                let pieces = Pieces::new(&pieces, of_byte, number("unknown_token_id"), prefix)?;
+                for ((token, name), _) in all() {
+                    recipe.vocabulary.entry(name.clone()).or_insert(token);
+                }
+                let first = prefix.then_some(Normaliser::Prefix(Prefix::ALWAYS));
+                recipe.normaliser = first.into_iter().chain([Normaliser::Spaces]).collect();
+                let around = |said: bool, key: &str| said.then(|| number(key)).flatten();
+                recipe.around = [
+                    around(flag("add_bos_token", true), "bos_token_id"),
+                    around(flag("add_eos_token", false), "eos_token_id"),
+                ]
+                .map(|token| token.into_iter().collect());
+                let bytes: HashSet<String> = all()
+                    .filter(|(_, kind)| **kind == BYTE)
+                    .map(|((_, name), _)| name.clone())
+                    .collect();
+                recipe.build(Kind::Pieces(pieces), move |name| {
+                    match byte_of(name).filter(|_| bytes.contains(name)) {
+                        Some(byte) => vec![byte],
+                        None => name.replace(SPACE, " ").into_bytes(),
+                    }
+                })
+            }
             Some("bert") => {
                 // Pieces within a word bear no mark in these files, those that begin one do.
                 for ((token, name), &kind) in all() {
-                    let name = match name.strip_prefix(WORD) {
+                    let name = match name.strip_prefix(SPACE) {
                         Some(word) => word.to_owned(),
                         None if kind == 1 => format!("##{name}"),
                         None => name.clone(),
@@ -114,7 +171,7 @@ impl Tokenizer {
             other => {
                 let other = other.unwrap_or("missing");
                 Err(wrong(format!(
-                    "`tokenizer.ggml.model` must be `gpt2` or `bert`: it is `{other}`"
+                    "`tokenizer.ggml.model` must be `gpt2`, `llama` or `bert`: it is `{other}`"
                 )))
             }
         }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::normalise::{Bert, Normaliser};
+use super::normalise::{Bert, Normaliser, Prefix, SPACE};
+use super::pieces::{Pieces, byte_of};
 use super::special::Special;
 use super::split::{Pattern, Splitter};
 use super::{Bpe, Kind, Recipe, Tokenizer, WordPiece, bytes, wrong};
@@ -47,11 +48,25 @@ impl Tokenizer {
         }
         recipe.around = around(json.get("post_processor"))?;
         match text_of(model, "type").unwrap_or("BPE") {
+            "BPE" if flag(model, "byte_fallback", false) => {
+                if !recipe.splitters.is_empty() {
+                    return Err(unknown("pre-tokenizer", "a pattern with byte_fallback"));
+                }
+                recipe
+                    .normaliser
+                    .extend(meta_space(json.get("pre_tokenizer"))?);
+                let prefix = |step: &Normaliser| matches!(step, Normaliser::Prefix(_));
+                let prefix = recipe.normaliser.iter().any(prefix);
+                let merges = merges(model)?.into_iter();
+                let pieces = Pieces::from_merges(&recipe.vocabulary, merges, prefix)?;
+                recipe.build(Kind::Pieces(pieces), |name| match byte_of(name) {
+                    Some(byte) => vec![byte],
+                    None => name.replace(SPACE, " ").into_bytes(),
+                })
+            }
             "BPE" => {
-                for option in ["byte_fallback", "fuse_unk"] {
-                    if flag(model, option, false) {
-                        return Err(unknown("BPE with", option));
-                    }
+                if flag(model, "fuse_unk", false) {
+                    return Err(unknown("BPE with", "fuse_unk"));
                 }
                 if !recipe
                     .splitters
@@ -62,15 +77,10 @@ impl Tokenizer {
                         "a BPE without a ByteLevel pre-tokenizer is not supported",
                     ));
                 }
-                let merges = list(model, "merges")
-                    .iter()
-                    .map(merge)
-                    .collect::<Option<Vec<_>>>();
-                let merges = merges.ok_or_else(|| wrong("a merge must be two tokens"))?;
                 let none = text_of(model, "unk_token");
                 let none = none.and_then(|name| recipe.vocabulary.get(name).copied());
                 let whole = flag(model, "ignore_merges", false);
-                let bpe = Bpe::new(&recipe.vocabulary, merges.into_iter(), none, whole)?;
+                let bpe = Bpe::new(&recipe.vocabulary, merges(model)?.into_iter(), none, whole)?;
                 let characters = bytes::characters();
                 recipe.build(Kind::Bpe(bpe), |name| bytes::of_name(name, &characters))
             }
@@ -102,6 +112,12 @@ fn vocabulary(model: &Value) -> Result<HashMap<String, u32>, Error> {
     tokens.ok_or_else(|| wrong(rule))
 }
 
+/// All merges of a model, in order of rank.
+fn merges(model: &Value) -> Result<Vec<(&str, &str)>, Error> {
+    let merges: Option<_> = list(model, "merges").iter().map(merge).collect();
+    merges.ok_or_else(|| wrong("a merge must be two tokens"))
+}
+
 /// Two tokens, as a list or with a space between.
 fn merge(merge: &Value) -> Option<(&str, &str)> {
     match merge {
@@ -126,6 +142,15 @@ fn normaliser(json: Option<&Value>) -> Result<Vec<Normaliser>, Error> {
             Ok(steps.collect::<Result<Vec<_>, _>>()?.concat())
         }
         "NFC" => Ok(vec![Normaliser::Nfc]),
+        "Prepend" if text_of(json, "prepend").is_some_and(is_space) => {
+            Ok(vec![Normaliser::Prefix(Prefix::ALWAYS)])
+        }
+        "Replace"
+            if json.pointer("/pattern/String").and_then(Value::as_str) == Some(" ")
+                && text_of(json, "content").is_some_and(is_space) =>
+        {
+            Ok(vec![Normaliser::Spaces])
+        }
         "BertNormalizer" => {
             let lowercase = flag(json, "lowercase", true);
             Ok(vec![Normaliser::Bert(Bert {
@@ -136,6 +161,26 @@ fn normaliser(json: Option<&Value>) -> Result<Vec<Normaliser>, Error> {
             })])
         }
         other => Err(unknown("normalizer", other)),
+    }
+}
+
+/// Whether a text is the character that stands for a space.
+fn is_space(text: &str) -> bool {
+    text.chars().eq([SPACE])
+}
+
+/// What a pre-tokenizer for spaces does before the pieces of SentencePiece are looked for.
+fn meta_space(json: Option<&Value>) -> Result<Vec<Normaliser>, Error> {
+    let Some(json) = json.filter(|json| !json.is_null()) else {
+        return Ok(Vec::new());
+    };
+    let known = text_of(json, "replacement").is_some_and(is_space) && !flag(json, "split", true);
+    let prefix = |first| Normaliser::Prefix(Prefix { first, once: true });
+    match text_of(json, "prepend_scheme").unwrap_or("always") {
+        "always" if known => Ok(vec![prefix(false), Normaliser::Spaces]),
+        "first" if known => Ok(vec![prefix(true), Normaliser::Spaces]),
+        "never" if known => Ok(vec![Normaliser::Spaces]),
+        _ => Err(unknown("pre-tokenizer", &json.to_string())),
     }
 }
 
@@ -157,6 +202,8 @@ fn splitters(json: Option<&Value>) -> Result<Vec<Splitter>, Error> {
         }
         "ByteLevel" if flag(json, "use_regex", true) => Ok(vec![Splitter::Pattern(Pattern::GPT2)]),
         "ByteLevel" => Ok(Vec::new()),
+        // It cuts nothing: see `meta_space`.
+        "Metaspace" if !flag(json, "split", true) => Ok(Vec::new()),
         "Split" => {
             let regex = json.pointer("/pattern/Regex").and_then(Value::as_str);
             let regex = regex.unwrap_or_default();

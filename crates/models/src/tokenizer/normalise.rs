@@ -12,7 +12,31 @@ pub(super) enum Normaliser {
     Nfc,
     /// As BERT's tokenizers do.
     Bert(Bert),
+    /// A character for a space stands in front.
+    Prefix(Prefix),
+    /// Spaces become a character of their own.
+    Spaces,
 }
+
+/// Where [`Normaliser::Prefix`] puts its character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prefix {
+    /// In front of the whole text alone, and not behind special tokens.
+    pub(super) first: bool,
+    /// Not in front of a space.
+    pub(super) once: bool,
+}
+
+impl Prefix {
+    /// In front of all.
+    pub(super) const ALWAYS: Self = Self {
+        first: false,
+        once: false,
+    };
+}
+
+/// What spaces become.
+pub(super) const SPACE: char = '\u{2581}';
 
 /// Options of [`Normaliser::Bert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +57,19 @@ impl Bert {
     };
 }
 
-/// All steps one behind the other.
-pub(super) fn all<'a>(steps: &[Normaliser], text: &'a str) -> Cow<'a, str> {
+/// All steps one behind the other, for a text or what follows a special token in it.
+pub(super) fn all<'a>(steps: &[Normaliser], text: &'a str, first: bool) -> Cow<'a, str> {
     let start = Cow::Borrowed(text);
     steps.iter().fold(start, |text, step| match step {
         Normaliser::Nfc => Cow::Owned(text.nfc().collect()),
         Normaliser::Bert(options) => Cow::Owned(bert(*options, &text)),
+        Normaliser::Prefix(prefix)
+            if (prefix.first && !first) || (prefix.once && text.starts_with([' ', SPACE])) =>
+        {
+            text
+        }
+        Normaliser::Prefix(_) => Cow::Owned(format!("{SPACE}{text}")),
+        Normaliser::Spaces => Cow::Owned(text.replace(' ', SPACE.encode_utf8(&mut [0; 4]))),
     })
 }
 

@@ -12,8 +12,10 @@
 #[path = "../common/writer.rs"]
 mod writer;
 
+mod audio;
 mod batch_failures;
 mod batches;
+mod ctranslate2_files;
 mod decoder_slots;
 mod decoders;
 mod encoders;
@@ -22,10 +24,13 @@ mod folders;
 mod generation;
 mod gguf_errors;
 mod gguf_files;
+mod images;
 mod program;
 mod rope_scalings;
 mod samplers;
+mod speech;
 mod tokenizers;
+mod torch_files;
 
 use std::path::PathBuf;
 

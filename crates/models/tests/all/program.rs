@@ -2,9 +2,13 @@
 
 use std::process::Command;
 
-use ziggurat_models::{DecoderState, GenerateOptions, LoadOptions, Model};
+use ziggurat_models::audio::Waveform;
+use ziggurat_models::{
+    DecoderState, GenerateOptions, LoadOptions, Model, TranscribeOptions, Whisper,
+};
 use ziggurat_tensor::io::SafetensorsFile;
 
+use crate::audio::wav;
 use crate::data;
 use crate::decoders::{device, model_file, values, worst};
 
@@ -133,4 +137,31 @@ fn what_does_not_work_is_said_in_a_sentence() {
     assert!(errors.starts_with("error: cannot "), "{errors}");
     let (code, _, errors) = ziggurat(&["embed", &path("encoder")]);
     assert_eq!(code, Some(2), "{errors}");
+}
+
+#[test]
+fn transcribe_prints_a_line_for_each_recording() {
+    let reference = SafetensorsFile::open(data("whisper/reference.safetensors")).unwrap();
+    let samples = values(&reference.load(&device(), "sound").unwrap());
+    let samples = samples.iter().map(|x| (x * 32768.0) as i16);
+    let samples: Vec<u8> = samples.take(4000).flat_map(i16::to_le_bytes).collect();
+    let folder = std::env::temp_dir().join(format!("ziggurat-program-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let recording = folder.join("tone.wav");
+    std::fs::write(&recording, wav(1, 1, 2, &samples)).unwrap();
+    let recording = recording.display().to_string();
+    let model = path("whisper");
+    let whisper = Whisper::open(&device(), &model).unwrap();
+    let sound = Waveform::open_wav(&recording).unwrap();
+    let expected = whisper.transcribe(&sound, &TranscribeOptions::default());
+    let (code, text, errors) = ziggurat(&["transcribe", &model, &recording, &recording]);
+    let missing = ziggurat(&["transcribe", &model, "no such file"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(code, Some(0), "{errors}");
+    let expected = expected.unwrap();
+    assert!(!expected.is_empty());
+    assert_eq!(text, format!("{expected}\n{expected}\n"));
+    assert_eq!(errors.matches("0.5 s of sound in").count(), 2, "{errors}");
+    assert_eq!(missing.0, Some(1));
+    assert!(missing.2.contains("error: no such file"), "{}", missing.2);
 }

@@ -4,10 +4,13 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use ziggurat_models::blocks::RopeScaling;
+use ziggurat_models::gguf::{Gguf, GgufFile};
 use ziggurat_models::{Decoder, DecoderConfig, Error, LoadOptions, ModelFile};
 
+use crate::data;
 use crate::decoders::{device, worst};
 use crate::folders::{Copy, reference, scores};
+use crate::writer::Writer;
 
 /// The worst error of a folder's scores, if a part of its configuration is another one, and there is room for so many tokens.
 fn error_of(name: &str, number: usize, from: &str, to: &str, context: usize) -> f32 {
@@ -156,4 +159,98 @@ fn factors_that_are_missing_or_wrong_are_refused_by_name() {
     );
     let dynamic = scaling(64, "\"rope_scaling\": {\"type\": \"dynamic\"}").unwrap_err();
     assert!(matches!(dynamic, Error::MissingMetadata(ref key) if key == "rope_scaling.factor"));
+}
+
+/// The GGUF form of the folder `llama`, its factors of all contexts replaced by those of LongRoPE, and further metadata.
+fn long_rope_file(short: &[f64], long: &[f64], metadata: &mut Writer, entries: u64) -> GgufFile {
+    const OLD: &str = "rope_freqs.weight";
+    let whole = std::fs::read(data("folders/llama/model.gguf")).unwrap();
+    let head = Gguf::parse(&whole).unwrap();
+    let data = head
+        .tensors()
+        .iter()
+        .map(|tensor| tensor.start())
+        .min()
+        .unwrap() as usize;
+    let find = |name: &str| {
+        let mut field = Writer::default();
+        field.text(name);
+        let len = field.bytes.len();
+        let at = whole
+            .windows(len)
+            .position(|bytes| *bytes == field.bytes)
+            .unwrap();
+        // The name, a count of extents, one or two of them, a type and an offset.
+        (
+            at,
+            at + len + 4 + 8 * head.tensor(name).unwrap().dims().len() + 4 + 8,
+        )
+    };
+    let end = head
+        .tensors()
+        .iter()
+        .map(|tensor| find(tensor.name()).1)
+        .max()
+        .unwrap();
+    let (old, behind) = find(OLD);
+    let mut file = Writer::new(
+        head.tensors().len() as u64 + 1,
+        head.metadata().len() as u64 + entries,
+    );
+    file.raw(&metadata.bytes).raw(&whole[24..old]);
+    let mut numbers = whole[data..].to_vec();
+    for (name, factors) in [("short", short), ("long", long)] {
+        numbers.resize(numbers.len().next_multiple_of(32), 0);
+        let dims = [factors.len() as u64];
+        file.tensor(
+            &format!("rope_factors_{name}.weight"),
+            &dims,
+            0,
+            numbers.len() as u64,
+        );
+        numbers.extend(factors.iter().flat_map(|&x| (x as f32).to_le_bytes()));
+    }
+    file.raw(&whole[behind..end]).data(32, 0).raw(&numbers);
+    GgufFile::from_bytes(file.bytes).unwrap()
+}
+
+#[test]
+fn a_gguf_file_has_the_factors_of_long_contexts_in_tensors() {
+    let device = device();
+    let (tokens, expected) = reference(&device, "llama");
+    let (ones, factors) = (vec![1.0; 4], llama3_factors());
+    let load = |short: &[f64], long: &[f64], amplitude: Option<f32>, context: usize| {
+        let mut metadata = Writer::default();
+        let original = "llama.rope.scaling.original_context_length";
+        metadata.key(original, 4).u32(64);
+        if let Some(amplitude) = amplitude {
+            let key = "llama.rope.scaling.attn_factor";
+            metadata.key(key, 6).u32(amplitude.to_bits());
+        }
+        let entries = 1 + u64::from(amplitude.is_some());
+        let file = long_rope_file(short, long, &mut metadata, entries);
+        let options = LoadOptions {
+            context,
+            ..LoadOptions::default()
+        };
+        Decoder::load(&device, &file.into(), &options)
+    };
+    let error = |short: &[f64], long: &[f64], amplitude, context| {
+        let decoder = Arc::new(load(short, long, amplitude, context).unwrap());
+        worst(&scores(&decoder, &tokens), &expected)
+    };
+    // The context of the model is 128, and it was trained on 64.
+    assert!(error(&ones, &factors, None, 128) < 5e-5);
+    assert!(error(&ones, &factors, Some(1.0), 65) < 5e-5);
+    assert!(error(&factors, &ones, None, 64) < 5e-5);
+    assert!(error(&ones, &factors, None, 64) > 1e-3);
+    assert!(error(&factors, &ones, None, 128) > 1e-3);
+    assert!(error(&ones, &factors, Some(1.1), 128) > 1e-3);
+    let few = load(&ones, &factors[1..], None, 128).unwrap_err();
+    assert!(
+        matches!(few, Error::WrongTensor { ref name, .. } if name == "rope_factors_long.weight"),
+        "{few}"
+    );
+    let zero = load(&ones, &[0.0; 4], None, 128).unwrap_err();
+    assert!(matches!(zero, Error::Unsupported(_)), "{zero}");
 }

@@ -1,9 +1,11 @@
 //! Tokens of texts in many scripts, as the Python package `tokenizers` has them for the same files.
 
 use serde_json::Value;
+use ziggurat_models::gguf::{Gguf, GgufFile};
 use ziggurat_models::{Error, TokenDecoder, Tokenizer};
 
 use crate::data;
+use crate::writer::Writer;
 
 fn json(name: &str) -> Value {
     let path = data("tokenizers").join(name);
@@ -88,6 +90,154 @@ fn a_text_comes_back_from_its_tokens() {
             assert_eq!(tokenizer.decode(&tokens), *text, "{name}");
         }
     }
+}
+
+fn sentence_piece() -> Tokenizer {
+    let file = GgufFile::open(data("tokenizers/sentencepiece.gguf")).unwrap();
+    Tokenizer::from_gguf(file.head()).unwrap()
+}
+
+#[test]
+fn sentence_piece_has_the_tokens_of_the_reference() {
+    let tokenizer = sentence_piece();
+    let vectors = json("sentencepiece.vectors.json");
+    let mut bytes = 0;
+    for (text, expected) in texts().iter().zip(vectors["encoded"].as_array().unwrap()) {
+        let expected = tokens(expected);
+        assert_eq!(tokenizer.encode_text(text).unwrap(), expected, "{text:?}");
+        assert_eq!(tokenizer.decode(&expected), *text);
+        let byte = |token: &u32| tokenizer.token("<0x80>").unwrap() == *token;
+        bytes += expected.iter().filter(|token| byte(token)).count();
+    }
+    assert!(bytes > 10, "characters are written as bytes {bytes} times");
+    for case in vectors["decoded"].as_array().unwrap() {
+        assert_eq!(
+            tokenizer.decode(&tokens(&case[0])),
+            case[1].as_str().unwrap()
+        );
+    }
+    // Another text has other tokens.
+    let all = tokenizer.encode_text("The fox").unwrap();
+    assert_ne!(all, tokenizer.encode_text("Thefox").unwrap());
+    assert_ne!(all, tokenizer.encode_text(" The fox").unwrap());
+}
+
+#[test]
+fn sentence_piece_has_special_tokens_and_streams_spaces() {
+    let tokenizer = sentence_piece();
+    let user = tokenizer.token("<|user|>").unwrap();
+    let whole = tokenizer.encode_with_specials("The<|user|>fox").unwrap();
+    let [the, fox] = ["The", "fox"].map(|text| tokenizer.encode_text(text).unwrap());
+    // A space stands in front of what follows a special token, too.
+    assert_eq!(whole, [&[1], &the[..], &[user], &fox].concat());
+    let mut decoder = TokenDecoder::new();
+    let pieces = fox.iter().map(|&token| decoder.push(&tokenizer, token));
+    assert_eq!(pieces.collect::<String>(), " fox");
+    assert_eq!(tokenizer.decode(&fox), "fox");
+}
+
+#[test]
+fn sentence_piece_in_json_has_the_tokens_of_the_reference() {
+    for name in ["llama2", "mistral"] {
+        let tokenizer = tokenizer(name);
+        let vectors = json(&format!("{name}.vectors.json"));
+        let (wrong, first) = differences(&tokenizer, vectors["encoded"].as_array().unwrap());
+        assert_eq!(wrong, 0, "{name}: {first}");
+        for case in vectors["decoded"].as_array().unwrap() {
+            let all = tokens(&case[0]);
+            assert_eq!(tokenizer.decode(&all), case[1].as_str().unwrap(), "{all:?}");
+        }
+    }
+    // They tell the ways to put spaces in front from each other.
+    let vectors = json("mistral.vectors.json");
+    let (wrong, _) = differences(&tokenizer("llama2"), vectors["encoded"].as_array().unwrap());
+    assert!(wrong > 10, "{wrong}");
+}
+
+#[test]
+fn steps_of_sentence_piece_that_are_not_known_are_refused_by_name() {
+    let text = std::fs::read_to_string(data("tokenizers/mistral.json")).unwrap();
+    for (from, to, name) in [
+        ("\"split\":false", "\"split\":true", "Metaspace"),
+        ("\"first\"", "\"last\"", "last"),
+        ("<0x41>", "<0xZZ>", "`<0x41>`"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Tokenizer::from_json(text.replace(from, to).as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    let text = std::fs::read_to_string(data("tokenizers/llama2.json")).unwrap();
+    let error = Tokenizer::from_json(text.replace("\"Prepend\"", "\"Append\"").as_bytes());
+    assert!(error.unwrap_err().to_string().contains("`Append`"));
+}
+
+/// A vocabulary of SentencePiece with these scores, types and further entries.
+fn with_pieces(
+    names: &[&str],
+    scores: &[f32],
+    types: &[u32],
+    more: &[&str],
+) -> Result<Tokenizer, Error> {
+    let mut file = Writer::new(0, 4 + more.len() as u64);
+    file.key("general.architecture", 8).text("llama");
+    file.key("tokenizer.ggml.model", 8).text("llama");
+    file.key("tokenizer.ggml.tokens", 9)
+        .u32(8)
+        .u64(names.len() as u64);
+    for name in names {
+        file.text(name);
+    }
+    file.key("tokenizer.ggml.scores", 9)
+        .u32(6)
+        .u64(scores.len() as u64);
+    for score in scores {
+        file.u32(score.to_bits());
+    }
+    for key in more {
+        file.key(key, 7).raw(&[1]);
+    }
+    if !types.is_empty() {
+        file.bytes[16] += 1;
+        file.key("tokenizer.ggml.token_type", 9)
+            .u32(5)
+            .u64(types.len() as u64);
+        for &kind in types {
+            file.u32(kind);
+        }
+    }
+    Tokenizer::from_gguf(&Gguf::parse(&file.bytes).unwrap())
+}
+
+#[test]
+fn the_pair_with_the_best_score_is_joined_first_and_of_equals_the_leftmost() {
+    let names = ["\u{2581}", "a", "b", "c", "ab", "bc", "aa"];
+    let with = |ab: f32, bc: f32| {
+        let scores = [-9.0, -9.0, -9.0, -9.0, ab, bc, -1.0];
+        with_pieces(&names, &scores, &[], &[]).unwrap()
+    };
+    let encoded = |tokenizer: &Tokenizer, text: &str| tokenizer.encode(text).unwrap();
+    assert_eq!(encoded(&with(-1.0, -2.0), "abc"), [0, 4, 3]);
+    assert_eq!(encoded(&with(-2.0, -1.0), "abc"), [0, 1, 5]);
+    assert_eq!(encoded(&with(-1.0, -1.0), "abc"), [0, 4, 3]);
+    assert_eq!(encoded(&with(-2.0, -2.0), "aaab"), [0, 6, 4]);
+    let error = with(-1.0, -1.0).encode("d").unwrap_err();
+    assert!(error.to_string().contains("'d'"), "{error}");
+}
+
+#[test]
+fn vocabularies_of_sentence_piece_that_contradict_themselves_are_refused() {
+    let refused = |names: &[&str], scores: &[f32], types: &[u32], more: &[&str], text: &str| {
+        let error = with_pieces(names, scores, types, more).unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+    };
+    refused(&["a"], &[], &[], &[], "scores");
+    refused(&["a"], &[f32::NAN], &[], &[], "NaN");
+    refused(&["a"], &[0.0], &[6], &[], "`<0x0A>`");
+    refused(&["<0x+1>"], &[0.0], &[6], &[], "`<0x+1>`");
+    refused(&["a"], &[0.0], &[1, 1], &[], "token_type");
+    refused(&[&"a".repeat(257)], &[0.0], &[], &[], "257");
+    let spaces = "tokenizer.ggml.remove_extra_whitespaces";
+    refused(&["a"], &[0.0], &[], &[spaces], "remove_extra_whitespaces");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! `ziggurat`: talks to a model in a file, lets it write and measures it, makes vectors of texts, and says what is in a
-//! file.
+//! `ziggurat`: talks to a model in a file, lets it write and measures it, makes vectors of texts and texts of speech, and says
+//! what is in a file.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
 mod bench;
 mod embed;
 mod info;
+mod transcribe;
 
 use std::error::Error;
 use std::io::{self, BufRead as _, Write as _};
@@ -49,6 +50,8 @@ enum Command {
     },
     /// Prints the vector of each text, by an encoder of the BERT family
     Embed(embed::Embed),
+    /// Writes down what is said in recordings, by a Whisper
+    Transcribe(transcribe::Transcribe),
     /// Measures how fast a model reads a prompt and writes behind it
     Bench(bench::Bench),
     /// Says what is in a file
@@ -175,6 +178,7 @@ fn run(command: Command) -> Outcome<()> {
             show(model.generate(&prompt, &run.options())?).map(|_| ())
         }
         Command::Embed(embed) => embed.run(),
+        Command::Transcribe(transcribe) => transcribe.run(),
         Command::Bench(bench) => bench.run(),
         Command::Info { file, tensors } => info::run(&GgufFile::open(file)?, tensors),
     }

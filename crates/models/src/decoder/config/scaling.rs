@@ -21,6 +21,10 @@ macro_rules! key {
     };
 }
 
+/// The tensors of a GGUF file with the factors of LongRoPE, in contexts up to the original one and in longer ones.
+pub(in crate::decoder) const FACTORS: [&str; 2] =
+    ["rope_factors_short.weight", "rope_factors_long.weight"];
+
 /// How a file wants the frequencies of `rotary` elements stretched; `context` is the model's.
 pub(super) fn scaling(
     fields: Fields<'_>,
@@ -40,6 +44,18 @@ pub(super) fn scaling(
         ))
     };
     let original = || Ok::<_, Error>(said()?.unwrap_or(context) as f64);
+    if let Fields::Gguf(head, _) = fields
+        && (name == Some("longrope") || head.tensor(FACTORS[1]).is_some())
+    {
+        let amplitude = fields.number(["rope.scaling.attn_factor", ""])?;
+        return Ok(RopeScaling::LongRope {
+            // They are tensors, and read with these.
+            short: Vec::new(),
+            long: Vec::new(),
+            original: original()?,
+            amplitude: amplitude.unwrap_or(1.0),
+        });
+    }
     match name.unwrap_or("none") {
         "none" | "default" => Ok(RopeScaling::None),
         "linear" => Ok(RopeScaling::Linear { factor: factor()? }),
@@ -53,7 +69,7 @@ pub(super) fn scaling(
             original: original()?,
         }),
         "yarn" => yarn(fields, newer, factor()?, original()?),
-        "longrope" if matches!(fields, Fields::Json(_)) => {
+        "longrope" => {
             // Phi 3 says it outside of the object.
             let original = match said()? {
                 None => fields.count(["", "original_max_position_embeddings"])?,
