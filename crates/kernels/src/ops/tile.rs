@@ -47,7 +47,7 @@ impl Tile {
     pub(crate) const COOPERATIVE: Self = Self::of(TileKind::Cooperative, 128, 128, 32);
     /// The same for outputs of few tiles: on an H100 128 × 4096² take 51 µs instead of 68 by steps of 32.
     pub(crate) const COOPERATIVE_64: Self = Self::of(TileKind::Cooperative, 64, 64, 64);
-    /// The same for convolutions of blocks of 32 channels.
+    /// The same for inner extents that are no multiple of 64, and for convolutions of blocks of 32 channels.
     pub(crate) const COOPERATIVE_64_BY_32: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
     /// Of f32 by the same units.
     pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 64, 64, 16);

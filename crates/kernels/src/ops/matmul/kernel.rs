@@ -203,6 +203,9 @@ pub(super) fn tiled(
         match kind {
             TileKind::Vector => "tile",
             TileKind::Wide => "wide",
+            TileKind::Cooperative if tile.tile == Tile::COOPERATIVE_64_BY_32 => {
+                "cooperative_64_by_32"
+            }
             TileKind::Cooperative if tile.tile.rows == 64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
             TileKind::Split => "split",
