@@ -1,15 +1,24 @@
-//! From text to a valid module with resolved overrides.
+//! From text to a valid module with resolved overrides: naga's view of a shader.
+
+mod capabilities;
+mod first_use;
+mod globals;
+mod grid;
+mod size;
+mod textures;
 
 use std::sync::Arc;
 
+use capabilities::capabilities;
+use first_use::first_use;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::errors::said;
 
-use super::first_use::first_use;
-use super::{GridInputs, Override, Reflection, globals};
+use super::entry::{Entries, NAME, unknown_constant};
+use super::{GridInputs, Override, Reflection, Specialised};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -17,10 +26,15 @@ use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
 use ziggurat_device::ShaderFeature;
 
+impl Assembled<'_> {
+    /// The place of a span.
+    fn place(&self, span: Option<Span>) -> Arc<Place> {
+        self.place_of(span.and_then(|span| span.to_range()))
+    }
+}
+
 /// Bytes of a compiler's words in an error.
 const MESSAGE: usize = 400;
-/// Bytes of a name in an error.
-const NAME: usize = 64;
 
 /// A text that is valid, before its overrides have values.
 #[derive(Debug)]
@@ -47,7 +61,7 @@ pub(super) fn read(
     let module = parse(text)?;
     refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
-    let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
+    let entry = entries(&module).choose(text, descriptor.entry.as_deref())?;
     let at = text.function(&entry);
     let (info, features) = validate(text, &module, available, &at)?;
     Ok(Valid {
@@ -55,14 +69,6 @@ pub(super) fn read(
         info,
         features,
     })
-}
-
-/// One kernel of a valid text.
-#[derive(Debug)]
-pub(super) struct Specialised {
-    pub(super) reflection: Reflection,
-    /// Whether compiling it takes more time and stack than a thread has to spare.
-    pub(super) is_large: bool,
 }
 
 /// Expressions and statements, with those of called functions, up to which compiling takes no time to speak of.
@@ -80,7 +86,7 @@ pub(super) fn specialise(
         info,
         features,
     } = valid;
-    let entry = choose_entry(text, module, descriptor.entry.as_deref())?;
+    let entry = entries(module).choose(text, descriptor.entry.as_deref())?;
     let inlined = limits.check_calls(text, module, &entry)?;
     let at = text.function(&entry);
     let overrides = overrides(text, module);
@@ -94,12 +100,12 @@ pub(super) fn specialise(
         .iter()
         .position(|point| point.stage == ShaderStage::Compute && point.name == entry);
     let Some((index, point)) = index.and_then(|i| Some((i, resolved.entry_points.get(i)?))) else {
-        return Err(unknown_entry(text, module, &entry));
+        return Err(entries(module).unknown(text, &entry));
     };
     limits.check_types(text, &resolved)?;
-    let only = module.entry_points.len() == 1;
+    let declared = (module.entry_points.len() == 1).then_some(module);
     let uses = resolved_info.get_entry_point(index);
-    let found = globals::collect(text, &resolved, uses, only)?;
+    let found = globals::collect(text, &resolved, uses, declared)?;
 
     let reflection = Reflection {
         kernel: text.name(),
@@ -139,75 +145,17 @@ fn parse(text: &Assembled<'_>) -> Result<Module, PipelineError> {
     })
 }
 
-fn entries(module: &Module) -> impl Iterator<Item = &str> {
-    module
-        .entry_points
-        .iter()
-        .filter(|point| point.stage == ShaderStage::Compute)
-        .map(|point| point.name.as_str())
-}
-
-/// The first entry points with file and line, and how many more there are.
-fn entry_places(text: &Assembled<'_>, module: &Module) -> Vec<String> {
-    let place = |name: &str| {
-        let at = text.function(name);
-        format!("`{}` ({at})", shortened(name, NAME))
-    };
-    some(entries(module), place)
-}
-
-/// Items shown in an error.
-const SHOWN: usize = 8;
-
-/// The first of them, and how many more there are.
-fn some<T>(items: impl Iterator<Item = T>, show: impl Fn(T) -> String) -> Vec<String> {
-    let mut items = items;
-    let mut shown: Vec<String> = items.by_ref().take(SHOWN).map(show).collect();
-    let more = items.count();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
-    shown
-}
-
-fn unknown_entry(text: &Assembled<'_>, module: &Module, wanted: &str) -> PipelineError {
-    PipelineError::UnknownEntryPoint {
-        kernel: text.name(),
-        wanted: shortened(wanted, NAME).into_owned(),
-        have: entry_places(text, module),
-    }
-}
-
-fn choose_entry(
-    text: &Assembled<'_>,
-    module: &Module,
-    wanted: Option<&str>,
-) -> Result<String, PipelineError> {
-    let mut names = entries(module);
-    match wanted {
-        Some(wanted) => names
-            .find(|&name| name == wanted)
-            .map(str::to_owned)
-            .ok_or_else(|| unknown_entry(text, module, wanted)),
-        None => match (names.next(), names.next()) {
-            (Some(only), None) => Ok(only.to_owned()),
-            (None, _) => Err(PipelineError::NoEntryPoint {
-                kernel: text.name(),
-                file: text.last_file(),
-            }),
-            (Some(_), Some(_)) => Err(PipelineError::AmbiguousEntryPoint {
-                kernel: text.name(),
-                have: entry_places(text, module),
-            }),
-        },
-    }
+fn entries(module: &Module) -> Entries<'_> {
+    let points = module.entry_points.iter();
+    let points = points.filter(|point| point.stage == ShaderStage::Compute);
+    Entries(points.map(|point| point.name.as_str()).collect())
 }
 
 fn check(
     module: &Module,
     features: ShaderFeatures,
 ) -> Result<ModuleInfo, Box<WithSpan<ValidationError>>> {
-    Validator::new(ValidationFlags::all(), features.capabilities())
+    Validator::new(ValidationFlags::all(), capabilities(features))
         .validate(module)
         .map_err(Box::new)
 }
@@ -319,10 +267,18 @@ fn validation_error(
     }
 }
 
+/// In the order of the text: naga has those first that others need.
 fn overrides(text: &Assembled<'_>, module: &Module) -> Vec<Override> {
-    module
-        .overrides
-        .iter()
+    let mut all: Vec<_> = module.overrides.iter().collect();
+    let begin = |handle| {
+        module
+            .overrides
+            .get_span(handle)
+            .to_range()
+            .map(|range| range.start)
+    };
+    all.sort_by_key(|(handle, _)| begin(*handle));
+    all.into_iter()
         .filter_map(|(handle, declared)| {
             let name = match declared.id {
                 Some(id) => id.to_string(),
@@ -347,13 +303,7 @@ fn constants(
     let mut constants = naga::back::PipelineConstants::default();
     for (name, value) in &descriptor.constants {
         if !overrides.iter().any(|declared| declared.name == **name) {
-            return Err(PipelineError::UnknownConstant {
-                kernel: text.name(),
-                name: shortened(name, NAME).into_owned(),
-                have: some(overrides.iter(), |o| {
-                    format!("`{}` ({})", shortened(&o.name, NAME), o.place)
-                }),
-            });
+            return Err(unknown_constant(text, name, overrides));
         }
         constants.insert(name.clone().into_owned(), *value);
     }
