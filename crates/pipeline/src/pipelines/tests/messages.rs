@@ -39,8 +39,10 @@ fn a_compiler_says_where_a_text_is_wrong_and_nothing_of_a_right_one() {
             "{shown}"
         );
     }
-    let mut limits = ShaderLimits::default();
-    limits.text_bytes = 8;
+    let limits = ShaderLimits {
+        text_bytes: 8,
+        ..ShaderLimits::default()
+    };
     pipelines.set_shader_limits(limits).unwrap();
     assert!(matches!(
         of(main),
