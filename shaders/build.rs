@@ -1,6 +1,10 @@
 //! Writes the table of WGSL files: every one in this folder, by its path.
 //!
-//! The folder is the list, so a new snippet needs no second entry.
+//! The folder is the list, so a new snippet needs no second entry. For the web, where a program is downloaded, the table has the
+//! texts without comments, and they are written once more, packed; elsewhere people read them, and the sanitizer too.
+
+mod pack;
+mod shorter;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,12 +19,27 @@ fn main() -> io::Result<()> {
         .map(|file| (relative(&root, &file), file))
         .collect();
     files.sort();
+    let is_web = env::var_os("CARGO_CFG_TARGET_ARCH").is_some_and(|name| name == "wasm32");
     let mut table = String::from("&[\n");
+    let mut all = Vec::new();
     for (path, file) in &files {
-        writeln!(table, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+        if is_web {
+            println!("cargo::rerun-if-changed={}", file.display());
+            let text = shorter::shorter(&fs::read_to_string(file)?);
+            writeln!(table, "    ({path:?}, {text:?}),").map_err(io::Error::other)?;
+            for part in [path, &text] {
+                all.extend_from_slice(part.as_bytes());
+                all.push(0);
+            }
+        } else {
+            writeln!(table, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+        }
     }
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
+    if is_web {
+        fs::write(out.join("files.packed"), pack::pack(&all))?;
+    }
     fs::write(out.join("files.rs"), table)
 }
 

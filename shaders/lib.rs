@@ -5,11 +5,41 @@
 //! declarations of parameters and the copy kernel; and because users' shaders import some of them, also within a macro.
 
 mod importable;
+#[cfg(test)]
+mod pack;
+#[cfg(test)]
+mod shorter;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod unpack;
 
 pub use importable::{IMPORTABLE, Importable};
 
-/// Path and text of every file, sorted by path.
+/// Path and text of every file, sorted by path, for constants: a program takes [`files`]. On `wasm32` without comments, line by line the same otherwise.
 pub const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// Path and text of every file, sorted by path: [`FILES`], of which a program for the web has only a packed copy, which the first
+/// call unpacks.
+///
+/// ```
+/// let files = ziggurat_shaders::files();
+/// assert!(files.iter().any(|(path, text)| *path == "copy/aligned.wgsl" && text.contains("@compute")));
+/// ```
+#[must_use]
+pub fn files() -> &'static [(&'static str, &'static str)] {
+    #[cfg(not(target_arch = "wasm32"))]
+    return FILES;
+    #[cfg(target_arch = "wasm32")]
+    {
+        static UNPACKED: std::sync::LazyLock<Vec<(&str, &str)>> = std::sync::LazyLock::new(|| {
+            let packed = include_bytes!(concat!(env!("OUT_DIR"), "/files.packed"));
+            let all = String::from_utf8_lossy(&unpack::unpack(packed)).into_owned();
+            // For as long as the program runs, as constants are.
+            let mut parts = String::leak(all).split('\0');
+            std::iter::from_fn(|| Some((parts.next()?, parts.next()?))).collect()
+        });
+        &UNPACKED
+    }
+}
 
 /// The text of the file at this path. In a constant it is looked up when that is compiled.
 ///
@@ -71,6 +101,67 @@ mod tests {
         collect(root, root, &mut found);
         let listed: BTreeSet<String> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
         assert_eq!(listed, found);
+    }
+
+    #[test]
+    fn short_texts_have_the_same_code_on_the_same_lines() {
+        use crate::shorter::shorter;
+        assert_eq!(shorter("  a; // b\n\n\t// c\nd / e;\n"), "a;\n\n\nd / e;\n");
+        for (path, text) in FILES {
+            assert!(
+                !text.contains("/*"),
+                "{path}: a comment that `shorter` does not know"
+            );
+            let short = shorter(text);
+            assert_eq!(
+                short.split('\n').count(),
+                text.split('\n').count(),
+                "{path}"
+            );
+            for (short, long) in short.split('\n').zip(text.split('\n')) {
+                assert!(!short.contains("//"), "{path}: {short}");
+                let comment = long.find("//").unwrap_or(long.len());
+                assert_eq!(short, long[..comment].trim(), "{path}");
+            }
+        }
+        let bytes =
+            |text: &dyn Fn(&str) -> usize| -> usize { FILES.iter().map(|(_, t)| text(t)).sum() };
+        assert!(bytes(&|text| shorter(text).len()) * 3 < bytes(&str::len) * 2);
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_again() {
+        use crate::{pack::pack, unpack::unpack};
+        let again = |bytes: &[u8]| assert_eq!(unpack(&pack(bytes)), bytes);
+        again(b"");
+        again(b"abc");
+        again(b"abcdabcdabcdabcdabcdabcdabcdx");
+        again(&[7; 1000]);
+        // No four bytes twice, and then all of them at once from far away.
+        let new: Vec<u8> = (0..40_000_u32)
+            .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        again(&[new.as_slice(), &new, &[1, 2, 3]].concat());
+        for length in 0..700 {
+            again(&[&new[..length], &new[..length]].concat());
+        }
+        let all: String = FILES
+            .iter()
+            .map(|(path, text)| format!("{path}\0{text}\0"))
+            .collect();
+        let packed = pack(all.as_bytes());
+        assert_eq!(unpack(&packed), all.as_bytes());
+        assert!(
+            packed.len() * 3 < all.len(),
+            "{} of {}",
+            packed.len(),
+            all.len()
+        );
+        // What is cut off or mistaken panics nowhere.
+        for end in (0..packed.len()).step_by(997) {
+            assert!(unpack(&packed[..end]).len() <= all.len() + packed.len());
+        }
+        assert_eq!(unpack(&[0x10, b'a', 9, 9, 9]), b"a");
     }
 
     #[test]

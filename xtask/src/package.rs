@@ -11,12 +11,13 @@ use xtask::failure::{Failure, Outcome};
 use xtask::{process, workspace};
 
 /// Members of the workspace that are not for a registry.
-const PRIVATE: [&str; 6] = [
+const PRIVATE: [&str; 7] = [
     "digits",
     "xtask",
     "xtask-checks",
     "ziggurat-docs",
     "ziggurat-web",
+    "ziggurat-web-chat",
     "ziggurat-web-demo",
 ];
 

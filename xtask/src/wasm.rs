@@ -25,10 +25,23 @@ struct Toolchain {
 /// Compiles every layer for the web, with Debian's compiler if `debian` says so.
 pub(crate) fn run(debian: bool) -> Outcome<String> {
     let toolchain = if debian { from_debian()? } else { toolchain()? };
-    let (mut command, _) = cargo("check", &toolchain)?;
-    command.arg("--lib");
-    for layer in workspace::LAYERS {
-        command.args(["-p", &format!("ziggurat-{layer}")]);
+    let layers = workspace::LAYERS.map(|layer| format!("ziggurat-{layer}"));
+    check(&toolchain, &layers, &["--lib"])?;
+    // These take the layers without naga.
+    let programs = PROGRAMS.map(str::to_owned);
+    check(&toolchain, &programs, &["--lib", "--examples"])?;
+    let count = layers.len() + programs.len();
+    Ok(format!("{count} crates, {}", toolchain.name))
+}
+
+/// What is built for pages.
+const PROGRAMS: [&str; 3] = ["ziggurat-web", "ziggurat-web-chat", "ziggurat-web-demo"];
+
+fn check(toolchain: &Toolchain, packages: &[String], what: &[&str]) -> Outcome {
+    let (mut command, _) = cargo("check", toolchain)?;
+    command.args(what);
+    for package in packages {
+        command.args(["-p", package]);
     }
     // Only whether it compiles is asked: no time goes into optimising build scripts.
     command.args([
@@ -37,12 +50,7 @@ pub(crate) fn run(debian: bool) -> Outcome<String> {
         "--config",
         "profile.dev.package.'*'.opt-level=0",
     ]);
-    process::stream(&mut command)?;
-    Ok(format!(
-        "{} crates, {}",
-        workspace::LAYERS.len(),
-        toolchain.name
-    ))
+    process::stream(&mut command)
 }
 
 /// Builds the libraries of packages for the web; the folder that they are in. All at once, because each choice of packages has
@@ -59,10 +67,13 @@ pub(crate) fn built(packages: &[&str]) -> Outcome<PathBuf> {
     Ok(folder.join(TARGET).join("debug"))
 }
 
-/// Builds a package's library, and its examples with these names, for their size. Gives the folder that they are in.
-pub(crate) fn small(package: &str, examples: &[&str]) -> Outcome<PathBuf> {
+/// Builds the libraries of packages, and examples with these names, for their size. Gives the folder that they are in.
+pub(crate) fn small(packages: &[&str], examples: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
-    command.args(["--profile", "web", "--lib", "-p", package]);
+    command.args(["--profile", "web", "--lib"]);
+    for package in packages {
+        command.args(["-p", package]);
+    }
     for example in examples {
         command.args(["--example", example]);
     }

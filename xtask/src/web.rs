@@ -4,7 +4,7 @@
 mod build;
 mod size;
 
-use crate::checks;
+use crate::{checks, models};
 use xtask::failure::{Failure, Outcome};
 
 /// Does what the options say; without any it runs all tests.
@@ -30,6 +30,10 @@ fn page() -> Outcome<String> {
 /// Builds what the page of the tests needs, opens it, and gives the driver's last line.
 fn tests(arguments: &[String]) -> Outcome<String> {
     let folder = build::tests()?;
+    let asks = |word: &String| word.split(',').any(|stage| stage == "chat");
+    if arguments.iter().any(asks) {
+        std::fs::copy(models::language()?, folder.join("model.gguf"))?;
+    }
     let folder = folder
         .to_str()
         .ok_or_else(|| Failure::new("the folder of builds has a name that is not UTF-8"))?;

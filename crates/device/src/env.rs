@@ -184,7 +184,7 @@ fn software_profile(value: &str) -> Option<&str> {
 }
 
 fn parse_backend(value: &str) -> Result<wgpu::Backend, DeviceError> {
-    match value.to_lowercase().as_str() {
+    match value.to_ascii_lowercase().as_str() {
         "vulkan" | "vk" => Ok(wgpu::Backend::Vulkan),
         "metal" | "mtl" => Ok(wgpu::Backend::Metal),
         "dx12" | "d3d12" | "directx12" => Ok(wgpu::Backend::Dx12),

@@ -47,7 +47,8 @@ fn fits(position: usize, adapter: &AdapterSummary, wish: &AdapterWish) -> bool {
 }
 
 fn contains(text: &str, part: &str) -> bool {
-    text.to_lowercase().contains(&part.to_lowercase())
+    text.to_ascii_lowercase()
+        .contains(&part.to_ascii_lowercase())
 }
 
 fn rank(adapter: &AdapterSummary, power: PowerPreference) -> (u8, u8) {

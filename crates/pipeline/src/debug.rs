@@ -11,6 +11,10 @@
     reason = "this layer owns the creation of bind groups"
 )]
 
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+mod instrument;
+#[cfg(not(any(feature = "naga", not(target_arch = "wasm32"))))]
+#[path = "debug/no_instrument.rs"]
 mod instrument;
 mod report;
 
@@ -97,7 +101,7 @@ impl KernelDebug {
         }
         let limits = &memory.device().caps().limits;
         let storage = reflection.bindings.len() as u64 + 1;
-        let group = instrument::free_group(text.naga());
+        let group = instrument::free_group(descriptor, text)?;
         let needs = [
             (
                 "storage buffers",
@@ -124,7 +128,7 @@ impl KernelDebug {
         }
         let channel = self.channel(memory)?;
         let mut sites = self.sites.lock();
-        let made = instrument::instrument(descriptor, text.naga(), group, sites.len())?;
+        let made = instrument::instrument(descriptor, text, group, sites.len())?;
         sites.extend(made.sites);
         Ok(Some(Debugged {
             text: made.text,

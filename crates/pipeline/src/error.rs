@@ -81,6 +81,16 @@ pub enum PipelineError {
         /// In the text's order, at least two.
         mistakes: Arc<[Self]>,
     },
+    /// The shader is more than declarations in plain words, and the program was built without the feature `naga`.
+    #[error("{}", marked!(place, "{kernel}: {place}: {what} is read by naga alone, which this program is built without: switch on the feature `naga` of the crate of Ziggurat that you use"))]
+    NeedsNaga {
+        /// The kernel's name.
+        kernel: String,
+        /// Where it is.
+        place: Arc<Place>,
+        /// What it is.
+        what: &'static str,
+    },
     /// The shader is larger than [`ShaderLimits`](crate::ShaderLimits) allow.
     #[error("{}", marked!(place, "{kernel}: {place}: {count} {what}; at most {limit} are allowed (`ShaderLimits::{option}`)"))]
     ShaderTooLarge {

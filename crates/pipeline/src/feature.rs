@@ -1,38 +1,19 @@
-//! Sets of what shaders may need beyond plain WGSL, as naga's capabilities.
+//! Sets of what shaders may need beyond plain WGSL.
 
-use naga::valid::Capabilities;
 use ziggurat_device::ShaderFeature;
-
-fn capability(feature: ShaderFeature) -> Capabilities {
-    match feature {
-        ShaderFeature::F16 => Capabilities::SHADER_FLOAT16,
-        ShaderFeature::Int16 => Capabilities::SHADER_INT16,
-        ShaderFeature::F64 => Capabilities::FLOAT64,
-        ShaderFeature::Int64 => Capabilities::SHADER_INT64,
-        ShaderFeature::FloatAtomics => Capabilities::SHADER_FLOAT32_ATOMIC,
-        ShaderFeature::Int64AtomicMinMax => Capabilities::SHADER_INT64_ATOMIC_MIN_MAX,
-        ShaderFeature::Int64Atomics => Capabilities::SHADER_INT64_ATOMIC_ALL_OPS,
-        ShaderFeature::Subgroups => Capabilities::SUBGROUP,
-        ShaderFeature::SubgroupBarrier => Capabilities::SUBGROUP_BARRIER,
-        ShaderFeature::Immediates => Capabilities::IMMEDIATES,
-        ShaderFeature::CooperativeMatrix => Capabilities::COOPERATIVE_MATRIX,
-        ShaderFeature::Coherent => Capabilities::MEMORY_DECORATION_COHERENT,
-        ShaderFeature::Volatile => Capabilities::MEMORY_DECORATION_VOLATILE,
-        ShaderFeature::TextureAtomics => Capabilities::TEXTURE_ATOMIC,
-        ShaderFeature::Int64TextureAtomics => Capabilities::TEXTURE_INT64_ATOMIC,
-        ShaderFeature::Norm16Textures => Capabilities::STORAGE_TEXTURE_16BIT_NORM_FORMATS,
-        // What a newer device crate knows, and this one does not yet.
-        _ => Capabilities::empty(),
-    }
-}
 
 /// A set of [`ShaderFeature`]s.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct ShaderFeatures(Capabilities);
+pub struct ShaderFeatures(u32);
+
+/// Each feature's bit in a set.
+const fn bit(feature: ShaderFeature) -> u32 {
+    1 << feature as u32
+}
 
 impl ShaderFeatures {
     /// Plain WGSL.
-    pub const NONE: Self = Self(Capabilities::empty());
+    pub const NONE: Self = Self(0);
 
     /// Everything in the table.
     pub fn all() -> Self {
@@ -49,32 +30,23 @@ impl ShaderFeatures {
     /// This set and one more.
     #[must_use]
     pub fn with(self, feature: ShaderFeature) -> Self {
-        Self(self.0.union(capability(feature)))
+        Self(self.0 | bit(feature))
     }
 
     /// This set without one.
     #[must_use]
     pub fn without(self, feature: ShaderFeature) -> Self {
-        Self(self.0.difference(capability(feature)))
+        Self(self.0 & !bit(feature))
     }
 
     /// Whether the set has a feature.
     pub fn contains(self, feature: ShaderFeature) -> bool {
-        self.0.contains(capability(feature))
+        self.0 & bit(feature) != 0
     }
 
     /// The features of the set.
     pub fn iter(self) -> impl Iterator<Item = ShaderFeature> {
         ShaderFeature::all().filter(move |&feature| self.contains(feature))
-    }
-
-    /// For naga. `pack2x16float` and its kin, arrays of cubes, and (in the fragment shader of a text that has a kernel as
-    /// well) what is done by sample are plain WGSL that some old GLES drivers lack; wgpu finds those.
-    pub(crate) fn capabilities(self) -> Capabilities {
-        let plain = Capabilities::SHADER_FLOAT16_IN_FLOAT32
-            | Capabilities::CUBE_ARRAY_TEXTURES
-            | Capabilities::MULTISAMPLED_SHADING;
-        self.0.union(plain)
     }
 }
 
@@ -89,9 +61,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_feature_has_a_capability() {
+    fn every_feature_is_one_of_its_own() {
         for feature in ShaderFeature::all() {
-            assert!(!capability(feature).is_empty(), "{feature:?}");
+            assert_eq!(ShaderFeatures::NONE.with(feature).iter().count(), 1);
             assert!(ShaderFeatures::all().contains(feature));
             assert!(!ShaderFeatures::all().without(feature).contains(feature));
         }

@@ -5,7 +5,7 @@
 //!
 //!
 //! - source text from whole files, with errors that name file and line: [`ShaderSource`], [`PipelineError`]
-//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]
+//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]; what the device's compiler says of a text: [`Pipelines::messages`]
 //! - a pipeline cache in memory (full content as key, one creation per key) and on disk
 //! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]
@@ -38,6 +38,7 @@ mod kernel;
 mod kernel_params;
 mod launch;
 mod library;
+mod messages;
 mod observe;
 mod once_map;
 mod param_bytes;
@@ -76,6 +77,7 @@ pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
 pub use kernel_params::{KernelParams, ParamField, ParamType};
 pub use library::ShaderLibrary;
+pub use messages::{CompileMessage, MessageKind};
 pub use observe::{
     DispatchObserver, ObservedBuffer, ObservedDispatch, ObservedWorkgroups, observe_dispatches,
 };

@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use naga::{SourceLocation, Span};
 use ziggurat_core::debug_print::{self, Places};
 use ziggurat_core::text::{marked_line, shortened};
 
@@ -61,6 +61,16 @@ impl fmt::Display for Place {
     }
 }
 
+/// Bytes of one line of an assembled text.
+#[derive(Clone, Copy, Debug)]
+struct Located {
+    /// The line of the whole, from 1.
+    line: u32,
+    /// The byte column, from 1.
+    column: u32,
+    bytes: u32,
+}
+
 /// A source together with its assembled text.
 #[derive(Debug)]
 pub(crate) struct Assembled<'a> {
@@ -108,9 +118,8 @@ impl<'a> Assembled<'a> {
         })
     }
 
-    /// The place of a span.
-    pub(crate) fn place(&self, span: Option<Span>) -> Arc<Place> {
-        let range = span.and_then(|span| span.to_range());
+    /// The place of bytes of the text.
+    pub(crate) fn place_of(&self, range: Option<Range<usize>>) -> Arc<Place> {
         let range = range.filter(|range| self.text.is_char_boundary(range.start));
         // What is missing at the end of the text is missing behind its last letter.
         let last = self.text.trim_end().len();
@@ -127,11 +136,10 @@ impl<'a> Assembled<'a> {
             let line = self.lines().partition_point(|begin| *begin <= start);
             let begin = line.checked_sub(1).and_then(|line| self.lines().get(line));
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            SourceLocation {
-                line_number: number(line),
-                line_position: number(start - begin.copied().unwrap_or(0) + 1),
-                offset: number(start),
-                length: number(end.saturating_sub(start)),
+            Located {
+                line: number(line),
+                column: number(start - begin.copied().unwrap_or(0) + 1),
+                bytes: number(end.saturating_sub(start)),
             }
         }))
     }
@@ -146,24 +154,34 @@ impl<'a> Assembled<'a> {
         located.unwrap_or_else(|| self.place_at(None))
     }
 
+    /// The place of a line and a column of the assembled text, each from 1, and so many bytes from there.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn place_at_line(&self, line: u32, column: u32, bytes: u32) -> Arc<Place> {
+        self.place_at(Some(Located {
+            line,
+            column,
+            bytes,
+        }))
+    }
+
     /// The place of a location in the assembled text.
-    pub(crate) fn place_at(&self, location: Option<SourceLocation>) -> Arc<Place> {
+    fn place_at(&self, location: Option<Located>) -> Arc<Place> {
         let located = location.and_then(|at| {
-            let (file, line) = self.source.locate(at.line_number)?;
+            let (file, line) = self.source.locate(at.line)?;
             Some((at, file, line))
         });
         match located {
             Some((at, file, line)) => Arc::new(Place {
                 file: shortened(file, FILE).into_owned(),
                 line,
-                column: at.line_position,
+                column: at.column,
                 snippet: self.snippet(at, line),
             }),
             None => Place::whole(&self.last_file()),
         }
     }
 
-    /// The place of the name in `fn name`: naga keeps no span for entry points.
+    /// The place of the name in `fn name`: a compiler keeps none for entry points.
     pub(crate) fn function(&self, name: &str) -> Arc<Place> {
         let mut from = 0;
         while let Some(at) = self.text.get(from..).and_then(|rest| rest.find("fn")) {
@@ -176,15 +194,11 @@ impl<'a> Assembled<'a> {
                     .strip_prefix(name)
                     .is_some_and(|rest| rest.trim_start().starts_with('('));
             let begin = from + after.len() - ident.len();
-            if named
-                && !self.is_commented(start)
-                && let (Ok(begin), Ok(end)) =
-                    (u32::try_from(begin), u32::try_from(begin + name.len()))
-            {
-                return self.place(Some(Span::new(begin, end)));
+            if named && !self.is_commented(start) {
+                return self.place_of(Some(begin..begin + name.len()));
             }
         }
-        self.place(None)
+        self.place_of(None)
     }
 
     /// Whether what stands at `at` follows `//` on its line. Of a line of any length only the end is looked at.
@@ -205,17 +219,17 @@ impl<'a> Assembled<'a> {
     }
 
     /// The line of code and a row of carets below the span; of a long line what is around it.
-    fn snippet(&self, at: SourceLocation, shown_line: u32) -> String {
+    fn snippet(&self, at: Located, shown_line: u32) -> String {
         let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        let index = number(at.line_number.saturating_sub(1));
+        let index = number(at.line.saturating_sub(1));
         let begin = self.lines().get(index).copied().unwrap_or(usize::MAX);
         let next = self.lines().get(index + 1).copied();
         let end = next.map_or(self.written().len(), |next| next - 1);
         let Some(code) = self.written().get(begin..end) else {
             return String::new();
         };
-        let column = number(at.line_position.saturating_sub(1));
-        marked_line(code, column..column + number(at.length), shown_line)
+        let column = number(at.column.saturating_sub(1));
+        marked_line(code, column..column + number(at.bytes), shown_line)
     }
 }
 
@@ -233,7 +247,7 @@ mod tests {
             .part("a", "one\n")
             .part("b", "two three\n");
         let text = Assembled::new(&source);
-        let place = text.place(Some(Span::new(8, 13)));
+        let place = text.place_of(Some(8..13));
         assert_eq!((place.file.as_str(), place.line, place.column), ("b", 1, 5));
         assert_eq!(place.snippet, "1 | two three\n  |     ^^^^^");
     }
@@ -243,9 +257,8 @@ mod tests {
         let source = ShaderSource::wgsl("k", "a;\n  debug_print(x + wrong); b;\n");
         let text = Assembled::new(&source);
         let at = |word: &str| {
-            let start = u32::try_from(text.text.find(word).unwrap()).unwrap();
-            let end = start + u32::try_from(word.len()).unwrap();
-            text.place(Some(Span::new(start, end)))
+            let start = text.text.find(word).unwrap();
+            text.place_of(Some(start..start + word.len()))
         };
         let place = at("wrong");
         assert_eq!((place.line, place.column), (2, 19));
@@ -259,7 +272,7 @@ mod tests {
     fn of_a_long_line_what_is_around_the_place_is_shown() {
         let line = format!("{}wrong{}", "a ".repeat(5000), " b".repeat(5000));
         let source = ShaderSource::wgsl("k", line);
-        let place = Assembled::new(&source).place(Some(Span::new(10_000, 10_005)));
+        let place = Assembled::new(&source).place_of(Some(10_000..10_005));
         assert_eq!((place.line, place.column), (1, 10_001));
         assert!(place.snippet.len() < 400, "{}", place.snippet);
         let (code, marks) = place.snippet.split_once('\n').unwrap();
@@ -272,7 +285,7 @@ mod tests {
         let source = ShaderSource::new("k")
             .part("a", "one\n")
             .part("b", "two {\n\n");
-        let place = Assembled::new(&source).place(Some(Span::new(11, 11)));
+        let place = Assembled::new(&source).place_of(Some(11..11));
         assert_eq!((place.file.as_str(), place.line, place.column), ("b", 1, 6));
         assert_eq!(place.snippet, "1 | two {\n  |      ^");
     }
@@ -281,14 +294,9 @@ mod tests {
     fn spans_outside_the_text_have_line_zero() {
         let source = ShaderSource::wgsl("k", "é\n");
         let text = Assembled::new(&source);
-        for span in [
-            None,
-            Some(Span::UNDEFINED),
-            Some(Span::new(1, 2)),
-            Some(Span::new(99, 100)),
-        ] {
-            assert_eq!(text.place(span).line, 0, "{span:?}");
-            assert_eq!(text.place(span).file, "k");
+        for bytes in [None, Some(1..2), Some(99..100)] {
+            let place = text.place_of(bytes.clone());
+            assert_eq!((place.line, place.file.as_str()), (0, "k"), "{bytes:?}");
         }
     }
 

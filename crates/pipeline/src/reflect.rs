@@ -2,17 +2,23 @@
 //!
 //! Everything is read from naga's view of the whole shader after overrides got their values, so that sizes driven by
 //! an `override` are the real ones; drivers find such mistakes late or never. Needs no device: checks of the source
-//! tree use [`reflect`] and [`check_limits`] as they are.
+//! tree use [`reflect`] and [`check_limits`] as they are. A program for the web may be built without naga (the feature
+//! of that name): then `plain` reads the declarations, and leaves the rest to the browser.
 //!
 //! A shader's *bindings* are those of its only entry point: all that are declared, used or not. With several entry
 //! points they are those that the chosen one uses.
 
-mod first_use;
-mod globals;
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+mod by_naga;
+mod entry;
 mod grid_inputs;
 mod limits;
-mod mistakes;
-mod module;
+#[cfg(any(
+    test,
+    debug_assertions,
+    not(any(feature = "naga", not(target_arch = "wasm32")))
+))]
+mod plain;
 mod resources;
 mod texts;
 
@@ -31,6 +37,12 @@ use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
+
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+use by_naga as reader;
+#[cfg(not(any(feature = "naga", not(target_arch = "wasm32"))))]
+use plain as reader;
+use reader::Valid;
 
 pub use grid_inputs::GridInputs;
 pub use limits::check_limits;
@@ -131,7 +143,7 @@ pub struct Binding {
 }
 
 /// Where the parameter bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ParamSpace {
     /// `var<immediate>`
     Immediate,
@@ -217,7 +229,7 @@ pub struct Reflection {
     pub workgroup_memory: Vec<WorkgroupVariable>,
     /// What the entry point looks at of its place in the grid.
     pub grid_inputs: GridInputs,
-    /// All overrides of the shader.
+    /// All overrides of the shader, in its order.
     pub overrides: Vec<Override>,
     /// What it needs beyond plain WGSL.
     pub features: ShaderFeatures,
@@ -247,10 +259,14 @@ impl Reflection {
 
 /// Reads a kernel with naga, for a device that has `available`.
 ///
+/// In a program for the web without the feature `naga` only declarations are read: what is no WGSL is then found by the
+/// browser's compiler, later, and the reflection tells of no workgroup memory and of no feature without a directive.
+///
 /// # Errors
 ///
 /// Text that is no valid WGSL or larger than the default [`ShaderLimits`], an entry point or constant that does not exist,
-/// a binding of an unsupported kind, or a feature that is not available; each with its file and line.
+/// a binding of an unsupported kind, or a feature that is not available; each with its file and line. Without naga also
+/// [`PipelineError::NeedsNaga`].
 pub fn reflect(
     descriptor: &KernelDescriptor,
     available: ShaderFeatures,
@@ -277,11 +293,43 @@ pub fn reflect_within(
         &extent,
         &limits,
         move |text, descriptor| {
-            let valid = module::read(text, descriptor, available, &limits)?;
-            let specialised = module::specialise(text, descriptor, &valid, &limits)?;
+            let valid = reader::read(text, descriptor, available, &limits)?;
+            let specialised = specialise(text, descriptor, available, &valid, &limits)?;
             Ok(specialised.reflection)
         },
     )
+}
+
+/// One kernel of a text.
+#[derive(Debug)]
+struct Specialised {
+    reflection: Reflection,
+    /// Whether compiling it takes more time and stack than a thread has to spare.
+    is_large: bool,
+}
+
+/// One kernel of a text that was read: its entry point, with values for the overrides.
+fn specialise(
+    text: &Assembled<'_>,
+    descriptor: &KernelDescriptor,
+    available: ShaderFeatures,
+    valid: &Valid,
+    limits: &ShaderLimits,
+) -> Result<Specialised, PipelineError> {
+    #[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+    {
+        let found = by_naga::specialise(text, descriptor, valid, limits)?;
+        #[cfg(debug_assertions)]
+        plain::compare(text, descriptor, available, &found.reflection)?;
+        #[cfg(not(debug_assertions))]
+        let _ = available;
+        Ok(found)
+    }
+    #[cfg(not(any(feature = "naga", not(target_arch = "wasm32"))))]
+    {
+        let _ = (valid, limits);
+        plain::specialise(text, descriptor, available)
+    }
 }
 
 /// Reads a text of that extent: here if it is small, else with a large stack and for a limited time.

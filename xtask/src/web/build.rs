@@ -10,8 +10,9 @@ use xtask::{process, workspace};
 
 /// The program of the tests.
 const TESTS: &str = "ziggurat-web";
-/// The program of the page for people.
+/// The program of the page for people, and that of its chat, which it loads when somebody has a model.
 const DEMO: &str = "ziggurat-web-demo";
+const CHAT: &str = "ziggurat-web-chat";
 /// What else that page has.
 const PAGE: &str = "xtask/web/demo/page";
 const WEIGHTS: &str = "crates/tensor/examples/digits/data/weights.safetensors";
@@ -21,7 +22,7 @@ const OPTIMISER: &str = "binaryen@132.0.0";
 
 /// Builds the programs of the tests and of the page for people; the folder of the tests' page, with both in it.
 pub(super) fn tests() -> Outcome<PathBuf> {
-    let built = wasm::built(&[TESTS, DEMO])?;
+    let built = wasm::built(&[TESTS, DEMO, CHAT])?;
     let folder = workspace::target_dir()?.join("web");
     fs::create_dir_all(&folder)?;
     bind(
@@ -29,18 +30,21 @@ pub(super) fn tests() -> Outcome<PathBuf> {
         &folder.join("program"),
         false,
     )?;
-    let demo = built.join("ziggurat_web_demo.wasm");
-    bind(&demo, &files(&folder.join("demo"))?.join("program"), false)?;
+    let demo = files(&folder.join("demo"))?.join("program");
+    for program in ["ziggurat_web_demo.wasm", "ziggurat_web_chat.wasm"] {
+        bind(&built.join(program), &demo, false)?;
+    }
     Ok(folder)
 }
 
 /// Builds the page for people and examples of its package, as small as they get, and puts the page into the folder. Where the
-/// examples are, and how large the page's program.
-pub(super) fn page(folder: &Path, examples: &[&str]) -> Outcome<(PathBuf, Sizes)> {
-    let built = wasm::small(DEMO, examples)?;
-    let program = built.join("ziggurat_web_demo.wasm");
-    let sizes = small(&program, &files(folder)?.join("program"))?;
-    Ok((built.join("examples"), sizes))
+/// examples are, and how large the page's program and that of its chat.
+pub(super) fn page(folder: &Path, examples: &[&str]) -> Outcome<(PathBuf, [Sizes; 2])> {
+    let built = wasm::small(&[DEMO, CHAT], examples)?;
+    let programs = files(folder)?.join("program");
+    let demo = small(&built.join("ziggurat_web_demo.wasm"), &programs)?;
+    let chat = small(&built.join("ziggurat_web_chat.wasm"), &programs)?;
+    Ok((built.join("examples"), [demo, chat]))
 }
 
 /// Where the page for people goes.
@@ -65,7 +69,7 @@ fn files(folder: &Path) -> Outcome<&Path> {
 pub(super) struct Sizes {
     /// As the compiler and wasm-bindgen leave it, without names of functions.
     pub(super) raw: u64,
-    /// After `wasm-opt -Os`.
+    /// After `wasm-opt -Oz`.
     pub(super) optimised: u64,
     /// That, as servers send it.
     pub(super) gzip: u64,
@@ -79,8 +83,8 @@ pub(super) fn small(program: &Path, folder: &Path) -> Outcome<Sizes> {
     let raw = fs::metadata(&file)?.len();
     let short = folder.join("short.wasm");
     let mut optimise = Command::new(optimiser()?);
-    optimise.arg("-Os").arg(&file).arg("-o").arg(&short);
-    process::quiet(&format!("wasm-opt -Os {name}"), &mut optimise)?;
+    optimise.arg("-Oz").arg(&file).arg("-o").arg(&short);
+    process::quiet(&format!("wasm-opt -Oz {name}"), &mut optimise)?;
     fs::rename(&short, &file)?;
     let packed = process::capture(Command::new("gzip").arg("-9c").arg(&file))?;
     Ok(Sizes {

@@ -53,8 +53,8 @@ function press({ frame }, target, key) {
 
 async function keys(page) {
   press(page, page.get("tab-digits"), "ArrowLeft");
-  const wrong = equal(page.frame.contentDocument.activeElement.id, "tab-kernel");
-  return wrong ?? equal(page.get("kernel").hidden || !page.get("digits").hidden, false);
+  const wrong = equal(page.frame.contentDocument.activeElement.id, "tab-chat");
+  return wrong ?? equal(page.get("chat").hidden || !page.get("digits").hidden, false);
 }
 
 async function run({ get }, text) {
@@ -70,6 +70,17 @@ async function mistake(page) {
   const told = await run(page, text);
   page.get("wgsl").value = right;
   return equal(told.split("\n")[0], `Line ${before.length}, column ${before.at(-1).length + 1}`);
+}
+
+// Invocations would wait for each other in two branches: only the browser's compiler finds that.
+async function barrier(page) {
+  const right = page.get("wgsl").value;
+  const line = "  if x[id.x] > 1.0 { workgroupBarrier(); }";
+  const told = await run(page, right.replace("  let i =", `${line}\n  let i =`));
+  page.get("wgsl").value = right;
+  const at = right.slice(0, right.indexOf("  let i =")).split("\n").length;
+  if (!/uniform control flow/.test(told)) return `nothing of uniform control flow: ${told}`;
+  return equal(told.split("\n")[0], `Line ${at}, column ${line.indexOf("workgroupBarrier") + 1}`);
 }
 
 async function square(page) {
@@ -96,9 +107,74 @@ const STEPS = {
   "a drawn 3": async (page) => equal(await draw(page), "This is a 3"),
   "tabs by keys": keys,
   "a kernel's mistake": mistake,
+  "a barrier in one branch": barrier,
   "a kernel": square,
   "a benchmark in the worker": measure,
 };
+
+// While the worker computes, the page goes: nobody is there to hear of it.
+export async function leaving(report) {
+  const busy = {
+    "a benchmark": (page) => page.get("measure").click(),
+    // Its answer is waited for in vain.
+    "a drawing": (page) => void draw(page).catch(() => {}),
+    "a kernel": (page) => page.get("run").click(),
+    "a start": () => {},
+  };
+  const ways = { gone: (frame) => frame.remove(), elsewhere: (frame) => { frame.src = "about:blank"; } };
+  let [done, of] = [0, Object.keys(busy).length * Object.keys(ways).length];
+  for (const [what, begin] of Object.entries(busy)) {
+    for (const [way, leave] of Object.entries(ways)) {
+      const page = await opened();
+      if (what !== "a start") await until("a device", () => /^Ready/.test(page.get("state").textContent));
+      await begin(page);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      leave(page.frame);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      page.frame.remove();
+      done += 1;
+      await report("leaving", Math.min(done, of - 1), of, [], `${what}, ${way}`);
+    }
+  }
+  console.error("heard, and on purpose");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await report("leaving", of, of, [], "pages left while they computed");
+}
+
+// A language model from a file, asked as a person would.
+export async function chat(report) {
+  const page = await opened();
+  await until("a device", () => /^Ready/.test(page.get("state").textContent));
+  const patience = setInterval(() => report("chat", 0, 1, [], page.get("conversation").textContent), 20_000);
+  const wait = async (what, is) => {
+    while (!is()) await new Promise((resolve) => setTimeout(resolve, 100));
+    await report("chat", 0, 1, [], what);
+  };
+  const bytes = await (await fetch("/model.gguf")).blob();
+  const data = new page.frame.contentWindow.DataTransfer();
+  data.items.add(new page.frame.contentWindow.File([bytes], "model.gguf"));
+  const drop = new page.frame.contentWindow.DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+  page.get("model-place").dispatchEvent(drop);
+  const state = page.get("model-state");
+  await wait("a model", () => !state.textContent.startsWith("Loading"));
+  const failures = [];
+  if (state.textContent === "model.gguf is ready.") {
+    page.get("question").value = "What is the capital of France?";
+    page.get("say").click();
+    const [log, wanted] = [page.get("conversation"), "The capital of France is Paris"];
+    await wait("an answer", () => log.textContent.includes(wanted) || (!page.get("stop-answer").disabled ? false : log.textContent.length > 60));
+    page.get("stop-answer").click();
+    if (!log.textContent.includes(wanted)) failures.push(log.textContent);
+    await wait("its end", () => page.get("stop-answer").disabled);
+    if (!/^\d+\.\d+ tokens per second$/.test(page.get("speed").textContent)) failures.push(page.get("speed").textContent);
+  } else {
+    failures.push(state.textContent);
+  }
+  clearInterval(patience);
+  const speed = page.get("speed").textContent;
+  page.frame.remove();
+  await report("chat", 1, 1, failures, speed);
+}
 
 export async function demo(report) {
   const page = await opened();

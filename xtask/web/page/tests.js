@@ -1,6 +1,6 @@
 // The tests' side in the page; demo.js has the part that drives the page for people. Each message to /report is a line of JSON: {"stage", "done", "of", "failures", "note"}.
 
-import { demo, missing } from "./demo.js";
+import { chat, demo, leaving, missing } from "./demo.js";
 
 const log = document.getElementById("log");
 
@@ -117,11 +117,39 @@ async function behaviours(program) {
   await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms (goal: 150)`);
 }
 
+const MIB = 2 ** 20;
+
+// Tensors of a page in a frame, and what of the browser's memory is left when the frame is gone.
+async function memory() {
+  const now = async () => Number(await text("/memory")) / MIB;
+  const frame = document.createElement("iframe");
+  await (await device()).destroy();
+  const before = await now();
+  frame.src = "/holder.html";
+  document.body.append(frame);
+  const wait = async (is) => {
+    for (let i = 0; i < 600 && !(await is()); i += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  await wait(() => frame.contentDocument?.title === "held");
+  const held = (await now()) - before;
+  frame.remove();
+  await wait(async () => (await now()) - before < 100);
+  const left = (await now()) - before;
+  const failures = [];
+  if (held < 250) failures.push(`tensors of 256 MiB were held, and the browser had ${held.toFixed(0)} MiB more`);
+  if (left >= 100) failures.push(`${left.toFixed(0)} of ${held.toFixed(0)} MiB stayed when the page was closed`);
+  await report("memory", 1, 1, failures, `${held.toFixed(0)} MiB of a page, ${left.toFixed(0)} when it is closed`);
+}
+
 async function all() {
   const asked = new URLSearchParams(location.search);
   const only = asked.get("only");
   const wants = (stage) => !only || only.split(",").includes(stage);
   if (only === "missing") return await missing(report);
+  if (only === "leaving") return await leaving(report);
+  if (only === "memory") return await memory();
+  // Only by its name: it needs a model.
+  if (only?.split(",").includes("chat")) await chat(report);
   if (wants("demo")) await demo(report);
   if (wants("shaders")) await shaders();
   if (wants("behaviour") || wants("conformance")) {

@@ -3,6 +3,7 @@
 use futures::future::join_all;
 use serde_json::json;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+use ziggurat_pipeline::{KernelDescriptor, MessageKind, ShaderSource};
 use ziggurat_tensor::{
     Any, CustomKernel, DType, Device, Error, Tensor, TensorKernel, interop, like, read_many,
 };
@@ -79,12 +80,36 @@ async fn own_body(device: &Device) -> Verdict {
     )
 }
 
-/// A text that only the browser's compiler refuses would be found when its result is read; this one is refused at once.
+/// What is no kernel by its declarations is refused at once. The browser's compiler says what else is wrong, with its place, if it is
+/// asked; if it is not, the device fails, and another takes over.
 async fn a_wrong_shader_is_a_typed_error(device: &Device) -> Verdict {
     let x = Tensor::ones(device, [3], DType::F32).map_err(text)?;
-    let wrong = axpy("wrong", AXPY.replace("alpha * x[i]", "alpha * z[i]"));
-    let call = wrong.call(&[&x, &x]).shape([3]);
-    refused(call.uniform(&1.0_f32.to_le_bytes()).run(), Error::is_kernel)
+    let call = |wgsl: &str| {
+        let kernel = axpy("wrong", wgsl.to_owned());
+        let call = kernel.call(&[&x, &x]).shape([3]);
+        call.uniform(&1.0_f32.to_le_bytes()).run()
+    };
+    let textures = AXPY.replace("var<uniform> alpha: f32", "var alpha: sampler");
+    refused(call(&textures), Error::is_kernel)?;
+    let wrong = AXPY.replace("alpha * x[i]", "alpha * z[i]");
+    let pipelines = device.executor().pipelines();
+    let descriptor = KernelDescriptor::new(ShaderSource::wgsl("wrong", wrong.clone()));
+    let messages = pipelines.messages(&descriptor).await.map_err(text)?;
+    let before = wrong.split("z[i]").next().unwrap_or_default();
+    let place = [
+        before.lines().count(),
+        before.lines().last().map_or(0, str::len) + 1,
+    ];
+    let told = messages
+        .first()
+        .map(|first| (first.kind, [first.place.line, first.place.column]));
+    equal(told, Some((MessageKind::Error, place.map(|n| n as u32))))?;
+    let right = KernelDescriptor::new(ShaderSource::wgsl("right", AXPY));
+    equal(pipelines.messages(&right).await.map_err(text)?.len(), 0)?;
+    let late = async { call(&wrong)?.to_vec::<f32>().await };
+    refused(late.await, |_| true)?;
+    let other = device.reopen().await.map_err(text)?;
+    a_fused_expression(&other).await
 }
 
 /// One expression stays one kernel, and gives what its parts give.
@@ -212,6 +237,21 @@ pub fn behaviours() -> String {
         "out_of_memory",
     ])
     .to_string()
+}
+
+/// Opens a device and holds tensors of so many bytes for as long as the page lives.
+///
+/// # Errors
+/// If there is no memory for them.
+#[wasm_bindgen]
+pub async fn hold(count: usize, bytes: usize) -> Result<(), JsError> {
+    let device = crate::open().await?;
+    for _ in 0..count {
+        let held = Tensor::ones(&device, [bytes / 4], DType::F32).map_err(crate::js)?;
+        held.eval().await.map_err(crate::js)?;
+        std::mem::forget(held);
+    }
+    Ok(())
 }
 
 /// Opens a device, adds 256 numbers and reads the sums: milliseconds from the call.

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use ziggurat_shaders::{FILES, find};
+use ziggurat_shaders::{files, find};
 
 use crate::ops::reduce::user;
 use crate::run::error::KernelError;
 
-static TABLE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| FILES.iter().copied().collect());
+static TABLE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| files().iter().copied().collect());
 
 /// The text of a part.
 pub(crate) fn text(path: &'static str) -> Result<&'static str, KernelError> {
@@ -43,7 +43,7 @@ mod tests {
             .collect();
         // The pipeline layer's, and what users import.
         let of_others = ["params/", "copy/", "library/"];
-        let unused: Vec<_> = FILES
+        let unused: Vec<_> = files()
             .iter()
             .map(|(path, _)| *path)
             .filter(|path| !of_others.iter().any(|folder| path.starts_with(folder)))

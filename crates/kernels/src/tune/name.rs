@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use ziggurat_pipeline::TuningKey;
-use ziggurat_shaders::FILES;
+use ziggurat_shaders::files;
 
 /// A sort of kernel and its sizes: what tells a way from the other ways of a problem, and is the same for all problems of a
 /// class.
@@ -54,7 +54,7 @@ impl Class {
     /// kernels are other classes.
     pub(crate) fn new(family: &'static str, words: impl IntoIterator<Item = u64>) -> Self {
         static CONTENT: LazyLock<u64> = LazyLock::new(|| {
-            let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
+            let texts = files().iter().flat_map(|(path, text)| [*path, *text]);
             let words = texts.map(|text| TuningKey::new(text, []).bits());
             TuningKey::new("shaders", words).bits()
         });

@@ -13,6 +13,7 @@ use super::report::{self, Site};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::place::Assembled;
+use crate::reflect::Text;
 
 /// Scalars of all values of a statement at most.
 const MOST_SCALARS: usize = 256;
@@ -26,19 +27,20 @@ pub(super) struct Instrumented {
 }
 
 /// The number of the first bind group behind all of a module's.
-pub(super) fn free_group(module: &Module) -> u32 {
-    let globals = module.global_variables.iter();
+pub(super) fn free_group(_: &KernelDescriptor, text: &Text) -> Result<u32, PipelineError> {
+    let globals = text.naga().global_variables.iter();
     let groups = globals.filter_map(|(_, global)| Some(global.binding.as_ref()?.group));
-    groups.max().map_or(0, |group| group.saturating_add(1))
+    Ok(groups.max().map_or(0, |group| group.saturating_add(1)))
 }
 
 /// The text of a kernel that writes what it says into the buffer of `group`; its statements have numbers from `first`.
 pub(super) fn instrument(
     descriptor: &KernelDescriptor,
-    module: &Module,
+    text: &Text,
     group: u32,
     first: usize,
 ) -> Result<Instrumented, PipelineError> {
+    let module = text.naga();
     let written = descriptor.source.text();
     let own = debug_print::statements(&written);
     let assembled = Assembled::new(&descriptor.source);

@@ -66,6 +66,7 @@ impl PipelineError {
         match self {
             Self::Parse { place, .. }
             | Self::Validation { place, .. }
+            | Self::NeedsNaga { place, .. }
             | Self::ShaderTooLarge { place, .. }
             | Self::MissingConstant { place, .. }
             | Self::ConstantValue { place, .. }

@@ -5,6 +5,7 @@
 mod arguments;
 mod eviction;
 mod late;
+mod messages;
 mod prewarm;
 
 use std::sync::Barrier;

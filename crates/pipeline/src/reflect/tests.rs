@@ -7,6 +7,7 @@ use crate::error::shown::tests::shows_its_code;
 use crate::source::ShaderSource;
 use ziggurat_device::ShaderFeature;
 
+mod plain;
 mod text;
 
 /// A prelude of five lines before the body, so that lines of the whole and of the file differ.
@@ -129,14 +130,16 @@ fn overrides_drive_workgroup_size_and_memory() {
 
 #[test]
 fn unused_bindings_of_an_only_entry_point_count_but_unused_workgroup_memory_does_not() {
-    let found = plain(
-        "@group(0) @binding(0) var<storage> a: array<f32>;
+    let text = "@group(0) @binding(0) var<storage> a: array<f32>;
+         @group(1) @binding(0) var<uniform> b: u32;
          var<workgroup> tile: array<f32, 64>;
-         @compute @workgroup_size(1) fn main() {}",
-    )
-    .unwrap();
-    assert_eq!(found.bindings.len(), 1);
-    assert_eq!(found.workgroup_bytes(), 0);
+         @compute @workgroup_size(1) fn main() {}";
+    // Resolving overrides drops what is not used.
+    for text in [text.to_owned(), format!("override C: u32 = 1;\n{text}")] {
+        let found = plain(&text).unwrap();
+        assert_eq!((found.bindings.len(), found.params_bytes()), (1, 4));
+        assert_eq!(found.workgroup_bytes(), 0);
+    }
 }
 
 const TWO: &str = "@group(0) @binding(0) var<storage> a: array<f32>;
@@ -272,6 +275,14 @@ fn constants_must_exist_and_fit() {
         matches!(&error, PipelineError::MissingConstant { name, place, .. } if place.line == 1 && name == "N"),
         "{error:?}"
     );
+}
+
+#[test]
+fn overrides_are_in_the_order_of_the_text() {
+    let text = "override A: u32 = 1;\noverride B: u32 = A * C;\noverride C: u32 = 2;\n\
+                @compute @workgroup_size(A) fn main() { _ = B + C; }";
+    let names = plain(text).unwrap().overrides.into_iter().map(|o| o.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["A", "B", "C"]);
 }
 
 #[test]

@@ -11,8 +11,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use ziggurat_core::wgsl::Extent;
 
-use super::module::{self, Valid};
-use super::{Reflection, read};
+use super::{Reflection, Valid, read, reader, specialise};
 use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -40,6 +39,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
+    #[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
     /// The compiler's view of it, without values for overrides.
     pub(crate) fn naga(&self) -> &naga::Module {
         self.valid.module()
@@ -92,12 +92,13 @@ impl Texts {
                 let text = match known {
                     Some(text) => text,
                     None => Arc::new(Text {
-                        valid: module::read(assembled, descriptor, available, &limits)?,
+                        valid: reader::read(assembled, descriptor, available, &limits)?,
                         extent,
                         modules: Default::default(),
                     }),
                 };
-                let specialised = module::specialise(assembled, descriptor, &text.valid, &limits)?;
+                let specialised =
+                    specialise(assembled, descriptor, available, &text.valid, &limits)?;
                 Ok(Read {
                     is_large: specialised.is_large || !extent.is_small(),
                     reflection: specialised.reflection,

@@ -322,7 +322,7 @@ fn anything(pipelines: &Pipelines, foreign: &Buffer, random: &mut Random) -> boo
 fn any_call_gives_results_or_a_typed_error() {
     /// Calls on one device.
     const AT_ONCE: u64 = 64;
-    let mut campaign = Campaign::new(600);
+    let mut campaign = Campaign::new(700);
     let mut pipelines = open(&mut Random::new(1));
     let other = open(&mut Random::new(2));
     let foreign = other.memory().upload(&[0; 64]).unwrap();

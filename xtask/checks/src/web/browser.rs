@@ -1,8 +1,12 @@
 //! Chromium without a window.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::{env, fs};
+use std::sync::mpsc::Sender;
+use std::{env, fs, thread};
+
+use super::server::Message;
 
 use xtask::failure::{Failure, Outcome};
 use xtask::{process, workspace};
@@ -14,7 +18,7 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 const WEBGPU: &str = "--enable-unsafe-webgpu";
 
 /// None of what a browser does beside showing a page.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 14] = [
     "--headless=new",
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -26,6 +30,7 @@ const FLAGS: [&str; 13] = [
     "--disable-extensions",
     "--disable-default-apps",
     "--disable-domain-reliability",
+    "--enable-logging=stderr",
     "--no-pings",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ];
@@ -37,8 +42,9 @@ pub(super) struct Browser {
     profile: PathBuf,
 }
 
-/// Opens the page, with or without WebGPU; installs Chromium first, where that is possible and it is missing.
-pub(super) fn open(address: &str, webgpu: bool) -> Outcome<Browser> {
+/// Opens the page, with or without WebGPU; installs Chromium first, where that is possible and it is missing. What pages and workers
+/// write to their consoles is sent on.
+pub(super) fn open(address: &str, webgpu: bool, console: &Sender<Message>) -> Outcome<Browser> {
     let name = match installed() {
         Some(name) => name,
         None => install()?,
@@ -52,9 +58,20 @@ pub(super) fn open(address: &str, webgpu: bool) -> Outcome<Browser> {
         .arg(address)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn();
-    let child = child.map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
+    let mut child = child.map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
+    if let Some(log) = child.stderr.take() {
+        let console = console.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(log).lines().map_while(Result::ok) {
+                if let Some((_, text)) = line.split_once(":CONSOLE") {
+                    // Nobody listens any more when the run is over.
+                    let _ = console.send(Message::Console(text.to_owned()));
+                }
+            }
+        });
+    }
     Ok(Browser { child, profile })
 }
 
@@ -81,6 +98,12 @@ fn install() -> Outcome<&'static str> {
     })
 }
 
+impl Browser {
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
 impl Drop for Browser {
     fn drop(&mut self) {
         // It may have ended by itself; its own processes end with it, a moment later.
@@ -90,7 +113,7 @@ impl Drop for Browser {
             if fs::remove_dir_all(&self.profile).is_ok() {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            thread::sleep(std::time::Duration::from_millis(100));
         }
     }
 }

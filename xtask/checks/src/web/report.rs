@@ -20,10 +20,24 @@ struct Message {
 pub(super) struct Report {
     stages: BTreeMap<String, Message>,
     failures: Vec<String>,
+    /// Whether the line that a page wrote on purpose was heard.
+    console: bool,
 }
 
 /// The stages that must have run to their end.
-pub(super) const STAGES: [&str; 5] = ["demo", "missing", "shaders", "behaviour", "conformance"];
+pub(super) const STAGES: [&str; 7] = [
+    "demo",
+    "leaving",
+    "memory",
+    "missing",
+    "shaders",
+    "behaviour",
+    "conformance",
+];
+/// One that is run by its name alone.
+const CHAT: &str = "chat";
+/// What the page of the stage `leaving` writes to its console, to show that somebody hears it.
+const CONTROL: &str = "heard, and on purpose";
 
 impl Report {
     pub(super) fn add(&mut self, text: &str) -> Outcome {
@@ -41,16 +55,32 @@ impl Report {
         Ok(())
     }
 
+    /// A line of a console, which should have none but one.
+    pub(super) fn console(&mut self, line: String) {
+        if line.contains(CONTROL) {
+            self.console = true;
+            return;
+        }
+        println!("FAILED leaving: {line}");
+        self.failures
+            .push(format!("a page that was left wrote {line}"));
+    }
+
     /// One line, or the failures. A stage of which nothing was heard, or not the end, is a failure too.
     pub(super) fn verdict(&self, only: &[&str]) -> Outcome<String> {
-        if let Some(unknown) = only.iter().find(|name| !STAGES.contains(name)) {
-            let known = STAGES.join(", ");
+        let all = || STAGES.into_iter().chain([CHAT]);
+        if let Some(unknown) = only.iter().find(|name| all().all(|known| known != **name)) {
+            let known = all().collect::<Vec<_>>().join(", ");
             return Err(Failure::new(format!(
                 "no stage is called {unknown:?}: there are {known}"
             )));
         }
+        if only.contains(&"leaving") && !self.console {
+            let text = "what a page wrote to its console on purpose was not heard";
+            return Err(Failure::new(text));
+        }
         let mut lines = Vec::new();
-        for stage in STAGES.into_iter().filter(|stage| only.contains(stage)) {
+        for stage in all().filter(|stage| only.contains(stage)) {
             match self.stages.get(stage) {
                 Some(Message { done, of, note, .. }) if done == of && *of > 0 => {
                     lines.push(format!("{of} {stage} ({note})"));
@@ -105,5 +135,22 @@ mod tests {
             assert!(told(lines).is_err(), "{lines:?}");
         }
         assert!(told(&["nothing"]).is_err());
+    }
+
+    #[test]
+    fn a_console_must_be_heard_and_be_silent() {
+        let verdict = |lines: &[&str]| {
+            let mut report = Report::default();
+            let end = r#"{"stage":"leaving","done":2,"of":2,"failures":[],"note":""}"#;
+            report.add(end)?;
+            lines
+                .iter()
+                .for_each(|line| report.console((*line).to_owned()));
+            report.verdict(&["leaving"])
+        };
+        let control = format!(":1] \"{CONTROL}\", source: x");
+        assert!(verdict(&[&control]).is_ok());
+        assert!(verdict(&[]).is_err());
+        assert!(verdict(&[&control, ":1] \"Uncaught\""]).is_err());
     }
 }

@@ -4,9 +4,12 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use super::memory;
 use xtask::failure::Outcome;
 use xtask::workspace;
 
@@ -20,6 +23,8 @@ const MOST: u64 = 64 << 20;
 pub(super) enum Message {
     Report(String),
     End,
+    /// Not posted: what a page wrote to its console.
+    Console(String),
 }
 
 /// The port, and what arrives there.
@@ -27,6 +32,9 @@ pub(super) enum Message {
 pub(super) struct Server {
     pub(super) port: u16,
     pub(super) messages: Receiver<Message>,
+    pub(super) sender: Sender<Message>,
+    /// The browser whose memory a page may ask for.
+    pub(super) browser: Arc<AtomicU32>,
 }
 
 /// Serves the folder, and the conformance vectors below `/conformance`, until the program ends.
@@ -35,17 +43,29 @@ pub(super) fn start(folder: &Path) -> Outcome<Server> {
     let port = listener.local_addr()?.port();
     let (sender, messages) = mpsc::channel();
     let folder = folder.to_path_buf();
+    let browser = Arc::new(AtomicU32::new(0));
+    let server = Server {
+        port,
+        messages,
+        sender: sender.clone(),
+        browser: Arc::clone(&browser),
+    };
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let (folder, sender) = (folder.clone(), sender.clone());
+            let (folder, sender, browser) = (folder.clone(), sender.clone(), browser.clone());
             // A request that breaks off is the page's to ask again.
-            thread::spawn(move || answer(&stream, &folder, &sender).ok());
+            thread::spawn(move || answer(&stream, &folder, &sender, &browser).ok());
         }
     });
-    Ok(Server { port, messages })
+    Ok(server)
 }
 
-fn answer(stream: &TcpStream, folder: &Path, sender: &Sender<Message>) -> std::io::Result<()> {
+fn answer(
+    stream: &TcpStream,
+    folder: &Path,
+    sender: &Sender<Message>,
+    browser: &AtomicU32,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -73,6 +93,10 @@ fn answer(stream: &TcpStream, folder: &Path, sender: &Sender<Message>) -> std::i
         // Nobody listens any more when the run is over.
         let _ = sender.send(message);
         return reply(stream, "204 No Content", "text/plain", &[]);
+    }
+    if path == "/memory" {
+        let bytes = memory::of_all(browser.load(Ordering::Relaxed))?;
+        return reply(stream, "200 OK", "text/plain", bytes.to_string().as_bytes());
     }
     match file(folder, path).map(fs::read) {
         Some(Ok(bytes)) => reply(stream, "200 OK", kind(path), &bytes),

@@ -4,7 +4,7 @@
 
 use futures::channel::oneshot;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
-use ziggurat_device::{Device, DeviceOptions, Dispatch, Workgroups, wgpu};
+use ziggurat_device::{Device, DeviceOptions, Dispatch, Work, Workgroups, wgpu};
 
 const ADD: &str = "
 @group(0) @binding(0) var<storage, read> x: array<f32>;
@@ -73,7 +73,11 @@ pub async fn add(a: Vec<f32>, b: Vec<f32>) -> Result<Vec<f32>, JsError> {
             more_groups: &[],
             immediates: &[],
             workgroups: Workgroups::Counts([groups.div_ceil(rows.max(1)), rows, 1]),
-            bytes: [2 * bytes, bytes],
+            work: Work {
+                read: 2 * bytes,
+                written: bytes,
+                operations: a.len() as u64,
+            },
         });
         recorder.copy_buffer(&y, 0, &read, 0, bytes);
     })?;

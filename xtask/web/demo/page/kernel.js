@@ -52,12 +52,16 @@ export function kernel(ask) {
     message.textContent = "Running …";
     result.value = "";
     try {
-      const found = await ask("kernel", wgsl.value, await values(file.files[0], input.value));
-      message.textContent = `${found.length} values.`;
+      const given = await values(file.files[0], input.value);
+      const told = await ask("messages", wgsl.value);
+      const wrong = told.find((line) => line.includes(": error: "));
+      if (wrong) throw new Error(told.join("\n"));
+      const found = await ask("kernel", wgsl.value, given);
+      message.textContent = [`${found.length} values.`, ...told].join("\n");
       result.value = found.slice(0, SHOWN).join(" ") + (found.length > SHOWN ? " …" : "");
     } catch (error) {
       message.className = "wrong";
-      const place = /kernel:(\d+):(\d+): /.exec(error.message);
+      const place = /kernel:(\d+):(\d+): error/.exec(error.message);
       message.textContent = place ? `Line ${place[1]}, column ${place[2]}\n${error.message}` : error.message;
       if (place) show(wgsl, Number(place[1]), Number(place[2]));
     }

@@ -1,33 +1,13 @@
 // Starts the worker, and shows one tab at a time.
 
+import { caller } from "./ask.js";
+import { chat } from "./chat.js";
 import { digits } from "./digits.js";
 import { bench } from "./bench.js";
 import { kernel } from "./kernel.js";
 
-const worker = new Worker("worker.js", { type: "module" });
-const waiting = new Map();
-let next = 0;
-
-// Calls a function of the worker; a promise of what it gives.
-function ask(name, ...words) {
-  next += 1;
-  const id = next;
-  worker.postMessage({ id, name, words });
-  return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
-}
-
-worker.addEventListener("message", ({ data: { id, value, error } }) => {
-  const { resolve, reject } = waiting.get(id);
-  waiting.delete(id);
-  if (error === undefined) resolve(value);
-  else reject(new Error(error));
-});
-
-// The worker's program cannot be loaded, or it broke off: whoever waits must hear of it.
-worker.addEventListener("error", (event) => {
-  for (const { reject } of waiting.values()) reject(new Error(event.message ?? "the worker did not start"));
-  waiting.clear();
-});
+const worker = caller("worker.js");
+const ask = (name, ...words) => worker(name, words);
 
 function tabs(list) {
   const all = [...list.querySelectorAll("[role=tab]")];
@@ -70,6 +50,7 @@ if (navigator.gpu) {
     digits(ask);
     bench(ask);
     kernel(ask);
+    chat();
   } catch (error) {
     missing(state, error.message);
   }

@@ -7,6 +7,7 @@ mod model;
 
 use model::Digits;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
 use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor, io};
 
 /// A device, and the network of the demo on it.
@@ -50,10 +51,21 @@ impl App {
         Ok(chances.to_vec().await?)
     }
 
+    /// What the browser's compiler says of a kernel, each as `kernel:line:column: error: text`; nothing, if nothing.
+    ///
+    /// # Errors
+    /// If the text is too large, or the device failed.
+    pub async fn messages(&self, wgsl: String) -> Result<Vec<String>, JsError> {
+        let descriptor = KernelDescriptor::new(ShaderSource::wgsl("kernel", wgsl));
+        let pipelines = self.device.executor().pipelines();
+        let messages = pipelines.messages(&descriptor).await?;
+        Ok(messages.iter().map(ToString::to_string).collect())
+    }
+
     /// Runs a kernel that reads the values at binding 0 and writes as many at binding 1.
     ///
     /// # Errors
-    /// If the text is no such kernel; the error names line and column.
+    /// If it has not these bindings, or the device failed: it does if the browser refuses the text.
     pub async fn kernel(&self, wgsl: String, values: Vec<f32>) -> Result<Vec<f32>, JsError> {
         let x = Tensor::from_slice(&self.device, &values, [values.len()])?;
         let kernel = CustomKernel::wgsl("kernel", wgsl)

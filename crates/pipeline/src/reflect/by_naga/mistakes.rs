@@ -14,7 +14,7 @@ use ziggurat_core::wgsl::errors::in_wgsl;
 use ziggurat_core::wgsl::measure;
 use ziggurat_core::wgsl::mistakes::{MOST, Mistakes, Refusal, place_of, read_all};
 
-use super::module::{MESSAGE, check, refuse_unbindable, validation_error};
+use super::{MESSAGE, check, refuse_unbindable, validation_error};
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};

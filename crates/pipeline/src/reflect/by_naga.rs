@@ -1,15 +1,25 @@
-//! From text to a valid module with resolved overrides.
+//! From text to a valid module with resolved overrides: naga's view of a shader.
+
+mod capabilities;
+mod first_use;
+mod globals;
+mod grid;
+mod mistakes;
+mod size;
+mod textures;
 
 use std::sync::Arc;
 
+use capabilities::capabilities;
+use first_use::first_use;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::errors::said;
 
-use super::first_use::first_use;
-use super::{GridInputs, Override, Reflection, globals, mistakes};
+use super::entry::{Entries, NAME, unknown_constant};
+use super::{GridInputs, Override, Reflection, Specialised};
 use crate::descriptor::KernelDescriptor;
 use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
@@ -17,10 +27,15 @@ use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
 use ziggurat_device::ShaderFeature;
 
+impl Assembled<'_> {
+    /// The place of a span.
+    fn place(&self, span: Option<Span>) -> Arc<Place> {
+        self.place_of(span.and_then(|span| span.to_range()))
+    }
+}
+
 /// Bytes of a compiler's words in an error.
-pub(super) const MESSAGE: usize = 400;
-/// Bytes of a name in an error.
-const NAME: usize = 64;
+const MESSAGE: usize = 400;
 
 /// A text that is valid, before its overrides have values.
 #[derive(Debug)]
@@ -47,7 +62,7 @@ pub(super) fn read(
     let module = mistakes::parse(text)?;
     refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
-    let entry = choose_entry(text, &module, descriptor.entry.as_deref())?;
+    let entry = entries(&module).choose(text, descriptor.entry.as_deref())?;
     let at = text.function(&entry);
     let (info, features) = validate(text, &module, available, &at)?;
     Ok(Valid {
@@ -55,14 +70,6 @@ pub(super) fn read(
         info,
         features,
     })
-}
-
-/// One kernel of a valid text.
-#[derive(Debug)]
-pub(super) struct Specialised {
-    pub(super) reflection: Reflection,
-    /// Whether compiling it takes more time and stack than a thread has to spare.
-    pub(super) is_large: bool,
 }
 
 /// Expressions and statements, with those of called functions, up to which compiling takes no time to speak of.
@@ -80,7 +87,7 @@ pub(super) fn specialise(
         info,
         features,
     } = valid;
-    let entry = choose_entry(text, module, descriptor.entry.as_deref())?;
+    let entry = entries(module).choose(text, descriptor.entry.as_deref())?;
     let inlined = limits.check_calls(text, module, &entry)?;
     let at = text.function(&entry);
     let overrides = overrides(text, module);
@@ -94,12 +101,12 @@ pub(super) fn specialise(
         .iter()
         .position(|point| point.stage == ShaderStage::Compute && point.name == entry);
     let Some((index, point)) = index.and_then(|i| Some((i, resolved.entry_points.get(i)?))) else {
-        return Err(unknown_entry(text, module, &entry));
+        return Err(entries(module).unknown(text, &entry));
     };
     limits.check_types(text, &resolved)?;
-    let only = module.entry_points.len() == 1;
+    let declared = (module.entry_points.len() == 1).then_some(module);
     let uses = resolved_info.get_entry_point(index);
-    let found = globals::collect(text, &resolved, uses, only)?;
+    let found = globals::collect(text, &resolved, uses, declared)?;
 
     let reflection = Reflection {
         kernel: text.name(),
@@ -121,75 +128,17 @@ pub(super) fn specialise(
     })
 }
 
-fn entries(module: &Module) -> impl Iterator<Item = &str> {
-    module
-        .entry_points
-        .iter()
-        .filter(|point| point.stage == ShaderStage::Compute)
-        .map(|point| point.name.as_str())
+fn entries(module: &Module) -> Entries<'_> {
+    let points = module.entry_points.iter();
+    let points = points.filter(|point| point.stage == ShaderStage::Compute);
+    Entries(points.map(|point| point.name.as_str()).collect())
 }
 
-/// The first entry points with file and line, and how many more there are.
-fn entry_places(text: &Assembled<'_>, module: &Module) -> Vec<String> {
-    let place = |name: &str| {
-        let at = text.function(name);
-        format!("`{}` ({at})", shortened(name, NAME))
-    };
-    some(entries(module), place)
-}
-
-/// Items shown in an error.
-const SHOWN: usize = 8;
-
-/// The first of them, and how many more there are.
-fn some<T>(items: impl Iterator<Item = T>, show: impl Fn(T) -> String) -> Vec<String> {
-    let mut items = items;
-    let mut shown: Vec<String> = items.by_ref().take(SHOWN).map(show).collect();
-    let more = items.count();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
-    shown
-}
-
-fn unknown_entry(text: &Assembled<'_>, module: &Module, wanted: &str) -> PipelineError {
-    PipelineError::UnknownEntryPoint {
-        kernel: text.name(),
-        wanted: shortened(wanted, NAME).into_owned(),
-        have: entry_places(text, module),
-    }
-}
-
-fn choose_entry(
-    text: &Assembled<'_>,
-    module: &Module,
-    wanted: Option<&str>,
-) -> Result<String, PipelineError> {
-    let mut names = entries(module);
-    match wanted {
-        Some(wanted) => names
-            .find(|&name| name == wanted)
-            .map(str::to_owned)
-            .ok_or_else(|| unknown_entry(text, module, wanted)),
-        None => match (names.next(), names.next()) {
-            (Some(only), None) => Ok(only.to_owned()),
-            (None, _) => Err(PipelineError::NoEntryPoint {
-                kernel: text.name(),
-                file: text.last_file(),
-            }),
-            (Some(_), Some(_)) => Err(PipelineError::AmbiguousEntryPoint {
-                kernel: text.name(),
-                have: entry_places(text, module),
-            }),
-        },
-    }
-}
-
-pub(super) fn check(
+fn check(
     module: &Module,
     features: ShaderFeatures,
 ) -> Result<ModuleInfo, Box<WithSpan<ValidationError>>> {
-    Validator::new(ValidationFlags::all(), features.capabilities())
+    Validator::new(ValidationFlags::all(), capabilities(features))
         .validate(module)
         .map_err(Box::new)
 }
@@ -243,10 +192,7 @@ fn validate(
 }
 
 /// What no argument is for is told by its variable: validation would only name a capability.
-pub(super) fn refuse_unbindable(
-    text: &Assembled<'_>,
-    module: &Module,
-) -> Result<(), PipelineError> {
+fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), PipelineError> {
     for (handle, variable) in module.global_variables.iter() {
         let Some(what) = globals::unbindable(&module.types[variable.ty].inner) else {
             continue;
@@ -278,7 +224,7 @@ fn best_span(error: &WithSpan<ValidationError>) -> Option<Span> {
     defined.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()))
 }
 
-pub(super) fn validation_error(
+fn validation_error(
     text: &Assembled<'_>,
     module: Option<&Module>,
     entry: &Arc<Place>,
@@ -305,10 +251,18 @@ pub(super) fn validation_error(
     }
 }
 
+/// In the order of the text: naga has those first that others need.
 fn overrides(text: &Assembled<'_>, module: &Module) -> Vec<Override> {
-    module
-        .overrides
-        .iter()
+    let mut all: Vec<_> = module.overrides.iter().collect();
+    let begin = |handle| {
+        module
+            .overrides
+            .get_span(handle)
+            .to_range()
+            .map(|range| range.start)
+    };
+    all.sort_by_key(|(handle, _)| begin(*handle));
+    all.into_iter()
         .filter_map(|(handle, declared)| {
             let name = match declared.id {
                 Some(id) => id.to_string(),
@@ -333,13 +287,7 @@ fn constants(
     let mut constants = naga::back::PipelineConstants::default();
     for (name, value) in &descriptor.constants {
         if !overrides.iter().any(|declared| declared.name == **name) {
-            return Err(PipelineError::UnknownConstant {
-                kernel: text.name(),
-                name: shortened(name, NAME).into_owned(),
-                have: some(overrides.iter(), |o| {
-                    format!("`{}` ({})", shortened(&o.name, NAME), o.place)
-                }),
-            });
+            return Err(unknown_constant(text, name, overrides));
         }
         constants.insert(name.clone().into_owned(), *value);
     }

@@ -10,10 +10,12 @@ use naga::{
 };
 use ziggurat_core::text::shortened;
 
-use super::resources::binding_type;
-use super::{Access, Binding, Member, ParamSpace, Params, Resource, Scalar, WorkgroupVariable};
+use super::textures::binding_type;
 use crate::error::PipelineError;
 use crate::place::{Assembled, Place};
+use crate::reflect::{
+    Access, Binding, Member, ParamSpace, Params, Resource, Scalar, WorkgroupVariable,
+};
 
 /// What [`collect`] finds.
 #[derive(Debug, Default)]
@@ -25,12 +27,13 @@ pub(super) struct Globals {
     pub(super) workgroup_memory: Vec<WorkgroupVariable>,
 }
 
-/// Walks the globals. `only` says that the entry point is the module's only one: then unused bindings count too.
+/// Collects the globals that an entry point uses. `declared` is the module before its overrides had values, if the entry point is
+/// its only one: then unused bindings count too, which resolving overrides drops.
 pub(super) fn collect(
     text: &Assembled<'_>,
     module: &Module,
     uses: &FunctionInfo,
-    only: bool,
+    declared: Option<&Module>,
 ) -> Result<Globals, PipelineError> {
     let mut found = Globals::default();
     let place = |variable: &GlobalVariable| {
@@ -42,25 +45,19 @@ pub(super) fn collect(
     let used = variables.filter(|(handle, _)| !uses[*handle].is_empty());
     let mut taken: HashSet<(u32, u32)> = used.filter_map(|(_, used)| place(used)).collect();
     for (handle, variable) in module.global_variables.iter() {
-        let used = !uses[handle].is_empty();
-        let shared = variable.space == AddressSpace::WorkGroup;
-        if !used && (shared || !only || place(variable).is_some_and(|place| !taken.insert(place))) {
+        if uses[handle].is_empty() {
             continue;
         }
-        let place = text.place(Some(module.global_variables.get_span(handle)));
-        // What is bound is told by its name in errors only.
-        let name = variable.name.as_deref().unwrap_or_default();
-        let name = shortened(name, 64).into_owned();
         let sampled = uses.sampling_set.iter().any(|key| key.image == handle);
-        let one = One {
-            text,
-            sampled,
-            module,
-            variable,
-            place,
-            name,
-        };
-        one.add(&mut found, used)?;
+        One::new(text, module, (handle, variable), sampled).add(&mut found, true)?;
+    }
+    if let Some(module) = declared {
+        let globals = module.global_variables.iter();
+        for global in globals.filter(|(_, variable)| variable.space != AddressSpace::WorkGroup) {
+            if place(global.1).is_none_or(|place| taken.insert(place)) {
+                One::new(text, module, global, false).add(&mut found, false)?;
+            }
+        }
     }
     found
         .bindings
@@ -88,7 +85,25 @@ struct One<'a> {
     sampled: bool,
 }
 
-impl One<'_> {
+impl<'a> One<'a> {
+    fn new(
+        text: &'a Assembled<'a>,
+        module: &'a Module,
+        (handle, variable): (Handle<GlobalVariable>, &'a GlobalVariable),
+        sampled: bool,
+    ) -> Self {
+        // What is bound is told by its name in errors only.
+        let name = variable.name.as_deref().unwrap_or_default();
+        Self {
+            text,
+            module,
+            variable,
+            place: text.place(Some(module.global_variables.get_span(handle))),
+            name: shortened(name, 64).into_owned(),
+            sampled,
+        }
+    }
+
     fn add(self, found: &mut Globals, used: bool) -> Result<(), PipelineError> {
         let bytes = size(self.module, self.variable.ty);
         match self.variable.space {
