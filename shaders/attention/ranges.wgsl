@@ -32,13 +32,15 @@ fn range_of(w: vec2<u32>) -> vec2<u32> {
 
 // Elements from `at` on of an operand.
 fn four_of(operand: u32, at: u32) -> vec2<u32> {
+    var four: vec2<u32>;
     if operand == 0u {
-        return a[at / 4u];
+        four = a[at / 4u];
+    } else if operand == 1u {
+        four = b[at / 4u];
+    } else {
+        four = c[at / 4u];
     }
-    if operand == 1u {
-        return b[at / 4u];
-    }
-    return c[at / 4u];
+    return four;
 }
 
 @compute @workgroup_size(WG)

@@ -117,9 +117,11 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    var share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
     if !takes(share) {
-        return;
+        // Nothing is read or left.
+        share.keys.y = share.keys.x;
+        share.inside = false;
     }
     let batch = share.batch;
     let k_base = params.k_offset + batch * params.k_strides.x + share.kv_head * params.k_strides.y;
