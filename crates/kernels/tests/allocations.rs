@@ -138,6 +138,13 @@ fn replaying_a_capture_allocates_nothing() {
 fn an_op_with_a_new_output_is_seen_to_allocate() {
     let exec = open(true);
     let a = view(&exec, &[256], DType::F32);
-    let count = allocating(&exec, || exec.add(&a, &a, &view(&exec, &[256], DType::F32)));
+    // Kept: memory that is given back stays with its handle.
+    let kept = std::cell::RefCell::new(Vec::with_capacity(2 * OPS));
+    let count = allocating(&exec, || {
+        let out = view(&exec, &[256], DType::F32);
+        let done = exec.add(&a, &a, &out);
+        kept.borrow_mut().push(out);
+        done
+    });
     assert_eq!(count, OPS, "the counter misses allocations");
 }

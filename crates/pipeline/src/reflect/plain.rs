@@ -121,15 +121,15 @@ fn add(
     let [Ok(group), Ok(binding)] = variable.index.map(u32::try_from) else {
         return Err("the number of a group or binding");
     };
+    let uniform = ParamSpace::Uniform { group, binding };
+    let mut bindings = to.bindings.iter();
+    let stored = bindings.any(|b| (b.group, b.binding) == (group, binding));
+    let is_bound = !matches!(variable.space, ["immediate", _]);
+    if is_bound && (stored || to.uniforms.iter().any(|other| other.space == uniform)) {
+        return Err("one of two variables with the same binding");
+    }
     let space = match variable.space {
         ["storage", access] => {
-            if to
-                .bindings
-                .iter()
-                .any(|b| (b.group, b.binding) == (group, binding))
-            {
-                return Err("one of two variables with the same binding");
-            }
             to.bindings.push(Binding {
                 group,
                 binding,
@@ -146,7 +146,7 @@ fn add(
             });
             return Ok(());
         }
-        ["uniform", ""] => ParamSpace::Uniform { group, binding },
+        ["uniform", ""] => uniform,
         ["immediate", ""] => ParamSpace::Immediate,
         _ => return Err("a variable's address space"),
     };
@@ -161,8 +161,6 @@ fn add(
         if to.params.replace(params).is_some() {
             return Err("one of two immediates");
         }
-    } else if to.uniforms.iter().any(|other| other.space == space) {
-        return Err("one of two variables with the same binding");
     } else {
         to.uniforms.push(params);
     }
