@@ -48,7 +48,8 @@ const TOO_LARGE: &[&str] = &["over_the_binding_limit"];
 /// sizes.
 const FORMS: &[&str] = &[
     "attention::every_dtype_has_every_mask",
-    "attention::every_way_of_f16",
+    "attention::every_way_of_16_bits",
+    "attention::heads_of_any_range",
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
     "conv::axes::every_way_gives",
