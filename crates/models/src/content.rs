@@ -26,10 +26,17 @@ pub(crate) enum Content {
 
 impl Content {
     /// An open file, and how many bytes it has.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) with the path.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn open(path: &std::path::Path) -> io::Result<(Self, u64)> {
-        let file = File::open(path)?;
-        let total = file.metadata()?.len();
+    pub(crate) fn open(path: &std::path::Path) -> Result<(Self, u64), crate::Error> {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (total, file) = opened.map_err(|source| crate::Error::Io {
+            action: "read",
+            path: path.to_path_buf(),
+            source,
+        })?;
         Ok((Self::Read(file.into()), total))
     }
 

@@ -105,14 +105,8 @@ impl Ctranslate2File {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         let path = path.as_ref().to_path_buf();
-        match Content::open(&path) {
-            Ok((content, total)) => Self::of(path, content, total),
-            Err(source) => Err(Error::Io {
-                action: "read",
-                path,
-                source,
-            }),
-        }
+        let (content, total) = Content::open(&path)?;
+        Self::of(path, content, total)
     }
 
     fn of(path: PathBuf, content: Content, total: u64) -> Result<Self, Error> {
