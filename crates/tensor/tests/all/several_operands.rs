@@ -199,7 +199,7 @@ fn finish(a: vec2<f32>) -> f32 { return a.x; }";
     refused(
         &format!("{combine}\nfn apply() {{ }} fn lift(x: f32, y: f32) -> f32 {{ return x; }}"),
         "2:19",
-        "`apply` is taken",
+        "no function may be called `apply`",
     );
     let nine: Vec<String> = (0..9).map(|i| format!("x{i}: f32")).collect();
     let nine = nine.join(", ");

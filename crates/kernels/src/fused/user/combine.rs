@@ -194,7 +194,7 @@ fn lifted(
             "write `fn lift(x: f32, y: f32) -> {accumulator}`: f32, i32, u32 or bool give `{accumulator}`, which is combined"
         )
     } else if globals.contains("apply") {
-        "the name `apply` is taken beside a `lift` of several operands".to_owned()
+        "with a `lift` of several operands no function may be called `apply`".to_owned()
     } else {
         return Ok(types);
     };
