@@ -25,7 +25,12 @@ fn place(i: u32, is_across: u32) -> vec2<u32> {
     if is_across == 1u {
         return vec2<u32>(i / ACROSS, i % ACROSS);
     }
-    return vec2<u32>(i / ALONG, i % ALONG);
+    // Neighbouring lines of 8 vectors share banks, lines at a distance of 4 do not.
+    let line = i / ALONG;
+    if ALONG == 8u {
+        return vec2<u32>((line & ~7u) | ((line & 1u) << 2u) | ((line >> 1u) & 3u), i % ALONG);
+    }
+    return vec2<u32>(line, i % ALONG);
 }
 
 fn slot(at: vec2<u32>, is_across: u32) -> u32 {

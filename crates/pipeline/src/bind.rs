@@ -262,8 +262,9 @@ impl BindCache {
         device: &wgpu::Device,
         reflection: &Reflection,
         params: &ParamBytes,
+        ordered_loads: bool,
     ) -> Layouts {
-        let slots = slots(reflection, params);
+        let slots = slots(reflection, params, ordered_loads);
         let mut made = Layouts::default();
         for of_group in slots.chunk_by(|a, b| a.group == b.group) {
             match of_group.first() {
@@ -298,9 +299,15 @@ impl BindCache {
     }
 
     /// Forgets the layouts of a kernel, which wgpu refused: the next kernel that binds alike is to be told why as well.
-    pub(crate) fn forget_layouts(&self, reflection: &Reflection, params: &ParamBytes) {
+    pub(crate) fn forget_layouts(
+        &self,
+        reflection: &Reflection,
+        params: &ParamBytes,
+        ordered_loads: bool,
+    ) {
         let mut state = self.state.lock();
-        for of_group in slots(reflection, params).chunk_by(|a, b| a.group == b.group) {
+        let slots = slots(reflection, params, ordered_loads);
+        for of_group in slots.chunk_by(|a, b| a.group == b.group) {
             state.layouts.remove(&of_any_group(of_group));
         }
     }
@@ -394,14 +401,14 @@ impl BindCache {
     }
 }
 
-/// What a kernel binds, by group and binding.
-fn slots(reflection: &Reflection, params: &ParamBytes) -> Vec<Slot> {
+/// What a kernel binds, by group and binding. With ordered loads all buffers are declared as writable to the driver.
+fn slots(reflection: &Reflection, params: &ParamBytes, ordered_loads: bool) -> Vec<Slot> {
     let storage = reflection.bindings.iter().map(|binding| Slot {
         group: binding.group,
         binding: binding.binding,
         kind: match binding.access {
-            Access::Read => Kind::Read,
-            Access::ReadWrite => Kind::ReadWrite,
+            Access::Read if !ordered_loads => Kind::Read,
+            Access::Read | Access::ReadWrite => Kind::ReadWrite,
         },
         min_bytes: binding.min_bytes,
     });

@@ -20,6 +20,7 @@ use crate::bind::Layouts;
 use crate::debug::Debugged;
 use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
+use crate::ordered_loads::writable;
 use crate::reflect::{ParamSpace, Reflection, Text};
 
 /// Creates the bind group layouts by `create`, and catches what wgpu says against it.
@@ -44,7 +45,7 @@ pub(crate) fn compile(
     let name = descriptor.source.name();
     let device = owner.wgpu();
     let (created, error) = captured(device, || {
-        let shared = read.module(descriptor.checks).get();
+        let shared = read.module(descriptor).get();
         let module = match (debugged, shared) {
             (None, Some(module)) => module.clone(),
             _ => create_module(owner, descriptor, debugged),
@@ -86,7 +87,7 @@ pub(crate) fn compile(
         None if debugged.is_some() => Ok(pipeline),
         None => {
             // Another thread may have been faster with the same module.
-            let _module = read.module(descriptor.checks).get_or_init(|| module);
+            let _module = read.module(descriptor).get_or_init(|| module);
             Ok(pipeline)
         }
         Some(message) => Err(refused(reflection, message)),
@@ -114,6 +115,10 @@ fn create_module(
             debug_print::without_asserts(&text).into_owned()
         }
         None => debug_print::removed(&text).into_owned(),
+    };
+    let text = match descriptor.ordered_loads {
+        true => writable(&text),
+        false => text,
     };
     let source = wgpu::ShaderModuleDescriptor {
         label: Some(descriptor.source.name()),

@@ -39,6 +39,9 @@ pub struct KernelDescriptor {
     /// Whether workgroup memory starts as zeros, as WGSL says. Kernels that write before they read may switch it
     /// off, which is faster.
     pub zero_workgroup_memory: bool,
+    /// Whether loads from storage buffers keep their place among barriers, also where the shader only reads the buffer.
+    /// See [`Self::ordered_loads`].
+    pub ordered_loads: bool,
     /// Set by [`Self::with_checks`], whose caller vouches for the text.
     pub(crate) checks: Checks,
 }
@@ -51,6 +54,7 @@ impl KernelDescriptor {
             entry: None,
             constants: Vec::new(),
             zero_workgroup_memory: true,
+            ordered_loads: false,
             checks: Checks::All,
         }
     }
@@ -105,6 +109,19 @@ impl KernelDescriptor {
         self.zero_workgroup_memory = zero;
         self
     }
+
+    /// Says whether loads from storage buffers are to keep their place among barriers.
+    ///
+    /// A driver may move a load from memory that nobody writes across a barrier. NVIDIA's compiler moves loads that are
+    /// meant to be under way while something else is computed behind it, to where their values are used, and then
+    /// nothing hides the time that they take. With ordered loads the driver is told that the buffers might be written.
+    /// That makes a kernel faster which loads the next tile before it computes the present one; on other kernels it is
+    /// a loss. Nothing else changes: arguments are still given by [`Arg::read`](crate::Arg::read), and may be the same buffer.
+    #[must_use]
+    pub fn ordered_loads(mut self, ordered: bool) -> Self {
+        self.ordered_loads = ordered;
+        self
+    }
 }
 
 /// Constants are compared by bits: −0 and 0 differ, a NaN equals itself.
@@ -115,6 +132,7 @@ impl PartialEq for KernelDescriptor {
         };
         self.entry == other.entry
             && self.zero_workgroup_memory == other.zero_workgroup_memory
+            && self.ordered_loads == other.ordered_loads
             && self.checks == other.checks
             && self.constants.len() == other.constants.len()
             && self
@@ -137,6 +155,7 @@ impl Hash for KernelDescriptor {
             value.to_bits().hash(state);
         }
         self.zero_workgroup_memory.hash(state);
+        self.ordered_loads.hash(state);
         self.checks.hash(state);
     }
 }
@@ -340,6 +359,7 @@ mod tests {
             descriptor().constant("WG", 64.0),
             descriptor().entry("main"),
             descriptor().zero_workgroup_memory(false),
+            descriptor().ordered_loads(true),
             checked(Checks::Divisions),
             checked(Checks::None),
             KernelDescriptor::new(ShaderSource::wgsl("k", "text")).constant("WG", 65.0),

@@ -41,6 +41,7 @@ mod library;
 mod messages;
 mod observe;
 mod once_map;
+mod ordered_loads;
 mod param_bytes;
 mod params;
 mod pipelines;

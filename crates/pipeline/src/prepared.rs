@@ -29,7 +29,7 @@ pub struct PreparedDispatch {
 }
 
 /// A binding without its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     group: u32,
     binding: u32,
@@ -37,6 +37,16 @@ struct Slot {
     offset: u64,
     /// `None` binds all that the buffer has.
     bytes: Option<u64>,
+    /// What was bound of the buffer that it was prepared with.
+    bound: u64,
+}
+
+impl Slot {
+    /// Whether both bind the same of a buffer: all of it, or as many bytes, be that all of the one and a part of the other.
+    fn same(&self, other: &Self) -> bool {
+        let at = |slot: &Self| (slot.group, slot.binding, slot.writes, slot.offset);
+        at(self) == at(other) && (self.bytes == other.bytes || self.bound == other.bound)
+    }
 }
 
 impl PreparedDispatch {
@@ -48,7 +58,9 @@ impl PreparedDispatch {
             || self.kernel.descriptor() == other.kernel.descriptor();
         // Textures are not told apart: dispatches with some are never the same.
         let plain = self.resources.is_empty() && other.resources.is_empty();
-        plain && same_kernel && self.slots == other.slots && self.workgroups == other.workgroups
+        let slots = self.slots.len() == other.slots.len()
+            && (self.slots.iter().zip(&other.slots)).all(|(a, b)| a.same(b));
+        plain && same_kernel && slots && self.workgroups == other.workgroups
     }
 }
 
@@ -79,6 +91,7 @@ impl Pipelines {
             offset: entry.offset,
             bytes: (entry.offset > 0 || entry.bytes != arg.buffer.capacity())
                 .then_some(entry.bytes),
+            bound: entry.bytes,
         });
         Ok(Some(PreparedDispatch {
             kernel: kernel.clone(),

@@ -67,7 +67,11 @@ impl Trace {
                 .map(|part| (part.file.clone(), part.text.clone()))
                 .collect();
             let name = kernel.source.name().to_owned();
-            let flags = (kernel.zero_workgroup_memory, kernel.checks);
+            let flags = (
+                kernel.zero_workgroup_memory,
+                kernel.ordered_loads,
+                kernel.checks,
+            );
             (name, kernel.entry.clone(), constants, flags, texts)
         };
         kernels.sort_by_cached_key(key);
@@ -106,6 +110,9 @@ impl Trace {
             }
             if !kernel.zero_workgroup_memory {
                 record(&mut out, "garbage", "");
+            }
+            if kernel.ordered_loads {
+                record(&mut out, "ordered", "");
             }
             match kernel.checks {
                 Checks::All => {}
@@ -219,6 +226,7 @@ fn amend(
         }
         "entry" if kernel.entry.is_none() => kernel.entry = Some(payload.to_owned().into()),
         "garbage" if payload.is_empty() => kernel.zero_workgroup_memory = false,
+        "ordered" if payload.is_empty() => kernel.ordered_loads = true,
         // Prewarming compiles, and leads to no dispatch: that takes somebody who vouches for the same text.
         "unchecked" if payload == "loops" => kernel.checks = Checks::Divisions,
         "unchecked" if payload == "all" => kernel.checks = Checks::None,
@@ -246,7 +254,8 @@ mod tests {
             .constant("NAN", f64::NAN),
             KernelDescriptor::new(ShaderSource::new("a").part("one.wgsl", shared))
                 .entry("main")
-                .zero_workgroup_memory(false),
+                .zero_workgroup_memory(false)
+                .ordered_loads(true),
             KernelDescriptor {
                 checks: Checks::Divisions,
                 ..KernelDescriptor::new(ShaderSource::new("a").part("one.wgsl", shared))

@@ -24,6 +24,8 @@ mod indirect;
 mod kernel_params;
 #[path = "adapter/library.rs"]
 mod library;
+#[path = "adapter/ordered_loads.rs"]
+mod ordered_loads;
 #[cfg(feature = "software")]
 #[path = "../../software/tests/support/random.rs"]
 mod random;

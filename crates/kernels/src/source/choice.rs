@@ -74,6 +74,7 @@ pub(crate) struct KernelChoice {
     parts: List<Part, 16>,
     constants: List<(&'static str, f64), 10>,
     zero_workgroup_memory: bool,
+    ordered_loads: bool,
     checks: Checks,
 }
 
@@ -85,6 +86,7 @@ impl KernelChoice {
             parts: List::new(),
             constants: List::new(),
             zero_workgroup_memory: true,
+            ordered_loads: false,
             checks: Checks::Divisions,
         }
     }
@@ -255,6 +257,15 @@ impl KernelChoice {
         self
     }
 
+    /// Says that the kernel loads a tile from storage while it computes another one, and barriers between them must not
+    /// let the driver load it later.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn ordered_loads(mut self) -> Self {
+        self.ordered_loads = true;
+        self
+    }
+
     /// The label.
     pub(crate) fn label(&self) -> String {
         self.names.iter().copied().collect::<Vec<_>>().join("/")
@@ -292,7 +303,8 @@ impl KernelChoice {
         names.for_each(|name| key.push_tag(name));
         key.push_tag(params_part);
         key.push_number(u64::from(wg));
-        key.push_number(u64::from(self.zero_workgroup_memory) << 2 | self.checks as u64);
+        let flags = u64::from(self.ordered_loads) << 3 | u64::from(self.zero_workgroup_memory) << 2;
+        key.push_number(flags | self.checks as u64);
         for part in self.parts.iter() {
             key.push_tag(part.path);
             if let Role::LoadOf(operand) = part.role {
@@ -348,7 +360,8 @@ impl KernelChoice {
         }
         let mut descriptor = KernelDescriptor::new(source)
             .entry("main")
-            .zero_workgroup_memory(self.zero_workgroup_memory);
+            .zero_workgroup_memory(self.zero_workgroup_memory)
+            .ordered_loads(self.ordered_loads);
         if !self.constants.iter().any(|(name, _)| *name == "WG") {
             descriptor = descriptor.constant("WG", f64::from(wg));
         }

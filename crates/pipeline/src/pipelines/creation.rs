@@ -232,10 +232,13 @@ impl Inner {
         let params = ParamBytes::new(&reflection, self.device.caps());
         let layouts = || {
             let device = self.device.wgpu();
-            self.binds.layouts(device, &reflection, &params)
+            self.binds
+                .layouts(device, &reflection, &params, descriptor.ordered_loads)
         };
-        let layouts = lay_out(&self.device, &reflection, layouts)
-            .inspect_err(|_| self.binds.forget_layouts(&reflection, &params))?;
+        let layouts = lay_out(&self.device, &reflection, layouts).inspect_err(|_| {
+            self.binds
+                .forget_layouts(&reflection, &params, descriptor.ordered_loads)
+        })?;
         let binds = (layouts, params);
         #[cfg(not(target_arch = "wasm32"))]
         self.compile_time_ns

@@ -34,8 +34,8 @@ pub(crate) struct Texts {
 pub(crate) struct Text {
     valid: Valid,
     extent: Extent,
-    /// wgpu's modules, once there are any: one for each choice of checks.
-    modules: [OnceLock<wgpu::ShaderModule>; 3],
+    /// wgpu's modules, once there are any: one for each choice of checks, with loads as they are declared and ordered.
+    modules: [[OnceLock<wgpu::ShaderModule>; 3]; 2],
 }
 
 impl Text {
@@ -45,10 +45,14 @@ impl Text {
         self.valid.module()
     }
 
-    /// wgpu's module with these checks, once there is one.
-    pub(crate) fn module(&self, checks: Checks) -> &OnceLock<wgpu::ShaderModule> {
-        let [all, divisions, none] = &self.modules;
-        match checks {
+    /// wgpu's module for such a kernel, once there is one.
+    pub(crate) fn module(&self, descriptor: &KernelDescriptor) -> &OnceLock<wgpu::ShaderModule> {
+        let [declared, ordered] = &self.modules;
+        let [all, divisions, none] = match descriptor.ordered_loads {
+            false => declared,
+            true => ordered,
+        };
+        match descriptor.checks {
             Checks::All => all,
             Checks::Divisions => divisions,
             Checks::None => none,

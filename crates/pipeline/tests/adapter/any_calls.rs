@@ -198,7 +198,9 @@ fn descriptor(random: &mut Random) -> KernelDescriptor {
         ];
         descriptor = descriptor.constant(name, *random.pick(&values));
     }
-    descriptor.zero_workgroup_memory(random.below(2) == 0)
+    descriptor
+        .zero_workgroup_memory(random.below(2) == 0)
+        .ordered_loads(random.below(2) == 0)
 }
 
 fn any_number(random: &mut Random) -> u64 {

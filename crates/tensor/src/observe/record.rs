@@ -285,6 +285,7 @@ impl DispatchObserver for Log {
             "entry": descriptor.entry,
             "constants": constants,
             "zeroed": descriptor.zero_workgroup_memory,
+            "ordered": descriptor.ordered_loads,
             "immediates": hex(dispatch.immediates()),
             "uniforms": uniforms,
             "workgroups": workgroups,

@@ -271,6 +271,10 @@ pub(super) fn tiled(
         ],
     };
     choice = choice.parts(&[out, tile.tile.body()]);
+    if kind == TileKind::Cooperative {
+        // The next part of the tile is loaded while this one is multiplied.
+        choice = choice.ordered_loads();
+    }
     let constants = sides.iter().copied().chain(tile.tile.constants());
     constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }

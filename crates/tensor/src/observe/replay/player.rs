@@ -174,7 +174,9 @@ impl<'a> Player<'a> {
             }
             let source = ShaderSource::wgsl(name.to_owned(), text);
             let zeroed = dispatch["zeroed"].as_bool().unwrap_or(true);
-            let mut descriptor = KernelDescriptor::new(source).zero_workgroup_memory(zeroed);
+            let mut descriptor = KernelDescriptor::new(source)
+                .zero_workgroup_memory(zeroed)
+                .ordered_loads(dispatch["ordered"].as_bool().unwrap_or_default());
             descriptor.entry = dispatch["entry"]
                 .as_str()
                 .map(|entry| entry.to_owned().into());

@@ -109,6 +109,12 @@ pub(in crate::ops::conv) fn product(
         .name(if bias { "bias" } else { "no_bias" })
         .load(dtype)
         .store(dtype);
+    // Where tiles are few nothing but the tile's own work hides the time of its loads.
+    let choice = if (tile.rows, tile.kind, tile.depth) == (64, TileKind::Cooperative, 64) {
+        choice.ordered_loads()
+    } else {
+        choice
+    };
     let choice = if packing.vec4 {
         choice.vec4().name("out_vec4")
     } else {
