@@ -70,6 +70,7 @@ pub use ops::elementwise::tolerance::{Samples, Tolerance};
 pub use ops::elementwise::unary::Unary;
 pub use ops::grid_sample::{GridMode, GridPadding, GridSampleOptions};
 pub use ops::index::Scatter;
+pub use ops::matmul::precision::MatmulPrecision;
 pub use ops::norm::{Affine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;

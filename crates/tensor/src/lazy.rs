@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use ziggurat_kernels::Executor;
 
 use crate::observe::Watch;
+use crate::scopes::Scoped;
 
 pub use explain::{ExplainedKernel, Explanation};
 pub use memo::PlanStats;
@@ -69,7 +70,7 @@ impl Lazy {
         if self.watch.is_one_by_one() {
             return FusionPolicy::Unfused;
         }
-        policy::of_scope().unwrap_or_else(|| self.device_policy())
+        FusionPolicy::of_scope().unwrap_or_else(|| self.device_policy())
     }
 
     pub(crate) fn device_policy(&self) -> FusionPolicy {

@@ -52,10 +52,12 @@ mod once;
 mod operand;
 mod operators;
 mod ops;
+mod precision;
 mod range;
 #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
 mod sanitize;
 mod scalar;
+mod scopes;
 mod sequence;
 mod tensor;
 mod tensor_kernel;
@@ -91,6 +93,7 @@ pub use ops::{
 };
 pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{GemmOptions, Generator, Unique};
+pub use precision::PrecisionScope;
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};
 pub use sequence::{Sequence, SequenceBuffer, SequenceStep};
@@ -98,6 +101,7 @@ pub use sequence::{Sequence, SequenceBuffer, SequenceStep};
 pub use tensor::read_many_blocking;
 pub use tensor::{Nested, Tensor, read_many};
 pub use tensor_kernel::{Any, InputType, KernelParam, OutputType, TensorCall, TensorKernel, like};
+pub use ziggurat_kernels::MatmulPrecision;
 pub use ziggurat_kernels::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use ziggurat_kernels::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,

@@ -25,6 +25,7 @@ mod kernel;
 mod list;
 mod packed;
 mod parts;
+pub(crate) mod precision;
 mod problem;
 mod shares;
 
@@ -33,6 +34,7 @@ use dispatch::{dispatch_dot, dispatch_narrow, dispatch_tiles};
 use dtypes::DTypes;
 use kernel::Writes;
 pub(crate) use list::{variants, writing_fused};
+use precision::MatmulPrecision;
 use problem::Problem;
 
 const OP: &str = "matmul";
@@ -64,7 +66,7 @@ params! {
 
 impl Executor {
     /// The matrix product of `a` `[.., m, k]` and `b` `[.., k, n]` into `out` `[.., m, n]`; batch axes broadcast as in
-    /// NumPy. No inner extent gives zeros.
+    /// NumPy. No inner extent gives zeros. Elements of f32 are read as [`Executor::set_matmul_precision`] says.
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the shapes do not fit; [`KernelError::Dtype`] unless a and b have the same number
@@ -81,7 +83,8 @@ impl Executor {
             first: a.into(),
             others: [Some(b), None, None, None],
         };
-        self.run(&Call::Matmul, &operands, out.into())
+        let precision = self.matmul_precision();
+        self.run(&Call::Matmul { precision }, &operands, out.into())
     }
 }
 
@@ -102,11 +105,18 @@ fn dtypes(a: &View, b: &View, ends: &Ends<'_>) -> DTypes {
 }
 
 /// Plans [`Call::Matmul`].
-pub(crate) fn plan(p: &mut Planner<'_>) -> Result<Planned, KernelError> {
+pub(crate) fn plan(
+    p: &mut Planner<'_>,
+    precision: MatmulPrecision,
+) -> Result<Planned, KernelError> {
     let ends = p.ends;
     let [a, b] = matrices(ends)?;
     dtypes(a, b, ends).check()?;
     let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
+    let problem = Problem {
+        precision,
+        ..problem
+    };
     if expected != *ends.out.shape() {
         return Err(KernelError::Output {
             op: OP,
@@ -209,12 +219,20 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
 }
 
 /// Runs [`Call::Matmul`] on parts of matrices that one binding cannot hold.
-pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>) -> Result<(), KernelError> {
+pub(crate) fn run_parts(
+    exec: &Executor,
+    ends: &Ends<'_>,
+    precision: MatmulPrecision,
+) -> Result<(), KernelError> {
     let [a, b] = matrices(ends)?;
     if exec.multiply_parts(a, b, ends.out)? {
         return Ok(());
     }
     let (problem, _) = Problem::new(&a.layout, &b.layout)?;
+    let problem = Problem {
+        precision,
+        ..problem
+    };
     exec.run_planned(OP, ends, |p| steps(p, &problem))
 }
 

@@ -15,6 +15,7 @@ use crate::limits::ability::Ability;
 use crate::ops::arg_reduce::ArgReduce;
 use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
+use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::quantised::BlockShape;
 use crate::ops::reduce::{Reduce, UserCombine};
@@ -207,7 +208,10 @@ pub enum Call {
         rows: RopeRows,
     },
     /// [`Executor::matmul`](crate::Executor::matmul): two operands.
-    Matmul,
+    Matmul {
+        /// How exactly elements of f32 are read.
+        precision: MatmulPrecision,
+    },
     /// [`Executor::quantized_linear`](crate::Executor::quantized_linear): the input; the words of the weight's blocks.
     QuantizedLinear {
         /// What the words are.
@@ -256,6 +260,14 @@ impl Call {
         }
     }
 
+    /// A matrix product as exact as can be.
+    #[must_use]
+    pub const fn matmul() -> Self {
+        Self::Matmul {
+            precision: MatmulPrecision::Highest,
+        }
+    }
+
     /// The op's name in errors and labels.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -267,7 +279,7 @@ impl Call {
             Self::Softmax { kind, .. } => kind.name(),
             Self::Norm { op, .. } => op.name(),
             Self::Rope { .. } => "rope",
-            Self::Matmul => "matmul",
+            Self::Matmul { .. } => "matmul",
             Self::QuantizedLinear { .. } => "quantized_linear",
             Self::Dequantize { .. } => "dequantize",
             Self::QuantizedEmbedding { .. } => "quantized_embedding",
@@ -307,7 +319,7 @@ impl Call {
     pub const fn reads_expressions(&self) -> bool {
         !matches!(
             self,
-            Self::Matmul
+            Self::Matmul { .. }
                 | Self::QuantizedLinear { .. }
                 | Self::Dequantize { .. }
                 | Self::QuantizedEmbedding { .. }

@@ -18,6 +18,7 @@ use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::predicate::Predicate;
 use crate::ops::elementwise::unary::Unary;
+use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::norm::{Channels, Norm};
 use crate::ops::quantised::BlockShape;
 use crate::ops::reduce::Reduce;
@@ -122,7 +123,7 @@ impl Call {
                     "rope interleaved={interleaved} before={positions_before_heads} rows={rows}"
                 )
             }
-            Self::Matmul => "matmul".to_owned(),
+            Self::Matmul { precision } => format!("matmul precision={}", precision.name()),
             Self::QuantizedLinear { weight } => format!("quantized_linear {}", blocks(weight)),
             Self::Dequantize {
                 blocks: shape,
@@ -200,7 +201,11 @@ impl Call {
                     _ => RopeRows::From(words.get("rows")?),
                 },
             },
-            "matmul" => Self::Matmul,
+            "matmul" => Self::Matmul {
+                precision: words.named("precision", &MatmulPrecision::ALL, |precision| {
+                    precision.name()
+                })?,
+            },
             "quantized_linear" => Self::QuantizedLinear {
                 weight: words.blocks()?,
             },

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Element, Layout, Shape, encode};
@@ -16,6 +16,7 @@ use ziggurat_memory::{Memory, MemoryKind, MemoryOptions};
 use ziggurat_pipeline::Pipelines;
 
 use crate::limits::ability::Ability;
+use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::numerics::halves::Halves;
 use crate::run::completion::{Completion, Download, DownloadMany};
 use crate::run::error::KernelError;
@@ -40,6 +41,7 @@ struct Inner {
     tables: Arc<Mutex<HashMap<Vec<u64>, View>>>,
     /// Whether updates of floats may come in any order.
     any_order: Arc<AtomicBool>,
+    precision: Arc<AtomicU8>,
     /// The adapter's conversions of f16.
     halves: Arc<Halves>,
     /// Whether dispatches go to a capture, which is to hold nothing else.
@@ -68,6 +70,7 @@ impl Executor {
             scalars: Arc::default(),
             tables: Arc::default(),
             any_order: Arc::default(),
+            precision: Arc::default(),
             halves: Arc::default(),
             captures: false,
             meetings: Arc::default(),
@@ -99,6 +102,7 @@ impl Executor {
             scalars: Arc::clone(&self.0.scalars),
             tables: Arc::clone(&self.0.tables),
             any_order: Arc::clone(&self.0.any_order),
+            precision: Arc::clone(&self.0.precision),
             halves: Arc::clone(&self.0.halves),
             captures: self.0.captures,
             meetings: Arc::clone(&self.0.meetings),
@@ -165,6 +169,7 @@ impl Executor {
         let device = self.device().reopen().await?;
         let new = Self::with_memory(&device, *self.memory().options());
         new.set_deterministic(self.is_deterministic());
+        new.set_matmul_precision(self.matmul_precision());
         Ok(new)
     }
 
@@ -193,6 +198,18 @@ impl Executor {
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         !self.0.any_order.load(Ordering::Relaxed)
+    }
+
+    /// How exactly [`Executor::matmul`] reads elements of f32 from now on; as exactly as can be in the beginning. A
+    /// [`Call`](crate::Call) says it itself.
+    pub fn set_matmul_precision(&self, precision: MatmulPrecision) {
+        self.0.precision.store(precision as u8, Ordering::Relaxed);
+    }
+
+    /// What [`Executor::set_matmul_precision`] said.
+    #[must_use]
+    pub fn matmul_precision(&self) -> MatmulPrecision {
+        MatmulPrecision::of_number(self.0.precision.load(Ordering::Relaxed))
     }
 
     /// Whether kernels may use the adapter's own conversions of f16.

@@ -184,7 +184,7 @@ impl Executor {
                 channels,
             } => norm::plan(p, *op, (*axes, *channels), eps.get())?,
             Call::Rope { options, rows } => rope::plan(p, *options, *rows)?,
-            Call::Matmul => matmul::plan(p)?,
+            Call::Matmul { precision } => matmul::plan(p, *precision)?,
             Call::QuantizedLinear { weight } => quantised::plan_linear(p, weight)?,
             Call::Dequantize { blocks, rows } => quantised::plan_dequantize(p, blocks, *rows)?,
             Call::QuantizedEmbedding { table } => quantised::plan_embedding(p, table)?,
@@ -219,7 +219,7 @@ impl Executor {
                 channels,
             } => norm::run_parts(self, ends, *op, (*axes, *channels), eps.get()),
             Call::Rope { options, rows } => rope::run_parts(self, ends, *options, *rows),
-            Call::Matmul => matmul::run_parts(self, ends),
+            Call::Matmul { precision } => matmul::run_parts(self, ends, *precision),
             Call::QuantizedLinear { weight } => quantised::run_linear(self, ends, weight),
             Call::Dequantize { blocks, rows } => {
                 quantised::run_dequantize(self, ends, blocks, *rows)

@@ -35,7 +35,7 @@ impl Call {
     /// use ziggurat_kernels::{Call, Shape};
     ///
     /// let [a, b, out] = [[2, 3], [3, 4], [2, 4]].map(|dims| Shape::new(dims).unwrap());
-    /// assert_eq!(Call::Matmul.operations(&a, &[&b], &out), 2 * 2 * 3 * 4);
+    /// assert_eq!(Call::matmul().operations(&a, &[&b], &out), 2 * 2 * 3 * 4);
     /// ```
     #[must_use]
     pub fn operations(&self, first: &Shape, others: &[&Shape], out: &Shape) -> u64 {
@@ -47,7 +47,7 @@ impl Call {
             Self::Softmax { .. } => read.saturating_mul(FUNCTION + 3),
             Self::Norm { .. } => read.saturating_mul(6),
             Self::Rope { .. } => read.saturating_mul(3),
-            Self::Matmul | Self::QuantizedLinear { .. } => {
+            Self::Matmul { .. } | Self::QuantizedLinear { .. } => {
                 made.saturating_mul(2).saturating_mul(extent(first, 0))
             }
             Self::Dequantize { .. } | Self::QuantizedEmbedding { .. } => made.saturating_mul(2),

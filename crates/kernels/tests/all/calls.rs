@@ -100,8 +100,8 @@ fn cases(exec: &Executor) -> Vec<Case> {
         case(norm(Norm::Layer), &[5, 70], &[&[70], &[70]], &[5, 70]),
         case(norm(Norm::Rms), &[5, 70], &[&[70]], &[5, 70]),
         case(rope, &[2, 3, 5, 8], &[&[7, 4], &[7, 4]], &[2, 3, 5, 8]),
-        case(Call::Matmul, &[20, 24], &[&[24, 32]], &[20, 32]),
-        case(Call::Matmul, &[1, 40_000], &[&[40_000, 2]], &[1, 2]),
+        case(Call::matmul(), &[20, 24], &[&[24, 32]], &[20, 32]),
+        case(Call::matmul(), &[1, 40_000], &[&[40_000, 2]], &[1, 2]),
         case(
             attention,
             &[1, 2, 3, 5],
@@ -261,7 +261,7 @@ fn what_a_call_cannot_do_is_said() {
         value,
         shape: *a.shape(),
     };
-    let product = exec.run(&Call::Matmul, &Operands::one(input), Sink::new(&out));
+    let product = exec.run(&Call::matmul(), &Operands::one(input), Sink::new(&out));
     assert!(matches!(
         product,
         Err(KernelError::Operand {
@@ -269,7 +269,7 @@ fn what_a_call_cannot_do_is_said() {
             ..
         })
     ));
-    let alone = exec.run(&Call::Matmul, &Operands::one(&a), Sink::new(&out));
+    let alone = exec.run(&Call::matmul(), &Operands::one(&a), Sink::new(&out));
     assert!(matches!(
         alone,
         Err(KernelError::Operand { operand: "b", .. })

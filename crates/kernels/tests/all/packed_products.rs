@@ -4,21 +4,24 @@
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
 use ziggurat_kernels::{
-    Binary, Call, DType, Executor, Expression, FusedOp, FusedOutput, Operands, Sink, View,
+    Binary, Call, DType, Executor, Expression, FusedOp, FusedOutput, MatmulPrecision, Operands,
+    Sink, View,
 };
 
 use crate::common;
 use crate::operands::{Random, shape};
 
-/// The executors, one for each way of a product, whose kernels contain a text.
+/// The executors, one for each way of a product as exact as they are told, whose kernels contain a text.
 fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Executor> {
+    let precision = exec.matmul_precision();
+    let call = Call::Matmul { precision };
     let all = (0..16).map(|way| exec.in_way(way));
     let has = |exec: &Executor| {
         let operands = Operands {
             others: [Some(b), None, None, None],
             ..Operands::one(a)
         };
-        let plan = exec.plan(&Call::Matmul, &operands, Sink::new(out)).unwrap();
+        let plan = exec.plan(&call, &operands, Sink::new(out)).unwrap();
         plan.listing().contains(text)
     };
     all.filter(has).collect()
@@ -280,6 +283,46 @@ fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
 }
 
 #[test]
+fn eleven_bits_of_each_element_are_within_their_bound() {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let exec = Executor::open_blocking(options).unwrap();
+    let most = 8192.0 + K as f64 + 2.0;
+    for case in cases() {
+        let (a, b) = (
+            upload(&exec, DType::F32, &case.a, false),
+            upload(&exec, DType::F32, &case.b, true),
+        );
+        let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+        let references = references(&case);
+        for precision in [MatmulPrecision::High, MatmulPrecision::Medium] {
+            exec.set_matmul_precision(precision);
+            let packing = packing(&a, &exec, &b, &out);
+            assert_eq!(packing.len(), 3, "{}", case.name);
+            for exec in packing {
+                let got = multiply(&exec, &a, &b, DType::F32);
+                let own = errors(got.iter().map(|&x| f64::from(x)), &references);
+                println!("{}: {own:.2?}", case.name);
+                assert!(own[1] <= most, "{}: {own:?}", case.name);
+                // Elements that 11 bits do not hold lose the others; lines that f16 has no room for lose nothing.
+                let lost = case.name == "every bit of 24" || case.name == "normal";
+                assert!(!lost || own[1] > 100.0, "{}: {own:?}", case.name);
+                let kept = case.name == "subnormals" || case.name == "elements from 1e-30 to 1e30";
+                assert!(!kept || own[1] < 100.0, "{}: {own:?}", case.name);
+            }
+        }
+        exec.set_matmul_precision(MatmulPrecision::Highest);
+        let got = multiply(&exec, &a, &b, DType::F32);
+        let own = errors(got.iter().map(|&x| f64::from(x)), &references);
+        assert!(
+            !case.fits || own[1] <= K as f64 + 48.0,
+            "{}: {own:?}",
+            case.name
+        );
+    }
+}
+
+#[test]
 fn what_is_not_finite_stays_where_it_is() {
     let mut rng = Random(5);
     let mut a = lines(M, |_, _| normal(&mut rng));
@@ -374,7 +417,7 @@ fn shares_of_packed_tiles_are_added_for_each_matrix_of_a_batch() {
                         ..Operands::one(&rows)
                     };
                     let plan = exec
-                        .plan(&Call::Matmul, &operands, Sink::new(&out))
+                        .plan(&Call::matmul(), &operands, Sink::new(&out))
                         .unwrap();
                     plan.listing().contains("out: array<acc>")
                 })

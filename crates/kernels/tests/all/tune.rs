@@ -45,7 +45,9 @@ fn planned(exec: &Executor, [a, b, out]: &[View; 3]) -> String {
         others: [Some(b), None, None, None],
         ..Operands::one(a)
     };
-    let plan = exec.plan(&Call::Matmul, &operands, Sink::new(out)).unwrap();
+    let plan = exec
+        .plan(&Call::matmul(), &operands, Sink::new(out))
+        .unwrap();
     plan.listing().to_owned()
 }
 

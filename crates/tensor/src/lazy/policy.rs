@@ -3,8 +3,9 @@
 //! A device has a policy, and a scope of a thread may have another: to find out whether fusion is to blame for something,
 //! run it both ways.
 
-use std::cell::{Cell, RefCell};
-use std::marker::PhantomData;
+use std::thread::LocalKey;
+
+use crate::scopes::{Open, Scope, Scoped};
 
 /// Whether elementwise operations are recorded to be computed together.
 ///
@@ -29,12 +30,11 @@ pub enum FusionPolicy {
 }
 
 thread_local! {
-    /// The policy of the innermost scope.
-    static SCOPE: Cell<Option<FusionPolicy>> = const { Cell::new(None) };
-    /// The scopes that are open, the innermost last.
-    static OPEN: RefCell<Vec<(u64, FusionPolicy)>> = const { RefCell::new(Vec::new()) };
-    /// Tells scopes apart.
-    static NEXT: Cell<u64> = const { Cell::new(0) };
+    static OPEN: Open<FusionPolicy> = const { Open::new() };
+}
+
+impl Scoped for FusionPolicy {
+    const OPEN: &'static LocalKey<Open<Self>> = &OPEN;
 }
 
 impl FusionPolicy {
@@ -48,13 +48,7 @@ impl FusionPolicy {
     /// whichever order they go.
     #[must_use = "the policy ends with the guard"]
     pub fn enter(self) -> FusionScope {
-        let number = NEXT.replace(NEXT.get().wrapping_add(1));
-        OPEN.with_borrow_mut(|open| open.push((number, self)));
-        SCOPE.set(Some(self));
-        FusionScope {
-            number,
-            thread: PhantomData,
-        }
+        FusionScope { _open: self.open() }
     }
 
     pub(super) fn from_number(number: u8) -> Self {
@@ -66,29 +60,11 @@ impl FusionPolicy {
     }
 }
 
-/// The innermost scope's policy on this thread.
-pub(super) fn of_scope() -> Option<FusionPolicy> {
-    SCOPE.get()
-}
-
 /// Keeps a [`FusionPolicy`] for a thread; see [`FusionPolicy::enter`]. It stays on its thread, so it cannot be held over an
 /// `.await` of a task that moves between threads.
 #[derive(Debug)]
 pub struct FusionScope {
-    number: u64,
-    thread: PhantomData<*const ()>,
-}
-
-impl Drop for FusionScope {
-    fn drop(&mut self) {
-        // Where the thread ends, so do its scopes.
-        let innermost = OPEN.try_with(|open| {
-            let mut open = open.borrow_mut();
-            open.retain(|(number, _)| *number != self.number);
-            open.last().map(|(_, policy)| *policy)
-        });
-        let _ended = SCOPE.try_with(|scope| scope.set(innermost.ok().flatten()));
-    }
+    _open: Scope<FusionPolicy>,
 }
 
 #[cfg(test)]
@@ -97,15 +73,15 @@ mod tests {
 
     #[test]
     fn scopes_nest_and_end() {
-        assert_eq!(of_scope(), None);
+        assert_eq!(FusionPolicy::of_scope(), None);
         FusionPolicy::Unfused.scope(|| {
-            assert_eq!(of_scope(), Some(FusionPolicy::Unfused));
+            assert_eq!(FusionPolicy::of_scope(), Some(FusionPolicy::Unfused));
             let inner = FusionPolicy::Fused.enter();
-            assert_eq!(of_scope(), Some(FusionPolicy::Fused));
+            assert_eq!(FusionPolicy::of_scope(), Some(FusionPolicy::Fused));
             drop(inner);
-            assert_eq!(of_scope(), Some(FusionPolicy::Unfused));
+            assert_eq!(FusionPolicy::of_scope(), Some(FusionPolicy::Unfused));
         });
-        assert_eq!(of_scope(), None);
+        assert_eq!(FusionPolicy::of_scope(), None);
     }
 
     #[test]
@@ -113,12 +89,12 @@ mod tests {
         let outer = FusionPolicy::Unfused.enter();
         let inner = FusionPolicy::Fused.enter();
         drop(outer);
-        assert_eq!(of_scope(), Some(FusionPolicy::Fused));
+        assert_eq!(FusionPolicy::of_scope(), Some(FusionPolicy::Fused));
         let last = FusionPolicy::Unfused.enter();
         drop(inner);
-        assert_eq!(of_scope(), Some(FusionPolicy::Unfused));
+        assert_eq!(FusionPolicy::of_scope(), Some(FusionPolicy::Unfused));
         drop(last);
-        assert_eq!(of_scope(), None);
+        assert_eq!(FusionPolicy::of_scope(), None);
     }
 
     #[test]

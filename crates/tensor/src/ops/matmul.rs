@@ -118,7 +118,9 @@ impl Tensor {
             &converted_right
         };
         let others = vec![right.stored()?.clone()];
-        let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
+        let precision = self.device().matmul_precision();
+        let call = Call::Matmul { precision };
+        let mut product = left.produce_call(op, (shape, written), call, others, None)?;
         if column {
             product = product.squeeze_axis(-1)?;
         }

@@ -66,6 +66,7 @@ mod long_loops;
 mod long_windows;
 mod loss_under_load;
 mod losses;
+mod matmul_precision;
 mod movement;
 mod nan_trace;
 mod normalisation;

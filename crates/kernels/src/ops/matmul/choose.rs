@@ -81,7 +81,9 @@ pub(super) fn class(p: &Problem, dtypes: [DType; 3]) -> Class {
     let along = [p.a_depth.abs() == 1, p.b_depth.abs() == 1].map(u64::from);
     let dtypes = dtypes.map(|dtype| dtype as u64);
     let extents = [bucket(p.m), p.n, p.k, bucket(p.batches())];
-    Class::new("matmul", [&dtypes[..], &extents, &loads, &along].concat())
+    let precision = [u64::from(p.precision.is_reduced())];
+    let facts = [&dtypes[..], &extents, &loads, &along, &precision];
+    Class::new("matmul", facts.concat())
 }
 
 /// How an operand is read.
@@ -209,7 +211,7 @@ fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
     if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < PACKED_WORK {
         return None;
     }
-    let tiles = packed::tiles(dtype);
+    let tiles = packed::tiles(dtype, p.precision);
     let fills = |tile: &&Tile| tile.fills(p.m, p.n, p.batches(), ability);
     let tile = tiles.iter().find(fills).or(tiles.last())?;
     // On an H200 128 × 4096² take 0.15 ms in 4 shares instead of 0.28, and 64 × 4096² 0.12 in 8 instead of 0.15 by the kernel of
@@ -262,7 +264,7 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
-    let packed = packed::tiles(dtype).iter();
+    let packed = packed::tiles(dtype, p.precision).iter();
     let packed =
         packed.flat_map(|tile| [1, 4].map(|shares| Packed::new(p, *tile, shares, ability)));
     let all = all.chain(packed.flatten().map(Choice::Packed));

@@ -1,5 +1,5 @@
 //! Products of f32 and bf16 on matrix units that multiply f16: both operands are packed first, each line (a row of a, a
-//! column of b) scaled by a power of two, f32 as two f16 for each element.
+//! column of b) scaled by a power of two, f32 as two f16 for each element, or as one where 11 bits do.
 //!
 //! Three dispatches: one packs and flags lines that f16 has no room for, one computes the tiles without such lines, one the
 //! others by the kernel of wide tiles. Which is which is known on the device alone. Where tiles are few, several workgroups
@@ -14,6 +14,7 @@ use super::choose::{Load, Tiled, loads, tiled};
 use super::dispatch::{counted, params as params_of};
 use super::dtypes::DTypes;
 use super::kernel::{self, Computes, Writes, pack};
+use super::precision::MatmulPrecision;
 use super::problem::Problem;
 use super::shares::{self, share_of};
 use crate::limits::ability::Ability;
@@ -51,8 +52,9 @@ pub(crate) struct Packed {
 }
 
 /// The tiles that can compute packed operands of a dtype, the larger first.
-pub(super) const fn tiles(dtype: DType) -> &'static [Tile] {
+pub(super) const fn tiles(dtype: DType, precision: MatmulPrecision) -> &'static [Tile] {
     match dtype {
+        DType::F32 if precision.is_reduced() => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
         DType::F32 => &[Tile::SPLIT],
         DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
         _ => &[],

@@ -7,6 +7,7 @@
 
 use ziggurat_core::{Layout, MAX_RANK, Shape, broadcast_shapes};
 
+use super::precision::MatmulPrecision;
 use crate::ops::reduce::axes::{Axis, merge, product};
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::run::error::KernelError;
@@ -29,6 +30,8 @@ pub(crate) struct Problem {
     pub(crate) a_depth: isize,
     pub(crate) b_depth: isize,
     pub(crate) b_col: isize,
+    /// How exactly elements of f32 are read.
+    pub(crate) precision: MatmulPrecision,
 }
 
 /// The shape of `a @ b`, both of rank 2 or more.
@@ -56,7 +59,7 @@ pub(crate) fn output_shape(a: &Shape, b: &Shape) -> Result<Shape, KernelError> {
 }
 
 impl Problem {
-    /// The problem of `a @ b` and the shape of its result.
+    /// The problem of `a @ b`, as exact as can be, and the shape of its result.
     pub(crate) fn new(a: &Layout, b: &Layout) -> Result<(Self, Shape), KernelError> {
         let output = output_shape(a.shape(), b.shape())?;
         let batch_dims = output
@@ -98,6 +101,7 @@ impl Problem {
             a_depth,
             b_depth,
             b_col,
+            precision: MatmulPrecision::Highest,
         }
         .with_rows_joined();
         for count in [output.len() as u64, problem.k] {

@@ -291,7 +291,7 @@ pub(crate) fn run_linear(
             },
             ..*ends
         };
-        exec.run_ends(&Call::Matmul, &part)?;
+        exec.run_ends(&Call::matmul(), &part)?;
     }
     Ok(())
 }

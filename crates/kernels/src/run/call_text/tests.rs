@@ -50,7 +50,10 @@ fn calls() -> Vec<Call> {
         rope(RopeRows::From(7)),
         rope(RopeRows::PerBatch),
         rope(RopeRows::Given),
-        Call::Matmul,
+        Call::matmul(),
+        Call::Matmul {
+            precision: MatmulPrecision::High,
+        },
         Call::QuantizedLinear { weight: blocks },
         Call::QuantizedEmbedding {
             table: blocks.with_f16(true),

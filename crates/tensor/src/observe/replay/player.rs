@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 use ziggurat_core::{Layout, decode};
-use ziggurat_kernels::{Call, FusedOp, KernelError, Operands, Sink, Source, View};
+use ziggurat_kernels::{Call, FusedOp, KernelError, MatmulPrecision, Operands, Sink, Source, View};
 use ziggurat_pipeline::{
     Arg, Grid, IMMEDIATE_PART, KernelDescriptor, PipelineError, ShaderSource, UNIFORM_PART,
     params_part,
@@ -296,7 +296,12 @@ impl<'a> Player<'a> {
                 Bound::Function([ulps + per_input * most, absolute])
             }
             How::Call(call) => match **call {
-                Call::Matmul | Call::QuantizedLinear { .. } => Bound::Sums(of(0).1),
+                Call::Matmul { precision } => Bound::Sums(match precision {
+                    MatmulPrecision::Highest => of(0).1,
+                    // 2^-11 of the terms, in units of 2^-24.
+                    _ => of(0).1 + (1 << 13),
+                }),
+                Call::QuantizedLinear { .. } => Bound::Sums(of(0).1),
                 Call::Conv { .. } | Call::ConvTranspose { .. } => Bound::Sums(of(1).0),
                 Call::Attention { .. } => Bound::Sums(of(0).1 + of(1).0 / of(1).1.max(1)),
                 Call::Softmax { .. } | Call::Norm { .. } => Bound::Sums(of(0).1),

@@ -1,5 +1,6 @@
 //! Problems from which the catalogue lists the kernels of products.
 
+use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::matmul::problem::Problem;
 use crate::ops::reduce::axes::Axis;
 
@@ -24,6 +25,7 @@ pub(crate) fn samples() -> Vec<Problem> {
             a_depth: stride(a_depth),
             b_depth: stride(b_depth),
             b_col: stride(b_col),
+            precision: MatmulPrecision::Highest,
         }
     };
     let unaligned = |p: Problem| Problem {
@@ -44,6 +46,10 @@ pub(crate) fn samples() -> Vec<Problem> {
     let shared = [
         Problem {
             a_aligned: false,
+            ..deep.clone()
+        },
+        Problem {
+            precision: MatmulPrecision::High,
             ..deep.clone()
         },
         deep,
