@@ -9,11 +9,13 @@ use ziggurat_tensor::{
 
 mod conv;
 mod cross;
+mod linears;
 mod rope;
 mod weight;
 
 pub use conv::{BatchNorm, Conv1d, Conv2d, InvertedBottleneck};
 pub use cross::{Attended, CrossAttention, CrossDecoderLayer};
+pub use linears::Linears;
 pub use rope::{RopeScaling, rope_table};
 pub use weight::Weight;
 
@@ -58,10 +60,8 @@ impl RmsNorm {
 /// The second half of a layer, with a gate: `down(silu(gate(x)) · up(x))`.
 #[derive(Clone, Debug)]
 pub struct GatedMlp {
-    /// `[hidden, width]`.
-    pub gate: Linear,
-    /// `[hidden, width]`.
-    pub up: Linear,
+    /// The gate, and what it lets through: `[hidden, width]` each.
+    pub gate_up: Linears<2>,
     /// `[width, hidden]`.
     pub down: Linear,
 }
@@ -72,8 +72,8 @@ impl GatedMlp {
     /// # Errors
     /// If the extents do not fit.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
-        let gate = self.gate.forward(x)?.silu()?;
-        self.down.forward(&gate.mul(&self.up.forward(x)?)?)
+        let [gate, up] = self.gate_up.forward(x);
+        self.down.forward(&gate?.silu()?.mul(&up?)?)
     }
 }
 
@@ -95,12 +95,8 @@ pub enum Place<'a> {
 /// them. Several heads may share a head of keys and values.
 #[derive(Clone, Debug)]
 pub struct CausalAttention {
-    /// `[heads · dim, width]`.
-    pub q: Linear,
-    /// `[key heads · dim, width]`.
-    pub k: Linear,
-    /// `[key heads · dim, width]`.
-    pub v: Linear,
+    /// Queries `[heads · dim, width]`, keys and values `[key heads · dim, width]`.
+    pub qkv: Linears<3>,
     /// `[width, heads · dim]`.
     pub out: Linear,
     /// Norms of each head of queries and keys, where a family has them.
@@ -131,9 +127,10 @@ impl CausalAttention {
             // The reshape says what is wrong with the rank.
             return x.reshape_to([1, x.len(), 1]);
         };
-        let mut q = heads_of(&self.q.forward(x)?, self.heads)?;
-        let mut k = heads_of(&self.k.forward(x)?, self.key_heads)?;
-        let v = heads_of(&self.v.forward(x)?, self.key_heads)?.transpose(1, 2)?;
+        let [q, k, v] = self.qkv.forward(x);
+        let mut q = heads_of(&q?, self.heads)?;
+        let mut k = heads_of(&k?, self.key_heads)?;
+        let v = heads_of(&v?, self.key_heads)?.transpose(1, 2)?;
         if let Some([of_q, of_k]) = &self.norms {
             (q, k) = (of_q.forward(&q)?, of_k.forward(&k)?);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ziggurat_tensor::Device;
 #[cfg(not(target_arch = "wasm32"))]
 use ziggurat_tensor::io::SafetensorsFile;
-use ziggurat_tensor::{QuantizedTensor, Tensor};
+use ziggurat_tensor::{BlockFormat, QuantizedTensor, Tensor};
 
 use crate::decoder::DecoderConfig;
 use crate::gguf::{BlockType, GgufFile, TensorInfo};
@@ -101,6 +101,18 @@ impl ModelFile {
         }
     }
 
+    /// How a tensor's blocks are stored, if it has some.
+    pub(crate) fn block_format(&self, name: &str) -> Option<BlockFormat> {
+        match self {
+            Self::Gguf(file) => match file.head().tensor(name)?.block() {
+                BlockType::Blocks(format) => Some(format),
+                _ => None,
+            },
+            #[cfg(not(target_arch = "wasm32"))]
+            Self::Folder(_) => None,
+        }
+    }
+
     /// The name that an error about a tensor has: that of the file.
     pub(crate) fn name_of(&self, name: &str) -> String {
         match self {
@@ -133,11 +145,23 @@ impl ModelFile {
     /// # Errors
     /// As [`GgufFile::load_blocks`]; elements of safetensors are not quantised.
     pub fn load_blocks(&self, device: &Device, name: &str) -> Result<QuantizedTensor, Error> {
+        self.load_joined_blocks(device, &[name])
+    }
+
+    /// The same of several matrices, the rows of one behind those of the other.
+    ///
+    /// # Errors
+    /// As [`GgufFile::load_joined_blocks`]; elements of safetensors are not quantised.
+    pub fn load_joined_blocks(
+        &self,
+        device: &Device,
+        names: &[&str],
+    ) -> Result<QuantizedTensor, Error> {
         match self {
-            Self::Gguf(file) => file.load_blocks(device, name),
+            Self::Gguf(file) => file.load_joined_blocks(device, names),
             #[cfg(not(target_arch = "wasm32"))]
             Self::Folder(_) => {
-                let text = format!("the tensor `{name}` as blocks: it is in safetensors");
+                let text = format!("the tensors {names:?} as blocks: they are in safetensors");
                 Err(Error::Unsupported(text))
             }
         }

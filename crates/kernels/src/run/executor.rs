@@ -127,6 +127,7 @@ impl Executor {
         if let Some(inner) = Arc::get_mut(&mut other.0) {
             inner.ability.way = way;
         }
+        other.set_matmul_precision(self.matmul_precision());
         other
     }
 

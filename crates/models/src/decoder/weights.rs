@@ -10,7 +10,8 @@ use ziggurat_tensor::{DType, Device, Tensor};
 use super::config::scaling::FACTORS;
 use super::{Decoder, DecoderConfig};
 use crate::blocks::{
-    CausalAttention, DecoderLayer, GatedMlp, Linear, RmsNorm, RopeScaling, Weight, rope_table,
+    CausalAttention, DecoderLayer, GatedMlp, Linear, Linears, RmsNorm, RopeScaling, Weight,
+    rope_table,
 };
 use crate::file::ModelFile;
 use crate::gguf::GgufFile;
@@ -160,14 +161,23 @@ impl Source<'_> {
     }
 }
 
-/// Loaded tensors by their names.
-struct Loaded(HashMap<String, Weight>);
+/// What is to be loaded, by name.
+struct Loader<'a> {
+    source: Source<'a>,
+    wanted: HashMap<String, Wanted>,
+}
 
-impl Loaded {
-    fn weight(&mut self, name: &str) -> Result<Weight, Error> {
-        self.0.remove(name).ok_or_else(|| Error::MissingTensor {
+impl Loader<'_> {
+    fn take(&mut self, name: &str) -> Result<Wanted, Error> {
+        let wanted = self.wanted.remove(name);
+        wanted.ok_or_else(|| Error::MissingTensor {
             name: name.to_owned(),
         })
+    }
+
+    fn weight(&mut self, name: &str) -> Result<Weight, Error> {
+        let wanted = self.take(name)?;
+        self.source.load(&wanted)
     }
 
     fn tensor(&mut self, name: &str) -> Result<Tensor, Error> {
@@ -183,11 +193,53 @@ impl Loaded {
     fn linear(&mut self, name: &str) -> Result<Linear, Error> {
         let weight = self.weight(&format!("{name}.weight"))?;
         let bias = format!("{name}.bias");
-        let bias = self.0.contains_key(&bias).then(|| self.tensor(&bias));
+        let bias = self.wanted.contains_key(&bias).then(|| self.tensor(&bias));
         Ok(Linear {
             weight,
             bias: bias.transpose()?,
         })
+    }
+
+    /// Layers over one input whose weights stay quantised and are of one format, as one; `None`, with nothing loaded, if not.
+    fn joined_blocks<const N: usize>(
+        &mut self,
+        names: &[String; N],
+    ) -> Result<Option<Linears<N>>, Error> {
+        let weights = names.each_ref().map(|name| format!("{name}.weight"));
+        let biases = names.each_ref().map(|name| format!("{name}.bias"));
+        let blocks = |name: &String| {
+            let wanted = self.wanted.get(name)?;
+            self.source.blocks(wanted)?;
+            self.source.file.block_format(name)
+        };
+        let first = weights.first().and_then(blocks);
+        let like = weights.iter().all(|name| blocks(name) == first);
+        let known = |name: &&String| self.wanted.contains_key(*name);
+        let count = biases.iter().filter(known).count();
+        if first.is_none() || !like || !(count == 0 || count == N) {
+            return Ok(None);
+        }
+        let mut widths = [0; N];
+        for (width, name) in widths.iter_mut().zip(&weights) {
+            *width = self.take(name)?.dims.first().copied().unwrap_or(0);
+        }
+        let weight = (self.source.file)
+            .load_joined_blocks(self.source.device, &weights.each_ref().map(|name| &**name))?;
+        let mut all = Vec::new();
+        if count == N {
+            for name in &biases {
+                all.push(self.tensor(name)?);
+            }
+        }
+        let all: Vec<&Tensor> = all.iter().collect();
+        let bias = (count == N).then(|| Tensor::concat(&all, 0));
+        Ok(Some(Linears::Joined {
+            layer: Linear {
+                weight: weight.into(),
+                bias: bias.transpose()?,
+            },
+            widths,
+        }))
     }
 
     fn norm(&mut self, name: &str, eps: f32) -> Result<RmsNorm, Error> {
@@ -204,12 +256,26 @@ impl Loaded {
         } else {
             None
         };
+        let inputs = ["attn_q", "attn_k", "attn_v"].map(name);
+        let qkv = match self.joined_blocks(&inputs)? {
+            Some(joined) => joined,
+            None => {
+                let [q, k, v] = inputs.map(|name| self.linear(&name));
+                Linears::joined([q?, k?, v?])?
+            }
+        };
+        let inputs = ["ffn_gate", "ffn_up"].map(name);
+        let gate_up = match self.joined_blocks(&inputs)? {
+            Some(joined) => joined,
+            None => {
+                let [gate, up] = inputs.map(|name| self.linear(&name));
+                Linears::joined([gate?, up?])?
+            }
+        };
         Ok(DecoderLayer {
             attention_norm: self.norm(&name("attn_norm"), eps)?,
             attention: CausalAttention {
-                q: self.linear(&name("attn_q"))?,
-                k: self.linear(&name("attn_k"))?,
-                v: self.linear(&name("attn_v"))?,
+                qkv,
                 out: self.linear(&name("attn_output"))?,
                 norms,
                 heads: config.heads,
@@ -219,8 +285,7 @@ impl Loaded {
             },
             mlp_norm: self.norm(&name("ffn_norm"), eps)?,
             mlp: GatedMlp {
-                gate: self.linear(&name("ffn_gate"))?,
-                up: self.linear(&name("ffn_up"))?,
+                gate_up,
                 down: self.linear(&name("ffn_down"))?,
             },
         })
@@ -304,23 +369,24 @@ pub(super) fn load(
     let besides = loading.max(sequence);
     let requested = weights.saturating_add(tables).saturating_add(besides);
     memory::check(device, requested)?;
-    let loaded = all
-        .iter()
-        .map(|wanted| Ok((wanted.name.clone(), source.load(wanted)?)));
-    let mut loaded = Loaded(loaded.collect::<Result<_, Error>>()?);
-    let embedding = loaded.weight(TABLE)?;
-    let output = if loaded.0.contains_key(SCORES) {
-        loaded.linear("output")?
+    let wanted = all.into_iter().map(|wanted| (wanted.name.clone(), wanted));
+    let mut loader = Loader {
+        wanted: wanted.collect(),
+        source,
+    };
+    let embedding = loader.weight(TABLE)?;
+    let output = if loader.wanted.contains_key(SCORES) {
+        loader.linear("output")?
     } else {
         Linear {
             weight: embedding.clone(),
             bias: None,
         }
     };
-    let layers = (0..config.layers).map(|at| loaded.layer(&config, at));
+    let layers = (0..config.layers).map(|at| loader.layer(&config, at));
     Ok(Decoder {
         layers: layers.collect::<Result<_, _>>()?,
-        norm: loaded.norm("output_norm", config.eps)?,
+        norm: loader.norm("output_norm", config.eps)?,
         rope: rope_table(
             device,
             config.context,

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use memmap2::Mmap;
 #[cfg(not(target_arch = "wasm32"))]
 use parking_lot::Mutex;
-use ziggurat_tensor::{Device, QuantizedTensor, Tensor};
+use ziggurat_tensor::{BlockFormat, Device, QuantizedTensor, Tensor};
 
 use super::block::BlockType;
 use super::head::{Gguf, TensorInfo};
@@ -186,18 +186,42 @@ impl GgufFile {
     /// If there is none of this name, its elements are not quantised or it is no matrix, the file cannot be read, or the device has
     /// no memory for it.
     pub fn load_blocks(&self, device: &Device, name: &str) -> Result<QuantizedTensor, Error> {
-        let info = self.info(name)?;
-        let BlockType::Blocks(format) = info.block() else {
-            let text = format!("the tensor `{name}` as blocks: it is {}", info.block());
-            return Err(Error::Unsupported(text));
+        self.load_joined_blocks(device, &[name])
+    }
+
+    /// The same of several matrices, the rows of one behind those of the other.
+    ///
+    /// # Errors
+    /// As [`Self::load_blocks`], and if they differ in the format or in the elements of a row.
+    pub fn load_joined_blocks(
+        &self,
+        device: &Device,
+        names: &[&str],
+    ) -> Result<QuantizedTensor, Error> {
+        let mut all = Vec::new();
+        let mut joined: Option<(BlockFormat, [usize; 2])> = None;
+        for name in names {
+            let info = self.info(name)?;
+            let (BlockType::Blocks(format), &[rows, cols]) = (info.block(), info.dims()) else {
+                let text = format!("the tensor `{name}` as blocks: it is {}", info.block());
+                return Err(Error::Unsupported(text));
+            };
+            let before = joined.map_or(0, |(_, [before, _])| before);
+            if joined.is_some_and(|(known, [_, width])| (known, width) != (format, cols)) {
+                let text = format!("the tensor `{name}` behind others of another form");
+                return Err(Error::Unsupported(text));
+            }
+            joined = Some((format, [before.saturating_add(rows), cols]));
+            all.push(self.bytes(info)?);
+        }
+        let Some((format, dims)) = joined else {
+            return Err(Error::Unsupported("no tensor as blocks".to_owned()));
         };
-        let bytes = self.bytes(info)?;
-        Ok(QuantizedTensor::from_blocks(
-            device,
-            &bytes,
-            info.dims(),
-            format,
-        )?)
+        let bytes = match &*all {
+            [one] => Cow::Borrowed(&**one),
+            all => Cow::Owned(all.concat()),
+        };
+        Ok(QuantizedTensor::from_blocks(device, &bytes, dims, format)?)
     }
 
     fn info(&self, name: &str) -> Result<&TensorInfo, Error> {

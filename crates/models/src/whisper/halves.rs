@@ -6,7 +6,7 @@ use super::{WhisperConfig, WhisperHalf};
 use crate::Error;
 use crate::blocks::{
     Attended, CausalAttention, Conv1d, CrossAttention, CrossDecoderLayer, EncoderLayer, LayerNorm,
-    Linear, Mlp, Place, SelfAttention, Weight,
+    Linear, Linears, Mlp, Place, SelfAttention, Weight,
 };
 use crate::load::Loader;
 
@@ -93,9 +93,7 @@ impl Decoder {
             let [q, k, v, out] = attention(source, &format!("{name}self_attn"), width)?;
             let (attention_norm, mlp_norm, mlp) = rest(source, &name, width, half)?;
             let own = CausalAttention {
-                q,
-                k,
-                v,
+                qkv: Linears::joined([q, k, v])?,
                 out,
                 norms: None,
                 heads: half.heads,

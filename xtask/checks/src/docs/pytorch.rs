@@ -171,7 +171,7 @@ pub(super) fn page() -> String {
          | `dim=None` | an own method: `sum_all`, `max_all` |\n\
          | int64 | i32; files with int64 are converted with a range check |\n\
          | `x.add_(y)` changes shared memory | the variable `x` changes, clones and views keep their values |\n\
-         | `torch.set_float32_matmul_precision("high")` | `device.set_matmul_precision(MatmulPrecision::High)` |\n\
+         | `torch.set_float32_matmul_precision(\"high\")` | `device.set_matmul_precision(MatmulPrecision::High)` |\n\
          | autograd, `nn.Module`, optimisers | none |\n\n\
          ## Names\n\n\
          | PyTorch | `Tensor` method |\n| --- | --- |\n",
