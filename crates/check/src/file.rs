@@ -11,8 +11,8 @@ use ziggurat_core::wgsl::errors::said as said_by;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
-    KernelDescriptor, PipelineError, Pipelines, Place, Reflection, ShaderFeatures, ShaderSource,
-    check_limits, reflect,
+    KernelDescriptor, KernelWarning, PipelineError, Pipelines, Place, Reflection, ShaderFeatures,
+    ShaderSource, check_limits, reflect,
 };
 use ziggurat_shaders::IMPORTABLE;
 
@@ -35,7 +35,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) shader: &'a Shader,
     pub(crate) name: &'a str,
     pub(crate) reflection: &'a Reflection,
-    pub(crate) module: &'a Module,
 }
 
 impl Shader {
@@ -106,6 +105,19 @@ impl Shader {
         let mut problem = self.of(&error);
         problem.level = level;
         problem
+    }
+
+    /// What is warned of when a kernel is created.
+    pub(crate) fn warned(&self, warning: &KernelWarning) -> Problem {
+        let place = warning.place.as_ref().clone();
+        Problem {
+            file: place.file,
+            line: place.line,
+            column: place.column,
+            level: Level::Warning,
+            message: warning.message.to_owned(),
+            snippet: place.snippet,
+        }
     }
 
     fn of(&self, error: &PipelineError) -> Problem {
@@ -271,7 +283,6 @@ impl Shader {
             shader: self,
             name: entry,
             reflection: &reflection,
-            module,
         }));
     }
 

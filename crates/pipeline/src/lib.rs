@@ -58,6 +58,7 @@ mod stats;
 mod tape;
 mod trace;
 mod tuning;
+mod warning;
 #[cfg(not(target_arch = "wasm32"))]
 mod workers;
 
@@ -87,6 +88,8 @@ pub use place::Place;
 pub use prepared::PreparedDispatch;
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+pub use reflect::divergent_barriers;
 pub use reflect::{
     Access, Binding, GridInputs, Member, Override, ParamSpace, Params, Reflection, Resource,
     Scalar, WorkgroupVariable, check_limits, reflect, reflect_within,
@@ -101,6 +104,7 @@ pub use tuning::{
     CandidateTime, KernelCandidate, KernelTimes, KernelWork, Patience, RunTime, Tuned, TuningKey,
     TuningRejected, TuningStore, interleaved,
 };
+pub use warning::KernelWarning;
 
 /// A typed struct of a WGSL file, which is read when the program is compiled: what is wrong with it is an error of the
 /// compiler with file, line and column of the WGSL.

@@ -133,5 +133,5 @@ pub use ziggurat_macros::kernel;
 pub use ziggurat_memory::{MemoryKind, MemoryReport, MemoryRow, Usage};
 pub use ziggurat_pipeline::typed::{KernelParams, ParamField, ParamType};
 pub use ziggurat_pipeline::{CandidateTime, KernelCandidate, KernelTimes, RunTime};
-pub use ziggurat_pipeline::{DebugPrint, DebugPrints, DebugValue, StatementKind};
+pub use ziggurat_pipeline::{DebugPrint, DebugPrints, DebugValue, KernelWarning, StatementKind};
 pub use ziggurat_pipeline::{PipelineStats, Tuned, TuningKey, TuningRejected, TuningStore};

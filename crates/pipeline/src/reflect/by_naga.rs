@@ -7,6 +7,7 @@ mod grid;
 mod mistakes;
 mod size;
 mod textures;
+mod uniformity;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
+pub use uniformity::divergent_barriers;
 use ziggurat_device::ShaderFeature;
 
 impl Assembled<'_> {
@@ -111,7 +113,6 @@ pub(super) fn specialise(
     let reflection = Reflection {
         kernel: text.name(),
         workgroup_size: point.workgroup_size,
-        entry,
         place: at,
         bindings: found.bindings,
         params: found.params,
@@ -119,13 +120,30 @@ pub(super) fn specialise(
         resources: found.resources,
         workgroup_memory: found.workgroup_memory,
         grid_inputs: GridInputs::of(&resolved, point, uses),
+        divergent_barriers: barriers(text, module, &entry),
         overrides,
         features: *features,
+        entry,
     };
     Ok(Specialised {
         reflection,
         is_large: inlined > FEW,
     })
+}
+
+/// The places of barriers that some invocations may not reach.
+fn barriers(text: &Assembled<'_>, module: &Module, entry: &str) -> Vec<Arc<Place>> {
+    if !["Barrier", "workgroupUniformLoad"]
+        .iter()
+        .any(|name| text.text.contains(name))
+    {
+        return Vec::new();
+    }
+    let mut points = module.entry_points.iter();
+    let point = points.find(|point| point.stage == ShaderStage::Compute && point.name == entry);
+    let found = point.map(|point| divergent_barriers(module, &point.function));
+    let found = found.into_iter().flatten();
+    found.map(|span| text.place(Some(span))).collect()
 }
 
 fn entries(module: &Module) -> Entries<'_> {

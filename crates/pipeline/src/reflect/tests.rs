@@ -7,6 +7,7 @@ use crate::error::shown::tests::shows_its_code;
 use crate::source::ShaderSource;
 use ziggurat_device::ShaderFeature;
 
+mod barriers;
 mod plain;
 mod text;
 
