@@ -59,6 +59,8 @@ impl Shader {
         let [_, name] = paths(name, name);
         let files = resolve(&name, text, &find).map_err(|error| Problem {
             line: error.line,
+            column: error.column,
+            snippet: error.snippet,
             ..problem(Path::new(&error.file), &error.detail)
         })?;
         let source = files
@@ -297,14 +299,10 @@ impl Shader {
 
     /// The place of a function's name.
     pub(crate) fn function(&self, name: &str) -> Span {
-        let mut before = "";
-        for (at, token) in ziggurat_core::wgsl::tokens(&self.text) {
-            if before == "fn" && token == name {
-                let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-                return Span::new(number(at), number(at + token.len()));
-            }
-            before = token;
-        }
-        Span::UNDEFINED
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let found = ziggurat_core::wgsl::function(&self.text, name);
+        found.map_or(Span::UNDEFINED, |found| {
+            Span::new(number(found.start), number(found.end))
+        })
     }
 }

@@ -129,36 +129,42 @@ pub enum PipelineError {
         most: u64,
     },
     /// The shader has no compute entry point.
-    #[error("{}", short!("{kernel}: no `@compute` entry point in {file}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no `@compute` entry point"))]
     NoEntryPoint {
         /// The kernel's name.
         kernel: String,
-        /// The last file of the source.
-        file: String,
+        /// The place of the last function, or the last file as a whole.
+        place: Arc<Place>,
     },
     /// The shader has no compute entry point of the wanted name.
-    #[error("{}", short!("{kernel}: no entry point `{wanted}`; the shader has {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no entry point `{wanted}`; the shader has {}", list(have)))]
     UnknownEntryPoint {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first entry point.
+        place: Arc<Place>,
         /// The name asked for.
         wanted: String,
         /// The entry points there are, each with file and line.
         have: Vec<String>,
     },
     /// No entry point was named and the shader has several.
-    #[error("{}", short!("{kernel}: name one of the entry points {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: name one of the entry points {}", list(have)))]
     AmbiguousEntryPoint {
         /// The kernel's name.
         kernel: String,
+        /// The place of the second entry point.
+        place: Arc<Place>,
         /// The entry points there are, each with file and line.
         have: Vec<String>,
     },
     /// A constant was given that the shader does not declare as an `override`.
-    #[error("{}", short!("{kernel}: no override `{name}`; the shader has {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no override `{name}`; the shader has {}", list(have)))]
     UnknownConstant {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first override; of a shader without, the last file as a whole.
+        place: Arc<Place>,
         /// The constant's name.
         name: String,
         /// The overrides there are.

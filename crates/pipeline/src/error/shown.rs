@@ -67,6 +67,10 @@ impl PipelineError {
             Self::Parse { place, .. }
             | Self::Validation { place, .. }
             | Self::NeedsNaga { place, .. }
+            | Self::NoEntryPoint { place, .. }
+            | Self::UnknownEntryPoint { place, .. }
+            | Self::AmbiguousEntryPoint { place, .. }
+            | Self::UnknownConstant { place, .. }
             | Self::ShaderTooLarge { place, .. }
             | Self::MissingConstant { place, .. }
             | Self::ConstantValue { place, .. }

@@ -166,27 +166,41 @@ fn of_several_entry_points_the_chosen_one_decides() {
 
 #[test]
 fn entry_points_must_be_clear() {
+    let at = |error: &PipelineError| error.place().map(ToString::to_string).unwrap();
     let error = plain(TWO).unwrap_err();
     assert!(
         matches!(&error, PipelineError::AmbiguousEntryPoint { have, .. }
             if *have == ["`first` (body.wgsl:4:32)", "`second` (body.wgsl:5:32)"]),
         "{error}"
     );
+    assert_eq!(at(&error), "body.wgsl:5:32");
     let error = reflect(&kernel(TWO).entry("third"), ShaderFeatures::NONE).unwrap_err();
+    shows_its_code(&error);
     assert!(
         matches!(&error, PipelineError::UnknownEntryPoint { wanted, have, .. }
             if wanted == "third" && have.len() == 2),
         "{error}"
     );
-    let error = plain("fn f() {}").unwrap_err();
-    assert!(
-        matches!(error, PipelineError::NoEntryPoint { .. }),
-        "{error}"
+    assert_eq!(at(&error), "body.wgsl:4:32");
+    for text in [
+        "fn f() {}",
+        "@fragment fn f() {}",
+        "// fn main()\nfn f() {}",
+    ] {
+        let error = plain(text).unwrap_err();
+        assert!(
+            matches!(error, PipelineError::NoEntryPoint { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().ends_with('^'), "{error}");
+    }
+    let nothing = reflect(
+        &KernelDescriptor::new(ShaderSource::wgsl("k", "// nothing")),
+        ShaderFeatures::NONE,
     );
-    let error = plain("@fragment fn f() {}").unwrap_err();
-    assert!(
-        matches!(error, PipelineError::NoEntryPoint { .. }),
-        "{error}"
+    assert_eq!(
+        nothing.unwrap_err().to_string(),
+        "k: k: no `@compute` entry point"
     );
 }
 
