@@ -52,7 +52,7 @@ impl Shader {
                 Some(Found::new(path, text))
             });
             found.ok_or_else(|| {
-                format!("there is no file `{name}` beside this one, and the library has no piece of that name")
+                format!("there is no file `{name}` in the folder of this one, and the library has no piece of that name")
             })
         };
         // Files that import this one give it such a name, too.

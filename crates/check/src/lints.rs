@@ -36,7 +36,7 @@ pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<P
     }
     let operands = missing_parentheses(shader.compiled(), module);
     found.extend(operands.into_iter().map(|span| {
-        let message = "put parentheses around this: WGSL has no order for it beside the next operator, and browsers refuse the shader";
+        let message = "put parentheses around this: WGSL gives it no precedence over the next operator, and browsers refuse the shader";
         shader.problem(span, Level::Warning, message.to_owned())
     }));
     // Of what is imported a part is used, and who uses it did not write it.

@@ -22,7 +22,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// The shader `path`, in the file `file`, with what it imports: names that begin with `ziggurat/` are the library's,
-    /// others files beside the one that imports them.
+    /// others files in the folder of the one that imports them.
     pub(crate) fn read(path: &str, file: &Path) -> Result<Self, String> {
         let text =
             fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -46,7 +46,7 @@ impl Source {
                 }
             }
             Err(format!(
-                "there is no file `{name}` beside this one, and the library has no piece of that name"
+                "there is no file `{name}` in the folder of this one, and the library has no piece of that name"
             ))
         };
         let parts = resolve(path, &text, &find).map_err(|error| match error.line {

@@ -109,8 +109,8 @@ pub use warning::KernelWarning;
 /// A typed struct of a WGSL file, which is read when the program is compiled: what is wrong with it is an error of the
 /// compiler with file, line and column of the WGSL.
 ///
-/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file beside the
-/// source file or in the package's folder. Its method `dispatch` takes the buffers, textures and samplers by the names that
+/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file in the folder of
+/// the source file or of the package. Its method `dispatch` takes the buffers, textures and samplers by the names that
 /// they have in the shader, in the order of group and binding, and a [`Grid`]; `Blur::descriptor()` is for
 /// [`Pipelines::kernel`]. A name, a visibility and an entry point may be said:
 /// `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.

@@ -60,7 +60,7 @@ impl Found {
     }
 }
 
-/// The paths that an import of `name` in `file` may mean: beside that file, and as it stands.
+/// The paths that an import of `name` in `file` may mean: in the folder of that file, and as it stands.
 ///
 /// ```
 /// use ziggurat_core::wgsl::imports::paths;
