@@ -621,20 +621,24 @@ pub enum PipelineError {
         got: usize,
     },
     /// No three numbers of workgroups can lie there.
-    #[error("{}", short!("{kernel}: the three numbers of workgroups lie {offset} bytes behind the beginning of a buffer of {capacity}: they are 12 bytes of whole words"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the three numbers of workgroups lie {offset} bytes behind the beginning of a buffer of {capacity}: they are 12 bytes of whole words"))]
     IndirectRange {
         /// The kernel.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// Where the counts were said to begin.
         offset: u64,
         /// Bytes of the buffer.
         capacity: u64,
     },
     /// The buffer with the number of workgroups belongs to another device or memory.
-    #[error("{}", short!("{kernel}: the buffer with the numbers of workgroups belongs to another device or memory"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the buffer with the numbers of workgroups belongs to another device or memory"))]
     IndirectForeign {
         /// The kernel.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
     },
     /// An `assert` of a kernel did not hold; the kernel went on. Only on devices opened with
     /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
@@ -669,10 +673,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The work needs more workgroups than the device dispatches.
-    #[error("{}", short!("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
     GridTooLarge {
         /// The kernel's name.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// Workgroups wanted.
         wanted: [u64; 3],
         /// The limit per dimension.

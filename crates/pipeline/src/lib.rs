@@ -5,7 +5,7 @@
 //!
 //!
 //! - source text from whole files, with errors that name file and line: [`ShaderSource`], [`PipelineError`]
-//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]; what the device's compiler says of a text: [`Pipelines::messages`]
+//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]; warnings of barriers that some do not reach: [`KernelWarning`]; what the device's compiler says of a text: [`Pipelines::messages`]
 //! - a pipeline cache in memory (full content as key, one creation per key) and on disk
 //! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]

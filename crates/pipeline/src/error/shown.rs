@@ -103,6 +103,9 @@ impl PipelineError {
             | Self::BindingCount { place, .. }
             | Self::UniformCount { place, .. }
             | Self::ResourceCount { place, .. }
+            | Self::GridTooLarge { place, .. }
+            | Self::IndirectRange { place, .. }
+            | Self::IndirectForeign { place, .. }
             | Self::GridNotFolded { place, .. } => Some(place),
             Self::Aliased { second_place, .. } => Some(second_place),
             Self::Mistakes { mistakes, .. } => mistakes.first()?.place(),
