@@ -1,3 +1,5 @@
+//! What each variable means, alone and with others, and what is refused.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 

@@ -1,3 +1,5 @@
+//! Who is woken, and when a wait is over.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! What is read of a file, and every mistake with its place.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 

@@ -9,7 +9,7 @@ use crate::{Device, Error};
 
 impl Device {
     /// What kernels printed by `debug_print` in everything recorded since the last call; nothing unless the device was opened
-    /// with [`DeviceOptions::debug_kernels`], or is the software device.
+    /// with [`DeviceOptions::debug_kernels`](crate::DeviceOptions::debug_kernels), or is the software device.
     ///
     /// # Errors
     /// If something recorded before failed on the device.

@@ -1,3 +1,5 @@
+//! Places of findings, which of them count, and how often one was seen.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 
