@@ -1,14 +1,10 @@
-//! The programs in the documents, as documentation tests: they compile and run.
+//! The programs in the documents, as documentation tests: they compile and run. Those of docs/cookbook.md are tests of this
+//! package, so that they run on any adapter.
 
 /// README.md at the root.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// docs/cookbook.md.
-#[cfg(doctest)]
-#[doc = include_str!("cookbook.md")]
-struct Cookbook;
 
 /// docs/debugging.md.
 #[cfg(doctest)]

@@ -57,7 +57,7 @@ const TARGETS: [Target; 12] = [
     Target {
         name: "tensor",
         program: TENSORS,
-        test: "fuzz::any_call_gives_a_value_or_a_typed_error",
+        test: "fuzz::calls::any_call_gives_a_value_or_a_typed_error",
         cases: "calls of tensors with any arguments",
         short: 800,
         long: 300_000,
@@ -65,7 +65,7 @@ const TARGETS: [Target; 12] = [
     Target {
         name: "tensor-limits",
         program: TENSORS,
-        test: "fuzz::any_call_is_right_or_refused_under_tiny_limits",
+        test: "fuzz::limits::any_call_is_right_or_refused_under_tiny_limits",
         cases: "calls of tensors within tiny limits",
         short: 200,
         long: 50_000,

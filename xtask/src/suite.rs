@@ -101,8 +101,14 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
     note(tally, "tests")
 }
 
-/// Files of tests that together reach every family of ops, in a few minutes.
-const SMOKE: [&str; 4] = ["edges::", "edges_binary::", "conformance::", "losses::"];
+/// Files of tests that together reach every family of ops and the ways to write kernels of one's own, in a few minutes.
+const SMOKE: [&str; 5] = [
+    "edges::",
+    "edges_binary::",
+    "conformance::",
+    "losses::",
+    "cookbook::",
+];
 
 /// Leaves out what is about how graphs are cut, which no driver decides.
 const ABOUT_GRAPHS: [&str; 2] = ["--skip=unfused", "--skip=bindings_are_small"];

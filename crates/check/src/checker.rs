@@ -86,7 +86,7 @@ impl Checker {
         self
     }
 
-    /// Checks a `.wgsl` file, or all below a folder. Imports are the library's pieces and files beside the one that imports
+    /// Checks a `.wgsl` file, or all below a folder. Imports are the library's pieces and files in the folder of the one that imports
     /// them; a file without entry points that others import is checked with them.
     #[must_use]
     pub fn check(&self, path: impl AsRef<Path>) -> Report {

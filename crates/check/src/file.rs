@@ -11,8 +11,8 @@ use ziggurat_core::wgsl::errors::said as said_by;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
-    KernelDescriptor, PipelineError, Pipelines, Place, Reflection, ShaderFeatures, ShaderSource,
-    check_limits, reflect,
+    KernelDescriptor, KernelWarning, PipelineError, Pipelines, Place, Reflection, ShaderFeatures,
+    ShaderSource, check_limits, reflect,
 };
 use ziggurat_shaders::IMPORTABLE;
 
@@ -35,7 +35,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) shader: &'a Shader,
     pub(crate) name: &'a str,
     pub(crate) reflection: &'a Reflection,
-    pub(crate) module: &'a Module,
 }
 
 impl Shader {
@@ -53,13 +52,15 @@ impl Shader {
                 Some(Found::new(path, text))
             });
             found.ok_or_else(|| {
-                format!("there is no file `{name}` beside this one, and the library has no piece of that name")
+                format!("there is no file `{name}` in the folder of this one, and the library has no piece of that name")
             })
         };
         // Files that import this one give it such a name, too.
         let [_, name] = paths(name, name);
         let files = resolve(&name, text, &find).map_err(|error| Problem {
             line: error.line,
+            column: error.column,
+            snippet: error.snippet,
             ..problem(Path::new(&error.file), &error.detail)
         })?;
         let source = files
@@ -106,6 +107,19 @@ impl Shader {
         let mut problem = self.of(&error);
         problem.level = level;
         problem
+    }
+
+    /// What is warned of when a kernel is created.
+    pub(crate) fn warned(&self, warning: &KernelWarning) -> Problem {
+        let place = warning.place.as_ref().clone();
+        Problem {
+            file: place.file,
+            line: place.line,
+            column: place.column,
+            level: Level::Warning,
+            message: warning.message.to_owned(),
+            snippet: place.snippet,
+        }
     }
 
     fn of(&self, error: &PipelineError) -> Problem {
@@ -271,7 +285,6 @@ impl Shader {
             shader: self,
             name: entry,
             reflection: &reflection,
-            module,
         }));
     }
 
@@ -286,14 +299,10 @@ impl Shader {
 
     /// The place of a function's name.
     pub(crate) fn function(&self, name: &str) -> Span {
-        let mut before = "";
-        for (at, token) in ziggurat_core::wgsl::tokens(&self.text) {
-            if before == "fn" && token == name {
-                let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-                return Span::new(number(at), number(at + token.len()));
-            }
-            before = token;
-        }
-        Span::UNDEFINED
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let found = ziggurat_core::wgsl::function(&self.text, name);
+        found.map_or(Span::UNDEFINED, |found| {
+            Span::new(number(found.start), number(found.end))
+        })
     }
 }

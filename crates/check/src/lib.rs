@@ -20,11 +20,10 @@ mod parentheses;
 mod report;
 mod software;
 mod translate;
-mod uniformity;
 
 pub use checker::Checker;
 pub use class::Class;
 pub use parentheses::missing_parentheses;
 pub use report::{Level, Problem, Report};
 pub use translate::Language;
-pub use uniformity::divergent_barriers;
+pub use ziggurat_pipeline::divergent_barriers;

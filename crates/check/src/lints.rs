@@ -1,12 +1,11 @@
 //! What compiles, but does something else than was meant.
 
 use naga::valid::ModuleInfo;
-use naga::{AddressSpace, BinaryOperator, Expression, Function, Module, ShaderStage};
+use naga::{AddressSpace, BinaryOperator, Expression, Function, Module};
 
 use crate::file::{Entry, Shader};
 use crate::parentheses::missing_parentheses;
 use crate::report::{Level, Problem};
-use crate::uniformity::divergent_barriers;
 
 /// About all of a file: bindings that no entry point uses, comparisons that find no NaN, and missing parentheses.
 pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<Problem> {
@@ -37,7 +36,7 @@ pub(crate) fn file(shader: &Shader, module: &Module, info: &ModuleInfo) -> Vec<P
     }
     let operands = missing_parentheses(shader.compiled(), module);
     found.extend(operands.into_iter().map(|span| {
-        let message = "put parentheses around this: WGSL has no order for it beside the next operator, and browsers refuse the shader";
+        let message = "put parentheses around this: WGSL gives it no precedence over the next operator, and browsers refuse the shader";
         shader.problem(span, Level::Warning, message.to_owned())
     }));
     // Of what is imported a part is used, and who uses it did not write it.
@@ -84,20 +83,10 @@ fn same_load(
 
 /// About an entry point: barriers that some invocations may not reach, and indices that are wrong in a folded grid.
 pub(crate) fn entry(entry: &Entry<'_>) -> Vec<Problem> {
-    let mut found = Vec::new();
-    let points = entry.module.entry_points.iter();
-    let mut own =
-        points.filter(|point| point.stage == ShaderStage::Compute && point.name == entry.name);
-    if let Some(point) = own.next() {
-        let message = "not every invocation of the workgroup reaches this barrier: browsers refuse the shader, GPUs may hang";
-        for span in divergent_barriers(entry.module, &point.function) {
-            found.push(
-                entry
-                    .shader
-                    .problem(span, Level::Warning, message.to_owned()),
-            );
-        }
-    }
+    let warnings = entry.reflection.warnings().into_iter();
+    let mut found: Vec<Problem> = warnings
+        .map(|warning| entry.shader.warned(&warning))
+        .collect();
     let inputs = entry.reflection.grid_inputs;
     // With more than `x` it may well be two-dimensional, and with `num_workgroups` it may loop.
     let is_line = inputs.id == [true, false, false] && inputs.num_workgroups == [false; 3];

@@ -1,8 +1,8 @@
-//! Operators that WGSL does not let stand beside each other without parentheses.
+//! Operators that WGSL does not let follow each other without parentheses.
 //!
 //! `a | b << c` is no WGSL (its specification, "Operator Precedence and Associativity"): browsers refuse it, naga reads it by C's
 //! order. Bits (`&`, `|`, `^`) take nothing but their own kind on their left, shifts take no operator at all, and comparisons
-//! none of their own and no bits. What naga computes while it reads, and `&&` beside `||`, is not seen.
+//! none of their own and no bits. What naga computes while it reads, and `&&` next to `||`, is not seen.
 
 use naga::{BinaryOperator as Operator, Expression, Function, Module, Span};
 
@@ -59,7 +59,7 @@ fn of_function(text: &str, function: &Function) -> Vec<Span> {
     found
 }
 
-/// Whether an operand with the operator `inner` needs no parentheses beside `op`.
+/// Whether an operand with the operator `inner` needs no parentheses next to `op`.
 fn may_stand(op: Operator, inner: Operator, is_left: bool) -> bool {
     match op {
         _ if is_bitwise(op) => is_left && inner == op,

@@ -1,4 +1,4 @@
-//! Fewer dimensions for the same walk through memory.
+//! Fewer dimensions for the same order of accesses to memory.
 //!
 //! A kernel pays integer divisions per dimension to turn a linear index into addresses. Most
 //! layouts need far fewer dimensions than their shape has: dimensions of 1 carry nothing, and two

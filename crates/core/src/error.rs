@@ -86,7 +86,7 @@ pub enum ShapeError {
         /// The dimensions asked for.
         to: Vec<isize>,
     },
-    /// A −1 beside a zero: any value would fit.
+    /// A −1 together with a zero: any value would fit.
     #[error("cannot reshape {from:?} to {to:?}: the inferred dimension could be anything")]
     InferAmbiguous {
         /// The dimensions there are.

@@ -1,4 +1,4 @@
-//! The dimensions of a tensor, held inline.
+//! The dimensions of a tensor, stored inline.
 //!
 //! A shape is copied into every node, key and parameter block, so it is a small `Copy` value with
 //! room for [`MAX_RANK`] dimensions instead of a heap allocation.

@@ -122,6 +122,25 @@ pub fn marked_line(code: &str, marked: std::ops::Range<usize>, line: u32) -> Str
     format!("{line} | {before}{marked}{after}\n{gutter} | {pad}{carets}")
 }
 
+/// A whole line of a text as [`marked_line`] shows it, without the blanks at both ends, and the column where it begins, from 1; `None`
+/// if the text has no such line, which is counted from 1.
+///
+/// ```
+/// let shown = ziggurat_core::text::marked_whole_line("\n  a b;\n", 2);
+/// assert_eq!(shown, Some((3, "2 |   a b;\n  |   ^^^^".to_owned())));
+/// ```
+#[must_use]
+pub fn marked_whole_line(text: &str, line: u32) -> Option<(u32, String)> {
+    let index = usize::try_from(line.checked_sub(1)?).ok()?;
+    let code = text.lines().nth(index)?;
+    let begin = code.len() - code.trim_start().len();
+    let column = u32::try_from(begin + 1).unwrap_or(u32::MAX);
+    Some((
+        column,
+        marked_line(code, begin..code.trim_end().len(), line),
+    ))
+}
+
 /// The text, or the beginning of one with more than `most` characters.
 fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {

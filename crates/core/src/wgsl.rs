@@ -6,6 +6,10 @@
 pub mod errors;
 pub mod imports;
 pub mod mistakes;
+#[cfg(feature = "naga")]
+pub mod modules;
+
+use std::ops::Range;
 
 /// What [`measure`] finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +55,32 @@ impl Extent {
             && self.blocks.count <= 40
             && self.operations.count <= 150
     }
+}
+
+/// The names of a text's functions, in bytes of the text.
+///
+/// ```
+/// let text = "// fn a()\nfn b() {} /* fn c() */ fn d() {}";
+/// let names: Vec<&str> = ziggurat_core::wgsl::functions(text).map(|name| &text[name]).collect();
+/// assert_eq!(names, ["b", "d"]);
+/// ```
+pub fn functions(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let pairs = tokens(text).zip(tokens(text).skip(1));
+    pairs
+        .filter(|((_, before), _)| *before == "fn")
+        .map(|(_, (at, name))| at..at + name.len())
+}
+
+/// The name of this function, in bytes of the text: a compiler keeps no place of entry points.
+///
+/// ```
+/// let text = "fn main_loop() {} fn main() {}";
+/// assert_eq!(ziggurat_core::wgsl::function(text, "main"), Some(21..25));
+/// assert_eq!(ziggurat_core::wgsl::function(text, "other"), None);
+/// ```
+#[must_use]
+pub fn function(text: &str, name: &str) -> Option<Range<usize>> {
+    functions(text).find(|found| text.get(found.clone()) == Some(name))
 }
 
 /// Measures a text. Takes time in proportion to its length.

@@ -57,7 +57,7 @@ impl Completion {
     }
 
     /// Submits the work if that has not happened, and never waits for more than was submitted.
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn submit(&mut self) -> Result<(), DeviceError> {
         self.device.status()?;
         if self.key.is_none() && self.target > self.device.submitted() {
             let submitted = self.device.submit_now()?;
@@ -73,7 +73,7 @@ impl Completion {
     /// The device's error if it is lost or poisoned.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(mut self) -> Result<(), DeviceError> {
-        self.settle()?;
+        self.submit()?;
         let shared = self.device.shared();
         let _span = self.device.span(crate::Stage::Wait);
         self.device.drive_until(|| shared.is_over(self.target));
@@ -86,7 +86,7 @@ impl Future for Completion {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if let Err(error) = this.settle() {
+        if let Err(error) = this.submit() {
             return Poll::Ready(Err(error));
         }
         let mut state = this.device.shared().state.lock();

@@ -27,11 +27,11 @@ struct Late {
     made: OnceLock<Result<wgpu::ComputePipeline, DeviceError>>,
     /// Guards the wait only.
     turn: Mutex<()>,
-    settled: Condvar,
+    completed: Condvar,
 }
 
 impl LatePipeline {
-    /// One that somebody will [settle](Self::settle). Whoever makes one must do so whatever happens: submissions wait
+    /// One that somebody will [complete](Self::complete). Whoever makes one must do so whatever happens: submissions wait
     /// for it.
     #[must_use]
     pub fn new() -> Self {
@@ -42,17 +42,17 @@ impl LatePipeline {
     #[must_use]
     pub fn ready(pipeline: wgpu::ComputePipeline) -> Self {
         let late = Self::new();
-        late.settle(Ok(pipeline));
+        late.complete(Ok(pipeline));
         late
     }
 
     /// Says what became of it. Only the first call counts.
-    pub fn settle(&self, made: Result<wgpu::ComputePipeline, DeviceError>) {
+    pub fn complete(&self, made: Result<wgpu::ComputePipeline, DeviceError>) {
         let turn = self.0.turn.lock();
         // A second result is of no use to anybody.
         let _ = self.0.made.set(made);
         drop(turn);
-        self.0.settled.notify_all();
+        self.0.completed.notify_all();
     }
 
     /// The pipeline, if it is there.
@@ -67,7 +67,7 @@ impl LatePipeline {
 
     /// Whether it is there or will never be.
     #[must_use]
-    pub fn is_settled(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.0.made.get().is_some()
     }
 
@@ -77,16 +77,16 @@ impl LatePipeline {
         self.0.made.get()?.as_ref().err()
     }
 
-    /// Waits until it is settled.
+    /// Waits until it is complete.
     ///
     /// # Errors
     /// Why it could not be made.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&self) -> Result<&wgpu::ComputePipeline, DeviceError> {
-        if !self.is_settled() {
+        if !self.is_complete() {
             let mut turn = self.0.turn.lock();
-            while !self.is_settled() {
-                self.0.settled.wait(&mut turn);
+            while !self.is_complete() {
+                self.0.completed.wait(&mut turn);
             }
         }
         self.outcome()
@@ -104,7 +104,7 @@ impl LatePipeline {
     }
 
     /// Waits, where threads can wait: in a browser nothing is ever late.
-    fn settled(&self) -> Result<&wgpu::ComputePipeline, DeviceError> {
+    fn completed(&self) -> Result<&wgpu::ComputePipeline, DeviceError> {
         #[cfg(not(target_arch = "wasm32"))]
         return self.wait();
         #[cfg(target_arch = "wasm32")]
@@ -171,9 +171,11 @@ pub(crate) type Commands = VecDeque<Command>;
 
 /// The pipelines that commands still wait for.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn unsettled(commands: &Commands) -> Vec<LatePipeline> {
+pub(crate) fn incomplete(commands: &Commands) -> Vec<LatePipeline> {
     let pipelines = commands.iter().filter_map(|command| match command {
-        Command::Dispatch(launch) if !launch.pipeline.is_settled() => Some(launch.pipeline.clone()),
+        Command::Dispatch(launch) if !launch.pipeline.is_complete() => {
+            Some(launch.pipeline.clone())
+        }
         _ => None,
     });
     pipelines.collect()
@@ -192,7 +194,7 @@ pub(crate) fn encode(
     loop {
         if let Some(Command::Dispatch(launch)) = batch.late.front()
             && !wait
-            && !launch.pipeline.is_settled()
+            && !launch.pipeline.is_complete()
         {
             return Ok(());
         }
@@ -202,7 +204,7 @@ pub(crate) fn encode(
             Some(Command::Dispatch(launch)) => {
                 let dispatch = Dispatch {
                     label: &launch.label,
-                    pipeline: launch.pipeline.settled()?,
+                    pipeline: launch.pipeline.completed()?,
                     bind_group: launch.bind_group.as_ref(),
                     dynamic_offsets: &launch.dynamic_offsets,
                     more_groups: &launch.more_groups,

@@ -1,4 +1,4 @@
-//! What the host does and when, beside what the GPU does: stages, bytes, and a trace of both.
+//! What the host does and when, and what the GPU does meanwhile: stages, bytes, and a trace of both.
 //!
 //! Off, each instrumented place costs one relaxed load and a branch. On, a [`StageSpan`] notes beginning and end of a
 //! stage of the host's work; together with the timestamps of the dispatches they become a [`Profile`]: a table by

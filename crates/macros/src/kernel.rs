@@ -102,7 +102,7 @@ impl Input {
         let found = places.find(|place| place.is_file());
         let found = found.ok_or_else(|| {
             format!(
-                "{}: there is no such file beside the source file, nor in the package's folder",
+                "{}: there is no such file in the folder of the source file, nor in that of the package",
                 self.path
             )
         })?;

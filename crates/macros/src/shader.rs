@@ -1,14 +1,21 @@
 //! What a WGSL file declares, as naga reads it.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::source::Source;
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::front::wgsl::parse_str;
+use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{
-    AddressSpace, GlobalVariable, Module, Scalar, ScalarKind, ShaderStage, StorageAccess, TypeInner,
+    AddressSpace, GlobalVariable, Module, Scalar, ScalarKind, ShaderStage, StorageAccess,
+    TypeInner, WithSpan,
 };
 use ziggurat_core::wgsl::errors::{in_wgsl, said};
-use ziggurat_core::wgsl::mistakes::{Refusal, read_all};
+use ziggurat_core::wgsl::mistakes::{MOST, Mistakes, Refusal, read_all};
+use ziggurat_core::wgsl::modules::{
+    Refused, each_broken_rule, hollow_named, place_of_rule, refused,
+};
+use ziggurat_core::wgsl::{function, functions};
 
 /// One entry point of a file with what it binds.
 #[derive(Debug)]
@@ -46,30 +53,9 @@ pub(crate) struct Params {
     pub(crate) fields: Vec<(String, String)>,
 }
 
-/// Reads a shader; file, line and column begin each error.
+/// Reads a shader; file, line and column begin each error. All mistakes of a text are told, one below the other.
 pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, String> {
-    let text = source.text.as_str();
-    let path = source.path();
-    let parse = |left: &str| {
-        naga::front::wgsl::parse_str(left).map_err(|error| {
-            let mut words = error.message().to_owned();
-            for note in error.notes() {
-                words.push_str("; ");
-                words.push_str(note);
-            }
-            let at = error.location(text);
-            Refusal {
-                at: at.and_then(|at| usize::try_from(at.offset).ok()),
-                error: source.located(at, &in_wgsl(&words)),
-                words,
-            }
-        })
-    };
-    let module = read_all(text, parse).map_err(|mistakes| mistakes.errors.join("\n"))?;
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator
-        .validate(&module)
-        .map_err(|error| source.located(error.location(text), &said(error.as_inner())))?;
+    let (module, info) = valid(source)?;
     let points = module.entry_points.iter().enumerate();
     let compute: Vec<_> = points
         .filter(|(_, point)| point.stage == ShaderStage::Compute)
@@ -81,20 +67,24 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
     let found = match (wanted, compute.as_slice()) {
         (Some(wanted), all) => all.iter().find(|(_, point)| point.name == wanted),
         (None, [only]) => Some(only),
-        (None, []) => return Err(format!("{path}: no `@compute` entry point")),
-        (None, _) => {
+        (None, []) => {
+            let last = functions(&source.text).last();
+            return Err(source.located(last, "no `@compute` entry point"));
+        }
+        (None, [(_, first), ..]) => {
             let names = names.join("`, `");
-            return Err(format!(
-                "{path}: choose one of the entry points `{names}`: kernel!(\"…\", entry = \"…\")"
-            ));
+            let message =
+                format!("choose one of the entry points `{names}`: kernel!(\"…\", entry = \"…\")");
+            return Err(source.located(function(&source.text, &first.name), &message));
         }
     };
     let Some(&(index, point)) = found else {
         let wanted = wanted.unwrap_or_default();
-        return Err(format!(
-            "{path}: no compute entry point `{wanted}`; there are `{}`",
-            names.join("`, `")
-        ));
+        let names = names.join("`, `");
+        let message = format!("no compute entry point `{wanted}`; there are `{names}`");
+        let first = compute.first();
+        let first = first.and_then(|(_, first)| function(&source.text, &first.name));
+        return Err(source.located(first, &message));
     };
     let mut shader = Shader {
         entry: point.name.clone(),
@@ -112,13 +102,14 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
     let variables = module.global_variables.iter();
     let used = variables.filter(|(handle, _)| !uses[*handle].is_empty());
     let mut taken: HashSet<(u32, u32)> = used.filter_map(|(_, used)| bound(used)).collect();
+    let mut refused = Vec::new();
     for (handle, variable) in module.global_variables.iter() {
         let unused = uses[handle].is_empty();
         if unused && (!only || bound(variable).is_some_and(|place| !taken.insert(place))) {
             continue;
         }
-        let place = module.global_variables.get_span(handle).location(text);
-        let at = |message: String| source.located(Some(place), &message);
+        let place = module.global_variables.get_span(handle).to_range();
+        let at = |message: String| source.located(place.clone(), &message);
         let name = variable.name.clone().unwrap_or_default();
         let place = bound(variable).unwrap_or_default();
         let inner = &module.types[variable.ty].inner;
@@ -137,10 +128,11 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
                         is_sampler: matches!(inner, TypeInner::Sampler { .. }),
                     });
                 }
-                _ => return Err(at(format!("`{name}` is of a kind that no argument is for"))),
+                _ => refused.push(at(format!("`{name}` is of a kind that no argument is for"))),
             },
             AddressSpace::Uniform | AddressSpace::Immediate => {
-                let fields = fields(&module, &name, inner).map_err(at)?;
+                let (fields, without) = fields(&module, &name, inner);
+                refused.extend(without.into_iter().map(at));
                 shader.params.push(Params {
                     place,
                     name,
@@ -151,6 +143,9 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
             _ => {}
         }
     }
+    if !refused.is_empty() {
+        return Err(refused.join("\n"));
+    }
     shader.buffers.sort_by_key(|buffer| buffer.place);
     shader.resources.sort_by_key(|resource| resource.place);
     shader
@@ -159,21 +154,87 @@ pub(crate) fn read(source: &Source, wanted: Option<&str>) -> Result<Shader, Stri
     Ok(shader)
 }
 
-/// The fields of a parameter variable: its members, or itself.
-fn fields(module: &Module, name: &str, inner: &TypeInner) -> Result<Vec<(String, String)>, String> {
+/// A valid module, or all that is wrong with the text.
+fn valid(source: &Source) -> Result<(Module, ModuleInfo), String> {
+    let text = source.text.as_str();
+    let mut found = Vec::new();
+    let parse = |left: &str| {
+        parse_str(left).map_err(|error| {
+            let Refused { bytes, words } = refused(left, &error);
+            let at = bytes.as_ref().map(|bytes| bytes.start);
+            Refusal {
+                at,
+                error: (at, source.located(bytes, &in_wgsl(&words))),
+                words,
+            }
+        })
+    };
+    let rest = match read_all(text, parse) {
+        Ok(module) => match check(&module) {
+            Ok(info) => return Ok((module, info)),
+            Err(_) => Some(module),
+        },
+        Err(Mistakes {
+            errors,
+            rest,
+            changed,
+        }) => {
+            found = errors;
+            rest.map(|mut module| {
+                hollow_named(&mut module, &changed);
+                module
+            })
+        }
+    };
+    let parsed = found.len();
+    if let Some(module) = rest {
+        let check = |module: &Module| check(module).map(drop);
+        let look = || {
+            each_broken_rule(module, check, |module, error| {
+                let bytes = place_of_rule(text, Some(module), error);
+                let at = bytes.as_ref().map(|bytes| bytes.start);
+                found.push((at, source.located(bytes, &said(error.as_inner()))));
+                found.len() < MOST
+            });
+        };
+        // naga may panic on what is left of a text.
+        if catch_unwind(AssertUnwindSafe(look)).is_err() && parsed == 0 {
+            found.truncate(1);
+        }
+    }
+    // What has no place may only follow from another mistake.
+    if found.iter().any(|(at, _)| at.is_some()) {
+        found.retain(|(at, _)| at.is_some());
+    }
+    found.sort_by_key(|(at, _)| *at);
+    let texts: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    Err(texts.join("\n"))
+}
+
+fn check(module: &Module) -> Result<ModuleInfo, Box<WithSpan<ValidationError>>> {
+    Validator::new(ValidationFlags::all(), Capabilities::all())
+        .validate(module)
+        .map_err(Box::new)
+}
+
+/// The fields of a parameter variable: its members, or itself; and why there is none for others.
+fn fields(module: &Module, name: &str, inner: &TypeInner) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut fields, mut refused) = (Vec::new(), Vec::new());
     let TypeInner::Struct { members, .. } = inner else {
-        let ty = rust_type(module, inner)
-            .ok_or_else(|| format!("`{name}` is of a type that a Rust field cannot be"))?;
-        return Ok(vec![(name.to_owned(), ty)]);
+        match rust_type(inner) {
+            Some(ty) => fields.push((name.to_owned(), ty)),
+            None => refused.push(format!("`{name}` is of a type that a Rust field cannot be")),
+        }
+        return (fields, refused);
     };
-    let one = |member: &naga::StructMember| {
+    for member in members {
         let field = member.name.clone().unwrap_or_default();
-        let ty = rust_type(module, &module.types[member.ty].inner).ok_or_else(|| {
-            format!("`{name}.{field}` is of a type that a Rust field cannot be: use scalars, vectors and matrices of 32 bits")
-        })?;
-        Ok((field, ty))
-    };
-    members.iter().map(one).collect()
+        match rust_type(&module.types[member.ty].inner) {
+            Some(ty) => fields.push((field, ty)),
+            None => refused.push(format!("`{name}.{field}` is of a type that a Rust field cannot be: use scalars, vectors and matrices of 32 bits")),
+        }
+    }
+    (fields, refused)
 }
 
 fn scalar_name(scalar: Scalar) -> Option<&'static str> {
@@ -186,7 +247,7 @@ fn scalar_name(scalar: Scalar) -> Option<&'static str> {
     }
 }
 
-fn rust_type(_: &Module, inner: &TypeInner) -> Option<String> {
+fn rust_type(inner: &TypeInner) -> Option<String> {
     let wide = |scalar: Scalar| scalar_name(scalar).filter(|name| *name != "f16");
     match *inner {
         TypeInner::Scalar(scalar) => wide(scalar).map(str::to_owned),
@@ -214,140 +275,4 @@ fn scalar_of(module: &Module, inner: &TypeInner) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-
-    const BLUR: &str = "struct Params { sigma: f32, size: vec2<u32>, colour: mat4x3<f32> }
-        @group(0) @binding(0) var<uniform> params: Params;
-        @group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
-        @group(0) @binding(1) var<storage> image: array<u32>;
-        @group(1) @binding(0) var<uniform> gain: f32;
-        @compute @workgroup_size(64) fn main() { out[0] = vec4(gain * params.sigma); }";
-
-    fn read(path: &str, text: &str, wanted: Option<&str>) -> Result<Shader, String> {
-        let parts = vec![(path.to_owned(), text.to_owned())];
-        super::read(&Source::of(parts), wanted)
-    }
-
-    #[test]
-    fn what_a_file_declares_is_found_in_order() {
-        let found = read("blur.wgsl", BLUR, None).unwrap();
-        assert_eq!(found.entry, "main");
-        let buffers: Vec<_> = found
-            .buffers
-            .iter()
-            .map(|b| (b.name.as_str(), b.writes, b.scalar))
-            .collect();
-        assert_eq!(
-            buffers,
-            [("image", false, Some("u32")), ("out", true, Some("f32"))]
-        );
-        let field = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
-        assert_eq!(
-            found.params[0].fields,
-            [
-                field("sigma", "f32"),
-                field("size", "[u32; 2]"),
-                field("colour", "[[f32; 3]; 4]")
-            ]
-        );
-        assert_eq!(found.params[1].fields, [field("gain", "f32")]);
-    }
-
-    #[test]
-    fn mistakes_are_told_with_file_line_and_column() {
-        for (from, to, words) in [
-            ("array<u32>;", "array<u32>", "blur.wgsl:5:9"),
-            ("gain * params", "wrong * params", "blur.wgsl:6:"),
-            ("vec4(gain", "vec3(gain", "blur.wgsl:6:"),
-            (
-                "size: vec2<u32>",
-                "size: array<vec4<u32>, 2>",
-                "blur.wgsl:2:31: `params.size`",
-            ),
-        ] {
-            let text = BLUR.replacen(from, to, 1);
-            let error = read("blur.wgsl", &text, None).unwrap_err();
-            assert!(error.contains(words), "{words}: {error}");
-        }
-        let error = read("blur.wgsl", BLUR, Some("first")).unwrap_err();
-        assert!(
-            error.contains("no compute entry point `first`; there are `main`"),
-            "{error}"
-        );
-        let two = format!("{BLUR} @compute @workgroup_size(1) fn other() {{}}");
-        assert!(
-            read("blur.wgsl", &two, None)
-                .unwrap_err()
-                .contains("choose one")
-        );
-        assert!(
-            read("a.wgsl", "fn f() {}", None)
-                .unwrap_err()
-                .contains("no `@compute`")
-        );
-    }
-
-    #[test]
-    fn imports_are_files_beside_the_file_and_the_librarys() {
-        let folder = std::env::temp_dir().join(format!("ziggurat-macros-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("more")).unwrap();
-        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-        let main = "import \"more/scale.wgsl\"
-            import \"ziggurat/sigmoid.wgsl\"
-            @group(0) @binding(0) var<storage, read_write> y: array<f32>;
-            @compute @workgroup_size(1) fn main() {
-                debug_print(\"y\", y[0], twice(y[1])); assert(y[0] > 0.0, \"positive\");
-                y[0] = twice(sigmoid_f32(y[0]));
-            }";
-        write("main.wgsl", main);
-        write(
-            "more/scale.wgsl",
-            "import \"two.wgsl\"\nfn twice(x: f32) -> f32 { return TWO * x; }",
-        );
-        write("more/two.wgsl", "const TWO = 2.0;");
-        let file = folder.join("main.wgsl");
-        let read = || {
-            let source = Source::read("shaders/main.wgsl", &file)?;
-            super::read(&source, None).map(|_| source)
-        };
-        let source = read().unwrap();
-        let names: Vec<&str> = source.parts.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(
-            names[..2],
-            ["shaders/more/two.wgsl", "shaders/more/scale.wgsl"]
-        );
-        assert_eq!(names.last(), Some(&"shaders/main.wgsl"));
-        assert!(names.contains(&"ziggurat/sigmoid.wgsl"));
-        assert_eq!(source.files(&file).len(), 3);
-
-        write(
-            "more/scale.wgsl",
-            "import \"two.wgsl\"\nfn twice(x: f32) -> f32 { return wrong * x; }",
-        );
-        let error = read().unwrap_err();
-        assert!(
-            error.starts_with("shaders/more/scale.wgsl:2:34: "),
-            "{error}"
-        );
-        assert!(error.ends_with("\n2 | fn twice(x: f32) -> f32 { return wrong * x; }\n  |                                  ^^^^^"), "{error}");
-        write("more/scale.wgsl", "\nimport \"absent.wgsl\"");
-        let error = read().unwrap_err();
-        assert!(
-            error.starts_with("shaders/more/scale.wgsl:2: there is no file `absent.wgsl`"),
-            "{error}"
-        );
-        write("more/scale.wgsl", "import \"../main.wgsl\"");
-        assert!(read().unwrap_err().contains("imports itself"));
-        write(
-            "main.wgsl",
-            &main
-                .replace("import \"more/scale.wgsl\"", "")
-                .replace("twice(y[1])", "y[wrong]"),
-        );
-        let error = read().unwrap_err();
-        assert!(error.starts_with("shaders/main.wgsl:5:42: "), "{error}");
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-}
+mod tests;

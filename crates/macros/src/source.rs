@@ -1,9 +1,9 @@
 //! The files of a shader: itself and what it imports.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use naga::SourceLocation;
 use ziggurat_core::debug_print::{self, Places};
 use ziggurat_core::text::marked_line;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
@@ -22,7 +22,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// The shader `path`, in the file `file`, with what it imports: names that begin with `ziggurat/` are the library's,
-    /// others files beside the one that imports them.
+    /// others files in the folder of the one that imports them.
     pub(crate) fn read(path: &str, file: &Path) -> Result<Self, String> {
         let text =
             fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -46,11 +46,16 @@ impl Source {
                 }
             }
             Err(format!(
-                "there is no file `{name}` beside this one, and the library has no piece of that name"
+                "there is no file `{name}` in the folder of this one, and the library has no piece of that name"
             ))
         };
-        let parts = resolve(path, &text, &find)
-            .map_err(|error| format!("{}:{}: {}", error.file, error.line, error.detail))?;
+        let parts = resolve(path, &text, &find).map_err(|error| match error.line {
+            0 => format!("{}: {}", error.file, error.detail),
+            line => format!(
+                "{}:{line}:{}: {}\n{}",
+                error.file, error.column, error.detail, error.snippet
+            ),
+        })?;
         Ok(Self::of(parts))
     }
 
@@ -90,20 +95,19 @@ impl Source {
         others.filter(|place| place.is_file()).collect()
     }
 
-    /// The message behind its place, with the line of code below.
-    pub(crate) fn located(&self, at: Option<SourceLocation>, message: &str) -> String {
+    /// The message behind its place, in bytes of the text, with the line of code below.
+    pub(crate) fn located(&self, at: Option<Range<usize>>, message: &str) -> String {
         let Some(at) = at else {
             return format!("{}: {message}", self.path());
         };
-        let offset = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let original = |n: usize| match &self.places {
             Some(places) => places.original(n),
             None => n,
         };
         // What is missing at the end of the text is missing behind its last letter.
         let last = self.written.trim_end().len();
-        let start = original(offset(at.offset)).min(last);
-        let end = original(offset(at.offset).saturating_add(offset(at.length))).max(start);
+        let start = original(at.start).min(last);
+        let end = original(at.end).max(start);
         let before = self.written.get(..start).unwrap_or_default();
         let begin = before.rfind('\n').map_or(0, |at| at + 1);
         let mut line = before.matches('\n').count();

@@ -83,7 +83,7 @@ impl Arena {
         Ok(Buffer::lent(block, bytes, self))
     }
 
-    /// Takes back what the last handle of a buffer held.
+    /// Takes back the memory of a buffer whose last handle is gone.
     pub(crate) fn give_back(&self, block: Buffer) {
         let capacity = block.capacity();
         self.inner.books.lock().free.put(capacity, block);

@@ -1,10 +1,10 @@
-//! How much memory may be held, and for what.
+//! How much memory may be allocated, and for what.
 
 /// Settings of a [`Memory`](crate::Memory). Every value is legal: what is too small or too large counts as the nearest
 /// that the device can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// Upper bound of the bytes held from the driver (live and cached); `None` takes
+    /// Upper bound of the bytes allocated from the driver (live and cached); `None` takes
     /// [`DeviceOptions::memory_limit`](ziggurat_device::DeviceOptions::memory_limit), and without that leaves it to the driver.
     pub limit: Option<u64>,
     /// Upper bound of the bytes kept idle for reuse; the least recently used beyond it are released.

@@ -132,7 +132,7 @@ impl Pool {
         Ok(buffer)
     }
 
-    /// Takes back what the last handle of a pooled buffer held.
+    /// Takes back the memory of a pooled buffer whose last handle is gone.
     pub(crate) fn give_back(&self, block: Idle, capacity: u64, bytes: u64) {
         if self.ledger.is_on() {
             self.ledger.give_back(block.id());

@@ -18,7 +18,7 @@ pub struct LoadOptions {
     /// The dtype of activations and caches, and of weights that are not quantised: f32, or f16 for half of the memory.
     pub dtype: DType,
     /// Tokens of a sequence that there is room for, if the model's context is longer. A device that is known to have no memory for
-    /// one such sequence beside the weights is an error ([`Error::OutOfMemory`]).
+    /// one such sequence and the weights is an error ([`Error::OutOfMemory`]).
     pub context: usize,
     /// Whether quantised weights are made numbers of the dtype when they are loaded. That takes up to eight times the memory, and
     /// long prompts go through the model faster.

@@ -5,7 +5,7 @@
 //! A bind group keeps its buffers alive; therefore groups go when memory says that one of their buffers does, and
 //! the cache is bounded: it is simply emptied when it is full.
 //!
-//! Invariant: `users` lists each held group under each of its buffers, and nothing else.
+//! Invariant: `users` lists each cached group under each of its buffers, and nothing else.
 
 #![allow(
     clippy::disallowed_methods,

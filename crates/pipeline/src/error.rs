@@ -129,36 +129,42 @@ pub enum PipelineError {
         most: u64,
     },
     /// The shader has no compute entry point.
-    #[error("{}", short!("{kernel}: no `@compute` entry point in {file}"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no `@compute` entry point"))]
     NoEntryPoint {
         /// The kernel's name.
         kernel: String,
-        /// The last file of the source.
-        file: String,
+        /// The place of the last function, or the last file as a whole.
+        place: Arc<Place>,
     },
     /// The shader has no compute entry point of the wanted name.
-    #[error("{}", short!("{kernel}: no entry point `{wanted}`; the shader has {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no entry point `{wanted}`; the shader has {}", list(have)))]
     UnknownEntryPoint {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first entry point.
+        place: Arc<Place>,
         /// The name asked for.
         wanted: String,
         /// The entry points there are, each with file and line.
         have: Vec<String>,
     },
     /// No entry point was named and the shader has several.
-    #[error("{}", short!("{kernel}: name one of the entry points {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: name one of the entry points {}", list(have)))]
     AmbiguousEntryPoint {
         /// The kernel's name.
         kernel: String,
+        /// The place of the second entry point.
+        place: Arc<Place>,
         /// The entry points there are, each with file and line.
         have: Vec<String>,
     },
     /// A constant was given that the shader does not declare as an `override`.
-    #[error("{}", short!("{kernel}: no override `{name}`; the shader has {}", list(have)))]
+    #[error("{}", marked!(place, "{kernel}: {place}: no override `{name}`; the shader has {}", list(have)))]
     UnknownConstant {
         /// The kernel's name.
         kernel: String,
+        /// The place of the first override; of a shader without, the last file as a whole.
+        place: Arc<Place>,
         /// The constant's name.
         name: String,
         /// The overrides there are.
@@ -615,20 +621,24 @@ pub enum PipelineError {
         got: usize,
     },
     /// No three numbers of workgroups can lie there.
-    #[error("{}", short!("{kernel}: the three numbers of workgroups lie {offset} bytes behind the beginning of a buffer of {capacity}: they are 12 bytes of whole words"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the three numbers of workgroups lie {offset} bytes behind the beginning of a buffer of {capacity}: they are 12 bytes of whole words"))]
     IndirectRange {
         /// The kernel.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// Where the counts were said to begin.
         offset: u64,
         /// Bytes of the buffer.
         capacity: u64,
     },
     /// The buffer with the number of workgroups belongs to another device or memory.
-    #[error("{}", short!("{kernel}: the buffer with the numbers of workgroups belongs to another device or memory"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: the buffer with the numbers of workgroups belongs to another device or memory"))]
     IndirectForeign {
         /// The kernel.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
     },
     /// An `assert` of a kernel did not hold; the kernel went on. Only on devices opened with
     /// [`DeviceOptions::debug_kernels`](ziggurat_device::DeviceOptions::debug_kernels).
@@ -663,10 +673,12 @@ pub enum PipelineError {
         limit: u32,
     },
     /// The work needs more workgroups than the device dispatches.
-    #[error("{}", short!("{kernel}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
+    #[error("{}", marked!(place, "{kernel}: {place}: {wanted:?} workgroups; the device dispatches at most {limit} per dimension"))]
     GridTooLarge {
         /// The kernel's name.
         kernel: String,
+        /// The place of the entry point.
+        place: Arc<Place>,
         /// Workgroups wanted.
         wanted: [u64; 3],
         /// The limit per dimension.

@@ -109,6 +109,7 @@ impl Pipelines {
         if !self.memory().owns(source) {
             return Err(PipelineError::IndirectForeign {
                 kernel: kernel.name().to_owned(),
+                place: Arc::clone(&kernel.reflection().place),
             });
         }
         let capacity = source.capacity();
@@ -116,6 +117,7 @@ impl Pipelines {
         if !fits || !offset.is_multiple_of(4) {
             return Err(PipelineError::IndirectRange {
                 kernel: kernel.name().to_owned(),
+                place: Arc::clone(&kernel.reflection().place),
                 offset,
                 capacity,
             });

@@ -5,7 +5,7 @@
 //!
 //!
 //! - source text from whole files, with errors that name file and line: [`ShaderSource`], [`PipelineError`]
-//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]; what the device's compiler says of a text: [`Pipelines::messages`]
+//! - reflection by naga, with overrides resolved: [`reflect`], [`Reflection`]; warnings of barriers that some do not reach: [`KernelWarning`]; what the device's compiler says of a text: [`Pipelines::messages`]
 //! - a pipeline cache in memory (full content as key, one creation per key) and on disk
 //! - kernels compiled ahead of their use, from a list or a recorded trace: [`Pipelines::prewarm`], [`Trace`]
 //! - grids from element counts: [`Grid`]
@@ -59,6 +59,7 @@ mod stats;
 mod tape;
 mod trace;
 mod tuning;
+mod warning;
 #[cfg(not(target_arch = "wasm32"))]
 mod workers;
 
@@ -88,6 +89,8 @@ pub use place::Place;
 pub use prepared::PreparedDispatch;
 pub use profile::Profiling;
 pub use quick_hash::{QuickHasher, QuickMap};
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+pub use reflect::divergent_barriers;
 pub use reflect::{
     Access, Binding, GridInputs, Member, Override, ParamSpace, Params, Reflection, Resource,
     Scalar, WorkgroupVariable, check_limits, reflect, reflect_within,
@@ -102,12 +105,13 @@ pub use tuning::{
     CandidateTime, KernelCandidate, KernelTimes, KernelWork, Patience, RunTime, Tuned, TuningKey,
     TuningRejected, TuningStore, interleaved,
 };
+pub use warning::KernelWarning;
 
 /// A typed struct of a WGSL file, which is read when the program is compiled: what is wrong with it is an error of the
 /// compiler with file, line and column of the WGSL.
 ///
-/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file beside the
-/// source file or in the package's folder. Its method `dispatch` takes the buffers, textures and samplers by the names that
+/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file in the folder of
+/// the source file or of the package. Its method `dispatch` takes the buffers, textures and samplers by the names that
 /// they have in the shader, in the order of group and binding, and a [`Grid`]; `Blur::descriptor()` is for
 /// [`Pipelines::kernel`]. A name, a visibility and an entry point may be said:
 /// `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ziggurat_core::wgsl::imports::{Found, resolve};
 use ziggurat_shaders::IMPORTABLE;
@@ -119,10 +120,15 @@ impl ShaderLibrary {
             }
         };
         let files = resolve(&name, &text, &find).map_err(|error| {
-            let piece = self.pieces.get(&*error.file).map(|piece| &*piece.text);
+            let place = Place {
+                line: error.line,
+                column: error.column,
+                snippet: error.snippet,
+                ..Place::whole(&error.file).as_ref().clone()
+            };
             PipelineError::Import {
                 kernel: name.clone().into_owned(),
-                place: Place::of_line(&error.file, piece.unwrap_or(&text), error.line),
+                place: Arc::new(place),
                 detail: error.detail,
             }
         })?;

@@ -22,6 +22,7 @@ use crate::reflect::Texts;
 use crate::shader_limits::ShaderLimits;
 use crate::tape::Taping;
 use crate::tuning::TuningStore;
+use crate::warning::Warnings;
 use ziggurat_device::ShaderFeature;
 
 mod creation;
@@ -46,6 +47,7 @@ struct Inner {
     memory: Memory,
     features: ShaderFeatures,
     texts: Texts,
+    warnings: Warnings,
     /// On devices that debug kernels.
     debug: Option<KernelDebug>,
     shader_limits: RwLock<ShaderLimits>,
@@ -96,6 +98,7 @@ impl Pipelines {
                 device,
                 memory: memory.clone(),
                 texts: Texts::default(),
+                warnings: Warnings::default(),
                 debug: memory
                     .device()
                     .options()
@@ -137,6 +140,10 @@ impl Pipelines {
     /// What was measured on this device: empty until something is tuned or loaded.
     pub fn tuning(&self) -> &TuningStore {
         &self.inner.tuning
+    }
+
+    pub(crate) fn warnings(&self) -> &Warnings {
+        &self.inner.warnings
     }
 
     /// What shaders may use on this device.

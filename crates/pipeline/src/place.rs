@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ziggurat_core::debug_print::{self, Places};
-use ziggurat_core::text::{marked_line, shortened};
+use ziggurat_core::text::{marked_line, marked_whole_line, shortened};
+use ziggurat_core::wgsl;
 
 use crate::source::ShaderSource;
 
@@ -34,16 +35,14 @@ impl Place {
 
     /// A line of a file with this text; 0 for the file as a whole.
     pub(crate) fn of_line(file: &str, text: &str, line: u32) -> Arc<Self> {
-        let index = line.checked_sub(1).and_then(|n| usize::try_from(n).ok());
-        let Some(code) = index.and_then(|index| text.lines().nth(index)) else {
+        let Some((column, snippet)) = marked_whole_line(text, line) else {
             return Self::whole(file);
         };
-        let begin = code.len() - code.trim_start().len();
         Arc::new(Self {
             file: shortened(file, FILE).into_owned(),
             line,
-            column: u32::try_from(begin + 1).unwrap_or(u32::MAX),
-            snippet: marked_line(code, begin..code.trim_end().len(), line),
+            column,
+            snippet,
         })
     }
 }
@@ -181,32 +180,9 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// The place of the name in `fn name`: a compiler keeps none for entry points.
+    /// The place of a function's name; the file as a whole if there is no such function.
     pub(crate) fn function(&self, name: &str) -> Arc<Place> {
-        let mut from = 0;
-        while let Some(at) = self.text.get(from..).and_then(|rest| rest.find("fn")) {
-            let start = from + at;
-            from = start + 2;
-            let after = self.text.get(from..).unwrap_or_default();
-            let ident = after.trim_start();
-            let named = ident.len() < after.len()
-                && ident
-                    .strip_prefix(name)
-                    .is_some_and(|rest| rest.trim_start().starts_with('('));
-            let begin = from + after.len() - ident.len();
-            if named && !self.is_commented(start) {
-                return self.place_of(Some(begin..begin + name.len()));
-            }
-        }
-        self.place_of(None)
-    }
-
-    /// Whether what stands at `at` follows `//` on its line. Of a line of any length only the end is looked at.
-    fn is_commented(&self, at: usize) -> bool {
-        let before = self.text.as_bytes().get(at.saturating_sub(512)..at);
-        let before = before.unwrap_or_default();
-        let line = before.rsplit(|byte| *byte == b'\n').next();
-        line.is_some_and(|line| line.windows(2).any(|two| two == b"//"))
+        self.place_of(wgsl::function(&self.text, name))
     }
 
     /// The last part's name: bodies come last.

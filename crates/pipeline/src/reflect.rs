@@ -44,6 +44,8 @@ use by_naga as reader;
 use plain as reader;
 use reader::Valid;
 
+#[cfg(any(feature = "naga", not(target_arch = "wasm32")))]
+pub use by_naga::divergent_barriers;
 pub use grid_inputs::GridInputs;
 pub use limits::check_limits;
 pub use resources::Resource;
@@ -229,6 +231,8 @@ pub struct Reflection {
     pub workgroup_memory: Vec<WorkgroupVariable>,
     /// What the entry point looks at of its place in the grid.
     pub grid_inputs: GridInputs,
+    /// Barriers that some invocations of a workgroup may not reach, which browsers refuse: see [`KernelWarning`](crate::KernelWarning).
+    pub divergent_barriers: Vec<Arc<Place>>,
     /// All overrides of the shader, in its order.
     pub overrides: Vec<Override>,
     /// What it needs beyond plain WGSL.
@@ -260,7 +264,7 @@ impl Reflection {
 /// Reads a kernel with naga, for a device that has `available`.
 ///
 /// In a program for the web without the feature `naga` only declarations are read: what is no WGSL is then found by the
-/// browser's compiler, later, and the reflection tells of no workgroup memory and of no feature without a directive.
+/// browser's compiler, later, and the reflection tells of no workgroup memory, no barriers and no feature without a directive.
 ///
 /// # Errors
 ///

@@ -24,7 +24,7 @@ impl Drop for Before {
 }
 
 /// States how many arithmetic operations each dispatch has that `run` records on this thread; a multiply-add is two. Profiles
-/// ([`KernelTime`](ziggurat_device::KernelTime)) show them beside bytes and time. Within another such call the inner one counts;
+/// ([`KernelTime`](ziggurat_device::KernelTime)) show them with bytes and time. Within another such call the inner one counts;
 /// 0 states nothing.
 ///
 /// ```

@@ -13,7 +13,7 @@ pub struct PipelineStats {
     pub evicted: u64,
     /// Shader texts read for them: each once for all its specialisations, as long as it is remembered.
     pub texts: u64,
-    /// Kernels held.
+    /// Kernels in the cache.
     pub entries: usize,
     /// Time spent in creation (reading, checking, compiling), added up over threads. 0 in a browser.
     pub compile_time_ns: u64,
@@ -21,9 +21,9 @@ pub struct PipelineStats {
     pub bind_group_hits: u64,
     /// Bind groups created.
     pub bind_group_misses: u64,
-    /// Bind groups held.
+    /// Bind groups in the cache.
     pub bind_groups: usize,
-    /// Bind group layouts held.
+    /// Bind group layouts in the cache.
     pub layouts: usize,
     /// Dispatches recorded.
     pub dispatches: u64,

@@ -36,6 +36,8 @@ mod textures;
 #[cfg(feature = "software")]
 #[path = "adapter/tuning.rs"]
 mod tuning;
+#[path = "adapter/warnings.rs"]
+mod warnings;
 
 use std::time::{Duration, Instant};
 

@@ -113,6 +113,10 @@ impl CustomKernel {
     /// changed: a text that compiles takes the place of the one before; of another the error is printed to standard error, and
     /// calls go on with the text before. Without, the file is read here only.
     ///
+    /// Every call asks the file system when the file was changed. With the feature `watch` the system tells it (the crate
+    /// `notify`), a few milliseconds after the file was saved; calls then cost nothing while it is not. Where the system cannot,
+    /// as of some network drives, calls look as without the feature.
+    ///
     /// ```no_run
     /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
     ///

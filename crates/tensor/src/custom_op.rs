@@ -96,7 +96,7 @@ impl CustomOp {
     /// The operation on tensors and numbers, as many as `apply` has parameters, which broadcast. Nothing runs yet.
     ///
     /// # Errors
-    /// If there are more or fewer operands, none is a tensor, there are more tensors than a kernel can bind beside its result, they are on different devices, their shapes do not broadcast, or
+    /// If there are more or fewer operands, none is a tensor, there are more tensors than a kernel can bind besides its result, they are on different devices, their shapes do not broadcast, or
     /// one is of a dtype that its parameter does not take.
     pub fn call(&self, operands: &[&dyn Operand]) -> Result<Tensor, Error> {
         apply(self.op, operands, None)

@@ -5,6 +5,8 @@
 //!
 //! Invariant: every allocation of a tensor goes through [`Device::alloc`], which refuses what one buffer cannot hold.
 
+mod kernels;
+
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_device::{AdapterSummary, Caps, DeviceOptions, KernelTime, MemoryBytes};
 use ziggurat_kernels::{Executor, View};
 use ziggurat_memory::{Buffer, MemoryKind, MemoryReport, Usage};
-use ziggurat_pipeline::{DebugPrints, PipelineStats};
+use ziggurat_pipeline::PipelineStats;
 
 use crate::index_checks::IndexChecks;
 use crate::lazy::Lazy;
@@ -164,30 +166,6 @@ impl Device {
     /// ```
     pub fn set_index_checks(&self, on: bool) {
         self.inner.index_checks.set(on);
-    }
-
-    /// What kernels printed by `debug_print` in everything recorded since the last call; nothing unless the device was opened
-    /// with [`DeviceOptions::debug_kernels`], or is the software device.
-    ///
-    /// # Errors
-    /// If something recorded before failed on the device.
-    pub fn take_debug_prints(
-        &self,
-    ) -> impl Future<Output = Result<DebugPrints, Error>> + Send + use<> {
-        let prints = self.executor().pipelines().take_debug_prints();
-        once(async move {
-            let fail = |error| Error::from_pipeline("take_debug_prints", error);
-            prints.await.map_err(fail)
-        })
-    }
-
-    /// [`Device::take_debug_prints`], waiting in place.
-    ///
-    /// # Errors
-    /// As [`Device::take_debug_prints`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn take_debug_prints_blocking(&self) -> Result<DebugPrints, Error> {
-        self.block_on(self.take_debug_prints())
     }
 
     /// Resolves when the indices of all operations recorded so far are known to be in range.

@@ -128,8 +128,8 @@ pub use ziggurat_macros::TensorKernelParams as KernelParams;
 /// A typed struct of a WGSL file with a kernel on tensors, which is read when the program is compiled: what is wrong with it
 /// is an error of the compiler with file, line and column of the WGSL.
 ///
-/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file beside the
-/// source file or in the package's folder. `Blur { sigma: 2.0 }.run(&image)` takes the tensors by the names that the shader's
+/// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file in the folder of
+/// the source file or of the package. `Blur { sigma: 2.0 }.run(&image)` takes the tensors by the names that the shader's
 /// read-only buffers have, in the order of group and binding; its only `read_write` buffer is behind them and is the result.
 /// `call` instead of `run` gives a [`CustomCall`], of which shape and grid can be said. A name, a visibility and an entry point
 /// may be given: `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.
@@ -137,5 +137,5 @@ pub use ziggurat_macros::kernel;
 pub use ziggurat_memory::{MemoryKind, MemoryReport, MemoryRow, Usage};
 pub use ziggurat_pipeline::typed::{KernelParams, ParamField, ParamType};
 pub use ziggurat_pipeline::{CandidateTime, KernelCandidate, KernelTimes, RunTime};
-pub use ziggurat_pipeline::{DebugPrint, DebugPrints, DebugValue, StatementKind};
+pub use ziggurat_pipeline::{DebugPrint, DebugPrints, DebugValue, KernelWarning, StatementKind};
 pub use ziggurat_pipeline::{PipelineStats, Tuned, TuningKey, TuningRejected, TuningStore};

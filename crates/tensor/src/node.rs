@@ -1,12 +1,12 @@
 //! What a tensor's value is made of.
 //!
 //! A node is either finished memory (a [`View`]) or *pending*: an elementwise op over other nodes and numbers, a kernel over
-//! memory that waits for what is done with its result, or another way to walk a pending node. Recording makes pending nodes only; [`crate::lazy`] turns them into memory when something
+//! memory that waits for what is done with its result, or a view of a pending node. Recording makes pending nodes only; [`crate::lazy`] turns them into memory when something
 //! asks for [`Tensor::view`](crate::Tensor::view).
 //!
 //! Invariants: shape, dtype and layout of a node never change; a node gets its value at most once, be it memory or an
 //! error, and then lets go of its inputs; one made within a capture has no value outside of it; the memory that a pending op will get is row-major from its beginning; the base of
-//! a walk is never a walk. Dropping a long chain does not recurse.
+//! a view is never a view. Dropping a long chain does not recurse.
 
 mod cost;
 mod spare;
@@ -39,7 +39,7 @@ pub(crate) struct Node {
     uses: AtomicU32,
     /// How many tensors are this node.
     handles: AtomicU32,
-    /// Whether it was computed within a kernel without being stored while somebody held it.
+    /// Whether it was computed within a kernel without being stored while a handle referenced it.
     passed: AtomicBool,
     /// Where a plan keeps it; a hint that is checked.
     slot: AtomicU32,
@@ -93,7 +93,7 @@ pub(crate) enum Work {
     },
     /// A kernel that can write an expression over its result in its place.
     Kernel(Arc<KernelCall>),
-    /// The memory of `base`, which is row-major, walked by another layout.
+    /// The memory of `base`, which is row-major, seen through another layout.
     Walk {
         base: Arc<Node>,
         layout: Box<Layout>,

@@ -1,7 +1,7 @@
-//! Plain numbers beside tensors, and the dtype of a result.
+//! Plain numbers together with tensors, and the dtype of a result.
 //!
 //! A number in an expression has no dtype of its own, only a category (bool, integer, float): `f16_tensor * 2.0` stays
-//! f16, `i32_tensor * 2.0` becomes f32. The same holds for a rank-0 tensor beside one with dimensions. This is PyTorch's
+//! f16, `i32_tensor * 2.0` becomes f32. The same holds for a rank-0 tensor together with one with dimensions. This is PyTorch's
 //! rule; the table itself is [`DType::promote`].
 //!
 //! Invariant: everything in this file is a pure function of dtypes and ranks.
@@ -48,7 +48,7 @@ impl Scalar {
         self.value
     }
 
-    /// The dtype of the number beside a tensor of `dtype`.
+    /// The dtype that the number is promoted to with a tensor of `dtype`.
     pub(crate) fn beside(self, dtype: DType) -> DType {
         match (self.category > category(dtype), self.category) {
             (true, Category::Float) => DType::F32,

@@ -267,7 +267,7 @@ impl Tensor {
         Ok(Self::from_view(device, out))
     }
 
-    /// The same memory walked differently.
+    /// The same memory seen through another layout.
     pub(crate) fn with_layout(
         &self,
         op: &'static str,

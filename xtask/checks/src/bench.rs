@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what each op reaches on this adapter, beside the adapter's own copy bandwidth and multiply-add rate.
+//! `cargo xtask bench`: what each op reaches on this adapter, compared with the adapter's own copy bandwidth and multiply-add rate.
 //!
 //! Times are medians of batches of back-to-back calls that end with one wait for the device, divided by the calls: what a
 //! program sees, launch overhead included where it is not hidden. Where the adapter has timestamps, the GPU's own time of

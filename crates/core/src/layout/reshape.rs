@@ -68,7 +68,7 @@ impl Layout {
         Ok(Some(view))
     }
 
-    /// The fewest dimensions that walk this layout, innermost first; none has length 1.
+    /// The fewest dimensions that describe this layout, innermost first; none has length 1.
     fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for (dim, stride) in self.axes().rev().filter(|&(dim, _)| dim != 1) {
@@ -141,7 +141,7 @@ impl Layout {
     }
 }
 
-/// Dimensions that are walked like one.
+/// Dimensions that can be merged into one.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     len: usize,

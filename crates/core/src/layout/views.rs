@@ -66,7 +66,7 @@ impl Layout {
     }
 
     /// Every `step`th element of `axis` from `start` until before `end`, by Python's rules: negative
-    /// positions count from the end, positions outside are clamped, a negative step walks backwards,
+    /// positions count from the end, positions outside are clamped, a negative step goes backwards,
     /// and no `end` goes all the way.
     ///
     /// ```
@@ -243,7 +243,7 @@ impl Layout {
         self.with_axes(axes, self.offset)
     }
 
-    /// With `axis` walked from `start` by `step`, `len` times; all of these lie inside the axis.
+    /// With `len` positions of `axis`, from `start` by `step`; all of these lie inside the axis.
     fn with_axis(
         &self,
         axis: usize,

@@ -1,6 +1,6 @@
 //! The −1 of a reshape.
 //!
-//! PyTorch's rules: one dimension may be −1 and takes what the others leave; beside a 0 it could be
+//! PyTorch's rules: one dimension may be −1 and takes what the others leave; next to a 0 it could be
 //! anything, so that is refused even when there are no elements, while 0 elements reshape to
 //! `(-1, 3)` as `[0, 3]`.
 
@@ -23,7 +23,7 @@ use crate::ShapeError;
 /// # Errors
 ///
 /// [`ShapeError::Reshape`] if the counts differ, [`ShapeError::InferTwice`] for a second −1,
-/// [`ShapeError::InferAmbiguous`] for a −1 beside a 0, [`ShapeError::NegativeDim`] below −1, and
+/// [`ShapeError::InferAmbiguous`] for a −1 next to a 0, [`ShapeError::NegativeDim`] below −1, and
 /// what [`Shape::new`] refuses.
 pub fn infer_reshape(from: &Shape, dims: &[isize]) -> Result<Shape, ShapeError> {
     let to = || dims.to_vec();

@@ -159,7 +159,7 @@ fn closed(text: &str) -> Option<usize> {
     None
 }
 
-/// Types of numbers by their names, and no numbers of naga's tables beside them.
+/// Types of numbers by their names, and without numbers of naga's tables.
 fn types(message: &str) -> String {
     let scalars = replaced(message, "Scalar { kind: ", |rest| {
         let (kind, rest) = rest.split_once(", width: ")?;

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::text::marked_whole_line;
+
 /// An import that cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
@@ -12,8 +14,27 @@ pub struct ImportError {
     pub file: String,
     /// Its line, from 1; 0 where it is not in the text.
     pub line: u32,
+    /// The column where it begins, in bytes from 1; 0 where it is not in the text.
+    pub column: u32,
     /// What is wrong.
     pub detail: String,
+    /// The line of code with carets below; empty where it is not in the text.
+    pub snippet: String,
+}
+
+impl ImportError {
+    /// With the line of code, if it is about this file.
+    fn in_text(self, file: &str, text: &str) -> Self {
+        let is_new = self.file == file && self.snippet.is_empty();
+        match marked_whole_line(text, self.line) {
+            Some((column, snippet)) if is_new => Self {
+                column,
+                snippet,
+                ..self
+            },
+            _ => self,
+        }
+    }
 }
 
 /// A piece that was found.
@@ -39,7 +60,7 @@ impl Found {
     }
 }
 
-/// The paths that an import of `name` in `file` may mean: beside that file, and as it stands.
+/// The paths that an import of `name` in `file` may mean: in the folder of that file, and as it stands.
 ///
 /// ```
 /// use ziggurat_core::wgsl::imports::paths;
@@ -109,7 +130,9 @@ fn failure(file: &str, line: u32, detail: String) -> ImportError {
     ImportError {
         file: file.to_owned(),
         line,
+        column: 0,
         detail,
+        snippet: String::new(),
     }
 }
 
@@ -129,7 +152,8 @@ impl Resolving<'_> {
         let declared = imports.iter().map(|import| (import.name, import.line));
         let needs = needs.iter().map(|name| (*name, 0));
         for (name, line) in needs.chain(declared) {
-            self.import(file, name, line)?;
+            self.import(file, name, line)
+                .map_err(|error| error.in_text(file, text))?;
         }
         self.parts.push((file.to_owned(), blank));
         Ok(())
@@ -176,7 +200,7 @@ impl Resolving<'_> {
                             "`{}` is declared here and in {other}:{line}: rename one",
                             declared.name
                         );
-                        return Err(failure(file, declared.line, detail));
+                        return Err(failure(file, declared.line, detail).in_text(file, text));
                     }
                     _ => {}
                 }

@@ -45,7 +45,7 @@ impl Inner {
             if locked.batch().late.is_empty() {
                 return Ok(());
             }
-            let pipelines = crate::late::unsettled(&locked.batch().late);
+            let pipelines = crate::late::incomplete(&locked.batch().late);
             drop(locked);
             let _span = self.profiler.host.span(Stage::Lookup);
             for pipeline in pipelines {

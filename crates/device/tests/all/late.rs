@@ -74,7 +74,7 @@ fn the_submission_waits_for_the_pipeline_and_keeps_the_order() {
         device
             .record(|recorder| recorder.clear_buffer(&b, 0, 4))
             .unwrap();
-        late.settle(Ok(pipeline(&device)));
+        late.complete(Ok(pipeline(&device)));
         receiver.recv().unwrap().unwrap();
     });
     assert_eq!(block_on(read(&device, &b)).unwrap(), [0; 8]);
@@ -85,7 +85,7 @@ fn the_submission_waits_for_the_pipeline_and_keeps_the_order() {
 }
 
 #[test]
-fn commands_before_the_late_one_and_behind_a_settled_one_are_not_kept() {
+fn commands_before_the_late_one_and_behind_a_completed_one_are_not_kept() {
     let device = noop();
     let a = buffer(&device, &[1; 4]);
     let b = buffer(&device, &[2; 4]);
@@ -93,9 +93,9 @@ fn commands_before_the_late_one_and_behind_a_settled_one_are_not_kept() {
     device
         .record(|recorder| recorder.dispatch_late(launch(&late)))
         .unwrap();
-    late.settle(Ok(pipeline(&device)));
-    // A second settlement changes nothing.
-    late.settle(Err(refused()));
+    late.complete(Ok(pipeline(&device)));
+    // A second completion changes nothing.
+    late.complete(Err(refused()));
     assert!(late.get().is_some() && late.failure().is_none());
     device
         .record(|recorder| recorder.copy_buffer(&a, 0, &b, 0, 4))
@@ -125,7 +125,7 @@ fn a_full_batch_waits_for_its_pipelines_and_goes_then() {
         let full = scope.spawn(|| device.record(|recorder| recorder.clear_buffer(&a, 0, 4)));
         std::thread::sleep(MOMENT);
         assert!(!full.is_finished(), "it must wait");
-        late.settle(Ok(pipeline(&device)));
+        late.complete(Ok(pipeline(&device)));
         full.join().unwrap().unwrap();
     });
     assert_eq!(device.queue_stats().submissions, 1);
@@ -151,7 +151,7 @@ fn a_pipeline_that_cannot_be_made_fails_the_device_and_everything_that_waits() {
                 recorder.before_submit(|_| panic!("this batch is never submitted"));
             })
             .unwrap();
-        late.settle(Err(refused()));
+        late.complete(Err(refused()));
         assert_eq!(wait(&device), Err(refused()));
         assert_eq!(device.status(), Err(refused()));
         assert_eq!(device.flush(), Err(refused()));
@@ -171,7 +171,7 @@ fn the_last_handle_waits_for_what_was_recorded() {
         let dropped = scope.spawn(move || drop(device));
         std::thread::sleep(MOMENT);
         assert!(!dropped.is_finished(), "it must wait");
-        late.settle(Ok(made));
+        late.complete(Ok(made));
         dropped.join().unwrap();
     });
 }

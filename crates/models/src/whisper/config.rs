@@ -1,4 +1,4 @@
-//! The extents of a Whisper, from the descriptions beside its weights or from the weights themselves.
+//! The extents of a Whisper, from the descriptions in the folder of its weights or from the weights themselves.
 
 use serde_json::Value as Json;
 
@@ -52,7 +52,7 @@ impl WhisperConfig {
         2 * HOP * self.encoder.positions
     }
 
-    /// The configuration in a `config.json` of Hugging Face's programs, and in the `generation_config.json` beside it, or the
+    /// The configuration in a `config.json` of Hugging Face's programs, and in the `generation_config.json` in the same folder, or the
     /// first one again.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl WhisperConfig {
         this.checked()
     }
 
-    /// The configuration that follows from a file of CTranslate2, and the `config.json` beside it.
+    /// The configuration that follows from a file of CTranslate2, and the `config.json` in the same folder.
     ///
     /// # Errors
     /// If the layout is another model's, a tensor is missing or of another rank, or the JSON is not valid.

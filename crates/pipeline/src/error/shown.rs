@@ -67,6 +67,10 @@ impl PipelineError {
             Self::Parse { place, .. }
             | Self::Validation { place, .. }
             | Self::NeedsNaga { place, .. }
+            | Self::NoEntryPoint { place, .. }
+            | Self::UnknownEntryPoint { place, .. }
+            | Self::AmbiguousEntryPoint { place, .. }
+            | Self::UnknownConstant { place, .. }
             | Self::ShaderTooLarge { place, .. }
             | Self::MissingConstant { place, .. }
             | Self::ConstantValue { place, .. }
@@ -99,6 +103,9 @@ impl PipelineError {
             | Self::BindingCount { place, .. }
             | Self::UniformCount { place, .. }
             | Self::ResourceCount { place, .. }
+            | Self::GridTooLarge { place, .. }
+            | Self::IndirectRange { place, .. }
+            | Self::IndirectForeign { place, .. }
             | Self::GridNotFolded { place, .. } => Some(place),
             Self::Aliased { second_place, .. } => Some(second_place),
             Self::Mistakes { mistakes, .. } => mistakes.first()?.place(),

@@ -2,7 +2,7 @@
 //!
 //! Reading and checking a shader and making its bind group layout tell everything that a dispatch must know, and find
 //! nearly every mistake. What is left, wgpu's and the driver's compiling, is most of the time and the same whoever does
-//! it. Invariants: a kernel that was handed to a worker is settled whatever happens; workers hold no `Inner`, so that
+//! it. Invariants: a kernel that was handed to a worker is completed whatever happens; workers hold no `Inner`, so that
 //! its drop, which waits for them, never runs on one.
 
 use std::sync::Arc;
@@ -86,13 +86,13 @@ impl Compiling {
             self.time_ns
                 .fetch_add(nanoseconds(start), Ordering::Relaxed);
         }
-        let settled = made.map_err(|error| {
+        let done = made.map_err(|error| {
             self.refused(match error {
                 PipelineError::Compile { message, .. } => message,
                 other => other.to_string(),
             })
         });
-        self.kernel.pipeline().settle(settled);
+        self.kernel.pipeline().complete(done);
     }
 
     fn compile(&self) -> Result<wgpu::ComputePipeline, PipelineError> {
@@ -133,8 +133,8 @@ impl Compiling {
 impl Drop for Compiling {
     fn drop(&mut self) {
         let pipeline = self.kernel.pipeline();
-        if !pipeline.is_settled() {
-            pipeline.settle(Err(self.refused("compiling it was interrupted".to_owned())));
+        if !pipeline.is_complete() {
+            pipeline.complete(Err(self.refused("compiling it was interrupted".to_owned())));
         }
     }
 }
@@ -226,6 +226,7 @@ impl Inner {
         check_limits(&reflection, &self.device.caps().limits)?;
         let features = self.device.wgpu().features();
         check_formats(&reflection.kernel, &reflection.resources, features)?;
+        self.warnings.about(&reflection);
         let debug = self.debug.as_ref();
         let debugged = debug.map(|debug| debug.of(&self.memory, descriptor, &text, &reflection));
         let debugged = debugged.transpose()?.flatten();

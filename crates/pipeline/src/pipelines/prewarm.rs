@@ -264,7 +264,7 @@ impl Pipelines {
         self.prewarm(trace.kernels().iter().cloned(), progress)
     }
 
-    /// Every kernel that is held now, for the next run's [`prewarm_trace`](Self::prewarm_trace).
+    /// Every kernel that is in the cache now, for the next run's [`prewarm_trace`](Self::prewarm_trace).
     pub fn trace(&self) -> Trace {
         Trace::new(self.inner.kernels.keys())
     }

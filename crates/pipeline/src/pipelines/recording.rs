@@ -1,5 +1,6 @@
 //! Checking and recording dispatches.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ziggurat_device::{Recorder, Stage, Work};
@@ -95,6 +96,7 @@ impl Pipelines {
             .plan(reflection.workgroup_size, caps.max_workgroups)
             .map_err(|overflow| PipelineError::GridTooLarge {
                 kernel: kernel.name().to_owned(),
+                place: Arc::clone(&reflection.place),
                 wanted: overflow.wanted,
                 limit: overflow.limit,
             })?;

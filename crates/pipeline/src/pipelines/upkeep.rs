@@ -43,7 +43,7 @@ impl Pipelines {
         once(reopened, || DeviceError::Finished.into())
     }
 
-    /// Forgets all kernels. Those still held elsewhere stay usable.
+    /// Forgets all kernels. Those that somebody still has stay usable.
     pub fn clear_kernels(&self) {
         self.inner.by_key.write().clear();
         self.inner.kernels.clear();

@@ -1,22 +1,22 @@
 //! From text to a valid module with resolved overrides: naga's view of a shader.
 
 mod capabilities;
-mod first_use;
 mod globals;
 mod grid;
 mod mistakes;
 mod size;
 mod textures;
+mod uniformity;
 
 use std::sync::Arc;
 
 use capabilities::capabilities;
-use first_use::first_use;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::errors::said;
+use ziggurat_core::wgsl::modules::{best_span, place_of_rule};
 
 use super::entry::{Entries, NAME, unknown_constant};
 use super::{GridInputs, Override, Reflection, Specialised};
@@ -25,6 +25,7 @@ use crate::error::PipelineError;
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
+pub use uniformity::divergent_barriers;
 use ziggurat_device::ShaderFeature;
 
 impl Assembled<'_> {
@@ -111,7 +112,6 @@ pub(super) fn specialise(
     let reflection = Reflection {
         kernel: text.name(),
         workgroup_size: point.workgroup_size,
-        entry,
         place: at,
         bindings: found.bindings,
         params: found.params,
@@ -119,13 +119,30 @@ pub(super) fn specialise(
         resources: found.resources,
         workgroup_memory: found.workgroup_memory,
         grid_inputs: GridInputs::of(&resolved, point, uses),
+        divergent_barriers: barriers(text, module, &entry),
         overrides,
         features: *features,
+        entry,
     };
     Ok(Specialised {
         reflection,
         is_large: inlined > FEW,
     })
+}
+
+/// The places of barriers that some invocations may not reach.
+fn barriers(text: &Assembled<'_>, module: &Module, entry: &str) -> Vec<Arc<Place>> {
+    if !["Barrier", "workgroupUniformLoad"]
+        .iter()
+        .any(|name| text.text.contains(name))
+    {
+        return Vec::new();
+    }
+    let mut points = module.entry_points.iter();
+    let point = points.find(|point| point.stage == ShaderStage::Compute && point.name == entry);
+    let found = point.map(|point| divergent_barriers(module, &point.function));
+    let found = found.into_iter().flatten();
+    found.map(|span| text.place(Some(span))).collect()
 }
 
 fn entries(module: &Module) -> Entries<'_> {
@@ -217,28 +234,13 @@ fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Arc<Place>) -> P
     }
 }
 
-/// The place that says most: of the places within each other the shortest.
-fn best_span(error: &WithSpan<ValidationError>) -> Option<Span> {
-    let spans = error.spans().map(|(span, _)| *span);
-    let defined = spans.filter(Span::is_defined);
-    defined.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()))
-}
-
 fn validation_error(
     text: &Assembled<'_>,
     module: Option<&Module>,
     entry: &Arc<Place>,
     error: &WithSpan<ValidationError>,
 ) -> PipelineError {
-    let span = best_span(error);
-    let place = match error.as_inner() {
-        // naga keeps no span for what is wrong with an entry point's attributes.
-        ValidationError::EntryPoint { name, .. } if span.is_none() => text.function(name),
-        ValidationError::Type { handle, .. } if span.is_none() => {
-            text.place(module.and_then(|module| first_use(module, *handle)))
-        }
-        _ => text.place(span),
-    };
+    let place = text.place_of(place_of_rule(&text.text, module, error));
     let place = match place.line {
         0 => Arc::clone(entry),
         _ => place,

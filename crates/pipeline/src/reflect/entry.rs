@@ -1,6 +1,9 @@
 //! Which entry point a kernel is, and what is said where it or a constant is none of the shader's.
 
+use std::sync::Arc;
+
 use ziggurat_core::text::shortened;
+use ziggurat_core::wgsl;
 
 use super::Override;
 use crate::error::PipelineError;
@@ -28,10 +31,11 @@ impl Entries<'_> {
             (None, [only]) => Ok((*only).to_owned()),
             (None, []) => Err(PipelineError::NoEntryPoint {
                 kernel: text.name(),
-                file: text.last_file(),
+                place: text.place_of(wgsl::functions(&text.text).last()),
             }),
-            (None, _) => Err(PipelineError::AmbiguousEntryPoint {
+            (None, [_, second, ..]) => Err(PipelineError::AmbiguousEntryPoint {
                 kernel: text.name(),
+                place: text.function(second),
                 have: self.places(text),
             }),
         }
@@ -40,6 +44,7 @@ impl Entries<'_> {
     pub(super) fn unknown(&self, text: &Assembled<'_>, wanted: &str) -> PipelineError {
         PipelineError::UnknownEntryPoint {
             kernel: text.name(),
+            place: text.function(self.0.first().copied().unwrap_or_default()),
             wanted: shortened(wanted, NAME).into_owned(),
             have: self.places(text),
         }
@@ -61,6 +66,9 @@ pub(super) fn unknown_constant(
 ) -> PipelineError {
     PipelineError::UnknownConstant {
         kernel: text.name(),
+        place: overrides
+            .first()
+            .map_or_else(|| text.place_of(None), |first| Arc::clone(&first.place)),
         name: shortened(name, NAME).into_owned(),
         have: some(overrides.iter(), |o| {
             format!("`{}` ({})", shortened(&o.name, NAME), o.place)

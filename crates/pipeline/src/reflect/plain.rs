@@ -91,6 +91,7 @@ pub(super) fn specialise(
         resources: Vec::new(),
         workgroup_memory: Vec::new(),
         grid_inputs: words.grid_inputs(entry).map_err(refuse)?,
+        divergent_barriers: Vec::new(),
         overrides,
         features,
     };
@@ -224,6 +225,7 @@ pub(super) fn compare(
     };
     let same = Reflection {
         workgroup_memory: Vec::new(),
+        divergent_barriers: Vec::new(),
         features: plain.reflection.features,
         ..by_naga.clone()
     };

@@ -7,8 +7,11 @@ use crate::error::shown::tests::shows_its_code;
 use crate::source::ShaderSource;
 use ziggurat_device::ShaderFeature;
 
+mod barriers;
+mod constants;
 mod plain;
 mod text;
+mod variables;
 
 /// A prelude of five lines before the body, so that lines of the whole and of the file differ.
 const PRELUDE: &str = "// one\nconst ONE: u32 = 1u;\n\nfn same(x: u32) -> u32 {\n    return x;\n}";
@@ -165,27 +168,41 @@ fn of_several_entry_points_the_chosen_one_decides() {
 
 #[test]
 fn entry_points_must_be_clear() {
+    let at = |error: &PipelineError| error.place().map(ToString::to_string).unwrap();
     let error = plain(TWO).unwrap_err();
     assert!(
         matches!(&error, PipelineError::AmbiguousEntryPoint { have, .. }
             if *have == ["`first` (body.wgsl:4:32)", "`second` (body.wgsl:5:32)"]),
         "{error}"
     );
+    assert_eq!(at(&error), "body.wgsl:5:32");
     let error = reflect(&kernel(TWO).entry("third"), ShaderFeatures::NONE).unwrap_err();
+    shows_its_code(&error);
     assert!(
         matches!(&error, PipelineError::UnknownEntryPoint { wanted, have, .. }
             if wanted == "third" && have.len() == 2),
         "{error}"
     );
-    let error = plain("fn f() {}").unwrap_err();
-    assert!(
-        matches!(error, PipelineError::NoEntryPoint { .. }),
-        "{error}"
+    assert_eq!(at(&error), "body.wgsl:4:32");
+    for text in [
+        "fn f() {}",
+        "@fragment fn f() {}",
+        "// fn main()\nfn f() {}",
+    ] {
+        let error = plain(text).unwrap_err();
+        assert!(
+            matches!(error, PipelineError::NoEntryPoint { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().ends_with('^'), "{error}");
+    }
+    let nothing = reflect(
+        &KernelDescriptor::new(ShaderSource::wgsl("k", "// nothing")),
+        ShaderFeatures::NONE,
     );
-    let error = plain("@fragment fn f() {}").unwrap_err();
-    assert!(
-        matches!(error, PipelineError::NoEntryPoint { .. }),
-        "{error}"
+    assert_eq!(
+        nothing.unwrap_err().to_string(),
+        "k: k: no `@compute` entry point"
     );
 }
 
@@ -246,255 +263,6 @@ fn an_illegal_workgroup_size_is_found_at_its_entry_point() {
         matches!(&error, PipelineError::Validation { place, .. } if place.line == 3 && place.file == "body.wgsl" && place.snippet.contains("fn main()")),
         "{error:?}"
     );
-}
-
-#[test]
-fn constants_must_exist_and_fit() {
-    let with = |name: &'static str, value| {
-        reflect(&kernel(BODY).constant(name, value), ShaderFeatures::NONE).unwrap_err()
-    };
-    let error = with("WQ", 1.0);
-    assert!(
-        matches!(&error, PipelineError::UnknownConstant { name, have, .. }
-            if name == "WQ" && *have == ["`WG` (body.wgsl:8:1)"]),
-        "{error}"
-    );
-    for value in [f64::NAN, 1e20] {
-        let error = with("WG", value);
-        assert!(
-            matches!(error, PipelineError::ConstantValue { .. }),
-            "{value}: {error:?}"
-        );
-    }
-    let error = plain(
-        "override N: u32;
-         @compute @workgroup_size(N) fn main() {}",
-    )
-    .unwrap_err();
-    assert!(
-        matches!(&error, PipelineError::MissingConstant { name, place, .. } if place.line == 1 && name == "N"),
-        "{error:?}"
-    );
-}
-
-#[test]
-fn overrides_are_in_the_order_of_the_text() {
-    let text = "override A: u32 = 1;\noverride B: u32 = A * C;\noverride C: u32 = 2;\n\
-                @compute @workgroup_size(A) fn main() { _ = B + C; }";
-    let names = plain(text).unwrap().overrides.into_iter().map(|o| o.name);
-    assert_eq!(names.collect::<Vec<_>>(), ["A", "B", "C"]);
-}
-
-#[test]
-fn overrides_with_a_number_go_by_it() {
-    let body = "@id(7) override N: u32 = 3;
-        @compute @workgroup_size(N) fn main() {}";
-    let found = reflect(&kernel(body).constant("7", 5.0), ShaderFeatures::NONE).unwrap();
-    assert_eq!(found.workgroup_size, [5, 1, 1]);
-    let error = reflect(&kernel(body).constant("N", 5.0), ShaderFeatures::NONE).unwrap_err();
-    assert!(
-        matches!(error, PipelineError::UnknownConstant { .. }),
-        "{error}"
-    );
-}
-
-#[test]
-fn missing_features_are_named_with_their_line() {
-    let half = "enable f16;
-@group(0) @binding(0) var<storage, read_write> a: array<f16>;
-@compute @workgroup_size(1) fn main() { a[0] = 1.0h; }";
-    let source = ShaderSource::wgsl("half.wgsl", half);
-    let descriptor = KernelDescriptor::new(source);
-    let error = reflect(&descriptor, ShaderFeatures::NONE).unwrap_err();
-    assert!(
-        matches!(&error, PipelineError::MissingFeature { place, feature: "f16", .. } if place.file == "half.wgsl" && place.line > 0),
-        "{error:?}"
-    );
-    let has = ShaderFeatures::NONE.with(ShaderFeature::F16);
-    let found = reflect(&descriptor, has).unwrap();
-    assert_eq!(found.features, has);
-    assert_eq!(found.bindings[0].scalar, Scalar::F16);
-
-    let subgroup = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;
-@compute @workgroup_size(1) fn main() {
-    a[0] = subgroupAdd(1.0);
-}";
-    let error = plain(subgroup).unwrap_err();
-    assert!(
-        matches!(&error, PipelineError::MissingFeature { place, feature: "subgroup operations", .. } if place.line > 0),
-        "{error:?}"
-    );
-    let found = reflect(&kernel(subgroup), ShaderFeatures::all()).unwrap();
-    assert_eq!(
-        found.features.iter().collect::<Vec<_>>(),
-        [ShaderFeature::Subgroups]
-    );
-}
-
-#[test]
-fn immediates_are_a_feature_and_a_place_for_parameters() {
-    let body = "struct P { a: u32, b: vec2<u32> }
-var<immediate> params: P;
-@group(0) @binding(0) var<storage, read_write> out: array<u32>;
-@compute @workgroup_size(1) fn main() { out[0] = params.a + params.b.y; }";
-    let error = plain(body).unwrap_err();
-    assert!(
-        matches!(
-            &error,
-            PipelineError::MissingFeature {
-                place,
-                feature: "immediates",
-                ..
-            } if place.line == 2
-        ),
-        "{error:?}"
-    );
-    let has = ShaderFeatures::NONE.with(ShaderFeature::Immediates);
-    let params = reflect(&kernel(body), has).unwrap().params.unwrap();
-    assert_eq!((params.space, params.bytes), (ParamSpace::Immediate, 16));
-}
-
-#[test]
-fn uniforms_and_buffers_of_all_groups_are_found_in_order() {
-    let found = plain(
-        "@group(2) @binding(1) var<uniform> c: vec4<f32>;
-         @group(0) @binding(3) var<uniform> a: u32;
-         @group(2) @binding(0) var<storage> y: array<f32>;
-         @group(0) @binding(7) var<storage, read_write> x: array<f32>;
-         @group(1) @binding(0) var<uniform> b: array<vec4<u32>, 3>;
-         @compute @workgroup_size(1) fn main() { x[0] = y[0] * c.x + f32(a + b[0].x); }",
-    )
-    .unwrap();
-    let uniforms: Vec<_> = found.uniforms.iter().map(|u| (&*u.name, u.bytes)).collect();
-    assert_eq!(uniforms, [("a", 4), ("b", 48), ("c", 16)]);
-    let buffers: Vec<_> = found
-        .bindings
-        .iter()
-        .map(|b| (b.group, b.binding))
-        .collect();
-    assert_eq!(buffers, [(0, 7), (2, 0)]);
-    assert!(found.params.is_none(), "with several there is no only one");
-
-    check_limits(&found, &wgpu::Limits::default()).unwrap();
-    let few = wgpu::Limits {
-        max_bind_groups: 2,
-        ..wgpu::Limits::default()
-    };
-    assert_eq!(
-        check_limits(&found, &few).unwrap_err().to_string(),
-        "probe: body.wgsl:3:32: `y` is in group 2; the device has groups 0 to 1\n3 |          @group(2) @binding(0) var<storage> y: array<f32>;\n  |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^"
-    );
-    let few = wgpu::Limits {
-        max_uniform_buffers_per_shader_stage: 2,
-        ..wgpu::Limits::default()
-    };
-    assert_eq!(
-        check_limits(&found, &few).unwrap_err().to_string(),
-        "probe: body.wgsl:1:23: `c` is uniform buffer number 3; the device binds at most 2\n1 | @group(2) @binding(1) var<uniform> c: vec4<f32>;\n  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^"
-    );
-}
-
-#[test]
-fn textures_and_samplers_are_told_in_wgsl() {
-    let found = plain(
-        "@group(1) @binding(0) var out: texture_storage_2d_array<rgba8unorm, write>;
-         @group(0) @binding(3) var s: sampler;
-         @group(0) @binding(2) var depth: texture_depth_2d;
-         @group(0) @binding(1) var ids: texture_3d<u32>;
-         @group(0) @binding(0) var photo: texture_2d<f32>;
-         @group(0) @binding(4) var plain: texture_multisampled_2d<f32>;
-         @compute @workgroup_size(1) fn main() {
-             let a = textureSampleLevel(photo, s, vec2(0.5), 0.0);
-             textureStore(out, vec2(0), 0, a);
-         }",
-    )
-    .unwrap();
-    let texts: Vec<_> = found
-        .resources
-        .iter()
-        .map(|r| format!("{} {}", r.place.line, r.wgsl()))
-        .collect();
-    assert_eq!(
-        texts,
-        [
-            "5 texture_2d<f32>",
-            "4 texture_3d<u32>",
-            "3 texture_depth_2d",
-            "2 sampler",
-            "6 texture_multisampled_2d<f32>",
-            "1 texture_storage_2d_array<rgba8unorm, write>",
-        ]
-    );
-    let filterable = |binding: u32| {
-        let ty = found.resources.iter().find(|r| r.binding == binding);
-        matches!(
-            ty.map(|r| r.ty),
-            Some(wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                ..
-            })
-        )
-    };
-    assert!(filterable(0) && !filterable(4));
-}
-
-#[test]
-fn external_textures_are_refused_with_their_line() {
-    let error = plain(
-        "
-         @group(0) @binding(0) var t: texture_external;
-         @compute @workgroup_size(1) fn main() {}",
-    )
-    .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("body.wgsl:2:32: `t` is an external texture"),
-        "{error}"
-    );
-}
-
-#[test]
-fn structs_and_atomics_know_their_scalars() {
-    let found = plain(
-        "struct Same { x: u32, y: array<vec2<u32>, 3> }
-         struct Mixed { x: u32, y: f32 }
-         @group(0) @binding(0) var<storage> alike: Same;
-         @group(0) @binding(1) var<storage> mixed: array<Mixed>;
-         @group(0) @binding(2) var<storage, read_write> bits: array<atomic<u32>>;
-         @compute @workgroup_size(1) fn main() {}",
-    )
-    .unwrap();
-    let seen: Vec<_> = found
-        .bindings
-        .iter()
-        .map(|b| (b.scalar, b.stride, b.min_bytes))
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (Scalar::U32, None, 32),
-            (Scalar::Mixed, Some(8), 8),
-            (Scalar::U32, Some(4), 4)
-        ]
-    );
-}
-
-#[test]
-fn narrow_dtypes_live_in_words() {
-    for dtype in [
-        DType::F16,
-        DType::BF16,
-        DType::U8,
-        DType::I8,
-        DType::Bool,
-        DType::U32,
-    ] {
-        assert!(Scalar::U32.holds(dtype), "{dtype:?}");
-    }
-    assert!(!Scalar::U32.holds(DType::F32) && !Scalar::U32.holds(DType::I32));
-    assert!(Scalar::F32.holds(DType::F32) && !Scalar::F32.holds(DType::F16));
-    assert!(Scalar::F16.holds(DType::F16) && !Scalar::F16.holds(DType::BF16));
 }
 
 #[test]

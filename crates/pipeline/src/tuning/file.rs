@@ -32,7 +32,7 @@ impl TuningStore {
     }
 
     /// Writes the store to a file, together with what the file holds of problems that the store does not know. A file that
-    /// does not match is replaced. A second file with `.lock` at the end of its name stays beside it.
+    /// does not match is replaced. A second file with `.lock` at the end of its name stays in the same folder.
     ///
     /// # Errors
     /// [`PipelineError::CacheFile`] if the operating system refuses.

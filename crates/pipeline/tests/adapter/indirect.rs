@@ -163,9 +163,13 @@ fn places_where_no_counts_can_be_are_errors() {
             matches!(error, PipelineError::IndirectRange { .. }),
             "{error}"
         );
-        assert!(error.to_string().contains(&format!(
-            "count: the three numbers of workgroups lie {offset} bytes"
-        )));
+        let text = error.to_string();
+        let said = format!(": the three numbers of workgroups lie {offset} bytes");
+        assert!(
+            text.starts_with("count: count:") && text.contains(&said),
+            "{text}"
+        );
+        assert!(text.ends_with('^'), "{text}");
     }
     let other = open(DeviceOptions::default())
         .memory()

@@ -1,7 +1,10 @@
 //! Kernels whose text is a file that changes while the program runs.
 //!
-//! Whoever calls such a kernel looks at the file: there is no thread, and nothing in builds without debug assertions. Invariant:
-//! once a text was compiled, calls have one that was.
+//! Whoever calls such a kernel looks at the file, or with the feature `watch` only after the system said that it was changed.
+//! There is nothing of this in builds without debug assertions. Invariant: once a text was compiled, calls have one that was.
+
+#[cfg(feature = "watch")]
+mod saves;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,9 @@ const CLOSE: Duration = Duration::from_secs(3);
 pub(super) struct Watched {
     path: PathBuf,
     state: Mutex<State>,
+    /// Where the system tells of changes.
+    #[cfg(feature = "watch")]
+    saves: Option<saves::Saves>,
 }
 
 #[derive(Debug)]
@@ -42,13 +48,29 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
 
 impl Watched {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        // Before the file is read, so that nothing is missed.
+        #[cfg(feature = "watch")]
+        let saves = cfg!(debug_assertions)
+            .then(|| saves::Saves::of(path))
+            .flatten();
         let stamp = stamp(path);
         let text = fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
         let good = text.as_str().into();
         Ok(Self {
             path: path.to_owned(),
             state: Mutex::new(State { stamp, text, good }),
+            #[cfg(feature = "watch")]
+            saves,
         })
+    }
+
+    /// Whether the file may be another one than when it was read.
+    fn may_differ(&self) -> bool {
+        #[cfg(feature = "watch")]
+        if let Some(saves) = &self.saves {
+            return saves.take();
+        }
+        true
     }
 
     /// The text of the file when it was opened.
@@ -70,6 +92,9 @@ impl Watched {
             descriptor.source = ShaderSource::wgsl(name, text.to_owned());
             descriptor
         };
+        if !self.may_differ() {
+            return with(&state.good);
+        }
         let now = stamp(&self.path);
         // A file that is just being written may not be there, or not be text.
         if (now.is_none() || now != state.stamp)

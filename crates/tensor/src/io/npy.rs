@@ -12,7 +12,7 @@ use crate::{Device, Error, Tensor};
 /// The array of an npy file. Both byte orders and both axis orders are read; Fortran order becomes a transposed view.
 ///
 /// # Errors
-/// If the bytes are no npy file, are too few or too many for the shape, or a dtype or value cannot be held.
+/// If the bytes are no npy file, are too few or too many for the shape, or a dtype or value cannot be represented.
 ///
 /// ```
 /// use ziggurat_tensor::{Device, DeviceOptions, Tensor, io};

@@ -16,7 +16,7 @@ const METADATA: &str = "__metadata__";
 /// The tensors of a safetensors file, by name.
 ///
 /// # Errors
-/// If the bytes are no safetensors file, or a tensor has a dtype or values that cannot be held.
+/// If the bytes are no safetensors file, or a tensor has a dtype or values that cannot be represented.
 ///
 /// ```
 /// use ziggurat_tensor::{Device, DeviceOptions, Tensor, io};
@@ -65,7 +65,7 @@ pub(super) fn named(name: &str, error: Error) -> Error {
     }
 }
 
-/// How the numbers of this tensor are held.
+/// How the numbers of this tensor are stored.
 pub(super) fn numbers(name: &str, dtype: Dtype) -> Result<Numbers, Error> {
     Ok(match dtype {
         Dtype::F32 => Numbers::Same(DType::F32),

@@ -155,7 +155,7 @@ impl SafetensorsFile {
     /// One tensor.
     ///
     /// # Errors
-    /// If there is none of this name, its dtype or a value cannot be held, the file cannot be read, or the device has no
+    /// If there is none of this name, its dtype or a value cannot be represented, the file cannot be read, or the device has no
     /// memory for it.
     pub fn load(&self, device: &Device, name: &str) -> Result<Tensor, Error> {
         let (shard, info) = self.find(name).ok_or_else(|| {

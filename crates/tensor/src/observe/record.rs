@@ -1,7 +1,7 @@
 //! Recording what a program computes into a folder: each operation with what it reads and what comes out.
 //!
 //! `calls.jsonl` has a line for the recording, one for each operation, and one at the end; values and the texts of kernels are
-//! files beside it. An elementwise op, and everything that is a [`Call`](ziggurat_kernels::Call), is written as what it is,
+//! files in the same folder. An elementwise op, and everything that is a [`Call`](ziggurat_kernels::Call), is written as what it is,
 //! so that another device computes it in its own way; other operations are written as what they dispatch.
 //!
 //! Invariants: what is read is what the operation read, also where it writes over it; a recording without its last line is

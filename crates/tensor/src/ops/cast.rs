@@ -128,7 +128,7 @@ fn recast(layout: &Layout, from: usize, to: usize) -> Result<Layout, &'static st
     let rest = strides.len().saturating_sub(1);
     for (stride, dim) in strides.iter_mut().zip(layout.dims()).take(rest) {
         let (narrow, wide) = (grow.cast_signed(), shrink.cast_signed());
-        // The stride of an axis of extent 1 or 0 is never walked.
+        // The stride of an axis of extent 1 or 0 is never used.
         if *stride % wide != 0 && *dim > 1 {
             return Err("all strides must be multiples of the ratio of the widths");
         }

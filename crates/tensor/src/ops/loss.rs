@@ -1,6 +1,6 @@
 //! Losses: rows of the kernels' composed table, which fuse, and sums.
 //!
-//! A class index is looked up, not compared with every class, so what is read of log-probabilities beside their softmax is
+//! A class index is looked up, not compared with every class, so what is read of log-probabilities besides their softmax is
 //! one number per target.
 //!
 //! All are computed in f32 and rounded once. Input and target must have one shape: broadcasting a loss is nearly always a
@@ -436,7 +436,7 @@ impl Tensor {
 
     /// Minus the log-probability of the class of each row whose logit is `found`: `ln Σ exp(x - found)`, for which a row is
     /// read once, and which is exact to the distances between logits. A row with a logit of inf, or of nothing but -inf, has no
-    /// probabilities; beside others, a class of -inf is impossible.
+    /// probabilities; among others, a class of -inf is impossible.
     fn minus_log_share(&self, found: &Self, axis: isize) -> Result<Self, Error> {
         let impossible = found.eq(f64::NEG_INFINITY)?;
         let distance = self.sub(&impossible.where_(f32::MIN, found)?)?;

@@ -21,7 +21,7 @@ pub enum DepthOrder {
 
 impl Tensor {
     /// The tensors one behind the other along an existing axis. Dtypes are promoted; vectors without elements are
-    /// left out beside tensors of another rank, as in PyTorch.
+    /// left out if others have another rank, as in PyTorch.
     ///
     /// ```
     /// use ziggurat_tensor::{Device, DeviceOptions, Tensor};

@@ -1,4 +1,4 @@
-//! Shape and view methods: other ways to walk the same memory.
+//! Shape and view methods: other layouts of the same memory.
 //!
 //! None copies values, with the one documented exception of [`Tensor::reshape`] (and [`Tensor::flatten`]), which copy
 //! when no strides can express the new shape. [`Tensor::view`] is the form that never does.
@@ -155,7 +155,7 @@ impl Tensor {
         self.slice_step(axis, range, 1)
     }
 
-    /// Every `step`-th element of a range along one axis; a negative step walks backwards, as in Python's
+    /// Every `step`-th element of a range along one axis; a negative step goes backwards, as in Python's
     /// `[start:end:step]`, so that the start of the range is then the higher bound.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Rows of others beside ours: an older run of ours, or a peer's script that prints the same JSON lines.
+//! Rows of others compared with ours: an older run of ours, or a peer's script that prints the same JSON lines.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -37,7 +37,7 @@ pub(crate) enum Suite {
     SortScan,
     /// Layers of models
     Models,
-    /// Time per element over sizes, lengths of rows and sizes beside tiles
+    /// Time per element over sizes, lengths of rows and sizes near multiples of tiles
     Growth,
     /// The smallest ops: what the host pays to record, replay and wait; transfers and copies
     Host,

@@ -12,6 +12,10 @@ pub(super) const LIMIT: usize = 85;
 
 const TOP: &str = "ziggurat-tensor";
 
+/// Features of the tensor crate that are off by default, each with the crate that it brings. The tests of the workspace switch
+/// them on, and with them what `cargo metadata` says of the workspace.
+const OPTIONAL: [(&str, &str); 1] = [("watch", "notify")];
+
 /// Refuses a tree over the limit.
 pub(super) fn check(crates: usize) -> Option<Problem> {
     (crates > LIMIT).then(|| {
@@ -28,6 +32,11 @@ pub(super) fn check(crates: usize) -> Option<Problem> {
 pub(super) fn count(metadata: &Value) -> Outcome<usize> {
     let nodes = metadata.pointer("/resolve/nodes").and_then(Value::as_array);
     let nodes = nodes.ok_or_else(|| Failure::new("cargo metadata has no dependency graph"))?;
+    let default = default_features(metadata);
+    let is_optional = |dep: &Value| {
+        let mut all = OPTIONAL.iter();
+        all.any(|(feature, name)| *name == text(dep, "name") && !default.contains(feature))
+    };
     let mut edges: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in nodes {
         let id = text(node, "id");
@@ -38,7 +47,7 @@ pub(super) fn count(metadata: &Value) -> Outcome<usize> {
             .flatten();
         edges.insert(
             id,
-            deps.filter(|dep| is_normal(dep))
+            deps.filter(|dep| is_normal(dep) && !is_optional(dep))
                 .map(|dep| text(dep, "pkg"))
                 .collect(),
         );
@@ -62,6 +71,16 @@ pub(super) fn count(metadata: &Value) -> Outcome<usize> {
         return Err(Failure::new(format!("cargo metadata does not know {TOP}")));
     }
     Ok(seen.len())
+}
+
+/// The features that the tensor crate has by default.
+fn default_features(metadata: &Value) -> Vec<&str> {
+    let packages = metadata.get("packages").and_then(Value::as_array);
+    let mut packages = packages.into_iter().flatten();
+    let top = packages.find(|package| text(package, "name") == TOP);
+    let default = top.and_then(|top| top.pointer("/features/default")?.as_array());
+    let default = default.into_iter().flatten();
+    default.filter_map(Value::as_str).collect()
 }
 
 fn is_normal(dependency: &Value) -> bool {
@@ -97,6 +116,26 @@ mod tests {
             ] },
         });
         assert!(count(&metadata).is_ok_and(|crates| crates == 3));
+    }
+
+    #[test]
+    fn what_a_feature_brings_counts_only_if_it_is_on_by_default() {
+        let with = |default: &[&str]| {
+            json!({
+                "packages": [{ "name": TOP, "id": "t", "features": { "default": default } }],
+                "resolve": { "nodes": [
+                    { "id": "t", "deps": [
+                        { "name": "notify", "pkg": "n", "dep_kinds": [{ "kind": null }] },
+                        { "name": "half", "pkg": "h", "dep_kinds": [{ "kind": null }] },
+                    ] },
+                    { "id": "n", "deps": [{ "name": "walkdir", "pkg": "w", "dep_kinds": [{ "kind": null }] }] },
+                    { "id": "h", "deps": [] },
+                    { "id": "w", "deps": [] },
+                ] },
+            })
+        };
+        assert!(count(&with(&["software"])).is_ok_and(|crates| crates == 2));
+        assert!(count(&with(&["watch"])).is_ok_and(|crates| crates == 4));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Dependency edges between workspace members, as Cargo sees them.
 //!
 //! Normal, build and development dependencies all count: an upward development dependency would make
-//! the lower crate's tests need the upper crate. The software device stands beside the tower, on core and
+//! the lower crate's tests need the upper crate. The software device stands next to the tower, on core and
 //! under device, and is the one exception: its tests run the whole tower on it.
 
 use serde_json::Value;
@@ -80,7 +80,7 @@ pub(super) fn check(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
-/// A package's height: layers have even ones, and what stands beside the tower is just above core.
+/// A package's height: layers have even ones, and what stands next to the tower is just above core.
 fn layer(package: &str) -> Option<usize> {
     if BESIDE.contains(&package) {
         return Some(1);

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::rust_text;
 use xtask::workspace::{LAYERS, TextFile};
 
-/// Stands beside the tower: it answers the calls that layers own, and reads no environment either.
+/// Stands next to the tower: it answers the calls that layers own, and reads no environment either.
 const BESIDE: &str = "software";
 
 const RULE: &str = "wgpu-owner";

@@ -47,9 +47,9 @@ const TOO_LARGE: &[&str] = &["over_the_binding_limit"];
 /// Tests that run what an op has several kernels for. The others of their files run the same kernels again, with more
 /// sizes.
 const FORMS: &[&str] = &[
-    "attention::every_dtype_has_every_mask",
-    "attention::every_way_of_16_bits",
-    "attention::heads_of_any_range",
+    "attention::forms::every_dtype_has_every_mask",
+    "attention::forms::every_way_of_16_bits",
+    "attention::forms::heads_of_any_range",
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
     "conv::axes::every_way_gives",
@@ -99,7 +99,7 @@ const CUT: &[&str] = &[
     "sweep::windowed_ops_hold_everywhere",
     "sweep::rows_and_scans_hold_everywhere",
     "sweep::products_hold_everywhere",
-    "attention::every_dtype_has_every_mask",
+    "attention::forms::every_dtype_has_every_mask",
     "attention::masks_of_either_kind_and_lengths",
     "fused_forms::norms_of_expressions_take_weights_and_biases",
     "fused_forms::shares_and_their_logarithms",

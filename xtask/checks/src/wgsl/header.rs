@@ -1,7 +1,7 @@
 //! The comment that a shader file opens with, taken apart.
 //!
 //! Bodies open with named fields (`Computes: …`), each over one or more lines; other parts open with plain text. What
-//! the documentation of ops says of formulas and edges is read from here, so that it stands beside the code it is about.
+//! the documentation of ops says of formulas and edges is read from here, so that it stands with the code it is about.
 
 /// The words that open a field.
 const FIELDS: [&str; 7] = [

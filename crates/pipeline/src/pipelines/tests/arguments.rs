@@ -303,6 +303,7 @@ fn a_grid_over_the_limit_is_refused() {
         matches!(error, PipelineError::GridTooLarge { limit: 65_535, .. }),
         "{error}"
     );
+    assert!(error.to_string().ends_with('^'), "{error}");
     grid(Grid::elements(65_535 * 64, 1)).unwrap();
     setup.pipelines.device().synchronize().wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Functions of `f32`, and `f16` held in `f32`.
+//! Functions of `f32`, and `f16` stored in `f32`.
 //!
 //! The baseline of the target may lack rounding instructions, so these are written with arithmetic
 //! that every CPU has in vectors. Errors stay within WGSL's: `exp` and `exp2` within 2 units in the

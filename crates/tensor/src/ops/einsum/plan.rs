@@ -125,7 +125,7 @@ impl Contraction {
             };
             let mut axes: Vec<Vec<usize>> = Vec::new();
             for (axis, (&label, &dim)) in own.iter().zip(shape.dims()).enumerate() {
-                // An axis of extent 1 beside a longer one of its label repeats its element: the product is the same
+                // An axis of extent 1 where another of its label is longer repeats its element: the product is the same
                 // without it.
                 if dim == 1 && long.contains(&label) {
                     continue;

@@ -1,6 +1,6 @@
 //! Growth curves: time per element over sizes, so that cliffs are seen.
 //!
-//! Elements from 2^8 to 2^28, rows from 1 to 2^20 long, and sizes beside multiples of a tile; each also where the number of
+//! Elements from 2^8 to 2^28, rows from 1 to 2^20 long, and sizes near multiples of a tile; each also where the number of
 //! elements is not a multiple of four.
 
 use ziggurat_tensor::DType;
