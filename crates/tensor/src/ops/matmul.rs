@@ -117,8 +117,8 @@ impl Tensor {
             converted_right = right.converted(op, dtype)?;
             &converted_right
         };
-        let others = vec![right.stored()?.clone()];
-        let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
+        let made = (shape, written);
+        let mut product = left.produce_call(op, made, Call::Matmul, &[right], None)?;
         if column {
             product = product.squeeze_axis(-1)?;
         }
