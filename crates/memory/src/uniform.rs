@@ -5,8 +5,10 @@
 //! comes after that submission in queue order, so a chunk is free again as soon as it is submitted
 //! and few chunks ever exist: bind groups to them can be kept.
 //!
-//! Invariants: a chunk belongs to one batch from its first slice to that batch's submission; chunks
-//! of a batch that is never submitted are dropped.
+//! Parameters that are those of the dispatch before, as in like layers of a network, share its slice.
+//!
+//! Invariants: a chunk belongs to one batch from its first slice to that batch's submission; what a
+//! slice holds does not change until then; chunks of a batch that is never submitted are dropped.
 
 use crate::error::MemoryError;
 use crate::gauge::{Gauge, Metered};
@@ -49,7 +51,15 @@ struct State {
 struct Chunk {
     memory: Metered,
     id: u64,
-    content: Mutex<Vec<u8>>,
+    content: Mutex<Content>,
+}
+
+/// What a chunk will hold.
+#[derive(Default)]
+struct Content {
+    bytes: Vec<u8>,
+    /// Where the last slice begins, and the bytes that were given for it.
+    last: Option<(usize, usize)>,
 }
 
 impl Uniforms {
@@ -144,19 +154,32 @@ impl Uniforms {
 }
 
 impl Chunk {
-    /// Appends at the next aligned offset, if `room` bytes remain there.
+    /// Appends at the next aligned offset, if `room` bytes remain there; bytes that were appended last are there already.
     fn append(&self, bytes: &[u8], room: u64, alignment: u64) -> Option<UniformSlice> {
         let mut content = self.content.lock();
-        let offset = (content.len() as u64).checked_next_multiple_of(alignment)?;
-        if offset.checked_add(room)? > self.memory.bytes() {
-            return None;
-        }
-        content.resize(usize::try_from(offset).ok()?, 0);
-        content.extend_from_slice(bytes);
-        content.resize(usize::try_from(offset + room).ok()?, 0);
+        let Content { bytes: all, last } = &mut *content;
+        let known = last.filter(|(from, len)| {
+            let known = all.get(*from..).and_then(|from| from.get(..*len));
+            known == Some(bytes)
+        });
+        let from = match known {
+            Some((from, _)) => from,
+            None => {
+                let offset = (all.len() as u64).checked_next_multiple_of(alignment)?;
+                if offset.checked_add(room)? > self.memory.bytes() {
+                    return None;
+                }
+                let from = usize::try_from(offset).ok()?;
+                all.resize(from, 0);
+                all.extend_from_slice(bytes);
+                all.resize(usize::try_from(offset + room).ok()?, 0);
+                *last = Some((from, bytes.len()));
+                from
+            }
+        };
         Some(UniformSlice {
             buffer: self.memory.buffer.clone(),
-            offset: u32::try_from(offset).ok()?,
+            offset: u32::try_from(from).ok()?,
             id: self.id,
         })
     }
@@ -168,11 +191,12 @@ impl Chunk {
     )]
     fn flush(&self, queue: &wgpu::Queue) {
         let mut content = self.content.lock();
-        debug_assert!(content.len().is_multiple_of(WORD as usize));
-        if !content.is_empty() {
-            queue.write_buffer(&self.memory.buffer, 0, &content);
+        debug_assert!(content.bytes.len().is_multiple_of(WORD as usize));
+        if !content.bytes.is_empty() {
+            queue.write_buffer(&self.memory.buffer, 0, &content.bytes);
         }
-        content.clear();
+        content.bytes.clear();
+        content.last = None;
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! `valgrind --tool=callgrind target/release/examples/record_cost 300 run`; the difference between two counts is the cost
 //! of the rounds between them. Modes: `run` records the network each time, `replay` replays a capture of it, `chain` adds
-//! 64 times to a small tensor and computes that in one kernel, `unfused` computes each of these adds by itself.
+//! 64 times to a small tensor and computes that in one kernel, `unfused` computes each of these adds by itself. A third
+//! argument says how many bytes of immediates the device has: 128, or 256 as NVIDIA's and AMD's drivers.
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +33,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let rounds: usize = arguments.next().map_or(Ok(100), |text| text.parse())?;
     let mode = arguments.next().unwrap_or_default();
-    let lower = ziggurat_device::Device::noop(DeviceOptions::default(), None)?;
+    let immediates = arguments.next().map_or(Ok(128), |text| text.parse())?;
+    let limits = wgpu::Limits {
+        max_immediate_size: immediates,
+        ..wgpu::Limits::default()
+    };
+    let lower = ziggurat_device::Device::noop(DeviceOptions::default(), Some(limits))?;
     let memory = Memory::new(&lower, MemoryOptions::default());
     let executor = Executor::new(&Pipelines::new(&memory));
     executor.pipelines().set_key_checks(false);

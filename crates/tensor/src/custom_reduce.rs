@@ -160,7 +160,7 @@ impl CustomReduce {
         let shape = x.shape().reduced(&axes, keepdim);
         let reduction = self.combine.op.reduction(self.combine.identity);
         let call = Call::reduce(reduction, &axes);
-        x.produce_call(name, (shape, dtype), call, Vec::new(), None)
+        x.produce_call(name, (shape, dtype), call, &[], None)
     }
 }
 

@@ -38,9 +38,9 @@ pub(crate) use evaluate::record_alone;
 pub(crate) use evaluate::{evaluate, plain};
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
-pub(crate) use memo::stats as plan_stats;
+pub(crate) use memo::{form, stats as plan_stats};
 pub(crate) use prologue::read;
-pub(crate) use record::{again, defer, record, walk};
+pub(crate) use record::{again, defer, record, record_like, walk};
 
 /// What lazy evaluation keeps per device.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ impl Lazy {
     }
 
     /// The policy of the innermost scope of this thread, else the device's; operations that are watched run one by one.
+    #[inline]
     pub(crate) fn policy(&self) -> FusionPolicy {
         if self.watch.is_one_by_one() {
             return FusionPolicy::Unfused;

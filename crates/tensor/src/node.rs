@@ -9,21 +9,22 @@
 //! a view is never a view. Dropping a long chain does not recurse.
 
 mod cost;
+mod kernel_call;
 mod spare;
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::{Call, FusedOp, FusedReader, KernelError, Operands, Source, View};
+use ziggurat_kernels::{FusedOp, View};
 use ziggurat_memory::Buffer;
 
 use crate::few::Few;
 use crate::{Error, capture};
 
 pub(crate) use cost::Cost;
+pub(crate) use kernel_call::KernelCall;
 use spare::{gone, keep, release};
 
 /// One value, shared by all clones of a tensor.
@@ -41,6 +42,8 @@ pub(crate) struct Node {
     handles: AtomicU32,
     /// Whether it was computed within a kernel without being stored while a handle referenced it.
     passed: AtomicBool,
+    /// Whether it was found when it was recorded that the device can hold as much; a view may have more elements than its memory.
+    fits: bool,
     /// Where a plan keeps it; a hint that is checked.
     slot: AtomicU32,
     /// The number of its dtype and layout; 0 while nobody asked for it.
@@ -100,56 +103,6 @@ pub(crate) enum Work {
     },
 }
 
-/// A recorded call of an op that is not elementwise, over memory.
-#[derive(Debug)]
-pub(crate) struct KernelCall {
-    /// The public operation.
-    pub(crate) name: &'static str,
-    /// The operations that it computes where it reads its first operand.
-    pub(crate) before: Vec<&'static str>,
-    pub(crate) call: Call,
-    /// What it reads in place of a first operand in memory.
-    pub(crate) reader: Option<Box<FusedReader>>,
-    /// Its operands in memory, in order.
-    pub(crate) operands: Vec<View>,
-}
-
-impl KernelCall {
-    /// The operands as the executor takes them.
-    pub(crate) fn operands(&self) -> Result<Operands<'_>, KernelError> {
-        let mut views = self.operands.iter();
-        let first = match (&self.reader, &self.operands[..]) {
-            (Some(reader), _) => Source::Reader(reader),
-            (None, [first, ..]) => {
-                views.next();
-                Source::View(first)
-            }
-            (None, []) => {
-                return Err(KernelError::Internal {
-                    op: self.name,
-                    what: "a call without operands",
-                });
-            }
-        };
-        let others = [(); 4].map(|()| views.next());
-        Ok(Operands { first, others })
-    }
-
-    /// Its name, with the operations that are computed where it reads.
-    pub(crate) fn label(&self) -> Cow<'static, str> {
-        if self.before.is_empty() {
-            return self.name.into();
-        }
-        format!("{} of {}", self.name, self.before.join(", ")).into()
-    }
-
-    /// The memory that it reads.
-    pub(crate) fn memory(&self) -> impl Iterator<Item = &View> {
-        let read = self.reader.as_deref().map_or(&[][..], FusedReader::views);
-        read.iter().chain(&self.operands)
-    }
-}
-
 /// The operands of an op, in order.
 pub(crate) type Inputs = Few<Input>;
 
@@ -184,13 +137,14 @@ impl Node {
                 None => own.value = OnceLock::from(value),
             }
             own.cost = Cost::default();
+            own.fits = false;
             *own.form.get_mut() = form.number;
             own.capture = capture::current();
         }
         node
     }
 
-    /// A node to be computed later.
+    /// A node to be computed later, which the device can hold if it is no view.
     #[inline]
     pub(crate) fn pending(shape: &Shape, dtype: DType, work: Work, cost: &Cost) -> Arc<Self> {
         match &work {
@@ -213,6 +167,7 @@ impl Node {
             if own.value.get_mut().is_some() {
                 own.value = OnceLock::new();
             }
+            own.fits = !matches!(work, Work::Walk { .. });
             *own.pending.get_mut() = Some(work);
             own.cost = *cost;
             *own.form.get_mut() = 0;
@@ -239,6 +194,7 @@ impl Node {
             uses: AtomicU32::new(0),
             handles: AtomicU32::new(0),
             passed: AtomicBool::new(false),
+            fits: false,
             slot: AtomicU32::new(0),
             form: AtomicU64::new(0),
             capture: capture::current(),
@@ -251,6 +207,12 @@ impl Node {
 
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// Whether it is known that the device can hold a value of this shape and dtype.
+    #[inline]
+    pub(crate) const fn fits(&self) -> bool {
+        self.fits
     }
 
     /// The value, if it is computed (or cannot be). A value made within a capture is an error outside of it.
@@ -318,6 +280,12 @@ impl Node {
     pub(crate) fn settle(&self, value: Result<View, Error>) {
         // A second value would be a bug of the planner; the first one stands.
         let _second = self.value.set(value);
+        self.let_go();
+    }
+
+    /// Lets go of the inputs.
+    #[inline]
+    fn let_go(&self) {
         let pending = self.pending.lock().take();
         if let Some(pending) = pending {
             release(pending);
@@ -327,7 +295,9 @@ impl Node {
     /// [`Node::settle`] to memory in which the value lies like this.
     pub(crate) fn settle_in(&self, buffer: Buffer, form: &Form) {
         self.set_form(form.number);
-        self.settle(Ok(form.of(buffer)));
+        // Made in its place. A second value would be a bug of the planner; the first one stands.
+        self.value.get_or_init(|| Ok(form.of(buffer)));
+        self.let_go();
     }
 
     /// Makes a spare node of one that nobody has any more, and that has no work.

@@ -152,6 +152,21 @@ impl Tensor {
         })
     }
 
+    /// [`Tensor::record`] of an op whose operands have this tensor's dtype and broadcast to its shape.
+    #[inline]
+    pub(crate) fn record_like(
+        &self,
+        name: &'static str,
+        op: FusedOp,
+        inputs: impl Into<Inputs>,
+    ) -> Result<Self, Error> {
+        let node = lazy::record_like(&self.device, name, op, &self.node, inputs.into())?;
+        Ok(Self {
+            device: self.device.clone(),
+            node: Handle::new(node),
+        })
+    }
+
     /// The result of an op that ran like this lately, where ops run one by one; `None`, with nothing done, else.
     #[inline]
     pub(crate) fn again(
@@ -225,45 +240,47 @@ impl Tensor {
         name: &'static str,
         (shape, dtype): (Shape, DType),
         call: Call,
-        others: Vec<View>,
+        others: &[&Self],
         also: Option<&View>,
     ) -> Result<Self, Error> {
         let device = &self.device;
-        let mut kernel = KernelCall {
-            name,
-            before: Vec::new(),
-            call,
-            reader: None,
-            operands: Vec::new(),
-        };
+        for other in others {
+            other.stored()?;
+        }
         // Results that one binding cannot hold are made in parts, of what is in memory.
         let made = (shape.len() as u64).saturating_mul(dtype.bytes() as u64);
         let whole = made <= device.caps().max_binding_bytes.saturating_sub(512);
+        let mut read = None;
         if call.reads_expressions() && whole {
             let views = others.len() + 1 + usize::from(also.is_some());
-            let read = lazy::read(device, self.node.node(), &call, views);
-            if let Some(read) = read.map_err(|error| Error::from_kernel(name, error))? {
-                kernel.before = read.names;
-                kernel.reader = Some(read.reader);
+            let reader = lazy::read(device, self.node.node(), &call, views);
+            read = reader.map_err(|error| Error::from_kernel(name, error))?;
+        }
+        let kernel = KernelCall::new(name, &call, |kernel| {
+            match read {
+                Some(read) => {
+                    kernel.before = read.names;
+                    kernel.set_reader(read.reader, &read.forms);
+                }
+                None => kernel.push(self.stored()?.clone(), lazy::form(device, &self.node)),
+            }
+            for other in others {
+                kernel.push(other.stored()?.clone(), lazy::form(device, &other.node));
+            }
+            Ok(())
+        })?;
+        if call.writes_expressions() {
+            let held: u64 = kernel.memory().map(|view| view.buffer.bytes()).sum();
+            let most = HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH));
+            if !call.reads_expressions() || held <= most {
+                return Ok(Self {
+                    device: device.clone(),
+                    node: Handle::new(lazy::defer(device, &shape, dtype, kernel, held)?),
+                });
             }
         }
-        if kernel.reader.is_none() {
-            kernel.operands.reserve_exact(1 + others.len());
-            kernel.operands.push(self.stored()?.clone());
-            kernel.operands.extend(others);
-        } else {
-            kernel.operands = others;
-        }
-        let held: u64 = kernel.memory().map(|view| view.buffer.bytes()).sum();
-        let shrinks =
-            call.reads_expressions() && held > HELD_BYTES.max(made.saturating_mul(HELD_FOR_EACH));
-        if call.writes_expressions() && !shrinks {
-            return Ok(Self {
-                device: device.clone(),
-                node: Handle::new(lazy::defer(device, &shape, dtype, Arc::new(kernel))?),
-            });
-        }
         let out = lazy::plain(device, &shape, dtype, &kernel, also)?;
+        kernel.release();
         Ok(Self::from_view(device, out))
     }
 

@@ -156,6 +156,21 @@ fn an_unfused_add_on_the_steady_path_allocates_nothing() {
 }
 
 #[test]
+fn a_product_with_an_epilogue_on_the_steady_path_allocates_nothing() {
+    let device = open();
+    let x = Tensor::ones(&device, [16, 16], DType::F32).unwrap();
+    let layer = |x: &Tensor| x.matmul(x).unwrap().add(1.0).unwrap().relu().unwrap();
+    // Each product computes the one before.
+    let mut hidden = layer(&x);
+    let count = allocating(&device, || hidden = layer(&hidden));
+    assert!(count <= GROWTHS, "{count} of {ROUNDS} products allocate");
+    // The control: what is kept has nodes and memory of its own.
+    let mut kept = Vec::with_capacity(ROUNDS + 9);
+    let count = allocating(&device, || kept.push(layer(&x)));
+    assert_eq!(count, ROUNDS, "the counter counts");
+}
+
+#[test]
 fn a_chain_of_adds_on_the_steady_path_allocates_per_kernel_and_not_per_op() {
     const OPS: usize = 64;
     /// Lists of one launch, and those of wgpu that grow.

@@ -57,7 +57,7 @@ impl Executor {
             graph: &prologue.graph,
             form: &prologue.form,
             offsets,
-            coalesced: prologue.coalesced.as_ref(),
+            coalesced: prologue.coalesced.as_deref(),
         });
         let result = written.as_ref().map(|(epilogue, offsets, _)| Placed {
             graph: &epilogue.graph,
@@ -101,7 +101,7 @@ impl Executor {
         own: OwnParams<'_>,
     ) -> Result<String, KernelError> {
         let caps = self.device().caps();
-        let value = ends.reads.map(|end| (&end.graph, &end.form));
+        let value = ends.reads.map(|end| (&*end.graph, &*end.form));
         let result = ends.writes.map(|end| (&end.graph, &end.form));
         let rows = [value, result].into_iter().flatten();
         let rows: usize = rows.map(|(graph, form)| Slots::of(graph, form).rows).sum();

@@ -124,6 +124,18 @@ impl FusedOp {
         }
     }
 
+    /// Whether it exists for operands of this dtype and its result has that dtype too: only asked of unary and binary ops,
+    /// others answer no.
+    #[inline]
+    #[must_use]
+    pub fn keeps(self, dtype: DType) -> bool {
+        match self {
+            Self::Unary(op) => op.spec().dtypes.contains(&dtype),
+            Self::Binary(op) => op.spec().dtypes.contains(&dtype),
+            _ => false,
+        }
+    }
+
     fn refuse(self, operand: &'static str, rule: &'static str, got: DType) -> KernelError {
         KernelError::Dtype {
             op: self.name(),
@@ -221,6 +233,27 @@ mod tests {
             let code = FusedOp::Binary(op).code_facts();
             assert_eq!((code.result, code.cost), (ResultKind::Rounded, 1), "{op:?}");
         }
+    }
+
+    #[test]
+    fn what_keeps_a_dtype_gives_it() {
+        let unary = Unary::ALL.iter().map(|op| FusedOp::Unary(*op));
+        let binary = Binary::ALL.iter().map(|op| FusedOp::Binary(*op));
+        let others = [FusedOp::Where, FusedOp::Cast(DType::F32)];
+        let (mut kept, mut refused) = (0, 0);
+        for op in unary.chain(binary).chain(others) {
+            for dtype in DType::ALL {
+                let operands = vec![dtype; op.arity()];
+                if op.keeps(dtype) {
+                    assert_eq!(op.dtype(&operands).unwrap(), dtype, "{op:?}");
+                    kept += 1;
+                } else if matches!(op, FusedOp::Unary(_) | FusedOp::Binary(_)) {
+                    assert!(op.dtype(&operands).is_err(), "{op:?} of {dtype}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(kept > 100 && refused > 20, "{kept} {refused}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! kernel; a kernel that reads elements several times has a prologue only where that is cheap.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use ziggurat_core::{Coalesced, DType, Layout, Shape};
 use ziggurat_memory::Buffer;
@@ -16,7 +17,7 @@ use ziggurat_pipeline::Arg;
 use crate::fused::MAX_REPEATED_WORK;
 use crate::fused::expression::{Expression, Id};
 use crate::fused::form::{Form, access};
-use crate::fused::graph::Graph;
+use crate::fused::graph::{Graph, Scalar};
 use crate::fused::run::broadcast;
 use crate::ops::reduce::geometry::ReduceGeometry;
 use crate::run::call::Call;
@@ -39,12 +40,12 @@ pub struct FusedInput<'a> {
     pub shape: Shape,
 }
 
-/// A [`FusedInput`] as a kernel reads it.
+/// A [`FusedInput`] as a kernel reads it. What other memory does not change is shared.
 #[derive(Debug)]
 pub(crate) struct Prologue {
-    pub(crate) graph: Graph,
-    pub(crate) form: Form,
-    pub(crate) coalesced: Option<Coalesced>,
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) form: Arc<Form>,
+    pub(crate) coalesced: Option<Arc<Coalesced>>,
     inputs: Vec<View>,
     layout: Layout,
     dtype: DType,
@@ -90,9 +91,15 @@ impl FusedReader {
             layout,
             dtype,
         } = &self.0;
-        let mut graph = graph.clone();
-        for (scalar, value) in graph.scalars.iter_mut().zip(numbers) {
-            scalar.bits = value.to_bits();
+        let mut graph = Arc::clone(graph);
+        for (at, value) in numbers.enumerate() {
+            let bits = value.to_bits();
+            let differs = |known: &Scalar| known.bits != bits;
+            if graph.scalars.get(at).is_some_and(differs)
+                && let Some(scalar) = Arc::make_mut(&mut graph).scalars.get_mut(at)
+            {
+                scalar.bits = bits;
+            }
         }
         let inputs = inputs.iter().zip(buffers).map(|(view, buffer)| View {
             buffer,
@@ -101,7 +108,7 @@ impl FusedReader {
         });
         Self(Prologue {
             graph,
-            form: form.clone(),
+            form: Arc::clone(form),
             coalesced: coalesced.clone(),
             inputs: inputs.collect(),
             layout: *layout,
@@ -305,9 +312,9 @@ impl Prologue {
         }
         Ok(Self {
             dtype: input.expression.dtype(input.value),
-            graph,
-            form,
-            coalesced,
+            graph: Arc::new(graph),
+            form: Arc::new(form),
+            coalesced: coalesced.map(Arc::new),
             inputs,
             layout,
         })

@@ -30,6 +30,35 @@ fn slices_of_one_batch_share_a_chunk_and_are_aligned() {
 }
 
 #[test]
+fn parameters_that_come_again_in_a_batch_share_their_slice() {
+    let device = device();
+    let memory = Memory::new(&device, MemoryOptions::default());
+    let place = |bytes: &[u8]| {
+        let slice = write(&memory, bytes);
+        (slice.id, slice.offset)
+    };
+    let (long, short) = ([7; 20], [7; 16]);
+    let first = place(&long);
+    assert_eq!(place(&long), first);
+    // Neither a part of them nor others are the same, and the last ones count.
+    let other = place(&short);
+    assert_ne!(other, first);
+    assert_eq!(place(&short), other);
+    let back = place(&long);
+    assert!(back != first && back != other);
+    assert_eq!(place(&long), back);
+    let differs = place(&[[7; 19].as_slice(), &[8]].concat());
+    assert_ne!(differs, back);
+    assert_ne!(place(&[]), differs);
+    // The next batch has parameters of its own: they are written before it, wherever they were.
+    device.flush().unwrap();
+    let next = place(&long);
+    assert_eq!(next.1, 0);
+    assert_eq!(place(&long), next);
+    assert_ne!(place(&short), next);
+}
+
+#[test]
 fn batches_take_turns_with_the_same_memory() {
     let device = device();
     let memory = Memory::new(&device, MemoryOptions::default());
@@ -53,8 +82,8 @@ fn a_full_chunk_is_followed_by_another() {
         .record(|recorder| {
             let first = memory.write_uniform(recorder, &[1; 1000]).unwrap();
             let mut last = first.clone();
-            for _ in 0..200 {
-                last = memory.write_uniform(recorder, &[1; 1000]).unwrap();
+            for i in 2..202 {
+                last = memory.write_uniform(recorder, &[i; 1000]).unwrap();
             }
             (first, last)
         })

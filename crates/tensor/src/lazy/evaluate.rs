@@ -31,9 +31,7 @@ pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Erro
         let fused = device.lazy().policy() == FusionPolicy::Fused;
         if let [root] = roots
             && fused
-            && root.value().is_none()
-            && root.is_of_this_capture()
-            && let Some(Ok(())) = memo::launch(device, std::slice::from_ref(root))
+            && is_launched(device, root)
         {
             return Ok(());
         }
@@ -44,10 +42,28 @@ pub(crate) fn evaluate(device: &Device, roots: &[&Arc<Node>]) -> Result<(), Erro
     failed.map_or(Ok(()), |error| Err(error.clone()))
 }
 
+/// Computes a pending node if the memo knows how and nothing must be computed before; else nothing is done, or what did not
+/// succeed is the value. To be called with the gate held, where ops are fused.
+fn is_launched(device: &Device, node: &Arc<Node>) -> bool {
+    node.value().is_none()
+        && node.is_of_this_capture()
+        && matches!(
+            memo::launch(device, std::slice::from_ref(node)),
+            Some(Ok(()))
+        )
+}
+
 /// Gives nodes their values, one after the other. To be called with the gate held.
-pub(super) fn all(device: &Device, nodes: Vec<Arc<Node>>) {
-    let groups = nodes.into_iter().rev().map(|node| vec![node]).collect();
+pub(super) fn all(device: &Device, mut nodes: Vec<Arc<Node>>) {
     let fused = device.lazy().policy() == FusionPolicy::Fused;
+    if let [node] = nodes.as_slice()
+        && fused
+        && is_launched(device, node)
+    {
+        return;
+    }
+    nodes.reverse();
+    let groups = nodes.into_iter().map(|node| vec![node]).collect();
     work_off(groups, |group| step(device, group, fused));
 }
 

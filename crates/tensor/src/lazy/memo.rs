@@ -29,7 +29,7 @@ use super::record::in_memory;
 use crate::node::{Form, Inputs, Node};
 use crate::{Device, Error};
 use again::{Again, Recent};
-use key::{Leaf, Numbered};
+use key::Numbered;
 use planned::{Output, Planned, is_as_before, plan};
 
 /// Structures that are remembered; at one more, the one that was not asked for longest is forgotten.
@@ -53,6 +53,7 @@ pub struct PlanStats {
 
 #[derive(Debug)]
 struct Entry {
+    key: Box<[u64]>,
     planned: Arc<Planned>,
     used: u64,
 }
@@ -60,7 +61,8 @@ struct Entry {
 /// What is kept from one evaluation to the next.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    known: QuickMap<Box<[u64]>, Entry>,
+    /// By what each key's words mix to. Of two keys that mix alike, which hardly ever come, the later one is known.
+    known: QuickMap<u64, Entry>,
     recent: Recent,
     numbered: Numbered,
     /// The memory of outputs; empty in between.
@@ -173,6 +175,20 @@ pub(super) fn read(
     read
 }
 
+/// The number of the form in which a value lies in memory, which its node remembers.
+pub(crate) fn form(device: &Device, node: &Node) -> Option<u64> {
+    let known = node.form();
+    if known.is_some() {
+        return known;
+    }
+    let view = node.view()?;
+    let mut memo = device.lazy().memo.lock();
+    let forms = memo.numbered.forms.get_mut();
+    let number = forms.number(view.dtype, &view.layout);
+    node.set_form(number);
+    Some(number)
+}
+
 /// Whether plans are not remembered: in captures, and where somebody watches what each one dispatches.
 fn is_planned_anew(device: &Device) -> bool {
     device.executor().is_capturing() || device.watch().is_on()
@@ -277,8 +293,7 @@ impl Memo {
         let group = std::slice::from_ref(node);
         self.numbered.begin(device.executor().kernel_state());
         self.numbered.below(group, limits)?;
-        let reading = device.executor().reading(call, node.shape());
-        self.numbered.read_by(reading, views);
+        self.numbered.read_by(call, views);
         let mut failed = None;
         let made = |numbered: &Numbered| match prologue::plan(device, node, call, views) {
             Ok(planned) => {
@@ -296,7 +311,7 @@ impl Memo {
         }
         let Ok(planned) = planned? else { return None };
         let nodes = |ops: &[usize]| {
-            let nodes = ops.iter().map(|at| self.numbered.ops.get(*at).cloned());
+            let nodes = ops.iter().map(|at| self.numbered.op_at(*at).cloned());
             nodes.collect::<Option<Vec<_>>>()
         };
         Some(Ok(match &*planned {
@@ -309,18 +324,23 @@ impl Memo {
                 numbers,
                 ops,
                 passed,
+                forms,
             } => {
-                let leaves = leaves.iter().filter_map(|at| self.numbered.leaves.get(*at));
-                let views = leaves.filter_map(Leaf::view);
-                let buffers = views.map(|view| view.buffer.clone());
+                let buffers = leaves
+                    .iter()
+                    .filter_map(|at| self.numbered.leaf_buffer(*at));
                 let numbers = numbers
                     .iter()
                     .filter_map(|at| self.numbered.numbers.get(*at));
-                let reader = reader.over(buffers, numbers.map(|(_, value)| *value));
+                let names = ops
+                    .iter()
+                    .map(|at| Some(self.numbered.op_at(*at)?.op_name()));
+                let reader = reader.over(buffers.cloned(), numbers.map(|(_, value)| *value));
                 prologue::Planned::Reads {
                     read: Read {
                         reader: Box::new(reader),
-                        names: nodes(ops)?.iter().map(|node| node.op_name()).collect(),
+                        names: names.collect::<Option<_>>()?,
+                        forms: *forms,
                     },
                     ops: Vec::new(),
                     passed: nodes(passed)?,
@@ -336,8 +356,10 @@ impl Memo {
         make: impl FnOnce(&Numbered) -> Option<Result<Planned, Stop>>,
     ) -> Option<Result<Arc<Planned>, Stop>> {
         let now = self.stats.hits + self.stats.misses;
-        let key = self.numbered.key.as_slice();
-        if let Some(known) = self.known.get_mut(key) {
+        let (key, mixed) = (self.numbered.key.as_slice(), self.numbered.key.mixed());
+        if let Some(known) = self.known.get_mut(&mixed)
+            && *known.key == *key
+        {
             known.used = now;
             let planned = Arc::clone(&known.planned);
             if device.executor().pipelines().key_checks()
@@ -359,11 +381,19 @@ impl Memo {
             Ok(planned) => planned,
             Err(stop) => return Some(Err(stop)),
         };
-        if let Planned::Kernels { outputs, .. } = &mut planned {
-            for Output { form, .. } in outputs {
-                let forms = self.numbered.forms.get_mut();
-                form.number = forms.number(form.dtype, &form.layout);
+        let known = self.numbered.forms.get_mut();
+        match &mut planned {
+            Planned::Kernels { outputs, .. } => {
+                for Output { form, .. } in outputs {
+                    form.number = known.number(form.dtype, &form.layout);
+                }
             }
+            Planned::Reads { reader, forms, .. } => {
+                for (form, view) in forms.iter_mut().zip(reader.views()) {
+                    *form = known.number(view.dtype, &view.layout);
+                }
+            }
+            Planned::First(_) | Planned::Stored => {}
         }
         let planned = Arc::new(planned);
         self.stats.misses += 1;
@@ -371,17 +401,17 @@ impl Memo {
             self.forget_oldest();
         }
         let entry = Entry {
+            key: self.numbered.key.as_slice().into(),
             planned: Arc::clone(&planned),
             used: now,
         };
-        self.known
-            .insert(self.numbered.key.as_slice().into(), entry);
+        self.known.insert(mixed, entry);
         Some(Ok(planned))
     }
 
     fn forget_oldest(&mut self) {
         let oldest = self.known.iter().min_by_key(|(_, entry)| entry.used);
-        let oldest = oldest.map(|(key, _)| key.clone());
+        let oldest = oldest.map(|(key, _)| *key);
         if let Some(key) = oldest {
             self.known.remove(&key);
             self.stats.evicted += 1;
@@ -394,7 +424,7 @@ impl Memo {
         let lost = || Stop::Failed(Error::internal(name, "a plan is of another expression"));
         let (program, outputs, passed) = match planned {
             Planned::First(first) => {
-                let nodes = first.iter().map(|at| numbered.ops.get(*at).cloned());
+                let nodes = first.iter().map(|at| numbered.op_at(*at).cloned());
                 let nodes = nodes.collect::<Option<Vec<_>>>();
                 return Err(nodes.map_or_else(lost, |nodes| Stop::First(nodes, NotFused::Alone)));
             }
@@ -409,10 +439,7 @@ impl Memo {
         if made.is_empty() {
             for output in outputs {
                 made.push(match output.place {
-                    Some(leaf) => {
-                        let leaf = numbered.leaves.get(leaf).and_then(Leaf::view);
-                        leaf.ok_or_else(lost)?.buffer.clone()
-                    }
+                    Some(leaf) => numbered.leaf_buffer(leaf).ok_or_else(lost)?.clone(),
                     None => {
                         let buffer = device.alloc_bytes(name, output.bytes);
                         buffer.map_err(Stop::Failed)?
@@ -420,7 +447,7 @@ impl Memo {
                 });
             }
         }
-        let nodes = outputs.iter().map(|output| numbered.ops.get(output.op));
+        let nodes = outputs.iter().map(|output| numbered.op_at(output.op));
         for node in nodes {
             self.settled.push(Arc::clone(node.ok_or_else(lost)?));
         }
@@ -430,7 +457,7 @@ impl Memo {
             self.failed = Some(error.clone());
             return Err(Stop::Failed(error));
         }
-        for node in passed.iter().filter_map(|op| numbered.ops.get(*op)) {
+        for node in passed.iter().filter_map(|op| numbered.op_at(*op)) {
             node.mark_passed();
         }
         self.made = made;
@@ -443,12 +470,12 @@ impl Memo {
         program: &Program,
         outputs: &[Buffer],
     ) -> Result<(), KernelError> {
-        let leaves = &self.numbered.leaves;
-        let given = |at: usize| match at.checked_sub(leaves.len()) {
-            None => Some(&leaves.get(at)?.view()?.buffer),
+        let numbered = &self.numbered;
+        let given = |at: usize| match at.checked_sub(numbered.leaves()) {
+            None => numbered.leaf_buffer(at),
             Some(output) => outputs.get(output),
         };
-        let numbers = &self.numbered.numbers;
+        let numbers = &numbered.numbers;
         device.executor().run_program(program, given, numbers)
     }
 }

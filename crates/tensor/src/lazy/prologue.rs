@@ -17,12 +17,17 @@ use crate::node::Node;
 /// How often something may have to be computed before an expression can be read. Each time more of it is in memory.
 const ATTEMPTS: usize = 16;
 
+/// The numbers of the forms of what a kernel reads; 0 where there is none, or none is known.
+pub(crate) type Forms = [u64; 8];
+
 /// A pending value as a kernel reads it.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) reader: Box<FusedReader>,
     /// The public operations, operands first.
     pub(crate) names: Vec<&'static str>,
+    /// The numbers of the forms of its memory, as far as they are known.
+    pub(crate) forms: Forms,
 }
 
 /// The value of a pending node as kernels of `call`, which have `views` other bindings, read it; `None` if it must be, or had
@@ -113,6 +118,7 @@ pub(super) fn plan(
                 read: Read {
                     reader: Box::new(reader),
                     names,
+                    forms: Forms::default(),
                 },
                 ops: plan.ops().cloned().collect(),
                 passed: held.map(|step| Arc::clone(&step.node)).collect(),

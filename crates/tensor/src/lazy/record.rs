@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Layout, Shape};
-use ziggurat_kernels::{FusedOp, MAX_OPERANDS};
+use ziggurat_kernels::FusedOp;
 
 use super::evaluate::{self, evaluate};
 use super::memo;
@@ -29,7 +29,38 @@ pub(crate) fn record(
         return compute(device, (name, op), shape, &inputs);
     }
     let dtype = dtype_of(device, (name, op), shape, &inputs)?;
-    let mut cost = over(op, &inputs)?;
+    pend(device, (name, op), (shape, dtype), inputs)
+}
+
+/// [`record`] of inputs that have the dtype of `like` and broadcast to its shape.
+#[inline]
+pub(crate) fn record_like(
+    device: &Device,
+    name: &'static str,
+    op: FusedOp,
+    like: &Node,
+    inputs: Inputs,
+) -> Result<Arc<Node>, Error> {
+    let (shape, dtype) = (like.shape(), like.dtype());
+    if !op.keeps(dtype) || device.lazy().policy() == FusionPolicy::Unfused {
+        return record(device, name, op, shape, inputs);
+    }
+    if !like.fits() {
+        device.check_len(name, shape, dtype)?;
+    }
+    pend(device, (name, op), (shape, dtype), inputs)
+}
+
+/// A pending node for an op of this shape and dtype.
+#[inline]
+fn pend(
+    device: &Device,
+    (name, op): (&'static str, FusedOp),
+    (shape, dtype): (&Shape, DType),
+    inputs: Inputs,
+) -> Result<Arc<Node>, Error> {
+    let mut cost = Cost::default();
+    over(op, &inputs, &mut cost)?;
     let limits = &device.lazy().limits;
     if cost.rough && !limits.allow(&cost) {
         // What is shared was counted for each of its uses. Slots belong to whoever holds the gate.
@@ -38,7 +69,8 @@ pub(crate) fn record(
     }
     if !limits.allow(&cost) {
         evaluate_all(device, &inputs)?;
-        cost = over(op, &inputs)?;
+        cost = Cost::default();
+        over(op, &inputs, &mut cost)?;
     }
     let work = Work::Op { op, name, inputs };
     Ok(Node::pending(shape, dtype, work, &cost))
@@ -52,17 +84,18 @@ fn dtype_of(
     shape: &Shape,
     inputs: &Inputs,
 ) -> Result<DType, Error> {
-    let mut dtypes = [DType::Bool; MAX_OPERANDS];
-    let mut count = 0;
-    inputs.each(|input| {
-        if let Some(slot) = dtypes.get_mut(count) {
-            *slot = input.dtype();
-            count += 1;
+    let dtype = match inputs.first() {
+        [Some(a), None, None] => op.dtype(&[a.dtype()]),
+        [Some(a), Some(b), None] => op.dtype(&[a.dtype(), b.dtype()]),
+        [Some(a), Some(b), Some(c)] if inputs.more().is_empty() => {
+            op.dtype(&[a.dtype(), b.dtype(), c.dtype()])
         }
-    });
-    let dtype = op
-        .dtype(dtypes.get(..count).unwrap_or(&dtypes))
-        .map_err(|error| Error::from_kernel(name, error))?;
+        _ => {
+            let dtypes: Vec<DType> = inputs.iter().map(Input::dtype).collect();
+            op.dtype(&dtypes)
+        }
+    };
+    let dtype = dtype.map_err(|error| Error::from_kernel(name, error))?;
     device.check_len(name, shape, dtype)?;
     Ok(dtype)
 }
@@ -125,21 +158,22 @@ fn evaluate_all(device: &Device, inputs: &Inputs) -> Result<(), Error> {
     nodes().try_for_each(|node| evaluate(device, &[node]))
 }
 
-/// A node for a kernel that can write an expression over its result.
+/// A node for a kernel that can write an expression over its result, and holds so many bytes of memory.
 pub(crate) fn defer(
     device: &Device,
     shape: &Shape,
     dtype: DType,
     kernel: Arc<KernelCall>,
+    held: u64,
 ) -> Result<Arc<Node>, Error> {
     device.check_len(kernel.name, shape, dtype)?;
     if device.lazy().policy() == FusionPolicy::Unfused {
         let out = evaluate::plain(device, shape, dtype, &kernel, None)?;
+        kernel.release();
         return Ok(Node::ready(out));
     }
-    let bytes = kernel.memory().map(|view| view.buffer.bytes()).sum();
     let leaves = u32::try_from(kernel.memory().count()).unwrap_or(u32::MAX);
-    let cost = Cost::kernel(KERNEL_COST, leaves, bytes);
+    let cost = Cost::kernel(KERNEL_COST, leaves, held);
     Ok(Node::pending(shape, dtype, Work::Kernel(kernel), &cost))
 }
 
@@ -183,20 +217,20 @@ impl Input {
     }
 }
 
-/// The cost of one op over these inputs.
+/// Makes nothing the cost of one op over these inputs.
 ///
 /// # Errors
 /// That of an input which failed.
-fn over(op: FusedOp, inputs: &Inputs) -> Result<Cost, Error> {
-    let mut cost = Cost::default();
+#[inline]
+fn over(op: FusedOp, inputs: &Inputs, cost: &mut Cost) -> Result<(), Error> {
     for input in inputs.first().iter().flatten() {
-        add(input, &mut cost)?;
+        add(input, cost)?;
     }
     for input in inputs.more().iter().flatten() {
-        add(input, &mut cost)?;
+        add(input, cost)?;
     }
-    on_top(op, &mut cost);
-    Ok(cost)
+    on_top(op, cost);
+    Ok(())
 }
 
 /// Adds the cost of an input to that of others.

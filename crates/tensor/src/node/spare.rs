@@ -45,8 +45,12 @@ fn let_go(work: &mut Option<Work>, next: &mut Option<Arc<Node>>, later: &mut Vec
             // Nothing is left in it to be dropped, which is not seen by the compiler.
             std::mem::forget(empty);
         }
-    } else if let Some(Work::Walk { base, .. }) = work.take() {
-        give_up(base);
+        return;
+    }
+    match work.take() {
+        Some(Work::Walk { base, .. }) => give_up(base),
+        Some(Work::Kernel(kernel)) => kernel.release(),
+        Some(Work::Op { .. }) | None => {}
     }
 }
 

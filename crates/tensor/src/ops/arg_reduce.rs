@@ -101,7 +101,7 @@ impl Tensor {
             select_last: false,
         };
         let made = (shape, self.dtype());
-        let values = self.produce_call(op, made, call, Vec::new(), Some(&at))?;
+        let values = self.produce_call(op, made, call, &[], Some(&at))?;
         Ok((values, Self::from_view(self.device(), at)))
     }
 
@@ -137,6 +137,6 @@ impl Tensor {
             axes: axes.as_slice().into(),
             select_last: last,
         };
-        self.produce_call(op, (shape, DType::I32), call, Vec::new(), None)
+        self.produce_call(op, (shape, DType::I32), call, &[], None)
     }
 }

@@ -43,13 +43,14 @@ fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Resul
 }
 
 /// Records an op of tensors of one device, dtype and shape: most often there is nothing to convert or to broadcast.
+#[inline]
 fn alike(op: &'static str, kernel: FusedOp, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
     let operands = [Some(a), Some(b), None];
     if let Some(again) = Tensor::again(a.device(), (op, kernel), a.shape(), operands) {
         return again;
     }
     let inputs = [Some(a.as_own_input()), Some(b.as_own_input()), None];
-    Tensor::record(a.device(), op, kernel, a.shape(), inputs)
+    a.record_like(op, kernel, inputs)
 }
 
 /// Converts both sides to `dtype`, finds the shape of the result, and records.
@@ -77,9 +78,15 @@ pub(crate) fn launch(
         a.to_input(op, dtype, beside)?,
         b.to_input(op, dtype, beside)?,
     );
-    let shape = broadcast(op, &[a.shape(), b.shape()])?;
     let inputs = [Some(left), Some(right), None];
-    Tensor::record(beside.device(), op, kernel, &shape, inputs)
+    if let (Side::Tensor(a), Side::Tensor(b)) = (a, b) {
+        let shape = broadcast(op, &[*a.shape(), *b.shape()])?;
+        return Tensor::record(beside.device(), op, kernel, &shape, inputs);
+    }
+    if beside.dtype() == dtype {
+        return beside.record_like(op, kernel, inputs);
+    }
+    Tensor::record(beside.device(), op, kernel, beside.shape(), inputs)
 }
 
 pub(crate) fn broadcast(op: &'static str, shapes: &[Shape]) -> Result<Shape, Error> {

@@ -260,11 +260,8 @@ impl Tensor {
             let bias = bias.map(|bias| bias.converted(op, dtype)).transpose()?;
             let shape = shape(x.shape(), weight.shape(), bias.as_ref().map(Self::shape))
                 .map_err(|error| Error::from_kernel(op, error))?;
-            let mut others = vec![weight.stored()?.clone()];
-            if let Some(bias) = &bias {
-                others.push(bias.stored()?.clone());
-            }
-            x.produce_call(op, (shape, dtype), call, others, None)
+            let others: Vec<&Self> = std::iter::once(&weight).chain(&bias).collect();
+            x.produce_call(op, (shape, dtype), call, &others, None)
         })
     }
 

@@ -40,13 +40,7 @@ impl Tensor {
 
     pub(crate) fn unary(&self, op: &'static str, kernel: Unary) -> Result<Self, Error> {
         let inputs = [Some(self.as_own_input()), None, None];
-        Self::record(
-            self.device(),
-            op,
-            FusedOp::Unary(kernel),
-            self.shape(),
-            inputs,
-        )
+        self.record_like(op, FusedOp::Unary(kernel), inputs)
     }
 
     fn predicate(&self, op: &'static str, kernel: Predicate) -> Result<Self, Error> {

@@ -117,10 +117,9 @@ impl Tensor {
             converted_right = right.converted(op, dtype)?;
             &converted_right
         };
-        let others = vec![right.stored()?.clone()];
         let precision = self.device().matmul_precision();
-        let call = Call::Matmul { precision };
-        let mut product = left.produce_call(op, (shape, written), call, others, None)?;
+        let (call, made) = (Call::Matmul { precision }, (shape, written));
+        let mut product = left.produce_call(op, made, call, &[right], None)?;
         if column {
             product = product.squeeze_axis(-1)?;
         }

@@ -5,7 +5,7 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, Channels, Norm, View};
+use ziggurat_kernels::{Call, Channels, Norm};
 
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
@@ -295,16 +295,14 @@ impl Tensor {
         };
         let (weight, bias) = (weight.map(ready).transpose()?, bias.map(ready).transpose()?);
         let input = self.converted(op, dtype)?;
-        let given = weight.iter().chain(&bias);
-        let views = given.map(|t| t.stored().cloned());
-        let views: Vec<View> = views.collect::<Result<_, _>>()?;
+        let given: Vec<&Self> = weight.iter().chain(&bias).collect();
         let call = Call::Norm {
             op: kernel,
             axes,
             eps: eps.into(),
             channels,
         };
-        let out = input.produce_call(op, (*self.shape(), dtype), call, views, None)?;
+        let out = input.produce_call(op, (*self.shape(), dtype), call, &given, None)?;
         out.converted(op, self.dtype())
     }
 

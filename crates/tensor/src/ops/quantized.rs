@@ -154,8 +154,7 @@ impl QuantizedTensor {
                 blocks: part.shape,
                 rows: [0, rows],
             };
-            part.words
-                .produce_call(OP, (shape, dtype), call, Vec::new(), None)
+            part.words.produce_call(OP, (shape, dtype), call, &[], None)
         });
         joined(rows, 0)
     }
@@ -202,8 +201,8 @@ impl QuantizedTensor {
             let [rows, _] = part.shape.dims();
             let dims: Vec<usize> = outer.chain([rows]).collect();
             let call = Call::QuantizedLinear { weight: part.shape };
-            let words = vec![part.words.stored()?.clone()];
-            x.produce_call(OP, (new_shape(OP, &dims)?, written), call, words, None)
+            let shape = new_shape(OP, &dims)?;
+            x.produce_call(OP, (shape, written), call, &[&part.words], None)
         });
         let product = joined(products, -1)?;
         match bias {
@@ -231,8 +230,7 @@ impl QuantizedTensor {
         let shape = new_shape(OP, &[indices.dims(), &[cols]].concat())?;
         let rows_of = |part: &Part, indices: &Tensor| {
             let call = Call::QuantizedEmbedding { table: part.shape };
-            let words = vec![part.words.stored()?.clone()];
-            indices.produce_call(OP, (shape, dtype), call, words, None)
+            indices.produce_call(OP, (shape, dtype), call, &[&part.words], None)
         };
         if self.parts.len() == 1 {
             return checked.of(rows_of(any, &indices)?);

@@ -295,7 +295,7 @@ impl Tensor {
         let axes = self.axes(op, axes)?;
         let shape = self.shape().reduced(&axes, keepdim);
         let call = Call::reduce(kernel.with(argument), &axes);
-        self.produce_call(op, (shape, dtype), call, Vec::new(), None)
+        self.produce_call(op, (shape, dtype), call, &[], None)
     }
 
     pub(super) fn extreme(

@@ -130,8 +130,6 @@ impl Tensor {
         options
             .check(self.shape(), (cos.stored()?, sin.stored()?), positions)
             .map_err(|error| Error::from_kernel(OP, error))?;
-        let tables = [&cos, &sin].into_iter().chain(&ids);
-        let tables = tables.map(|t| t.stored().cloned());
         let call = Call::Rope {
             options,
             rows: match &ids {
@@ -140,7 +138,7 @@ impl Tensor {
                 None => RopeRows::From(start),
             },
         };
-        let others = tables.collect::<Result<_, _>>()?;
-        self.produce_call(OP, (*self.shape(), self.dtype()), call, others, None)
+        let others: Vec<&Self> = [&cos, &sin].into_iter().chain(&ids).collect();
+        self.produce_call(OP, (*self.shape(), self.dtype()), call, &others, None)
     }
 }

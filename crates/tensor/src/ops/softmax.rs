@@ -53,7 +53,7 @@ impl Tensor {
         };
         let call = Call::Softmax { kind, axis };
         let made = (*input.shape(), input.dtype());
-        let out = input.produce_call(op, made, call, Vec::new(), None)?;
+        let out = input.produce_call(op, made, call, &[], None)?;
         if self.rank() == 0 {
             out.select(0, 0)
         } else {

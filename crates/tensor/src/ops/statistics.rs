@@ -157,7 +157,7 @@ impl Tensor {
             correction: correction.into(),
             axes: axes.as_slice().into(),
         };
-        let out = self.produce_call(OP, (both, self.dtype()), call, Vec::new(), None)?;
+        let out = self.produce_call(OP, (both, self.dtype()), call, &[], None)?;
         let half = |index| out.select(0, index)?.reshape_to(shape.dims());
         Ok((half(0)?, half(1)?))
     }

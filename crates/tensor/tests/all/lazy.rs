@@ -357,6 +357,23 @@ fn an_error_of_the_evaluation_stays_with_the_node() {
 }
 
 #[test]
+fn what_the_device_cannot_hold_is_refused_when_it_is_recorded() {
+    let device = own_device();
+    let one = Tensor::ones(&device, [1], DType::F32).unwrap();
+    let pending = one.add(1.0).unwrap();
+    // Views take no memory, whatever their extents; what is computed from them does.
+    for narrow in [&one, &pending] {
+        let wide = narrow.broadcast_to([1 << 40]).unwrap();
+        for refused in [wide.add(1.0), wide.add(&wide), wide.relu(), wide.exp()] {
+            assert!(refused.unwrap_err().is_too_large());
+        }
+        let sum = narrow.broadcast_to([3]).unwrap().add(1.0).unwrap();
+        let sum = sum.add(&sum).unwrap();
+        assert_eq!(floats(&sum).len(), 3, "what fits is computed");
+    }
+}
+
+#[test]
 fn tensors_of_two_handles_on_one_device_mix() {
     let device = own_device();
     let other = Device::from_executor(device.executor());

@@ -270,8 +270,12 @@ fn the_operation_within_a_fused_chain_is_named_with_place_and_counts() {
         assert_eq!((found.infinities, found.nans), (40, 0));
         assert_eq!(found.first, [0, 2]);
         assert_eq!(found.output.0.dims(), [3, 40]);
-        let caller = found.caller.as_deref().unwrap();
-        assert!(caller.contains("nan_trace"), "{caller}");
+        // A stripped program has no names of functions, and then no caller is known.
+        let calls = std::backtrace::Backtrace::force_capture().to_string();
+        match found.caller.as_deref() {
+            Some(caller) => assert!(caller.contains("nan_trace"), "{caller}"),
+            None => assert!(!calls.contains("nan_trace"), "named in {calls}"),
+        }
         result
     };
     // The same bits as without, and nothing is traced any more.

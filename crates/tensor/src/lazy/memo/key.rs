@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use ziggurat_core::{DType, Shape, round_to};
-use ziggurat_kernels::{FusedOp, FusedReader, View};
+use ziggurat_kernels::{Call, FusedOp, FusedReader, View};
 use ziggurat_memory::Buffer;
 
 use super::forms::Forms;
@@ -53,31 +53,40 @@ pub(super) fn of_reader(reader: &FusedReader) -> Key {
 
 /// Memory that an expression reads.
 #[derive(Debug)]
-pub(super) enum Leaf {
+enum Leaf {
     Node(Arc<Node>),
     /// What a call reads at this place.
     Memory(Arc<KernelCall>, usize),
 }
 
 impl Leaf {
-    pub(super) fn view(&self) -> Option<&View> {
+    fn view(&self) -> Option<&View> {
         match self {
             Self::Node(node) => node.view(),
-            Self::Memory(kernel, place) => kernel.memory().nth(*place),
+            Self::Memory(kernel, place) => kernel.at(*place).map(|(view, _)| view),
+        }
+    }
+
+    /// The memory, and the number of the form in which it lies there if somebody asked for that.
+    #[inline]
+    fn form(&self) -> Option<(&View, Option<u64>)> {
+        match self {
+            Self::Node(node) => Some((node.view()?, node.form())),
+            Self::Memory(kernel, place) => kernel.at(*place),
         }
     }
 }
+
+/// How often an op or a leaf is an operand.
+type Uses = u32;
 
 /// The expression below some nodes, by numbers. Empty in between, kept for its memory.
 #[derive(Debug, Default)]
 pub(super) struct Numbered {
     pub(super) key: Key,
     /// In the order they were met, the roots first.
-    pub(super) ops: Vec<Arc<Node>>,
-    /// How often each op is an operand.
-    op_edges: Vec<u32>,
-    pub(super) leaves: Vec<Leaf>,
-    leaf_edges: Vec<u32>,
+    ops: Vec<(Arc<Node>, Uses)>,
+    leaves: Vec<(Leaf, Uses)>,
     /// As their dtypes hold them.
     pub(super) numbers: Vec<(DType, f64)>,
     /// Lent to whoever numbers the expression a second time.
@@ -92,9 +101,7 @@ impl Numbered {
     pub(super) fn clear(&mut self) {
         self.key.clear();
         self.ops.clear();
-        self.op_edges.clear();
         self.leaves.clear();
-        self.leaf_edges.clear();
         self.numbers.clear();
     }
 
@@ -130,21 +137,16 @@ impl Numbered {
         let shape = *roots.first()?.shape();
         self.key.push(roots.len() as u64);
         for root in roots {
-            self.add(root);
+            self.add(root, 0);
         }
         let mut at = 0;
-        while let Some(node) = self.ops.get(at) {
+        while let Some((node, _)) = self.ops.get(at) {
             let node = Arc::clone(node);
             let as_roots = at > 0 && same_shape(node.shape(), &shape);
-            let head = |key: &mut Key, kind| {
-                if as_roots {
-                    key.push(kind << 16 | (node.dtype() as u64) << 8 | AS_ROOTS);
-                } else {
-                    key.head(kind, node.dtype(), node.shape());
-                }
-            };
+            let own = (!as_roots).then_some(node.shape());
             let is_root = at < roots.len();
-            let name = node.peek(|work| self.work(work, is_root, head)).flatten()?;
+            let work = |work: &Work| self.work(work, is_root, (node.dtype(), own));
+            let name = node.peek(work).flatten()?;
             if at == 0 {
                 self.name = name;
             }
@@ -162,30 +164,37 @@ impl Numbered {
         Some(())
     }
 
+    /// The words of a node: what it is, its dtype and its shape, if that is not the roots', and what its work says.
     #[inline(always)]
     fn work(
         &mut self,
         work: &Work,
         is_root: bool,
-        head: impl Fn(&mut Key, u64),
+        (dtype, shape): (DType, Option<&Shape>),
     ) -> Option<&'static str> {
+        let kind = match work {
+            Work::Op { .. } => PENDING,
+            Work::Walk { .. } => WALK,
+            Work::Kernel(_) => KERNEL,
+        };
+        match shape {
+            None => self.key.push(kind << 16 | (dtype as u64) << 8 | AS_ROOTS),
+            Some(shape) => self.key.head(kind, dtype, shape),
+        }
         match work {
             Work::Op { op, name, inputs } => {
-                head(&mut self.key, PENDING);
                 self.operands(op.code(), inputs)?;
                 Some(name)
             }
             // The value of its base, which is computed.
             Work::Walk { .. } if is_root => None,
             Work::Walk { base, layout } => {
-                head(&mut self.key, WALK);
                 let base = self.operand(base)?;
                 self.key.push(base);
                 layout.hash(&mut self.key);
                 Some("view")
             }
             Work::Kernel(kernel) => {
-                head(&mut self.key, KERNEL);
                 self.call(kernel)?;
                 Some(kernel.name)
             }
@@ -210,13 +219,13 @@ impl Numbered {
                     && known.dtype == view.dtype
                     && known.layout == view.layout
             };
-            let known = self.leaves.iter().position(|leaf| match leaf {
+            let known = self.leaves.iter().position(|(leaf, _)| match leaf {
                 Leaf::Memory(..) => leaf.view().is_some_and(like),
                 Leaf::Node(_) => false,
             });
             let number = known.unwrap_or_else(|| {
-                self.leaves.push(Leaf::Memory(Arc::clone(kernel), place));
-                self.leaf_edges.push(0);
+                self.leaves
+                    .push((Leaf::Memory(Arc::clone(kernel), place), 0));
                 self.leaves.len() - 1
             });
             self.key.push(number as u64);
@@ -266,39 +275,38 @@ impl Numbered {
     #[inline(always)]
     fn op(&mut self, node: &Arc<Node>) -> Option<u64> {
         let slot = node.slot();
-        let known = self.ops.get(slot);
-        if known.is_some_and(|known| Arc::ptr_eq(known, node)) {
-            *self.op_edges.get_mut(slot)? += 1;
+        if let Some((known, edges)) = self.ops.get_mut(slot)
+            && Arc::ptr_eq(known, node)
+        {
+            *edges += 1;
             return Some(slot as u64);
         }
         if !node.is_of_this_capture() {
             return None;
         }
-        self.add(node);
-        let slot = self.ops.len() - 1;
-        *self.op_edges.get_mut(slot)? += 1;
-        Some(slot as u64)
+        Some(self.add(node, 1))
     }
 
     #[inline(always)]
-    fn add(&mut self, node: &Arc<Node>) {
-        node.set_slot(self.ops.len());
-        self.ops.push(Arc::clone(node));
-        self.op_edges.push(0);
+    fn add(&mut self, node: &Arc<Node>, edges: Uses) -> u64 {
+        let slot = self.ops.len();
+        node.set_slot(slot);
+        self.ops.push((Arc::clone(node), edges));
+        slot as u64
     }
 
     #[inline(always)]
     fn leaf(&mut self, node: &Arc<Node>) -> Option<u64> {
-        let known = self.leaves.iter().position(|leaf| match leaf {
-            Leaf::Node(known) => Arc::ptr_eq(known, node),
-            Leaf::Memory(..) => false,
-        });
-        let at = known.unwrap_or_else(|| {
-            self.leaves.push(Leaf::Node(Arc::clone(node)));
-            self.leaf_edges.push(0);
-            self.leaves.len() - 1
-        });
-        *self.leaf_edges.get_mut(at)? += 1;
+        for (at, (leaf, edges)) in self.leaves.iter_mut().enumerate() {
+            if let Leaf::Node(known) = leaf
+                && Arc::ptr_eq(known, node)
+            {
+                *edges += 1;
+                return Some(at as u64);
+            }
+        }
+        let at = self.leaves.len();
+        self.leaves.push((Leaf::Node(Arc::clone(node)), 1));
         (at < MOST_LEAVES).then_some(at as u64)
     }
 
@@ -316,9 +324,8 @@ impl Numbered {
 
     /// What else needs each op's value.
     fn describe_ops(&mut self, roots: usize) {
-        let (ops, edges) = (self.ops.iter(), self.op_edges.iter());
         let mut word = 1;
-        for (node, edges) in ops.zip(edges).skip(roots) {
+        for (node, edges) in self.ops.get(roots..).unwrap_or_default() {
             let flag = |on: bool, bit: u64| if on { bit } else { 0 };
             let flags = flag(node.uses() > *edges as usize, NEEDED)
                 | flag(node.is_held(), HELD)
@@ -336,8 +343,9 @@ impl Numbered {
     /// How each leaf lies in memory, the first one with the same memory, whether the result may take its place. `None` for
     /// memory that is not of the pool, or that one binding cannot hold.
     fn describe_leaves(&mut self, shape: Option<&Shape>, limits: &Limits) -> Option<()> {
-        for (at, leaf) in self.leaves.iter().enumerate() {
-            let view = leaf.view()?;
+        let mut memory = [0; MOST_LEAVES];
+        for (at, (leaf, edges)) in self.leaves.iter().enumerate() {
+            let (view, known) = leaf.form()?;
             let buffer = &view.buffer;
             if buffer.is_wrapped()
                 || buffer.is_placeholder()
@@ -345,22 +353,14 @@ impl Numbered {
             {
                 return None;
             }
-            let mut before = self.leaves.iter().take(at);
-            let same = before.position(|other| {
-                other
-                    .view()
-                    .is_some_and(|other| other.buffer.id() == buffer.id())
-            });
-            let edges = self.leaf_edges.get(at).copied().unwrap_or_default();
+            let id = buffer.id();
+            *memory.get_mut(at)? = id;
+            let same = memory.iter().position(|other| *other == id);
             let free = match (leaf, shape) {
-                (Leaf::Node(node), Some(shape)) => is_free(node, view, shape, edges as usize),
+                (Leaf::Node(node), Some(shape)) => is_free(node, view, shape, *edges as usize),
                 _ => false,
             };
             let small = (same.unwrap_or(at) as u64) << 1 | u64::from(free);
-            let known = match leaf {
-                Leaf::Node(node) => node.form(),
-                Leaf::Memory(..) => None,
-            };
             let number = || self.forms.borrow_mut().number(view.dtype, &view.layout);
             let form = known.unwrap_or_else(number);
             if let (None, Leaf::Node(node)) = (known, leaf) {
@@ -379,9 +379,9 @@ impl Numbered {
         self.key.push(word);
     }
 
-    /// Makes the key one of a kernel that reads the value.
-    pub(super) fn read_by(&mut self, reading: [usize; 2], views: usize) {
-        self.key.extend(reading.iter().map(|&n| n as u64));
+    /// Makes the key one of a call that reads the value, with so many other views.
+    pub(super) fn read_by(&mut self, call: &Call, views: usize) {
+        call.hash(&mut self.key);
         self.key.push(views as u64);
     }
 
@@ -392,8 +392,32 @@ impl Numbered {
 
     /// The buffers of all leaves, by their numbers.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        let views = self.leaves.iter().filter_map(Leaf::view);
+        let views = self.leaves.iter().filter_map(|(leaf, _)| leaf.view());
         views.map(|view| &view.buffer)
+    }
+
+    /// How many leaves there are.
+    pub(super) fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The memory of a leaf.
+    #[inline]
+    pub(super) fn leaf_buffer(&self, at: usize) -> Option<&Buffer> {
+        let (leaf, _) = self.leaves.get(at)?;
+        Some(&leaf.view()?.buffer)
+    }
+
+    /// The op of this number.
+    #[inline]
+    pub(super) fn op_at(&self, at: usize) -> Option<&Arc<Node>> {
+        self.ops.get(at).map(|(node, _)| node)
+    }
+
+    /// The number of an op.
+    pub(super) fn number_of(&self, node: &Arc<Node>) -> Option<usize> {
+        let mut ops = self.ops.iter();
+        ops.position(|(known, _)| Arc::ptr_eq(known, node))
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) enum Planned {
         /// In the order of their names.
         ops: Vec<usize>,
         passed: Vec<usize>,
+        /// Of what the reader reads.
+        forms: prologue::Forms,
     },
     /// A kernel had better read the value from memory.
     Stored,
@@ -73,10 +75,7 @@ pub(super) fn plan(
     numbered: &Numbered,
     made: &mut Vec<Buffer>,
 ) -> Option<Result<Planned, Stop>> {
-    let number = |node: &Arc<Node>| {
-        let mut ops = numbered.ops.iter();
-        ops.position(|known| Arc::ptr_eq(known, node))
-    };
+    let number = |node: &Arc<Node>| numbered.number_of(node);
     let span = device.executor().device().span(Stage::Plan);
     let plan = Plan::new(group, &device.lazy().limits, &[]);
     drop(span);
@@ -145,7 +144,7 @@ impl Numbered {
         device: &Device,
         planned: prologue::Planned,
     ) -> Option<Planned> {
-        let op = |node: &Arc<Node>| self.ops.iter().position(|known| Arc::ptr_eq(known, node));
+        let op = |node: &Arc<Node>| self.number_of(node);
         Some(match planned {
             prologue::Planned::Stored => Planned::Stored,
             prologue::Planned::First(first) => {
@@ -171,6 +170,7 @@ impl Numbered {
                     reader: Box::new(reader.over(std::iter::repeat_n(none, count), values)),
                     ops: ops.iter().map(op).collect::<Option<_>>()?,
                     passed: passed.iter().map(op).collect::<Option<_>>()?,
+                    forms: prologue::Forms::default(),
                 }
             }
         })

@@ -4,31 +4,56 @@ use std::hash::Hasher;
 
 use ziggurat_core::{DType, Shape};
 
-/// Words; also what a [`Hash`] writes.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Key(Vec<u64>);
+/// Words; also what a [`Hash`] writes. A number that follows from them grows with them, so that a map need not look at all.
+#[derive(Debug, Default)]
+pub(super) struct Key {
+    words: Vec<u64>,
+    mixed: u64,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl Eq for Key {}
+
+/// An odd number with well mixed bits: 2⁶⁴ divided by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Key {
     pub(super) fn as_slice(&self) -> &[u64] {
-        &self.0
+        &self.words
+    }
+
+    /// What equal keys have in common, and hardly any others.
+    pub(super) const fn mixed(&self) -> u64 {
+        self.mixed
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.words.clear();
+        self.mixed = 0;
     }
 
+    #[inline]
     pub(super) fn push(&mut self, word: u64) {
-        self.0.push(word);
+        self.words.push(word);
+        let product = (self.mixed.rotate_left(23) ^ word) as u128 * FACTOR as u128;
+        self.mixed = (product as u64) ^ ((product >> 64) as u64);
     }
 
+    #[inline]
     pub(super) fn extend(&mut self, words: impl Iterator<Item = u64>) {
-        self.0.extend(words);
+        words.for_each(|word| self.push(word));
     }
 
     /// A shape, a dtype and something small.
+    #[inline]
     pub(super) fn head(&mut self, small: u64, dtype: DType, shape: &Shape) {
         self.push(small << 16 | (dtype as u64) << 8 | shape.rank() as u64);
-        self.0.extend(shape.dims().iter().map(|dim| *dim as u64));
+        self.extend(shape.dims().iter().map(|dim| *dim as u64));
     }
 }
 

@@ -194,3 +194,129 @@ fn an_operand_with_the_memory_of_another_is_not_taken_for_one_of_its_own() {
         }
     }
 }
+
+/// Kernels that differ in one field each: the op, its options, how operands lie, their dtypes, which are one value, what is
+/// computed where they read and where they write.
+fn similar_kernels(a: &Tensor, b: &Tensor, number: f32) -> Result<Vec<Tensor>, Error> {
+    let (turned, half) = (b.t()?, b.to_dtype(DType::F16)?);
+    half.eval_blocking()?;
+    let [upper, lower] = [b.narrow(0, 0, 5)?, b.narrow(0, 1, 5)?];
+    let [left, right] = [a.narrow(1, 0, 5)?, a.narrow(1, 1, 5)?];
+    let [row, column] = [b.narrow(0, 2, 1)?, b.narrow(1, 2, 1)?];
+    let pending = |x: &Tensor| x.mul(number)?.add(0.5);
+    Ok(vec![
+        a.matmul(b)?,
+        b.matmul(a)?,
+        a.matmul(a)?,
+        a.matmul(&turned)?,
+        a.matmul(&half)?,
+        left.matmul(&upper)?,
+        left.matmul(&lower)?,
+        right.matmul(&upper)?,
+        a.matmul(b)?.add(number)?,
+        a.matmul(b)?.mul(number)?,
+        a.matmul(b)?.add(number)?.relu()?,
+        a.matmul(b)?.relu()?.add(number)?,
+        a.matmul(b)?.add(a)?,
+        a.matmul(b)?.add(b)?,
+        a.matmul(b)?.add(&turned)?,
+        a.matmul(b)?.add(&row)?,
+        a.matmul(b)?.add(&column)?,
+        a.softmax(0)?,
+        a.softmax(1)?,
+        a.log_softmax(1)?,
+        b.softmax(1)?,
+        pending(a)?.softmax(0)?,
+        pending(a)?.softmax(1)?,
+        pending(a)?.log_softmax(1)?,
+        pending(b)?.softmax(1)?,
+        pending(&turned)?.softmax(1)?,
+        pending(&left)?.softmax(1)?,
+        pending(&right)?.softmax(1)?,
+        pending(&half)?.softmax(1)?.to_dtype(DType::F32)?,
+        a.mul(number)?.mul(0.75)?.log_softmax(1)?,
+        a.mul(b)?.softmax(1)?,
+        a.mul(a)?.softmax(1)?,
+        a.mul(&row)?.softmax(1)?,
+        a.mul(&column)?.softmax(1)?,
+        a.matmul(b)?.add(number)?.softmax(1)?,
+        a.layer_norm([6], None, None, 1e-5)?,
+        a.layer_norm([6], None, None, 1.0)?,
+        a.layer_norm([6, 6], None, None, 1e-5)?,
+        a.rms_norm([6], None, 1e-5)?,
+        pending(a)?.layer_norm([6], None, None, 1e-5)?,
+        pending(a)?.layer_norm([6], None, None, 1.0)?,
+        pending(a)?.layer_norm([6, 6], None, None, 1e-5)?,
+        pending(a)?.sum([0], false)?,
+        pending(a)?.sum([1], false)?,
+        pending(a)?.sum([0, 1], false)?,
+        pending(a)?.max([1], false)?,
+        pending(a)?.norm(1.0, [1], false)?,
+        pending(a)?.norm(3.0, [1], false)?,
+        pending(a)?.sum([1], false)?.add(number)?,
+    ])
+}
+
+#[test]
+fn kernels_that_differ_in_one_field_are_not_taken_for_each_other() {
+    // With checks each is planned again and compared.
+    let [checked, quick] = [true, false].map(|checks| {
+        let device = own_device();
+        device.executor().pipelines().set_key_checks(checks);
+        device
+    });
+    for round in 0..4_u8 {
+        // A number that differs from the others', so that it has a place of its own each time.
+        let number = 1.25 + 0.0625 * f32::from(round);
+        let results = [&checked, &quick].map(|device| {
+            let scattered = |step: usize, scale: f32| {
+                let value = |i: usize| ((i * step + 7) % 64) as f32 * scale - 1.0;
+                let values: Vec<f32> = (0..36).map(value).collect();
+                Tensor::from_slice(device, &values, [6, 6]).unwrap()
+            };
+            let (a, b) = (scattered(29, 0.037), scattered(13, 0.053));
+            let before = device.plan_stats();
+            let results = similar_kernels(&a, &b, number).unwrap();
+            let results: Vec<_> = results.iter().map(bits).collect();
+            let after = device.plan_stats();
+            // After the first kernels of f16 the device may prove that its conversions are exact, and plans are made anew.
+            if round == 3 {
+                assert_eq!(after.misses, before.misses, "round {round}");
+                assert!(after.hits >= before.hits + results.len() as u64);
+            }
+            results
+        });
+        let [expected, got] = &results;
+        for (at, (expected, got)) in expected.iter().zip(got).enumerate() {
+            assert_eq!(got, expected, "round {round}, kernel {at}");
+        }
+        // Kernels that are taken for each other would be seen.
+        for at in 0..expected.len() {
+            assert!(!expected[..at].contains(&expected[at]), "kernel {at}");
+        }
+    }
+}
+
+#[test]
+fn what_a_kernel_reads_by_an_expression_is_not_left_for_the_next() {
+    let device = own_device();
+    device.executor().pipelines().set_key_checks(false);
+    let (a, b) = (values(&device, &[6, 6], 0.0), values(&device, &[6, 6], 1.0));
+    for _ in 0..3 {
+        // Calls are used again: one that read an expression of two values, then one of a value in memory.
+        let first = a.mul(&b).unwrap().exp().unwrap().softmax(1).unwrap();
+        let read = first.explain().unwrap();
+        assert!(read.to_string().contains("exp"), "{read}");
+        first.eval_blocking().unwrap();
+        drop(first);
+        let plain = a.softmax(1).unwrap();
+        let explained = plain.explain().unwrap();
+        let ops = explained
+            .kernels()
+            .iter()
+            .flat_map(|kernel| kernel.ops().iter().copied());
+        assert_eq!(ops.collect::<Vec<_>>(), ["softmax"]);
+        let expected = FusionPolicy::Unfused.scope(|| bits(&a.softmax(1).unwrap()));
+        assert_eq!(bits(&plain), expected);
+    }
+}
