@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_used_again_has_nothing_of_the_one_before() {
-        let call = Call::Matmul;
+        let call = Call::matmul();
         let first = KernelCall::new("matmul", &call, |own| {
             own.before.push("exp");
             own.set_form(0, 7);
