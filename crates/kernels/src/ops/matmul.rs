@@ -5,10 +5,11 @@
 //! does: positions outside the matrices count as 0 on both sides.
 
 use crate::fused::Operand;
+use crate::limits::ability::{MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::ops::reduce::{add_sums, only_memory};
-use crate::run::call::{Call, Operands, Sink};
+use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -81,7 +82,7 @@ impl Executor {
             first: a.into(),
             others: [Some(b), None, None, None],
         };
-        self.run(&Call::Matmul, &operands, out.into())
+        self.run(&Call::new(CallKind::Matmul), &operands, out.into())
     }
 }
 
@@ -158,6 +159,9 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         way => way,
     };
     let (choice, params, grid) = match way {
+        Choice::Packed(_) | Choice::Aligned(_) if !MATRIX_UNITS => {
+            return Err(no_matrix_units(plan.op));
+        }
         Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
         Choice::Shared(shared) => return shared.steps(plan, p, dtypes),
         Choice::Aligned(aligned) => return aligned.steps(plan, p, dtypes),

@@ -4,7 +4,7 @@
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
 use ziggurat_kernels::{
-    Binary, Call, DType, Executor, Expression, FusedOp, FusedOutput, Operands, Sink, View,
+    Binary, Call, CallKind, DType, Executor, Expression, FusedOp, FusedOutput, Operands, Sink, View,
 };
 
 use crate::common;
@@ -18,7 +18,9 @@ fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Exec
             others: [Some(b), None, None, None],
             ..Operands::one(a)
         };
-        let plan = exec.plan(&Call::Matmul, &operands, Sink::new(out)).unwrap();
+        let plan = exec
+            .plan(&Call::new(CallKind::Matmul), &operands, Sink::new(out))
+            .unwrap();
         plan.listing().contains(text)
     };
     all.filter(has).collect()
@@ -374,7 +376,7 @@ fn shares_of_packed_tiles_are_added_for_each_matrix_of_a_batch() {
                         ..Operands::one(&rows)
                     };
                     let plan = exec
-                        .plan(&Call::Matmul, &operands, Sink::new(&out))
+                        .plan(&Call::new(CallKind::Matmul), &operands, Sink::new(&out))
                         .unwrap();
                     plan.listing().contains("out: array<acc>")
                 })

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ziggurat_kernels::pipeline::{Tuned, TuningKey, TuningRejected};
 use ziggurat_kernels::{
-    Call, DType, Executor, KernelError, Operands, Shape, Sink, TuneEnd, TuneOptions, TuneReport,
-    TunedOutcome, View, WayOutcome,
+    Call, CallKind, DType, Executor, KernelError, Operands, Shape, Sink, TuneEnd, TuneOptions,
+    TuneReport, TunedOutcome, View, WayOutcome,
 };
 
 use crate::common;
@@ -45,7 +45,9 @@ fn planned(exec: &Executor, [a, b, out]: &[View; 3]) -> String {
         others: [Some(b), None, None, None],
         ..Operands::one(a)
     };
-    let plan = exec.plan(&Call::Matmul, &operands, Sink::new(out)).unwrap();
+    let plan = exec
+        .plan(&Call::new(CallKind::Matmul), &operands, Sink::new(out))
+        .unwrap();
     plan.listing().to_owned()
 }
 

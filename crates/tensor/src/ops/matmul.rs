@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::Call;
+use ziggurat_kernels::{Call, CallKind};
 
 use super::arithmetic::broadcast;
 use crate::tensor::new_shape;
@@ -118,7 +118,13 @@ impl Tensor {
             &converted_right
         };
         let others = vec![right.stored()?.clone()];
-        let mut product = left.produce_call(op, (shape, written), Call::Matmul, others, None)?;
+        let mut product = left.produce_call(
+            op,
+            (shape, written),
+            Call::new(CallKind::Matmul),
+            others,
+            None,
+        )?;
         if column {
             product = product.squeeze_axis(-1)?;
         }

@@ -5,7 +5,7 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, Channels, Norm, View};
+use ziggurat_kernels::{Call, CallKind, Channels, Norm, View};
 
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
@@ -298,12 +298,12 @@ impl Tensor {
         let given = weight.iter().chain(&bias);
         let views = given.map(|t| t.stored().cloned());
         let views: Vec<View> = views.collect::<Result<_, _>>()?;
-        let call = Call::Norm {
+        let call = Call::new(CallKind::Norm {
             op: kernel,
             axes,
             eps: eps.into(),
             channels,
-        };
+        });
         let out = input.produce_call(op, (*self.shape(), dtype), call, views, None)?;
         out.converted(op, self.dtype())
     }

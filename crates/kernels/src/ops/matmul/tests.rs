@@ -226,7 +226,7 @@ fn many_rows_that_are_no_whole_vectors_are_copied_into_the_output() {
         };
         let out = exec.alloc(&shape, DType::F16).unwrap();
         let plan = exec
-            .plan(&Call::Matmul, &operands, Sink::new(&out))
+            .plan(&Call::new(CallKind::Matmul), &operands, Sink::new(&out))
             .unwrap();
         let lines = plan.scratch_bytes();
         assert_eq!(plan.dispatches(), Some(2));
@@ -243,7 +243,11 @@ fn many_rows_that_are_no_whole_vectors_are_copied_into_the_output() {
             also: &[],
         };
         let sum = exec.alloc(&shape, DType::F16).unwrap();
-        let plan = exec.plan(&Call::Matmul, &operands, Sink::new(&sum).through(&through));
+        let plan = exec.plan(
+            &Call::new(CallKind::Matmul),
+            &operands,
+            Sink::new(&sum).through(&through),
+        );
         let plan = plan.unwrap();
         assert_eq!(plan.dispatches(), Some(2));
         assert!(plan.scratch_bytes() + (2 * m * n) as u64 <= lines);

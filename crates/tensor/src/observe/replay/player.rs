@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 use ziggurat_core::{Layout, decode};
-use ziggurat_kernels::{Call, FusedOp, KernelError, Operands, Sink, Source, View};
+use ziggurat_kernels::{Call, CallKind, FusedOp, KernelError, Operands, Sink, Source, View};
 use ziggurat_pipeline::{
     Arg, Grid, IMMEDIATE_PART, KernelDescriptor, PipelineError, ShaderSource, UNIFORM_PART,
     params_part,
@@ -293,11 +293,11 @@ impl<'a> Player<'a> {
                 };
                 Bound::Function([ulps + per_input * most, absolute])
             }
-            How::Call(call) => match **call {
-                Call::Matmul | Call::QuantizedLinear { .. } => Bound::Sums(of(0).1),
-                Call::Conv { .. } | Call::ConvTranspose { .. } => Bound::Sums(of(1).0),
-                Call::Attention { .. } => Bound::Sums(of(0).1 + of(1).0 / of(1).1.max(1)),
-                Call::Softmax { .. } | Call::Norm { .. } => Bound::Sums(of(0).1),
+            How::Call(call) => match call.kind() {
+                CallKind::Matmul | CallKind::QuantizedLinear { .. } => Bound::Sums(of(0).1),
+                CallKind::Conv { .. } | CallKind::ConvTranspose { .. } => Bound::Sums(of(1).0),
+                CallKind::Attention { .. } => Bound::Sums(of(0).1 + of(1).0 / of(1).1.max(1)),
+                CallKind::Softmax { .. } | CallKind::Norm { .. } => Bound::Sums(of(0).1),
                 _ => Bound::Sums(of(0).0.div_ceil(results)),
             },
             How::Dispatches => {
