@@ -102,9 +102,9 @@ pub(crate) struct Model {
     /// Of the distance of the last repetition: by whether the last two pieces were repetitions.
     same: [Odds; 4],
     /// Of the lengths at another distance, and at the same.
-    lengths: [Sizes; 2],
+    lengths: Vec<Sizes>,
     /// By the length.
-    distances: [Sizes; 4],
+    distances: Vec<Sizes>,
     kinds: usize,
     distance: usize,
 }
@@ -115,8 +115,8 @@ impl Model {
             again: vec![Odds::EVEN; 8 << 8],
             bytes: vec![Odds::EVEN; 512 << 8],
             same: [Odds::EVEN; 4],
-            lengths: [Sizes::EVEN; 2],
-            distances: [Sizes::EVEN; 4],
+            lengths: vec![Sizes::EVEN; 2],
+            distances: vec![Sizes::EVEN; 4],
             kinds: 0,
             distance: 1,
         }

@@ -179,10 +179,9 @@ mod tests {
             let uses = uses.iter().any(|word| text.contains(word));
             assert!(!uses || is_for_matrix_units(path), "{path}");
         }
-        let is_there = |path: &&str| find(path).is_some();
-        assert!(units::FILES.iter().all(|path| is_there(&path)));
-        let has_files = |folder: &&str| FILES.iter().any(|(path, _)| path.starts_with(folder));
-        assert!(units::FOLDERS.iter().all(|folder| has_files(&folder)));
+        assert!(units::FILES.iter().all(|path| find(path).is_some()));
+        let in_folder = |folder: &&str| FILES.iter().any(|(path, _)| path.starts_with(*folder));
+        assert!(units::FOLDERS.iter().all(in_folder));
         assert!(!is_for_matrix_units("matmul/tile.wgsl"));
     }
 
