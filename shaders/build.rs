@@ -1,14 +1,19 @@
 //! Writes the table of WGSL files: every one in this folder, by its path.
 //!
 //! The folder is the list, so a new snippet needs no second entry. For the web, where a program is downloaded, the table has the
-//! texts without comments, and they are written once more, packed; elsewhere people read them, and the sanitizer too.
+//! texts without comments, and all but those for matrix units, which WebGPU does not have, are written once more, packed. Elsewhere
+//! people read them, and the sanitizer too.
 
+mod coded;
 mod pack;
 mod shorter;
+mod units;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use units::is_for_matrix_units;
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?);
@@ -27,9 +32,11 @@ fn main() -> io::Result<()> {
             println!("cargo::rerun-if-changed={}", file.display());
             let text = shorter::shorter(&fs::read_to_string(file)?);
             writeln!(table, "    ({path:?}, {text:?}),").map_err(io::Error::other)?;
-            for part in [path, &text] {
-                all.extend_from_slice(part.as_bytes());
-                all.push(0);
+            if !is_for_matrix_units(path) {
+                for part in [path, &text] {
+                    all.extend_from_slice(part.as_bytes());
+                    all.push(0);
+                }
             }
         } else {
             writeln!(table, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;

@@ -4,11 +4,15 @@
 //! so a new file needs no entry. A package of its own because two layers use the files: kernels its ops, pipeline the
 //! declarations of parameters and the copy kernel; and because users' shaders import some of them, also within a macro.
 
+#[cfg(any(test, target_arch = "wasm32"))]
+mod coded;
 mod importable;
 #[cfg(test)]
 mod pack;
 #[cfg(test)]
 mod shorter;
+#[cfg(test)]
+mod units;
 #[cfg(any(test, target_arch = "wasm32"))]
 mod unpack;
 
@@ -142,7 +146,7 @@ mod tests {
             .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
             .collect();
         again(&[new.as_slice(), &new, &[1, 2, 3]].concat());
-        for length in 0..700 {
+        for length in (0..700).step_by(9) {
             again(&[&new[..length], &new[..length]].concat());
         }
         let all: String = FILES
@@ -152,16 +156,33 @@ mod tests {
         let packed = pack(all.as_bytes());
         assert_eq!(unpack(&packed), all.as_bytes());
         assert!(
-            packed.len() * 3 < all.len(),
+            packed.len() * 5 < all.len(),
             "{} of {}",
             packed.len(),
             all.len()
         );
         // What is cut off or mistaken panics nowhere.
-        for end in (0..packed.len()).step_by(997) {
-            assert!(unpack(&packed[..end]).len() <= all.len() + packed.len());
+        for end in (0..packed.len()).step_by(9973) {
+            assert!(unpack(&packed[..end]).len() <= all.len());
+            let mut mistaken = packed.clone();
+            mistaken[end] ^= 0x55;
+            let found = unpack(&mistaken);
+            assert!(end < 4 || found.len() <= all.len() && found != all.as_bytes());
         }
-        assert_eq!(unpack(&[0x10, b'a', 9, 9, 9]), b"a");
+    }
+
+    #[test]
+    fn what_uses_matrix_units_is_known_by_its_file() {
+        use crate::units::{self, is_for_matrix_units};
+        for (path, text) in FILES {
+            let uses = ["coop_mat", "coopLoad", "cooperative_matrix"];
+            let uses = uses.iter().any(|word| text.contains(word));
+            assert!(!uses || is_for_matrix_units(path), "{path}");
+        }
+        assert!(units::FILES.iter().all(|path| find(path).is_some()));
+        let in_folder = |folder: &&str| FILES.iter().any(|(path, _)| path.starts_with(*folder));
+        assert!(units::FOLDERS.iter().all(in_folder));
+        assert!(!is_for_matrix_units("matmul/tile.wgsl"));
     }
 
     #[test]

@@ -1,41 +1,74 @@
 //! The other side of `pack.rs`.
 
+use crate::coded::{Decisions, Model, Odds, Piece};
+
 /// The bytes that were packed. What `pack` did not make gives some bytes, and never a panic.
 pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = Vec::new();
-    let mut rest = packed.iter().copied();
-    while let Some(lengths) = rest.next() {
-        let new = length(lengths >> 4, &mut rest);
-        bytes.extend(rest.by_ref().take(new));
-        let (mut distance, mut shift) = (0_usize, 0);
-        for byte in rest.by_ref() {
-            distance |= usize::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            shift += 7;
-            if byte < 0x80 {
-                break;
+    let mut bytes = Vec::new();
+    let Some((len, rest)) = packed.split_first_chunk() else {
+        return bytes;
+    };
+    let len = u32::from_le_bytes(*len) as usize;
+    let mut reader = Reader {
+        range: u32::MAX,
+        code: 0,
+        rest: rest.iter(),
+        beyond: 0,
+    };
+    for _ in 0..4 {
+        reader.shift();
+    }
+    let mut model = Model::new();
+    // The last decisions may need bytes that are not there, but not many.
+    while bytes.len() < len && reader.beyond < 8 {
+        match model.piece(&mut reader, &bytes, Piece::Byte(0)) {
+            Piece::Byte(byte) => bytes.push(byte),
+            Piece::Again { length, distance } => {
+                let Some(from) = bytes.len().checked_sub(distance) else {
+                    break;
+                };
+                // What is known may reach into what is being written.
+                for at in (from..from + length).take(len - bytes.len()) {
+                    bytes.extend(bytes.get(at).copied());
+                }
             }
-        }
-        let Some(from) = bytes.len().checked_sub(distance).filter(|_| distance > 0) else {
-            return bytes;
-        };
-        // What is known may reach into what is being written.
-        for at in from..from + length(lengths & 15, &mut rest) + 4 {
-            bytes.extend(bytes.get(at).copied());
         }
     }
     bytes
 }
 
-/// A length that begins with a half byte.
-fn length(begin: u8, rest: &mut impl Iterator<Item = u8>) -> usize {
-    let mut length = usize::from(begin);
-    if begin == 15 {
-        for byte in rest {
-            length += usize::from(byte);
-            if byte < 0xff {
-                break;
-            }
-        }
+/// The number that was written, as far as it lies in the range of what was read.
+struct Reader<'a> {
+    range: u32,
+    code: u32,
+    rest: std::slice::Iter<'a, u8>,
+    /// How many bytes were taken from behind the end.
+    beyond: usize,
+}
+
+impl Reader<'_> {
+    fn shift(&mut self) {
+        let next = self.rest.next().copied();
+        self.beyond += usize::from(next.is_none());
+        self.code = self.code << 8 | u32::from(next.unwrap_or(0));
     }
-    length
+}
+
+impl Decisions for Reader<'_> {
+    fn decide(&mut self, odds: &mut Odds, _: bool) -> bool {
+        let yes = odds.cut(self.range);
+        let found = self.code < yes;
+        if found {
+            self.range = yes;
+        } else {
+            self.code = self.code.wrapping_sub(yes);
+            self.range -= yes;
+        }
+        odds.learn(found);
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+        found
+    }
 }

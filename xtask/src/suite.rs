@@ -47,6 +47,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Package => package::run(),
             Stage::Wasm => wasm::run(false),
             Stage::Web => web::run(&["--sample".to_owned()]),
+            Stage::Size => web::run(&["--size".to_owned()]),
         });
     }
     run.finish()

@@ -71,6 +71,8 @@ pub(crate) fn built(packages: &[&str]) -> Outcome<PathBuf> {
 pub(crate) fn small(packages: &[&str], examples: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
     command.args(["--profile", "web", "--lib"]);
+    let flags = without_folders()?;
+    command.args(["--config", &format!("target.{TARGET}.rustflags={flags:?}")]);
     for package in packages {
         command.args(["-p", package]);
     }
@@ -79,6 +81,23 @@ pub(crate) fn small(packages: &[&str], examples: &[&str]) -> Outcome<PathBuf> {
     }
     process::stream(&mut command)?;
     Ok(folder.join(TARGET).join("web"))
+}
+
+/// Flags that leave the folders of this machine out of the paths in panics: a page has no use for them.
+fn without_folders() -> Outcome<Vec<String>> {
+    let home = match env::var_os("CARGO_HOME") {
+        Some(folder) => PathBuf::from(folder),
+        None => env::home_dir().unwrap_or_default().join(".cargo"),
+    };
+    let Ok(registries) = home.join("registry/src").read_dir() else {
+        return Ok(Vec::new());
+    };
+    let mut flags = Vec::new();
+    for registry in registries {
+        let folder = registry?.path();
+        flags.push(format!("--remap-path-prefix={}/=", folder.display()));
+    }
+    Ok(flags)
 }
 
 /// Cargo with a command for the web, and the folder it builds into.

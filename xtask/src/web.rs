@@ -4,6 +4,8 @@
 mod build;
 mod size;
 
+use std::path::Path;
+
 use crate::{checks, models};
 use xtask::failure::{Failure, Outcome};
 
@@ -29,11 +31,17 @@ fn page() -> Outcome<String> {
 
 /// Builds what the page of the tests needs, opens it, and gives the driver's last line.
 fn tests(arguments: &[String]) -> Outcome<String> {
-    let folder = build::tests()?;
     let asks = |word: &String| word.split(',').any(|stage| stage == "chat");
-    if arguments.iter().any(asks) {
+    let chat = arguments.iter().any(asks);
+    let folder = build::tests(chat)?;
+    if chat {
         std::fs::copy(models::language()?, folder.join("model.gguf"))?;
     }
+    driven(&folder, arguments)
+}
+
+/// Opens the page of a folder in a browser; the driver's last line.
+fn driven(folder: &Path, arguments: &[String]) -> Outcome<String> {
     let folder = folder
         .to_str()
         .ok_or_else(|| Failure::new("the folder of builds has a name that is not UTF-8"))?;

@@ -50,14 +50,15 @@ pub fn normalize_axis(axis: isize, rank: usize) -> Result<usize, ShapeError> {
 /// [`ShapeError::AxisOutOfRange`] for an axis outside `-rank..rank`, [`ShapeError::DuplicateAxis`]
 /// if two name the same dimension.
 pub fn normalize_axes(axes: &[isize], rank: usize) -> Result<Vec<usize>, ShapeError> {
-    let mut sorted = axes
+    let all = axes
         .iter()
         .map(|&axis| normalize_axis(axis, rank))
         .collect::<Result<Vec<_>, _>>()?;
-    sorted.sort_unstable();
-    for (&axis, &next) in sorted.iter().zip(sorted.iter().skip(1)) {
-        if axis == next {
-            return Err(ShapeError::DuplicateAxis { axis });
+    let mut sorted = Vec::new();
+    for axis in all {
+        match sorted.binary_search(&axis) {
+            Ok(_) => return Err(ShapeError::DuplicateAxis { axis }),
+            Err(at) => sorted.insert(at, axis),
         }
     }
     if rank == 0 {

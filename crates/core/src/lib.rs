@@ -22,6 +22,7 @@ pub mod debug_print;
 mod dtype;
 mod element;
 mod error;
+mod few;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod large_stack;
 mod layout;
@@ -37,6 +38,7 @@ pub use coalesce::{Coalesced, coalesce};
 pub use dtype::{DType, DTypeInfo, DTypeKind, ParseDTypeError};
 pub use element::{Element, decode, encode, round_to};
 pub use error::ShapeError;
+pub use few::sort_few_by_key;
 pub use half::{bf16, f16};
 pub use layout::{Layout, Offsets};
 pub use processors::processors;

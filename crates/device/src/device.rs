@@ -171,7 +171,7 @@ impl Device {
     #[must_use]
     #[inline]
     pub fn is_checked(&self) -> bool {
-        self.inner.checked
+        cfg!(not(target_arch = "wasm32")) && self.inner.checked
     }
 
     /// Says of which files, with how many lines each, a shader module is made, so that what a

@@ -86,7 +86,7 @@ pub use ops::scan::{Scan, ScanOp, ScanOptions};
 pub use ops::select::Unique;
 pub use ops::softmax::SoftmaxKind;
 pub use own::{ElementKernel, ParamType as ElementParam, SHADER_NAMES};
-pub use run::call::{Axes, Call, F32Bits, Operands, ReduceOp, Sink, Source};
+pub use run::call::{Axes, Call, CallKind, F32Bits, Operands, ReduceOp, Sink, Source};
 pub use run::call_text::CallTextError;
 pub use run::capture::Captured;
 pub use run::completion::{Completion, Counted, Download, DownloadMany};

@@ -7,6 +7,7 @@ pub(crate) mod completion;
 pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod executor;
+mod family;
 pub(crate) mod launch;
 pub(crate) mod plan;
 pub(crate) mod program;

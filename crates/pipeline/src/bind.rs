@@ -18,6 +18,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use ziggurat_core::sort_few_by_key;
 use ziggurat_device::BoundGroup;
 
 use crate::arguments::ResourceEntry;
@@ -427,7 +428,7 @@ fn slots(reflection: &Reflection, params: &ParamBytes, ordered_loads: bool) -> V
         min_bytes: 0,
     });
     let mut slots: Vec<_> = storage.chain(uniforms).chain(resources).collect();
-    slots.sort_unstable_by_key(|slot| (slot.group, slot.binding));
+    sort_few_by_key(&mut slots, |slot| (slot.group, slot.binding));
     slots
 }
 

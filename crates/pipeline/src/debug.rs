@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use ziggurat_core::debug_print::{DebugPrint, DebugPrints, StatementKind, statements};
+use ziggurat_core::sort_few_by_key;
 #[cfg(not(target_arch = "wasm32"))]
 use ziggurat_device::block_on;
 use ziggurat_device::{BoundGroup, DeviceError, once};
@@ -37,6 +38,10 @@ use crate::pipelines::Pipelines;
 use crate::place::Place;
 use crate::reflect::{Reflection, Text};
 use report::Site;
+
+/// Whether kernels can have statements: they are written out by what naga knows of a kernel. Without it all below does nothing,
+/// and a program for the web leaves it out.
+const CAN_INSTRUMENT: bool = cfg!(any(feature = "naga", not(target_arch = "wasm32")));
 
 /// Parts of the buffer.
 const PARTS: usize = 16;
@@ -178,7 +183,7 @@ impl KernelDebug {
 
     /// The bind group for one more dispatch of a kernel with statements.
     pub(crate) fn bound(&self, kernel: &Debugged) -> Option<BoundGroup> {
-        let channel = self.channel.get()?;
+        let channel = self.channel.get().filter(|_| CAN_INSTRUMENT)?;
         let part = self.dispatches.fetch_add(1, Ordering::Relaxed) % PARTS;
         Some(BoundGroup {
             index: kernel.group,
@@ -189,11 +194,16 @@ impl KernelDebug {
 
     /// Notes what the parts hold, in the order in which they were written first.
     fn hear(&self, parts: &[(usize, Vec<u8>)], next: usize) {
+        if !CAN_INSTRUMENT {
+            return;
+        }
         let sites = self.sites.lock();
         let mut heard = self.heard.lock();
         let first = std::mem::replace(&mut heard.first, next);
         let mut parts: Vec<_> = parts.iter().collect();
-        parts.sort_by_key(|(part, _)| (part + PARTS - first % PARTS) % PARTS);
+        sort_few_by_key(&mut parts, |(part, _)| {
+            (part + PARTS - first % PARTS) % PARTS
+        });
         for (_, bytes) in parts {
             let (said, dropped) = report::read(&sites, bytes);
             heard.prints.dropped += dropped;
@@ -295,7 +305,8 @@ impl Pipelines {
         once(
             async move {
                 heard.await?;
-                this.debug().map_or(Ok(()), KernelDebug::take_failure)
+                let debug = this.debug().filter(|_| CAN_INSTRUMENT);
+                debug.map_or(Ok(()), KernelDebug::take_failure)
             },
             || DeviceError::Finished.into(),
         )
@@ -324,7 +335,7 @@ impl Pipelines {
     /// Reads what kernels have said so far.
     fn hear(&self) -> impl Future<Output = Result<(), PipelineError>> + Send + use<> {
         let this = self.clone();
-        let counts = self.debug().and_then(|debug| {
+        let counts = self.debug().filter(|_| CAN_INSTRUMENT).and_then(|debug| {
             let buffer = &debug.channel.get()?.buffer;
             let headers: Vec<_> = (0..PARTS)
                 .map(|number| (buffer, part(number).start..part(number).start + HEADER))
@@ -335,7 +346,7 @@ impl Pipelines {
             ))
         });
         async move {
-            let Some((next, counts)) = counts else {
+            let Some((next, counts)) = counts.filter(|_| CAN_INSTRUMENT) else {
                 return Ok(());
             };
             let counts = counts?.await?;

@@ -109,7 +109,7 @@ pub enum PipelineError {
     },
     /// Reading or compiling a large shader took longer than [`ShaderLimits::time`](crate::ShaderLimits::time) allows. It goes
     /// on in the background until it is done; nothing waits for it.
-    #[error("{}", short!("{kernel}: {stage} the shader took longer than {limit:?} (`ShaderLimits::time`)"))]
+    #[error("{}", short!("{kernel}: {stage} the shader took longer than {} s (`ShaderLimits::time`)", limit.as_secs_f64()))]
     ShaderTooSlow {
         /// The kernel's name.
         kernel: String,

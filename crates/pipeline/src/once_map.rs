@@ -6,11 +6,14 @@
 //! those who waited for a failed creation get that same error; a failed key is forgotten, so that a later caller
 //! tries again.
 
-use std::collections::HashMap;
+use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
+
+/// Whether there are threads: in a browser nobody waits for another's creation.
+const OTHERS_WAIT: bool = cfg!(not(target_arch = "wasm32"));
 
 #[derive(Debug)]
 struct Slot<V, E> {
@@ -57,7 +60,7 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
         if let Some(value) = slot.value.get() {
             return Ok((value.clone(), Origin::Found));
         }
-        if let Some(error) = &*failed {
+        if let Some(error) = failed.as_ref().filter(|_| OTHERS_WAIT) {
             return Err(error.clone());
         }
         match create() {
@@ -67,7 +70,9 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
                 Ok((value, Origin::Created))
             }
             Err(error) => {
-                *failed = Some(error.clone());
+                if OTHERS_WAIT {
+                    *failed = Some(error.clone());
+                }
                 self.forget(key, &slot);
                 Err(error)
             }
@@ -124,12 +129,18 @@ impl<K: Eq + Hash + Clone, V: Clone, E: Clone> OnceMap<K, V, E> {
             let value = slot.value.get()?;
             Some((used(value), key.clone()))
         });
-        let mut ages: Vec<(u64, K)> = valued.collect();
+        let (ages, keys): (Vec<u64>, Vec<K>) = valued.unzip();
         let surplus = ages.len().saturating_sub(keep);
-        ages.sort_by_key(|(age, _)| *age);
-        let oldest = ages.into_iter().take(surplus);
+        let mut oldest = BinaryHeap::new();
+        for used in ages.into_iter().zip(0_usize..) {
+            oldest.push(used);
+            if oldest.len() > surplus {
+                oldest.pop();
+            }
+        }
+        let oldest = oldest.into_iter().filter_map(|(_, at)| keys.get(at));
         oldest
-            .filter_map(|(_, key)| slots.remove(&key)?.value.get().cloned())
+            .filter_map(|key| slots.remove(key)?.value.get().cloned())
             .collect()
     }
 

@@ -10,10 +10,12 @@ mod server;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use report::Report;
+use server::Message;
 use xtask::failure::{Failure, Outcome};
 use xtask::workspace;
 
@@ -33,10 +35,24 @@ pub(crate) struct Choice {
     day: Option<usize>,
 }
 
-/// Much longer than the page has ever taken.
-const PATIENCE: Duration = Duration::from_secs(45 * 60);
-/// Without a word from the page; the slowest single case takes some seconds.
-const SILENCE: Duration = Duration::from_secs(180);
+/// How long is waited.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// In all.
+    all: Duration,
+    /// Without a sign of life from the page.
+    silence: Duration,
+    /// Without a report of the page that lives.
+    standstill: Duration,
+}
+
+/// The page takes much less in all, gives a sign of life every few seconds, and reports as often, unless a single pipeline
+/// takes long: in a software adapter whose machine is busy that is minutes.
+const PATIENCE: Patience = Patience {
+    all: Duration::from_secs(75 * 60),
+    silence: Duration::from_secs(180),
+    standstill: Duration::from_secs(15 * 60),
+};
 
 /// Runs the tests in the page.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
@@ -69,18 +85,37 @@ fn hear(server: &server::Server, names: &str, sample: &str, report: &mut Report)
     let address = format!("http://127.0.0.1:{port}/index.html?only={names}{sample}");
     let browser = browser::open(&address, names != "missing", &server.sender)?;
     server.browser.store(browser.id(), Ordering::Relaxed);
+    listen(&server.messages, PATIENCE, names == "leaving", report)
+}
+
+/// Takes what a page says, with or without lines of its console, until it ends or says nothing for too long.
+fn listen(
+    messages: &Receiver<Message>,
+    patience: Patience,
+    console: bool,
+    report: &mut Report,
+) -> Outcome {
     let begin = Instant::now();
+    let mut told = begin;
     loop {
-        let left = PATIENCE.saturating_sub(begin.elapsed()).min(SILENCE);
-        match server.messages.recv_timeout(left) {
-            Ok(server::Message::Report(text)) => report.add(&text)?,
-            Ok(server::Message::Console(line)) if names == "leaving" => report.console(line),
-            Ok(server::Message::Console(_)) => {}
-            Ok(server::Message::End) => return Ok(()),
+        let left = patience.all.saturating_sub(begin.elapsed());
+        let left = left.min(patience.standstill.saturating_sub(told.elapsed()));
+        match messages.recv_timeout(left.min(patience.silence)) {
+            Ok(Message::Report(text)) => {
+                told = Instant::now();
+                report.add(&text)?;
+            }
+            Ok(Message::Console(line)) if console => report.console(line),
+            Ok(Message::Console(_) | Message::Alive) => {}
+            Ok(Message::End) => return Ok(()),
             Err(_) => {
+                let what = match left > patience.silence {
+                    true => "gave no sign of life",
+                    false => "lives, and reported nothing new",
+                };
                 return Err(Failure::new(format!(
-                    "the page said nothing for {} s; so far: {report:?}",
-                    left.as_secs()
+                    "the page {what} for {} s; so far: {report:?}",
+                    told.elapsed().as_secs()
                 )));
             }
         }
@@ -94,4 +129,51 @@ fn page(folder: &Path, part: Option<usize>) -> Outcome {
         fs::copy(root.join("xtask/web/page").join(file), folder.join(file))?;
     }
     catalogue::write(&folder.join("catalogue.jsonl"), part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+
+    /// What comes of a page that says this, a word every 20 ms.
+    fn heard(words: &'static [&str]) -> Result<(), String> {
+        let (sender, messages) = mpsc::channel();
+        let page = thread::spawn(move || {
+            for word in words {
+                thread::sleep(Duration::from_millis(20));
+                let message = match *word {
+                    "alive" => Message::Alive,
+                    "end" => Message::End,
+                    text => Message::Report(text.to_owned()),
+                };
+                // Whoever has given up hears nothing more.
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+            // It does not hang up.
+            thread::sleep(Duration::from_secs(2));
+            drop(sender);
+        });
+        let patience = Patience {
+            all: Duration::from_secs(60),
+            silence: Duration::from_millis(500),
+            standstill: Duration::from_millis(1000),
+        };
+        let outcome = listen(&messages, patience, false, &mut Report::default());
+        drop(messages);
+        assert!(page.join().is_ok());
+        outcome.map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_slow_page_is_waited_for_and_a_dead_one_is_not() {
+        const PART: &str = r#"{"stage":"shaders","done":1,"of":5,"failures":[],"note":""}"#;
+        assert_eq!(heard(&["alive", PART, "alive", "end"]), Ok(()));
+        assert!(heard(&["alive", PART]).is_err_and(|text| text.contains("no sign of life")));
+        let busy = heard(&["alive"; 100]);
+        assert!(busy.is_err_and(|text| text.contains("reported nothing new")));
+    }
 }

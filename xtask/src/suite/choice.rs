@@ -27,7 +27,8 @@ Options:
   --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
   --package       Also pack the crates, and build and run a program from the packages
   --wasm          Also compile for the web (fetches a toolchain the first time)
-  --web           Also run a sample of the tests in a browser (installs Chromium the first time)
+  --web           Also run a sample of the tests in a browser (installs Chromium the first time), and weigh what pages download
+                  (gets an optimiser from npm the first time)
 ";
 
 /// A stage.
@@ -51,11 +52,12 @@ pub(super) enum Stage {
     Package,
     Wasm,
     Web,
+    Size,
 }
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 18] = [
+    const ALL: [(&str, Self); 19] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
@@ -74,6 +76,7 @@ impl Stage {
         ("package", Self::Package),
         ("wasm", Self::Wasm),
         ("web", Self::Web),
+        ("size", Self::Size),
     ];
 }
 
@@ -124,7 +127,9 @@ impl Choice {
                 *stage != Stage::Package || self.package || self.only.contains(stage)
             })
             .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
-            .filter(|(_, stage)| *stage != Stage::Web || self.web || self.only.contains(stage))
+            .filter(|(_, stage)| {
+                !matches!(stage, Stage::Web | Stage::Size) || self.web || self.only.contains(stage)
+            })
             .collect()
     }
 }
@@ -159,6 +164,7 @@ mod tests {
         for (option, stage) in [
             ("--wasm", Stage::Wasm),
             ("--web", Stage::Web),
+            ("--web", Stage::Size),
             ("--gl", Stage::Gl),
             ("--threads", Stage::Threads),
             ("--package", Stage::Package),

@@ -23,6 +23,9 @@ async function text(path) {
   return await answer.text();
 }
 
+// That the page lives, however long a pipeline takes: it is compiled in another process.
+setInterval(() => post("/alive", {}).catch(() => {}), 5000);
+
 async function device() {
   const adapter = await navigator.gpu?.requestAdapter();
   if (!adapter) throw new Error("this browser gives no WebGPU adapter");

@@ -1,6 +1,7 @@
 //! What a layout touches in memory: its span, and whether it is dense or overlaps itself.
 
 use super::Layout;
+use crate::sort_few_by_key;
 
 impl Layout {
     /// Do the elements lie one after the other in row-major order, from any offset? Dimensions of 1
@@ -57,7 +58,7 @@ impl Layout {
             .filter(|&(dim, _)| dim > 1)
             .map(|(dim, stride)| (stride.unsigned_abs(), dim))
             .collect();
-        steps.sort_unstable();
+        sort_few_by_key(&mut steps, |step| *step);
         // Each stride has to step over everything that the smaller ones reach.
         let mut reach = 0_usize;
         for (stride, dim) in steps {

@@ -10,7 +10,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ziggurat_core::{Coalesced, DType, Layout, Shape};
+use ziggurat_core::{Coalesced, DType, Layout, Shape, sort_few_by_key};
 use ziggurat_memory::Buffer;
 use ziggurat_pipeline::Arg;
 
@@ -252,7 +252,7 @@ fn memory_order(inputs: &[View]) -> Vec<isize> {
             let (dim, stride) = steps().nth(axis.unsigned_abs()).unwrap_or((&1, &0));
             std::cmp::Reverse(if *dim == 1 { 0 } else { stride.unsigned_abs() })
         };
-        axes.sort_by_key(key);
+        sort_few_by_key(&mut axes, key);
     }
     axes
 }

@@ -3,6 +3,8 @@
 use ziggurat_pipeline::device::wgpu::CooperativeScalarType;
 use ziggurat_pipeline::device::{AdapterKind, Caps, CooperativeShape, Device};
 
+use crate::run::error::KernelError;
+
 /// What an adapter can do, in the numbers that choices of kernels depend on: small and `Copy`, so that every choice is a
 /// pure function of a problem and of this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +36,15 @@ pub(crate) struct Ability {
     pub(crate) way: u8,
 }
 
+/// Whether a device can have matrix units. WebGPU has none, so a program for the web leaves out what is for them.
+pub(crate) const MATRIX_UNITS: bool = cfg!(not(target_arch = "wasm32"));
+
+/// The error of what is for matrix units where no device has them, and nothing chooses it.
+pub(crate) const fn no_matrix_units(op: &'static str) -> KernelError {
+    let what = "a kernel for matrix units was chosen where there are none";
+    KernelError::Internal { op, what }
+}
+
 /// Shapes and types of matrix products that a subgroup can do together, of those that kernels are written for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Cooperative(u8);
@@ -57,7 +68,7 @@ impl Cooperative {
 
     /// Whether these are all there.
     pub(crate) const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+        MATRIX_UNITS && self.0 & other.0 == other.0
     }
 }
 

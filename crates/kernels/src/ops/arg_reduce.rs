@@ -4,7 +4,7 @@
 //! row-major over the reduced axes in their order. Invariant: among equal elements the first wins (or the last, on
 //! request), −0 equals +0, and NaN is more extreme than everything.
 
-use ziggurat_core::{DType, Layout};
+use ziggurat_core::{DType, Layout, sort_few_by_key};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
@@ -12,7 +12,7 @@ use crate::num::saturated;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes};
 use crate::ops::reduce::{Pass, check_len, only_memory, sample, with_constants};
-use crate::run::call::{Call, Operands, Sink, Source};
+use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -170,11 +170,11 @@ impl Executor {
         select_last: bool,
         out: &'a View,
     ) -> Result<Completion, KernelError> {
-        let call = Call::Search {
+        let call = Call::new(CallKind::Search {
             op,
             axes: axes.into(),
             select_last,
-        };
+        });
         self.run(&call, &Operands::one(a), out.into())
     }
 
@@ -192,11 +192,11 @@ impl Executor {
         values: &'a View,
         positions: &'a View,
     ) -> Result<Completion, KernelError> {
-        let call = Call::Search {
+        let call = Call::new(CallKind::Search {
             op,
             axes: axes.into(),
             select_last,
-        };
+        });
         let sink = Sink::new(values).also(positions);
         self.run(&call, &Operands::one(a), sink)
     }
@@ -396,7 +396,7 @@ pub(crate) fn run_parts(
     }
     let job = Job::of(op, select_last, ends);
     let mut in_order = axes.to_vec();
-    in_order.sort_unstable();
+    sort_few_by_key(&mut in_order, |axis| *axis);
     let (mut all, mut before) = (Vec::new(), 0);
     for piece in exec.pieces(name, view, &in_order)? {
         let geometry = ReduceGeometry::new(name, &piece.layout, axes, Order::RowMajor)?;

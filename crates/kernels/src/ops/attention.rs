@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use ziggurat_core::{DType, Layout, Shape};
 
 use crate::fused::Operand;
-use crate::run::call::{Call, F32Bits, Operands, Sink};
+use crate::run::call::{Call, CallKind, F32Bits, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -184,7 +184,7 @@ impl Executor {
             first: q.into(),
             others: [Some(k), Some(v), mask, lengths],
         };
-        let call = Call::Attention { options: *options };
+        let call = Call::new(CallKind::Attention { options: *options });
         self.run(&call, &operands, Sink::new(out))
     }
 }

@@ -10,13 +10,13 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
-use crate::run::call::{Call, Operands, Sink};
+use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -176,12 +176,12 @@ pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>, call: &Call) -> Result
     let images = Images::of(op, ends)?;
     let Images { x, w, bias } = images;
     let (shapes, bias_shape) = ((x.shape(), w.shape()), bias.map(View::shape));
-    let (g, axes) = match call {
-        Call::Conv { axes, options } => (
+    let (g, axes) = match call.kind() {
+        CallKind::Conv { axes, options } => (
             Geometry::forward(*axes, shapes.0, shapes.1, bias_shape, options)?,
             *axes,
         ),
-        Call::ConvTranspose { axes, options } => (
+        CallKind::ConvTranspose { axes, options } => (
             Geometry::transposed(*axes, shapes.0, shapes.1, bias_shape, options)?,
             *axes,
         ),
@@ -231,11 +231,13 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     let all = |ability: &Ability| ways(g, [&x.layout, &w.layout], x.dtype, ability);
     let class = || plan::class(g, &x.layout, x.dtype, bias.is_some());
     let mut method = p.way(class, |ability| all(ability).default, all);
-    if let Method::Packed(packing) = method {
-        return packed::steps(p, g, packing);
-    }
-    if let Method::Planes(planes) = method {
-        return packed::planes::steps(p, g, planes);
+    match method {
+        Method::Packed(_) | Method::Planes(_) if !MATRIX_UNITS => {
+            return Err(no_matrix_units(p.op));
+        }
+        Method::Packed(packing) => return packed::steps(p, g, packing),
+        Method::Planes(planes) => return packed::planes::steps(p, g, planes),
+        _ => {}
     }
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];

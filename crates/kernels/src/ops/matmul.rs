@@ -5,10 +5,11 @@
 //! does: positions outside the matrices count as 0 on both sides.
 
 use crate::fused::Operand;
+use crate::limits::ability::{MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::ops::reduce::{add_sums, only_memory};
-use crate::run::call::{Call, Operands, Sink};
+use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -84,7 +85,11 @@ impl Executor {
             others: [Some(b), None, None, None],
         };
         let precision = self.matmul_precision();
-        self.run(&Call::Matmul { precision }, &operands, out.into())
+        self.run(
+            &Call::new(CallKind::Matmul { precision }),
+            &operands,
+            out.into(),
+        )
     }
 }
 
@@ -104,7 +109,7 @@ fn dtypes(a: &View, b: &View, ends: &Ends<'_>) -> DTypes {
     }
 }
 
-/// Plans [`Call::Matmul`].
+/// Plans [`CallKind::Matmul`].
 pub(crate) fn plan(
     p: &mut Planner<'_>,
     precision: MatmulPrecision,
@@ -168,6 +173,9 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         way => way,
     };
     let (choice, params, grid) = match way {
+        Choice::Packed(_) | Choice::Aligned(_) if !MATRIX_UNITS => {
+            return Err(no_matrix_units(plan.op));
+        }
         Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
         Choice::Shared(shared) => return shared.steps(plan, p, dtypes),
         Choice::Aligned(aligned) => return aligned.steps(plan, p, dtypes),
@@ -218,7 +226,7 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Runs [`Call::Matmul`] on parts of matrices that one binding cannot hold.
+/// Runs [`CallKind::Matmul`] on parts of matrices that one binding cannot hold.
 pub(crate) fn run_parts(
     exec: &Executor,
     ends: &Ends<'_>,

@@ -13,7 +13,7 @@ use crate::num::saturated;
 use crate::num::{pack, wrap};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, only_memory, rows};
-use crate::run::call::{Call, Operands, Sink, Source};
+use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -125,12 +125,12 @@ impl Executor {
         affine: &Affine<'a>,
         out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        let call = Call::Norm {
+        let call = Call::new(CallKind::Norm {
             op,
             axes,
             eps: eps.into(),
             channels: affine.channels,
-        };
+        });
         let operands = Operands {
             first: a.into(),
             others: [affine.weight, affine.bias, None, None],

@@ -10,7 +10,7 @@
 use ziggurat_core::{BlockFormat, DType, Shape};
 
 use crate::num::saturated;
-use crate::run::call::{Call, Operands, Sink};
+use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -242,9 +242,9 @@ impl Executor {
             first: x.into(),
             others: [Some(&weight.words), None, None, None],
         };
-        let call = Call::QuantizedLinear {
+        let call = Call::new(CallKind::QuantizedLinear {
             weight: weight.shape,
-        };
+        });
         self.run(&call, &operands, out.into())
     }
 
@@ -258,10 +258,10 @@ impl Executor {
         blocks: &'a Blocks,
         out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
-        let call = Call::Dequantize {
+        let call = Call::new(CallKind::Dequantize {
             blocks: blocks.shape,
             rows: [0, blocks.shape.rows],
-        };
+        });
         self.run(&call, &Operands::one(&blocks.words), out.into())
     }
 
@@ -280,7 +280,7 @@ impl Executor {
             first: indices.into(),
             others: [Some(&table.words), None, None, None],
         };
-        let call = Call::QuantizedEmbedding { table: table.shape };
+        let call = Call::new(CallKind::QuantizedEmbedding { table: table.shape });
         self.run(&call, &operands, out.into())
     }
 }

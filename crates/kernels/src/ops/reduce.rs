@@ -9,7 +9,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::{Epilogue, Operand};
-use crate::run::call::{Call, Operands, ReduceOp, Sink, Source};
+use crate::run::call::{Call, CallKind, Operands, ReduceOp, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -78,10 +78,10 @@ impl Executor {
         axes: &[usize],
         out: &'a View,
     ) -> Result<Completion, KernelError> {
-        let call = Call::VarMean {
+        let call = Call::new(CallKind::VarMean {
             correction: correction.into(),
             axes: axes.into(),
-        };
+        });
         self.run(&call, &Operands::one(a), out.into())
     }
 }

@@ -9,7 +9,7 @@ use ziggurat_pipeline::Grid;
 use crate::fused::Operand;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
-use crate::run::call::{Call, Operands, Sink, Source};
+use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -248,7 +248,11 @@ impl Executor {
             first: a.into(),
             others: [Some(cos), Some(sin), ids, None],
         };
-        self.run(&Call::Rope { options, rows }, &operands, out.into())
+        self.run(
+            &Call::new(CallKind::Rope { options, rows }),
+            &operands,
+            out.into(),
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use crate::limits::split::alike;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes, Registers, Side};
 use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants};
-use crate::run::call::{Call, Operands, Sink, Source};
+use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -218,7 +218,11 @@ impl Executor {
         out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
         let kind = SoftmaxKind::Softmax;
-        self.run(&Call::Softmax { kind, axis }, &Operands::one(a), out.into())
+        self.run(
+            &Call::new(CallKind::Softmax { kind, axis }),
+            &Operands::one(a),
+            out.into(),
+        )
     }
 
     /// The logarithm of [`Executor::softmax`], found without it: `a − max − ln Σ exp(a − max)`. It is −inf where `a` is.
@@ -232,7 +236,11 @@ impl Executor {
         out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
         let kind = SoftmaxKind::LogSoftmax;
-        self.run(&Call::Softmax { kind, axis }, &Operands::one(a), out.into())
+        self.run(
+            &Call::new(CallKind::Softmax { kind, axis }),
+            &Operands::one(a),
+            out.into(),
+        )
     }
 }
 
@@ -331,7 +339,7 @@ pub(crate) fn run_parts(
     let Operand::Memory(view) = ends.a else {
         return Err(only_memory(kind.name()));
     };
-    let call = Call::Softmax { kind, axis };
+    let call = Call::new(CallKind::Softmax { kind, axis });
     let joints = || alike(view.rank(), |at| at == axis);
     let each = &mut |[a, out]: &[View; 2]| exec.run(&call, &Operands::one(a), out.into()).map(drop);
     if exec.split(kind.name(), [view, ends.out], 1, joints, each)? {

@@ -1,4 +1,4 @@
-//! [`Call`]: one call of an op as a value: which op, with which options.
+//! [`Call`]: one call of an op as a value: which op, with which options ([`CallKind`]).
 //!
 //! What it computes from are [`Operands`], where results go is a [`Sink`]. [`Executor::plan`] decides how a call runs,
 //! without touching the device; [`Executor::run`] does it. The methods named like ops make a call and run it.
@@ -7,6 +7,7 @@
 //! on operands that lie alike in memory have the same plan.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use ziggurat_core::{MAX_RANK, Shape};
 
@@ -21,6 +22,7 @@ use crate::ops::quantised::BlockShape;
 use crate::ops::reduce::{Reduce, UserCombine};
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::{self, SoftmaxKind};
+use crate::run::family::Family;
 use crate::run::view::View;
 
 /// An f32 that is compared and hashed by its bits.
@@ -144,19 +146,12 @@ impl From<Reduce> for ReduceOp {
     }
 }
 
-/// One call of an op.
-///
-/// ```
-/// use ziggurat_kernels::{Call, Reduce};
-///
-/// let call = Call::reduce(Reduce::Sum, &[1]);
-/// assert_eq!(call, Call::reduce(Reduce::Sum, &[1]));
-/// assert_ne!(call, Call::reduce(Reduce::Sum, &[0]));
-/// assert_eq!(call.name(), "sum");
-/// ```
+/// Which op, with which options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Call {
+// With a tag of its own: in the place of a field's unused values it would not be a constant where a call is written.
+#[repr(u8)]
+pub enum CallKind {
     /// [`Executor::reduce`](crate::Executor::reduce): one operand.
     Reduce {
         /// Which reduction.
@@ -250,42 +245,104 @@ pub enum Call {
     },
 }
 
+/// One call of an op.
+///
+/// ```
+/// use ziggurat_kernels::{Call, CallKind, Reduce};
+///
+/// let call = Call::reduce(Reduce::Sum, &[1]);
+/// assert_eq!(call, Call::reduce(Reduce::Sum, &[1]));
+/// assert_ne!(call, Call::reduce(Reduce::Sum, &[0]));
+/// assert_eq!(call.name(), "sum");
+/// assert!(matches!(Call::matmul().kind(), CallKind::Matmul { .. }));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Call {
+    kind: CallKind,
+    family: &'static Family,
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+// The family follows from the kind.
+impl PartialEq for Call {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Call {}
+
+impl Hash for Call {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+    }
+}
+
 impl Call {
     /// A reduction over axes.
     #[must_use]
     pub fn reduce(op: impl Into<ReduceOp>, axes: &[usize]) -> Self {
-        Self::Reduce {
+        Self::new(CallKind::Reduce {
             op: op.into(),
             axes: axes.into(),
-        }
+        })
     }
 
     /// A matrix product as exact as can be.
     #[must_use]
     pub const fn matmul() -> Self {
-        Self::Matmul {
+        Self::new(CallKind::Matmul {
             precision: MatmulPrecision::Highest,
+        })
+    }
+
+    /// The call of an op with its options.
+    ///
+    /// Written where the kind is known, it brings the planning of that one op into a program.
+    #[must_use]
+    // Only inlined is the kind a constant, so that the linker can leave the other ops out.
+    #[inline(always)]
+    pub const fn new(kind: CallKind) -> Self {
+        Self {
+            family: Family::of(&kind),
+            kind,
         }
+    }
+
+    /// Which op, with which options.
+    #[must_use]
+    pub const fn kind(&self) -> &CallKind {
+        &self.kind
+    }
+
+    /// How it is planned and run.
+    pub(super) const fn family(&self) -> &'static Family {
+        self.family
     }
 
     /// The op's name in errors and labels.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         use crate::ops::conv::geometry::Direction;
-        match self {
-            Self::Reduce { op, .. } => op.name(),
-            Self::VarMean { .. } => "var_mean",
-            Self::Search { op, .. } => op.name(),
-            Self::Softmax { kind, .. } => kind.name(),
-            Self::Norm { op, .. } => op.name(),
-            Self::Rope { .. } => "rope",
-            Self::Matmul { .. } => "matmul",
-            Self::QuantizedLinear { .. } => "quantized_linear",
-            Self::Dequantize { .. } => "dequantize",
-            Self::QuantizedEmbedding { .. } => "quantized_embedding",
-            Self::Attention { .. } => "attention",
-            Self::Conv { axes, .. } => Direction::Forward.op(*axes),
-            Self::ConvTranspose { axes, .. } => Direction::Transposed.op(*axes),
+        match &self.kind {
+            CallKind::Reduce { op, .. } => op.name(),
+            CallKind::VarMean { .. } => "var_mean",
+            CallKind::Search { op, .. } => op.name(),
+            CallKind::Softmax { kind, .. } => kind.name(),
+            CallKind::Norm { op, .. } => op.name(),
+            CallKind::Rope { .. } => "rope",
+            CallKind::Matmul { .. } => "matmul",
+            CallKind::QuantizedLinear { .. } => "quantized_linear",
+            CallKind::Dequantize { .. } => "dequantize",
+            CallKind::QuantizedEmbedding { .. } => "quantized_embedding",
+            CallKind::Attention { .. } => "attention",
+            CallKind::Conv { axes, .. } => Direction::Forward.op(*axes),
+            CallKind::ConvTranspose { axes, .. } => Direction::Transposed.op(*axes),
         }
     }
 
@@ -297,10 +354,10 @@ impl Call {
             let outputs = (shape.len() / len.max(1)) as u64;
             softmax::reads(outputs, len as u64, ability)
         };
-        match self {
-            Self::Softmax { axis, .. } => rows(shape.dims().get(*axis).copied().unwrap_or(1)),
-            Self::Norm { axes, .. } => rows(shape.dims().iter().rev().take(*axes).product()),
-            Self::Rope { .. } => 2,
+        match &self.kind {
+            CallKind::Softmax { axis, .. } => rows(shape.dims().get(*axis).copied().unwrap_or(1)),
+            CallKind::Norm { axes, .. } => rows(shape.dims().iter().rev().take(*axes).product()),
+            CallKind::Rope { .. } => 2,
             _ => 1,
         }
     }
@@ -308,8 +365,8 @@ impl Call {
     /// Bindings that its kernels need beside those of the operands and outputs, for a first operand of this shape: long rows are
     /// cut into chunks, and what those leave is bound too.
     pub(crate) fn more_bindings(&self, shape: &Shape, ability: &Ability) -> usize {
-        match self {
-            Self::Softmax { .. } | Self::Norm { .. } => self.reads(shape, ability) - 1,
+        match &self.kind {
+            CallKind::Softmax { .. } | CallKind::Norm { .. } => self.reads(shape, ability) - 1,
             _ => 0,
         }
     }
@@ -318,14 +375,14 @@ impl Call {
     #[must_use]
     pub const fn reads_expressions(&self) -> bool {
         !matches!(
-            self,
-            Self::Matmul { .. }
-                | Self::QuantizedLinear { .. }
-                | Self::Dequantize { .. }
-                | Self::QuantizedEmbedding { .. }
-                | Self::Attention { .. }
-                | Self::Conv { .. }
-                | Self::ConvTranspose { .. }
+            self.kind,
+            CallKind::Matmul { .. }
+                | CallKind::QuantizedLinear { .. }
+                | CallKind::Dequantize { .. }
+                | CallKind::QuantizedEmbedding { .. }
+                | CallKind::Attention { .. }
+                | CallKind::Conv { .. }
+                | CallKind::ConvTranspose { .. }
         )
     }
 
@@ -333,8 +390,8 @@ impl Call {
     #[must_use]
     pub const fn writes_expressions(&self) -> bool {
         !matches!(
-            self,
-            Self::VarMean { .. } | Self::Search { .. } | Self::Attention { .. }
+            self.kind,
+            CallKind::VarMean { .. } | CallKind::Search { .. } | CallKind::Attention { .. }
         )
     }
 }

@@ -24,7 +24,7 @@ use crate::ops::quantised::BlockShape;
 use crate::ops::reduce::Reduce;
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::SoftmaxKind;
-use crate::run::call::{Call, F32Bits, ReduceOp};
+use crate::run::call::{Call, CallKind, F32Bits, ReduceOp};
 
 use words::Words;
 
@@ -77,20 +77,20 @@ impl Call {
     /// ```
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
-        Some(match self {
-            Self::Reduce { op, .. } if op.user.is_some() => return None,
-            Self::Reduce { op, axes } => {
+        Some(match self.kind() {
+            CallKind::Reduce { op, .. } if op.user.is_some() => return None,
+            CallKind::Reduce { op, axes } => {
                 let (name, argument) = (op.op.name(), bits(op.argument));
                 format!(
                     "reduce op={name} argument={argument} axes={}",
                     list(axes.as_slice())
                 )
             }
-            Self::VarMean { correction, axes } => {
+            CallKind::VarMean { correction, axes } => {
                 let axes = list(axes.as_slice());
                 format!("var_mean correction={} axes={axes}", bits(*correction))
             }
-            Self::Search {
+            CallKind::Search {
                 op,
                 axes,
                 select_last,
@@ -98,8 +98,8 @@ impl Call {
                 let (name, axes) = (op.name(), list(axes.as_slice()));
                 format!("search op={name} axes={axes} last={select_last}")
             }
-            Self::Softmax { kind, axis } => format!("softmax op={} axis={axis}", kind.name()),
-            Self::Norm {
+            CallKind::Softmax { kind, axis } => format!("softmax op={} axis={axis}", kind.name()),
+            CallKind::Norm {
                 op,
                 axes,
                 eps,
@@ -109,7 +109,7 @@ impl Call {
                 let (name, eps) = (op.name(), bits(*eps));
                 format!("norm op={name} axes={axes} eps={eps} channels={channels}")
             }
-            Self::Rope { options, rows } => {
+            CallKind::Rope { options, rows } => {
                 let RopeOptions {
                     interleaved,
                     positions_before_heads,
@@ -123,17 +123,17 @@ impl Call {
                     "rope interleaved={interleaved} before={positions_before_heads} rows={rows}"
                 )
             }
-            Self::Matmul { precision } => format!("matmul precision={}", precision.name()),
-            Self::QuantizedLinear { weight } => format!("quantized_linear {}", blocks(weight)),
-            Self::Dequantize {
+            CallKind::Matmul { precision } => format!("matmul precision={}", precision.name()),
+            CallKind::QuantizedLinear { weight } => format!("quantized_linear {}", blocks(weight)),
+            CallKind::Dequantize {
                 blocks: shape,
                 rows: [first, count],
             } => format!("dequantize {} first={first} count={count}", blocks(shape)),
-            Self::QuantizedEmbedding { table } => {
+            CallKind::QuantizedEmbedding { table } => {
                 format!("quantized_embedding {}", blocks(table))
             }
-            Self::Attention { options } => attention(options),
-            Self::Conv { axes, options: o } => format!(
+            CallKind::Attention { options } => attention(options),
+            CallKind::Conv { axes, options: o } => format!(
                 "conv axes={axes} stride={} begin={} end={} dilation={} groups={} same={}",
                 list(&o.stride),
                 list(&o.padding_begin),
@@ -142,7 +142,7 @@ impl Call {
                 o.groups,
                 o.same
             ),
-            Self::ConvTranspose { axes, options: o } => format!(
+            CallKind::ConvTranspose { axes, options: o } => format!(
                 "conv_transpose axes={axes} stride={} begin={} end={} dilation={} out={} groups={}",
                 list(&o.stride),
                 list(&o.padding_begin),
@@ -160,37 +160,37 @@ impl Call {
     /// If it is no text of [`Call::to_text`]: what is missing, or not known.
     pub fn from_text(text: &str) -> Result<Self, CallTextError> {
         let words = Words::of(text)?;
-        Ok(match words.op {
-            "reduce" => Self::Reduce {
+        Ok(Self::new(match words.op {
+            "reduce" => CallKind::Reduce {
                 op: ReduceOp {
                     argument: words.float("argument")?,
                     ..words.named("op", &Reduce::ALL, |op| op.name())?.into()
                 },
                 axes: words.axes()?,
             },
-            "var_mean" => Self::VarMean {
+            "var_mean" => CallKind::VarMean {
                 correction: words.float("correction")?,
                 axes: words.axes()?,
             },
-            "search" => Self::Search {
+            "search" => CallKind::Search {
                 op: words.named("op", &ArgReduce::ALL, |op| op.name())?,
                 axes: words.axes()?,
                 select_last: words.get("last")?,
             },
-            "softmax" => Self::Softmax {
+            "softmax" => CallKind::Softmax {
                 kind: words.named("op", &SoftmaxKind::ALL, |op| op.name())?,
                 axis: words.get("axis")?,
             },
             "norm" => {
                 let [period, step, span] = words.three("channels")?;
-                Self::Norm {
+                CallKind::Norm {
                     op: words.named("op", &Norm::ALL, |op| op.name())?,
                     axes: words.get("axes")?,
                     eps: words.float("eps")?,
                     channels: Channels { period, step, span },
                 }
             }
-            "rope" => Self::Rope {
+            "rope" => CallKind::Rope {
                 options: RopeOptions {
                     interleaved: words.get("interleaved")?,
                     positions_before_heads: words.get("before")?,
@@ -201,22 +201,22 @@ impl Call {
                     _ => RopeRows::From(words.get("rows")?),
                 },
             },
-            "matmul" => Self::Matmul {
+            "matmul" => CallKind::Matmul {
                 precision: words.named("precision", &MatmulPrecision::ALL, |precision| {
                     precision.name()
                 })?,
             },
-            "quantized_linear" => Self::QuantizedLinear {
+            "quantized_linear" => CallKind::QuantizedLinear {
                 weight: words.blocks()?,
             },
-            "dequantize" => Self::Dequantize {
+            "dequantize" => CallKind::Dequantize {
                 blocks: words.blocks()?,
                 rows: [words.get("first")?, words.get("count")?],
             },
-            "quantized_embedding" => Self::QuantizedEmbedding {
+            "quantized_embedding" => CallKind::QuantizedEmbedding {
                 table: words.blocks()?,
             },
-            "attention" => Self::Attention {
+            "attention" => CallKind::Attention {
                 options: AttentionOptions {
                     scale: words.float("scale")?.get(),
                     softcap: words.float("softcap")?.get(),
@@ -227,7 +227,7 @@ impl Call {
                     zero_masked_rows: words.get("zero")?,
                 },
             },
-            "conv" => Self::Conv {
+            "conv" => CallKind::Conv {
                 axes: words.get("axes")?,
                 options: ConvOptions {
                     stride: words.three("stride")?,
@@ -238,7 +238,7 @@ impl Call {
                     same: words.get("same")?,
                 },
             },
-            "conv_transpose" => Self::ConvTranspose {
+            "conv_transpose" => CallKind::ConvTranspose {
                 axes: words.get("axes")?,
                 options: ConvTransposeOptions {
                     stride: words.three("stride")?,
@@ -250,7 +250,7 @@ impl Call {
                 },
             },
             op => return Err(wrong(format!("there is no call `{op}`"))),
-        })
+        }))
     }
 }
 

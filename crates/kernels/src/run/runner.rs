@@ -5,7 +5,6 @@ use ziggurat_pipeline::Arg;
 
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
-use crate::ops::{arg_reduce, attention, conv, matmul, norm, quantised, reduce, rope, softmax};
 use crate::run::call::{Call, Operands, Sink, Source};
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
@@ -100,7 +99,7 @@ impl Executor {
         match self.body(call, ends)? {
             Body::Nothing => Ok(()),
             Body::Steps(steps) => self.run_steps(call.name(), &steps, ends),
-            Body::Parts => self.run_parts(call, ends),
+            Body::Parts => (call.family().run_parts)(self, ends, call),
         }
     }
 
@@ -165,69 +164,12 @@ impl Executor {
 
     fn body(&self, call: &Call, ends: &Ends<'_>) -> Result<Body, KernelError> {
         let mut planner = Planner::new(self, call.name(), ends, Some(call));
-        let p = &mut planner;
-        let planned = match call {
-            Call::Reduce { op, axes } => reduce::plan(p, *op, axes.as_slice())?,
-            Call::VarMean { correction, axes } => {
-                reduce::plan_var_mean(p, correction.get(), axes.as_slice())?
-            }
-            Call::Search {
-                op,
-                axes,
-                select_last,
-            } => arg_reduce::plan(p, *op, axes.as_slice(), *select_last)?,
-            Call::Softmax { kind, axis } => softmax::plan(p, *kind, *axis)?,
-            Call::Norm {
-                op,
-                axes,
-                eps,
-                channels,
-            } => norm::plan(p, *op, (*axes, *channels), eps.get())?,
-            Call::Rope { options, rows } => rope::plan(p, *options, *rows)?,
-            Call::Matmul { precision } => matmul::plan(p, *precision)?,
-            Call::QuantizedLinear { weight } => quantised::plan_linear(p, weight)?,
-            Call::Dequantize { blocks, rows } => quantised::plan_dequantize(p, blocks, *rows)?,
-            Call::QuantizedEmbedding { table } => quantised::plan_embedding(p, table)?,
-            Call::Attention { options } => attention::plan(p, options)?,
-            Call::Conv { axes, options } => conv::plan_forward(p, *axes, options)?,
-            Call::ConvTranspose { axes, options } => conv::plan_transposed(p, *axes, options)?,
-        };
+        let planned = (call.family().plan)(&mut planner, call.kind())?;
         Ok(match planned {
             Planned::Nothing => Body::Nothing,
             Planned::Steps => Body::Steps(planner.steps),
             Planned::Parts => Body::Parts,
         })
-    }
-
-    /// Runs a call on parts of its operands.
-    fn run_parts(&self, call: &Call, ends: &Ends<'_>) -> Result<(), KernelError> {
-        match call {
-            Call::Reduce { op, axes } => reduce::run_parts(self, ends, *op, axes.as_slice()),
-            Call::VarMean { correction, axes } => {
-                reduce::run_var_mean_parts(self, ends, correction.get(), axes.as_slice())
-            }
-            Call::Search {
-                op,
-                axes,
-                select_last,
-            } => arg_reduce::run_parts(self, ends, *op, axes.as_slice(), *select_last),
-            Call::Softmax { kind, axis } => softmax::run_parts(self, ends, *kind, *axis),
-            Call::Norm {
-                op,
-                axes,
-                eps,
-                channels,
-            } => norm::run_parts(self, ends, *op, (*axes, *channels), eps.get()),
-            Call::Rope { options, rows } => rope::run_parts(self, ends, *options, *rows),
-            Call::Matmul { precision } => matmul::run_parts(self, ends, *precision),
-            Call::QuantizedLinear { weight } => quantised::run_linear(self, ends, weight),
-            Call::Dequantize { blocks, rows } => {
-                quantised::run_dequantize(self, ends, blocks, *rows)
-            }
-            Call::QuantizedEmbedding { table } => quantised::run_embedding(self, ends, table),
-            Call::Attention { options } => attention::run_parts(self, ends, options),
-            Call::Conv { .. } | Call::ConvTranspose { .. } => conv::run_parts(self, ends, call),
-        }
     }
 
     fn run_steps(

@@ -3,7 +3,7 @@
 use ziggurat_core::Shape;
 
 use crate::fused::FusedOp;
-use crate::run::call::Call;
+use crate::run::call::{Call, CallKind};
 
 /// Operations of an exponential, as many as a function of an elementwise op counts.
 const FUNCTION: u64 = 8;
@@ -41,24 +41,26 @@ impl Call {
     pub fn operations(&self, first: &Shape, others: &[&Shape], out: &Shape) -> u64 {
         let (read, made) = (first.len() as u64, out.len() as u64);
         let other = others.first().copied();
-        match self {
-            Self::Reduce { .. } | Self::Search { .. } => read,
-            Self::VarMean { .. } => read.saturating_mul(4),
-            Self::Softmax { .. } => read.saturating_mul(FUNCTION + 3),
-            Self::Norm { .. } => read.saturating_mul(6),
-            Self::Rope { .. } => read.saturating_mul(3),
-            Self::Matmul { .. } | Self::QuantizedLinear { .. } => {
+        match self.kind() {
+            CallKind::Reduce { .. } | CallKind::Search { .. } => read,
+            CallKind::VarMean { .. } => read.saturating_mul(4),
+            CallKind::Softmax { .. } => read.saturating_mul(FUNCTION + 3),
+            CallKind::Norm { .. } => read.saturating_mul(6),
+            CallKind::Rope { .. } => read.saturating_mul(3),
+            CallKind::Matmul { .. } | CallKind::QuantizedLinear { .. } => {
                 made.saturating_mul(2).saturating_mul(extent(first, 0))
             }
-            Self::Dequantize { .. } | Self::QuantizedEmbedding { .. } => made.saturating_mul(2),
-            Self::Attention { .. } => {
+            CallKind::Dequantize { .. } | CallKind::QuantizedEmbedding { .. } => {
+                made.saturating_mul(2)
+            }
+            CallKind::Attention { .. } => {
                 let keys = other.map_or(1, |keys| extent(keys, 1));
                 let scores = (read / extent(first, 0).max(1)).saturating_mul(keys);
                 let width = extent(first, 0).saturating_add(extent(out, 0));
                 scores.saturating_mul(2 * width + FUNCTION + 2)
             }
-            Self::Conv { .. } => made.saturating_mul(2).saturating_mul(filter(other)),
-            Self::ConvTranspose { .. } => read.saturating_mul(2).saturating_mul(filter(other)),
+            CallKind::Conv { .. } => made.saturating_mul(2).saturating_mul(filter(other)),
+            CallKind::ConvTranspose { .. } => read.saturating_mul(2).saturating_mul(filter(other)),
         }
     }
 }
@@ -80,25 +82,25 @@ mod tests {
     #[test]
     fn operations_are_those_of_the_formula() {
         let (image, weight) = (shape(&[1, 3, 8, 8]), shape(&[5, 3, 3, 3]));
-        let conv = Call::Conv {
+        let conv = Call::new(CallKind::Conv {
             axes: 2,
             options: ConvOptions::default(),
-        };
+        });
         let made = shape(&[1, 5, 6, 6]);
         assert_eq!(conv.operations(&image, &[&weight], &made), 2 * 5 * 36 * 27);
-        let transposed = Call::ConvTranspose {
+        let transposed = Call::new(CallKind::ConvTranspose {
             axes: 2,
             options: ConvTransposeOptions::default(),
-        };
+        });
         let out = shape(&[1, 3, 8, 8]);
         assert_eq!(
             transposed.operations(&made, &[&weight], &out),
             2 * 5 * 36 * 27
         );
         let (q, k) = (shape(&[2, 4, 10, 16]), shape(&[2, 4, 20, 16]));
-        let attention = Call::Attention {
+        let attention = Call::new(CallKind::Attention {
             options: AttentionOptions::default(),
-        };
+        });
         let scores = 2 * 4 * 10 * 20;
         assert_eq!(
             attention.operations(&q, &[&k, &k], &q),

@@ -11,7 +11,7 @@ use super::name::{Class, Named, WayName};
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
 use crate::ops::ways::Ways;
-use crate::run::call::Call;
+use crate::run::call::{Call, CallKind};
 use crate::run::executor::Executor;
 use crate::run::plan::Planner;
 use crate::run::view::View;
@@ -168,11 +168,11 @@ impl Planner<'_> {
             return None;
         };
         let given = |at: usize, view: &View| {
-            let keeps = match call {
+            let keeps = match call.kind() {
                 // Masks and lengths.
-                Call::Attention { .. } => at >= 2,
+                CallKind::Attention { .. } => at >= 2,
                 // Words that are no numbers.
-                Call::QuantizedLinear { .. } => true,
+                CallKind::QuantizedLinear { .. } => true,
                 _ => false,
             };
             if keeps {

@@ -13,7 +13,7 @@ use super::trial::Trial;
 use super::tuner::check;
 use super::*;
 use crate::ops::quantised::BlockShape;
-use crate::run::call::{Call, Operands};
+use crate::run::call::{Call, CallKind, Operands};
 use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::{AttentionOptions, Conv2dOptions};
@@ -64,7 +64,7 @@ fn problems(exec: &Executor) -> Vec<Met> {
         };
         drop(
             exec.run(
-                &Call::QuantizedLinear { weight },
+                &Call::new(CallKind::QuantizedLinear { weight }),
                 &operands,
                 (&result).into(),
             )

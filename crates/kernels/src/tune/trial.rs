@@ -5,7 +5,7 @@ use ziggurat_device::DeviceError;
 
 use super::check::{Bound, Difference, EXACT_TERMS};
 use super::meet::{Given, Met};
-use crate::run::call::{Call, Operands, Sink};
+use crate::run::call::{CallKind, Operands, Sink};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -118,8 +118,8 @@ impl Met {
         let all = std::iter::once(&self.first).chain(self.others.iter().flatten());
         let all: Vec<String> = all.map(operand).collect();
         let all = all.join(", ");
-        match &self.call {
-            Call::QuantizedLinear { weight } => {
+        match self.call.kind() {
+            CallKind::QuantizedLinear { weight } => {
                 let [rows, cols] = weight.dims();
                 let (x, format) = (self.first.layout(), weight.format());
                 format!(
@@ -128,8 +128,8 @@ impl Met {
                     x.0.shape()
                 )
             }
-            Call::Attention { options } if options.causal => format!("attention {all}, causal"),
-            call => format!("{} {all}", call.name()),
+            CallKind::Attention { options } if options.causal => format!("attention {all}, causal"),
+            _ => format!("{} {all}", self.call.name()),
         }
     }
 
@@ -145,16 +145,16 @@ impl Met {
             let all: usize = filters.iter().product();
             all / filters.get(out_channels).copied().unwrap_or(1).max(1)
         };
-        let (terms, uneven) = match &self.call {
-            Call::Attention { options } => {
+        let (terms, uneven) = match self.call.kind() {
+            CallKind::Attention { options } => {
                 return Bound::Attention {
                     dim: last,
                     scale: options.scale.into(),
                 };
             }
-            Call::Conv { .. } => (taps(0), false),
-            Call::ConvTranspose { .. } => (taps(1), false),
-            Call::QuantizedLinear { .. } => (last, true),
+            CallKind::Conv { .. } => (taps(0), false),
+            CallKind::ConvTranspose { .. } => (taps(1), false),
+            CallKind::QuantizedLinear { .. } => (last, true),
             _ => (last, false),
         };
         Bound::Sums { terms, uneven }

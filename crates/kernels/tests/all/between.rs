@@ -5,16 +5,16 @@ use crate::common;
 use crate::layer::{Host, layer, op};
 use crate::operands::{Arrangement, Random, random, shape};
 use ziggurat_kernels::{
-    Affine, Binary, Call, CannotFuse, DType, Executor, Expression, FusedInput, FusedOp,
+    Affine, Binary, Call, CallKind, CannotFuse, DType, Executor, Expression, FusedInput, FusedOp,
     FusedOutput, FusedReader, KernelError, Norm, Reduce, RopeOptions, RopePositions, RopeRows,
     Sink, SoftmaxKind, Source, View,
 };
 
 /// A call whose kernels read each element of short rows once.
-const SOFTMAX: Call = Call::Softmax {
+const SOFTMAX: Call = Call::new(CallKind::Softmax {
     kind: SoftmaxKind::Softmax,
     axis: 1,
-};
+});
 
 const PLAIN: Arrangement = Arrangement::Contiguous;
 
@@ -187,12 +187,12 @@ fn norms_write_an_expression_over_their_result() {
                 ..Affine::default()
             };
             for norm in Norm::ALL {
-                let call = Call::Norm {
+                let call = Call::new(CallKind::Norm {
                     op: norm,
                     axes: 1,
                     eps: 1e-5.into(),
                     channels: affine.channels,
-                };
+                });
                 let reader = most(&exec, &a, &row, (&call, 1 + given));
                 for read in [Source::View(&a), Source::Reader(&reader)] {
                     let run = |value: Option<&FusedOutput<'_>>, out: &View| {
@@ -227,10 +227,10 @@ fn the_rotary_embedding_reads_and_writes_expressions() {
         let [cos, sin] = [0; 2].map(|_| random(&exec, DType::F32, &[7, 3], PLAIN, &mut rng).view);
         let ids = exec.upload(&[6i32, 0, 9, -1, 3, 2, 2, 1, 5, 4], &shape(&[2, 5]));
         let ids = ids.unwrap();
-        let call = Call::Rope {
+        let call = Call::new(CallKind::Rope {
             options: RopeOptions::default(),
             rows: RopeRows::Given,
-        };
+        });
         let reader = most(&exec, &a, &row, (&call, 4));
         for read in [Source::View(&a), Source::Reader(&reader)] {
             for positions in [RopePositions::From(1), RopePositions::Given(&ids)] {

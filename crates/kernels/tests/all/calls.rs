@@ -6,10 +6,10 @@ use crate::common;
 use crate::layer::op;
 use crate::operands::shape;
 use ziggurat_kernels::{
-    ArgReduce, AttentionOptions, Binary, BlockFormat, BlockShape, Call, Channels, Conv2dOptions,
-    ConvTransposeOptions, DType, Executor, Expression, FusedInput, FusedOp, FusedOutput,
-    KernelError, Layout, Norm, Operands, Reduce, RopeOptions, RopeRows, Sink, SoftmaxKind, Source,
-    View,
+    ArgReduce, AttentionOptions, Binary, BlockFormat, BlockShape, Call, CallKind, Channels,
+    Conv2dOptions, ConvTransposeOptions, DType, Executor, Expression, FusedInput, FusedOp,
+    FusedOutput, KernelError, Layout, Norm, Operands, Reduce, RopeOptions, RopeRows, Sink,
+    SoftmaxKind, Source, View,
 };
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
@@ -53,36 +53,38 @@ fn cases(exec: &Executor) -> Vec<Case> {
         also: None,
     };
     let axes = |axes: &[usize]| axes.into();
-    let softmax = |kind| Call::Softmax { kind, axis: 1 };
-    let search = Call::Search {
+    let softmax = |kind| Call::new(CallKind::Softmax { kind, axis: 1 });
+    let search = Call::new(CallKind::Search {
         op: ArgReduce::Max,
         axes: axes(&[1]),
         select_last: false,
-    };
-    let rope = Call::Rope {
+    });
+    let rope = Call::new(CallKind::Rope {
         options: RopeOptions::default(),
         rows: RopeRows::From(0),
+    });
+    let norm = |op| {
+        Call::new(CallKind::Norm {
+            op,
+            axes: 1,
+            eps: 1e-5.into(),
+            channels: Channels::default(),
+        })
     };
-    let norm = |op| Call::Norm {
-        op,
-        axes: 1,
-        eps: 1e-5.into(),
-        channels: Channels::default(),
-    };
-    let var_mean = Call::VarMean {
+    let var_mean = Call::new(CallKind::VarMean {
         correction: 1.0.into(),
         axes: axes(&[1]),
-    };
-    let attention = Call::Attention {
+    });
+    let attention = Call::new(CallKind::Attention {
         options: AttentionOptions::default(),
-    };
-    let causal = Call::Attention {
+    });
+    let causal = Call::new(CallKind::Attention {
         options: AttentionOptions {
             causal: true,
             shift: 899,
             ..AttentionOptions::default()
         },
-    };
+    });
     let conv = Conv2dOptions::default().call();
     let transposed = ConvTransposeOptions::<2>::default().call();
     let mut all = vec![
@@ -130,7 +132,7 @@ fn cases(exec: &Executor) -> Vec<Case> {
     all.push(Case {
         others: vec![words()],
         ..case(
-            Call::QuantizedLinear { weight: blocks },
+            Call::new(CallKind::QuantizedLinear { weight: blocks }),
             &[2, 3, 512],
             &[],
             &[2, 3, 9],
@@ -140,16 +142,16 @@ fn cases(exec: &Executor) -> Vec<Case> {
         first: view(exec, &[4], DType::I32),
         others: vec![words()],
         ..case(
-            Call::QuantizedEmbedding { table: blocks },
+            Call::new(CallKind::QuantizedEmbedding { table: blocks }),
             &[1],
             &[],
             &[4, 512],
         )
     });
-    let rows = Call::Dequantize {
+    let rows = Call::new(CallKind::Dequantize {
         blocks,
         rows: [2, 5],
-    };
+    });
     all.push(Case {
         first: words(),
         ..case(rows, &[1], &[], &[5, 512])
@@ -224,10 +226,10 @@ fn a_plan_shows_what_is_read_and_written_through_expressions() {
         shape: *out.shape(),
         also: &[],
     };
-    let call = Call::Softmax {
+    let call = Call::new(CallKind::Softmax {
         kind: SoftmaxKind::Softmax,
         axis: 1,
-    };
+    });
     let reader = exec.fused_reader(&input, &call, 1).unwrap();
     let sources = [
         Source::View(&a),
@@ -283,11 +285,11 @@ fn what_a_call_cannot_do_is_said() {
         also: &[],
     };
     let at = view(&exec, &[4], DType::I32);
-    let call = Call::Search {
+    let call = Call::new(CallKind::Search {
         op: ArgReduce::Max,
         axes: (&[1][..]).into(),
         select_last: false,
-    };
+    });
     let sink = Sink::new(&at).through(&written);
     let searched = exec.run(&call, &Operands::one(&a), sink);
     assert!(matches!(

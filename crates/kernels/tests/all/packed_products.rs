@@ -4,8 +4,8 @@
 use ziggurat_kernels::core::{decode, encode};
 use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
 use ziggurat_kernels::{
-    Binary, Call, DType, Executor, Expression, FusedOp, FusedOutput, MatmulPrecision, Operands,
-    Sink, View,
+    Binary, Call, CallKind, DType, Executor, Expression, FusedOp, FusedOutput, MatmulPrecision,
+    Operands, Sink, View,
 };
 
 use crate::common;
@@ -14,7 +14,7 @@ use crate::operands::{Random, shape};
 /// The executors, one for each way of a product as exact as they are told, whose kernels contain a text.
 fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Executor> {
     let precision = exec.matmul_precision();
-    let call = Call::Matmul { precision };
+    let call = Call::new(CallKind::Matmul { precision });
     let all = (0..16).map(|way| exec.in_way(way));
     let has = |exec: &Executor| {
         let operands = Operands {

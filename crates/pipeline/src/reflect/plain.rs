@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use types::Type;
 use words::{Declared, Refused, Variable, Words};
+use ziggurat_core::sort_few_by_key;
 use ziggurat_core::text::shortened;
 use ziggurat_core::wgsl::tokens;
 use ziggurat_device::ShaderFeature;
@@ -100,8 +101,8 @@ pub(super) fn specialise(
         add(&mut reflection, variable, ty, place(variable.all.clone()))
             .map_err(|what| refuse((variable.all.start, what)))?;
     }
-    reflection.bindings.sort_by_key(|b| (b.group, b.binding));
-    reflection.uniforms.sort_by_key(|uniform| uniform.space);
+    sort_few_by_key(&mut reflection.bindings, |b| (b.group, b.binding));
+    sort_few_by_key(&mut reflection.uniforms, |uniform| uniform.space);
     if let ([only], None) = (reflection.uniforms.as_slice(), &reflection.params) {
         reflection.params = Some(only.clone());
     }

@@ -1,7 +1,7 @@
 //! Where the extremes along axes are, alone or with the extremes themselves.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::{ArgReduce, Call};
+use ziggurat_kernels::{ArgReduce, Call, CallKind};
 
 use crate::{Error, Tensor};
 
@@ -95,11 +95,11 @@ impl Tensor {
             return Ok((self.clone(), zeros));
         }
         let at = self.device().alloc(op, &shape, DType::I32)?;
-        let call = Call::Search {
+        let call = Call::new(CallKind::Search {
             op: kernel,
             axes: axes.as_slice().into(),
             select_last: false,
-        };
+        });
         let made = (shape, self.dtype());
         let values = self.produce_call(op, made, call, &[], Some(&at))?;
         Ok((values, Self::from_view(self.device(), at)))
@@ -132,11 +132,11 @@ impl Tensor {
         if axes.is_empty() {
             return Self::full(self.device(), self.dims(), 0, DType::I32);
         }
-        let call = Call::Search {
+        let call = Call::new(CallKind::Search {
             op: kernel,
             axes: axes.as_slice().into(),
             select_last: last,
-        };
+        });
         self.produce_call(op, (shape, DType::I32), call, &[], None)
     }
 }

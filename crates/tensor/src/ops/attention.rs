@@ -4,7 +4,7 @@
 //! whatever that memory holds.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{AttentionOperands, AttentionOptions, Call};
+use ziggurat_kernels::{AttentionOperands, AttentionOptions, Call, CallKind};
 
 use crate::observe::{self, Operation, What};
 use crate::{Error, Tensor};
@@ -156,7 +156,7 @@ impl Tensor {
             mask,
             lengths,
         };
-        let call = Call::Attention { options: kernel };
+        let call = Call::new(CallKind::Attention { options: kernel });
         let out = self.device().alloc(OP, &shape, self.dtype())?;
         let describe = || Operation {
             name: OP.into(),

@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use ziggurat_core::{DType, Shape};
-use ziggurat_kernels::Call;
+use ziggurat_kernels::{Call, CallKind};
 
 use super::arithmetic::broadcast;
 use crate::tensor::new_shape;
@@ -118,7 +118,7 @@ impl Tensor {
             &converted_right
         };
         let precision = self.device().matmul_precision();
-        let (call, made) = (Call::Matmul { precision }, (shape, written));
+        let (call, made) = (Call::new(CallKind::Matmul { precision }), (shape, written));
         let mut product = left.produce_call(op, made, call, &[right], None)?;
         if column {
             product = product.squeeze_axis(-1)?;

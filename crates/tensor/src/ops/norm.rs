@@ -5,7 +5,7 @@
 //! the input's.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, Channels, Norm};
+use ziggurat_kernels::{Call, CallKind, Channels, Norm};
 
 use crate::tensor::new_shape;
 use crate::{Error, Tensor};
@@ -296,12 +296,12 @@ impl Tensor {
         let (weight, bias) = (weight.map(ready).transpose()?, bias.map(ready).transpose()?);
         let input = self.converted(op, dtype)?;
         let given: Vec<&Self> = weight.iter().chain(&bias).collect();
-        let call = Call::Norm {
+        let call = Call::new(CallKind::Norm {
             op: kernel,
             axes,
             eps: eps.into(),
             channels,
-        };
+        });
         let out = input.produce_call(op, (*self.shape(), dtype), call, &given, None)?;
         out.converted(op, self.dtype())
     }

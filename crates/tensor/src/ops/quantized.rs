@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use ziggurat_core::{BlockFormat, DType, QuantizeError, Shape};
-use ziggurat_kernels::{BlockShape, Call};
+use ziggurat_kernels::{BlockShape, Call, CallKind};
 
 use crate::once::once;
 use crate::tensor::new_shape;
@@ -150,10 +150,10 @@ impl QuantizedTensor {
         let rows = self.parts.iter().map(|part| {
             let shape = new_shape(OP, &part.shape.dims())?;
             let [rows, _] = part.shape.dims();
-            let call = Call::Dequantize {
+            let call = Call::new(CallKind::Dequantize {
                 blocks: part.shape,
                 rows: [0, rows],
-            };
+            });
             part.words.produce_call(OP, (shape, dtype), call, &[], None)
         });
         joined(rows, 0)
@@ -200,7 +200,7 @@ impl QuantizedTensor {
             let outer = x.dims().iter().rev().skip(1).rev().copied();
             let [rows, _] = part.shape.dims();
             let dims: Vec<usize> = outer.chain([rows]).collect();
-            let call = Call::QuantizedLinear { weight: part.shape };
+            let call = Call::new(CallKind::QuantizedLinear { weight: part.shape });
             let shape = new_shape(OP, &dims)?;
             x.produce_call(OP, (shape, written), call, &[&part.words], None)
         });
@@ -229,7 +229,7 @@ impl QuantizedTensor {
         let checked = any.words.check_indices(OP, indices.stored()?, &[rows])?;
         let shape = new_shape(OP, &[indices.dims(), &[cols]].concat())?;
         let rows_of = |part: &Part, indices: &Tensor| {
-            let call = Call::QuantizedEmbedding { table: part.shape };
+            let call = Call::new(CallKind::QuantizedEmbedding { table: part.shape });
             indices.produce_call(OP, (shape, dtype), call, &[&part.words], None)
         };
         if self.parts.len() == 1 {

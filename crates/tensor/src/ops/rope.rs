@@ -1,7 +1,7 @@
 //! Rotary position embedding.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, RopeOptions, RopePositions, RopeRows};
+use ziggurat_kernels::{Call, CallKind, RopeOptions, RopePositions, RopeRows};
 
 use crate::tensor::new_shape;
 use crate::{Device, Error, Tensor};
@@ -130,14 +130,14 @@ impl Tensor {
         options
             .check(self.shape(), (cos.stored()?, sin.stored()?), positions)
             .map_err(|error| Error::from_kernel(OP, error))?;
-        let call = Call::Rope {
+        let call = Call::new(CallKind::Rope {
             options,
             rows: match &ids {
                 Some(_) => RopeRows::Given,
                 None if per_batch => RopeRows::PerBatch,
                 None => RopeRows::From(start),
             },
-        };
+        });
         let others: Vec<&Self> = [&cos, &sin].into_iter().chain(&ids).collect();
         self.produce_call(OP, (*self.shape(), self.dtype()), call, &others, None)
     }

@@ -1,6 +1,6 @@
 //! Softmax along one axis, and its logarithm.
 
-use ziggurat_kernels::{Call, SoftmaxKind};
+use ziggurat_kernels::{Call, CallKind, SoftmaxKind};
 
 use crate::{Error, Tensor};
 
@@ -51,7 +51,7 @@ impl Tensor {
         } else {
             input
         };
-        let call = Call::Softmax { kind, axis };
+        let call = Call::new(CallKind::Softmax { kind, axis });
         let made = (*input.shape(), input.dtype());
         let out = input.produce_call(op, made, call, &[], None)?;
         if self.rank() == 0 {

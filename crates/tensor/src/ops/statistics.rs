@@ -4,7 +4,7 @@
 //! f32 and rounded once.
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{Call, Reduce};
+use ziggurat_kernels::{Call, CallKind, Reduce};
 
 use super::reduce::summed;
 use crate::{Error, Tensor};
@@ -153,10 +153,10 @@ impl Tensor {
         let shape = self.shape().reduced(&axes, keepdim);
         let both = crate::tensor::new_shape(OP, &[2, shape.len()])?;
         let correction = correction.into() as f32;
-        let call = Call::VarMean {
+        let call = Call::new(CallKind::VarMean {
             correction: correction.into(),
             axes: axes.as_slice().into(),
-        };
+        });
         let out = self.produce_call(OP, (both, self.dtype()), call, &[], None)?;
         let half = |index| out.select(0, index)?.reshape_to(shape.dims());
         Ok((half(0)?, half(1)?))

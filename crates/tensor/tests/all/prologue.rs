@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::counts::{counted, own_device};
-use ziggurat_kernels::{Call, SoftmaxKind};
+use ziggurat_kernels::{Call, CallKind, SoftmaxKind};
 use ziggurat_tensor::{DType, Device, Error, FusionPolicy, Tensor, f16};
 
 /// As [`counted`], with the value computed.
@@ -260,10 +260,10 @@ fn too_much_work_for_softmax_goes_through_memory() {
     // Rows that fit in registers are read once, so that nothing is computed twice; longer ones are not.
     let (short, long) = (matrix(&device, 4, 6), matrix(&device, 2, 65_536));
     for (x, reads) in [(&short, 1), (&long, 2)] {
-        let call = Call::Softmax {
+        let call = Call::new(CallKind::Softmax {
             kind: SoftmaxKind::Softmax,
             axis: 1,
-        };
+        });
         let [read, _] = device.executor().reading(&call, x.shape());
         assert_eq!(read, reads, "{:?}", x.shape());
         let (_y, of_memory, _) = ran(&device, || x.softmax(-1));

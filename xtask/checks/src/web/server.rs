@@ -22,6 +22,8 @@ const MOST: u64 = 64 << 20;
 #[derive(Debug)]
 pub(super) enum Message {
     Report(String),
+    /// Nothing new, but the page lives.
+    Alive,
     End,
     /// Not posted: what a page wrote to its console.
     Console(String),
@@ -88,6 +90,7 @@ fn answer(
         reader.take(u64::min(length, MOST)).read_to_end(&mut body)?;
         let message = match path {
             "/end" => Message::End,
+            "/alive" => Message::Alive,
             _ => Message::Report(String::from_utf8_lossy(&body).into_owned()),
         };
         // Nobody listens any more when the run is over.

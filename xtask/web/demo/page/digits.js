@@ -1,37 +1,6 @@
 // A digit drawn on a canvas, classified at each stroke.
 
-const SIDE = 8;
 const PEN = 26;
-
-// The ink of an RGBA image as the network knows digits: 8 × 8 values from 0 to 1, as high as the digit and in the middle;
-// nothing if the paper is empty.
-function ink({ data, width, height }) {
-  const dark = (x, y) => 1 - data[4 * (y * width + x)] / 255;
-  let [left, right, top, bottom] = [width, -1, height, -1];
-  for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      if (dark(x, y) < 0.5) continue;
-      [left, right] = [Math.min(left, x), Math.max(right, x)];
-      [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
-    }
-  }
-  if (right < 0) return null;
-  const size = Math.max(right - left, bottom - top) + 1;
-  const cell = size / SIDE;
-  const x0 = (left + right + 1 - size) / 2;
-  const y0 = (top + bottom + 1 - size) / 2;
-  const sums = new Float32Array(SIDE * SIDE);
-  const counts = new Float32Array(SIDE * SIDE);
-  for (let y = 0; y < size; y += 1) {
-    for (let x = 0; x < size; x += 1) {
-      const at = Math.min(Math.floor(y / cell), SIDE - 1) * SIDE + Math.min(Math.floor(x / cell), SIDE - 1);
-      const [px, py] = [Math.floor(x0 + x), Math.floor(y0 + y)];
-      if (px >= 0 && px < width && py >= 0 && py < height) sums[at] += dark(px, py);
-      counts[at] += 1;
-    }
-  }
-  return sums.map((sum, i) => sum / Math.max(counts[i], 1));
-}
 
 function rows(body) {
   return [...Array(10).keys()].map((digit) => {
@@ -51,7 +20,12 @@ function rows(body) {
   });
 }
 
+// `ask` calls the worker, which also draws what it reads of the digit.
 export function digits(ask) {
+  const seen = document.getElementById("seen").transferControlToOffscreen();
+  // Of a worker that fails, the next drawing tells.
+  const silently = (...words) => ask(...words).catch(() => {});
+  silently("show", [seen], [seen]);
   const paper = document.getElementById("paper");
   const answer = document.getElementById("answer");
   const context = paper.getContext("2d", { willReadFrequently: true });
@@ -62,10 +36,10 @@ export function digits(ask) {
   async function classify() {
     asked += 1;
     const turn = asked;
-    const image = ink(context.getImageData(0, 0, paper.width, paper.height));
-    if (!image) return;
+    const image = context.getImageData(0, 0, paper.width, paper.height);
     try {
-      const chances = await ask("classify", image);
+      const chances = await ask("classify", [image], [image.data.buffer]);
+      if (!chances) return;
       // A later stroke has been asked about since.
       if (turn !== asked) return;
       chances.forEach((chance, digit) => show[digit](chance));
@@ -81,6 +55,7 @@ export function digits(ask) {
     context.fillStyle = "white";
     context.fillRect(0, 0, paper.width, paper.height);
     show.forEach((row) => row(0));
+    silently("forget", []);
     answer.textContent = "Nothing is drawn yet.";
   }
 

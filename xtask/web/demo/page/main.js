@@ -47,7 +47,7 @@ if (navigator.gpu) {
     state.textContent = `Ready on ${adapter}.`;
     document.getElementById("main").hidden = false;
     tabs(document.querySelector("[role=tablist]"));
-    digits(ask);
+    digits(worker);
     bench(ask);
     kernel(ask);
     chat();

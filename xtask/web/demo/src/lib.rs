@@ -5,10 +5,32 @@ mod bench;
 #[path = "../../../../crates/tensor/examples/digits/src/model.rs"]
 mod model;
 
+use std::collections::BTreeMap;
+
 use model::Digits;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use ziggurat_pipeline::{KernelDescriptor, ShaderSource};
-use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor, io};
+use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
+
+/// Tensors of a file, which the worker reads: browsers know JSON, and the program need not.
+#[wasm_bindgen]
+#[derive(Default)]
+#[allow(missing_debug_implementations, reason = "only JavaScript holds it")]
+pub struct Weights(Vec<(String, Vec<usize>, Vec<f32>)>);
+
+#[wasm_bindgen]
+impl Weights {
+    /// No tensors.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more, f32.
+    pub fn add(&mut self, name: String, shape: Vec<usize>, values: Vec<f32>) {
+        self.0.push((name, shape, values));
+    }
+}
 
 /// A device, and the network of the demo on it.
 #[wasm_bindgen]
@@ -20,13 +42,17 @@ pub struct App {
 
 #[wasm_bindgen]
 impl App {
-    /// Opens a device and reads the network's weights, the bytes of a safetensors file.
+    /// Opens a device and puts the network's weights there.
     ///
     /// # Errors
     /// If the browser has no WebGPU, or the weights are not those of the network.
-    pub async fn open(weights: Vec<u8>) -> Result<Self, JsError> {
+    pub async fn open(weights: Weights) -> Result<Self, JsError> {
         let device = Device::open(DeviceOptions::default()).await?;
-        let tensors = io::safetensors_from_bytes(&device, &weights)?;
+        let mut tensors = BTreeMap::new();
+        for (name, shape, values) in weights.0 {
+            let tensor = Tensor::from_slice(&device, &values, &shape[..])?;
+            tensors.insert(name, tensor);
+        }
         let network = Digits::new(&tensors).map_err(|text| JsError::new(&text))?;
         Ok(Self { device, network })
     }

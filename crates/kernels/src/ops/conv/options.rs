@@ -4,7 +4,7 @@ use ziggurat_core::Shape;
 
 use super::geometry::Geometry;
 use crate::ops::spatial::spread;
-use crate::run::call::Call;
+use crate::run::call::{Call, CallKind};
 use crate::run::error::KernelError;
 
 /// How a convolution moves its kernel over `N` spatial axes, in the order of the axes (height before width).
@@ -191,10 +191,10 @@ impl<const N: usize> ConvOptions<N> {
     /// The call of a convolution with these options.
     #[must_use]
     pub fn call(&self) -> Call {
-        Call::Conv {
+        Call::new(CallKind::Conv {
             axes: N,
             options: self.spread(),
-        }
+        })
     }
 
     /// The options of three axes that have no effect along those in front.
@@ -275,10 +275,10 @@ impl<const N: usize> ConvTransposeOptions<N> {
     /// The call of a transposed convolution with these options.
     #[must_use]
     pub fn call(&self) -> Call {
-        Call::ConvTranspose {
+        Call::new(CallKind::ConvTranspose {
             axes: N,
             options: self.spread(),
-        }
+        })
     }
 
     /// The options of three axes that have no effect along those in front.

@@ -4,7 +4,7 @@
 //! axis of the indices; the components of an index add a stride of the data each. Invariant: an element that a plan names
 //! lies in the data, whatever the indices hold.
 
-use ziggurat_core::{DType, Shape, ShapeError};
+use ziggurat_core::{DType, Shape, ShapeError, sort_few_by_key};
 
 use crate::limits::split::{halves, middle};
 use crate::num::{saturated, wrap};
@@ -427,7 +427,9 @@ impl Plan {
     /// how many elements.
     pub(crate) fn indices_first(&self) -> (Self, usize, usize) {
         let mut order: Vec<usize> = (0..self.dims.len()).collect();
-        order.sort_by_key(|&at| self.index.get(at).copied().flatten().is_none());
+        sort_few_by_key(&mut order, |&at| {
+            self.index.get(at).copied().flatten().is_none()
+        });
         let mut plan = Self {
             targets: self.targets.clone(),
             components: self.components,

@@ -12,7 +12,7 @@ use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
-use crate::run::call::{Call, Operands};
+use crate::run::call::{Call, CallKind, Operands};
 use crate::run::ends::Ends;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
@@ -240,7 +240,7 @@ pub(crate) fn run_linear(
 ) -> Result<(), KernelError> {
     let op = LINEAR;
     let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
-    let call = Call::QuantizedLinear { weight: *weight };
+    let call = Call::new(CallKind::QuantizedLinear { weight: *weight });
     let ability = exec.ability();
     let rows: usize = x.dims().iter().rev().skip(1).product();
     if rows as u64 <= FEW_ROWS && Input::of(&x.layout).is_none() && ability.way == 0 {
@@ -270,10 +270,10 @@ pub(crate) fn run_linear(
         let len = most.min(weight.rows - first);
         let shape = Shape::new([len, weight.cols]).map_err(KernelError::shape(op))?;
         let numbers = exec.alloc(&shape, dtype)?;
-        let decode = Call::Dequantize {
+        let decode = Call::new(CallKind::Dequantize {
             blocks: *weight,
             rows: [first, len],
-        };
+        });
         let _decoded = exec.run(&decode, &Operands::one(words), (&numbers).into())?;
         let transposed = numbers
             .layout

@@ -10,7 +10,7 @@ use crate::compose::assemble::narrow;
 use crate::fused::Operand;
 use crate::limits::split::{Joint, middle};
 use crate::num::saturated;
-use crate::run::call::{Call, Operands};
+use crate::run::call::{Call, CallKind, Operands};
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -123,10 +123,10 @@ pub(crate) fn run_dequantize(
     }
     for (start, len) in [(0, at), (at, rows - at)] {
         let out = narrow(DEQUANTIZE, ends.out, 0, start, len)?;
-        let call = Call::Dequantize {
+        let call = Call::new(CallKind::Dequantize {
             blocks: *blocks,
             rows: [first + start, len],
-        };
+        });
         let _decoded = exec.run(&call, &Operands::one(words), (&out).into())?;
     }
     Ok(())
@@ -184,7 +184,7 @@ pub(crate) fn run_embedding(
 ) -> Result<(), KernelError> {
     let op = EMBEDDING;
     let (indices, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
-    let call = Call::QuantizedEmbedding { table: *table };
+    let call = Call::new(CallKind::QuantizedEmbedding { table: *table });
     if !indices.layout.is_contiguous() {
         let dense = exec.to_dense(op, indices)?;
         let a = Operand::Memory(&dense);

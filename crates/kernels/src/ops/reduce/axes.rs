@@ -4,6 +4,8 @@
 //! reduced axes, the batch axes of two matrices), so the rule is stated once more on bare lists.
 //! Invariant: merging changes neither the set of visited elements nor, unless asked to, their order.
 
+use ziggurat_core::sort_few_by_key;
+
 /// One axis seen by `N` operands: its extent and each operand's stride in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis<const N: usize> {
@@ -52,7 +54,7 @@ pub(crate) fn merge_unordered(axes: &[Axis<1>]) -> (Vec<Axis<1>>, isize) {
             *stride = -*stride;
         }
     }
-    sorted.sort_by_key(|axis| std::cmp::Reverse(axis.strides[0]));
+    sort_few_by_key(&mut sorted, |axis| std::cmp::Reverse(axis.strides[0]));
     (merge(&sorted), shift)
 }
 

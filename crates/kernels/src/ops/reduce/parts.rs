@@ -1,7 +1,7 @@
 //! Reductions of tensors that one binding cannot hold: the kept axes are taken apart, the reduced ones become
 //! accumulators of pieces, which one last pass combines.
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Layout, Shape, sort_few_by_key};
 
 use super::geometry::{Order, ReduceGeometry};
 use super::{Job, choose_lanes, first_pass_into, kept_shape, second_pass};
@@ -119,7 +119,9 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let mut outermost = axes.to_vec();
-        outermost.sort_by_key(|&axis| std::cmp::Reverse(stride(a, Some(axis))));
+        sort_few_by_key(&mut outermost, |&axis| {
+            std::cmp::Reverse(stride(a, Some(axis)))
+        });
         let mut all = Vec::new();
         for piece in self.pieces(op, a, &outermost)? {
             let geometry = ReduceGeometry::new(op, &piece.layout, axes, Order::Free)?;

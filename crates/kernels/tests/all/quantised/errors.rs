@@ -1,7 +1,7 @@
 //! Malformed calls on blocks: each is an error that says operation, rule and what was given.
 
 use super::*;
-use ziggurat_kernels::{Call, Operands};
+use ziggurat_kernels::{Call, CallKind, Operands};
 
 fn text(result: Result<impl Sized, KernelError>) -> String {
     result.err().unwrap().to_string()
@@ -95,10 +95,10 @@ fn operands_that_do_not_fit_are_refused() {
         text(exec.dequantize(&weight, &f(&[5, 64]))),
         "dequantize: the output must be [6, 64], but it is [5, 64]"
     );
-    let beyond = Call::Dequantize {
+    let beyond = Call::new(CallKind::Dequantize {
         blocks: weight.shape,
         rows: [4, 3],
-    };
+    });
     assert_eq!(
         text(exec.run(
             &beyond,

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 use ziggurat_core::{Layout, decode};
-use ziggurat_kernels::{Call, FusedOp, KernelError, MatmulPrecision, Operands, Sink, Source, View};
+use ziggurat_kernels::{
+    Call, CallKind, FusedOp, KernelError, MatmulPrecision, Operands, Sink, Source, View,
+};
 use ziggurat_pipeline::{
     Arg, Grid, IMMEDIATE_PART, KernelDescriptor, PipelineError, ShaderSource, UNIFORM_PART,
     params_part,
@@ -295,16 +297,16 @@ impl<'a> Player<'a> {
                 };
                 Bound::Function([ulps + per_input * most, absolute])
             }
-            How::Call(call) => match **call {
-                Call::Matmul { precision } => Bound::Sums(match precision {
+            How::Call(call) => match call.kind() {
+                CallKind::Matmul { precision } => Bound::Sums(match precision {
                     MatmulPrecision::Highest => of(0).1,
                     // 2^-11 of the terms, in units of 2^-24.
                     _ => of(0).1 + (1 << 13),
                 }),
-                Call::QuantizedLinear { .. } => Bound::Sums(of(0).1),
-                Call::Conv { .. } | Call::ConvTranspose { .. } => Bound::Sums(of(1).0),
-                Call::Attention { .. } => Bound::Sums(of(0).1 + of(1).0 / of(1).1.max(1)),
-                Call::Softmax { .. } | Call::Norm { .. } => Bound::Sums(of(0).1),
+                CallKind::QuantizedLinear { .. } => Bound::Sums(of(0).1),
+                CallKind::Conv { .. } | CallKind::ConvTranspose { .. } => Bound::Sums(of(1).0),
+                CallKind::Attention { .. } => Bound::Sums(of(0).1 + of(1).0 / of(1).1.max(1)),
+                CallKind::Softmax { .. } | CallKind::Norm { .. } => Bound::Sums(of(0).1),
                 _ => Bound::Sums(of(0).0.div_ceil(results)),
             },
             How::Dispatches => {

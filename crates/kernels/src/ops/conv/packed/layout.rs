@@ -1,6 +1,6 @@
 //! How packed images and filters lie in memory.
 
-use ziggurat_core::{DType, Layout};
+use ziggurat_core::{DType, Layout, sort_few_by_key};
 
 use super::super::geometry::Geometry;
 use super::super::plan::front;
@@ -143,7 +143,7 @@ pub(super) fn is_flat(g: &Geometry, x: &Layout) -> bool {
         .into_iter()
         .filter(|&(_, extent)| extent != 1)
         .collect();
-    axes.sort_unstable();
+    sort_few_by_key(&mut axes, |axis| *axis);
     let mut next = 1;
     axes.into_iter().all(|(stride, extent)| {
         let found = stride == next;

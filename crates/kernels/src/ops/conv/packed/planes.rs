@@ -1,6 +1,6 @@
 //! [`Planes`]: convolutions of f16 with kernels of one element on matrix units, which read images as they lie.
 
-use ziggurat_core::{DType, Layout};
+use ziggurat_core::{DType, Layout, sort_few_by_key};
 use ziggurat_pipeline::Grid;
 
 use super::super::Images;
@@ -8,7 +8,7 @@ use super::super::geometry::Geometry;
 use super::super::plan::plane_step;
 use super::kernels::base;
 use super::{PackedParams, front};
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::num::{saturated, wrap};
 use crate::ops::tile::Tile;
 use crate::run::error::KernelError;
@@ -41,18 +41,20 @@ impl Planes {
     ) -> Vec<Self> {
         let (channels, filters, plane) = (g.channels as u64, g.filters as u64, g.plane() as u64);
         let in_vectors = |n: u64| n > 0 && n.is_multiple_of(4);
-        let fits = dtype == DType::F16
+        let fits = MATRIX_UNITS
+            && dtype == DType::F16
             && g.is_pointwise()
             && g.groups == 1
             && [channels, plane].into_iter().all(in_vectors)
             && w.is_contiguous()
             && w.offset().is_multiple_of(4)
             && x.offset().is_multiple_of(4);
-        let Some(across) = plane_step(g, x).and_then(|step| lies(front(x), step)) else {
+        let across = plane_step(g, x).and_then(|step| lies(front(x), step));
+        let Some(across) = across.filter(|_| fits) else {
             return Vec::new();
         };
-        let all = Self::TILES.into_iter().filter(|_| fits);
-        let mut all: Vec<Self> = all
+        let mut all: Vec<Self> = Self::TILES
+            .into_iter()
             .filter(|tile| tile.fits(ability) && tile.iterations(channels) <= ability.loop_budget)
             .map(|tile| Self {
                 tile,
@@ -74,7 +76,7 @@ impl Planes {
         } else {
             Tile::COOPERATIVE_64_BY_32
         };
-        all.sort_by_key(|planes| planes.tile != best);
+        sort_few_by_key(&mut all, |planes| planes.tile != best);
         all
     }
 

@@ -1,0 +1,19 @@
+//! Which files are for matrix units alone. `build.rs` asks: WebGPU has no matrix units, so a program for the web has none of these.
+
+/// Whether only kernels for matrix units have this file in them.
+pub(crate) fn is_for_matrix_units(path: &str) -> bool {
+    FILES.contains(&path) || FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Where all files are for them.
+pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
+/// Those in other folders.
+pub(crate) const FILES: [&str; 7] = [
+    "attention/matrix.wgsl",
+    "enable/cooperative_matrix.wgsl",
+    "matmul/cooperative.wgsl",
+    "matmul/split_lines.wgsl",
+    "matmul/tile_cooperative.wgsl",
+    "matmul/tile_cooperative_64.wgsl",
+    "matmul/tile_split.wgsl",
+];
