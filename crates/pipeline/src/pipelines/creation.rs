@@ -238,7 +238,7 @@ impl Inner {
         };
         let layouts = lay_out(&self.device, &reflection, layouts).inspect_err(|_| {
             self.binds
-                .forget_layouts(&reflection, &params, descriptor.ordered_loads)
+                .forget_layouts(&reflection, &params, descriptor.ordered_loads);
         })?;
         let binds = (layouts, params);
         #[cfg(not(target_arch = "wasm32"))]
