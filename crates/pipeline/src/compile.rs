@@ -20,7 +20,6 @@ use crate::bind::Layouts;
 use crate::debug::Debugged;
 use crate::descriptor::{Checks, KernelDescriptor};
 use crate::error::PipelineError;
-use crate::ordered_loads::writable;
 use crate::reflect::{ParamSpace, Reflection, Text};
 
 /// Creates the bind group layouts by `create`, and catches what wgpu says against it.
@@ -116,13 +115,9 @@ fn create_module(
         }
         None => debug_print::removed(&text).into_owned(),
     };
-    let text = match descriptor.ordered_loads {
-        true => writable(&text),
-        false => text,
-    };
     let source = wgpu::ShaderModuleDescriptor {
         label: Some(descriptor.source.name()),
-        source: wgpu::ShaderSource::Wgsl(Cow::Owned(text)),
+        source: wgpu::ShaderSource::Wgsl(Cow::Owned(descriptor.as_compiled(text))),
     };
     let module = match runtime_checks(descriptor.checks, owner.caps().robust_buffers) {
         None => owner.wgpu().create_shader_module(source),

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
+use crate::ordered_loads::writable;
 use crate::source::ShaderSource;
 
 /// Which of the checks that wgpu compiles into a shader a kernel has.
@@ -121,6 +122,15 @@ impl KernelDescriptor {
     pub fn ordered_loads(mut self, ordered: bool) -> Self {
         self.ordered_loads = ordered;
         self
+    }
+
+    /// A text of the kernel as drivers get it: with ordered loads, buffers that it reads are declared as writable.
+    #[must_use]
+    pub fn as_compiled(&self, text: String) -> String {
+        match self.ordered_loads {
+            true => writable(&text),
+            false => text,
+        }
     }
 }
 

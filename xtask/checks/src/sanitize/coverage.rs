@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ziggurat_device::ziggurat_software::{Program, Report};
 use ziggurat_kernels::{DType, Variant, catalogue};
-use ziggurat_pipeline::{IMMEDIATE_PART, ShaderSource, UNIFORM_PART};
+use ziggurat_pipeline::{IMMEDIATE_PART, KernelDescriptor, ShaderSource, UNIFORM_PART};
 
 use xtask::failure::{Failure, Outcome};
 
@@ -147,7 +147,7 @@ fn compare(
             Some(form) => fused.contains(&form),
             None => [IMMEDIATE_PART, UNIFORM_PART]
                 .iter()
-                .any(|part| ran.contains(&(hash(source, *part), constants.clone()))),
+                .any(|part| ran.contains(&(hash(&variant.descriptor, *part), constants.clone()))),
         };
         let name = format!("{} {constants}", source.name());
         let name = name.trim_end().to_owned();
@@ -237,8 +237,9 @@ fn compared(constants: impl Iterator<Item = String>) -> String {
     all.join(" ")
 }
 
-/// The hash of a kernel's text with its parameters declared as in `part`.
-fn hash(source: &ShaderSource, part: (&'static str, &'static str)) -> u64 {
+/// The hash of a kernel's text as it is compiled, with its parameters declared as in `part`.
+fn hash(kernel: &KernelDescriptor, part: (&'static str, &'static str)) -> u64 {
+    let source = &kernel.source;
     let mut other = ShaderSource::new(source.name().to_owned());
     for old in source.parts() {
         let is_params = [IMMEDIATE_PART.0, UNIFORM_PART.0].contains(&&*old.file);
@@ -248,15 +249,13 @@ fn hash(source: &ShaderSource, part: (&'static str, &'static str)) -> u64 {
             other.part(old.file.clone(), old.text.clone())
         };
     }
-    Program::hash(&other.text())
+    Program::hash(&kernel.as_compiled(other.text()))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::borrow::Cow;
-
-    use ziggurat_pipeline::KernelDescriptor;
 
     use super::*;
 
@@ -343,7 +342,7 @@ mod tests {
                 format!(
                     "ran\t{}\t{:016x}\t\n",
                     source.name(),
-                    hash(source, IMMEDIATE_PART)
+                    hash(&variant.descriptor, IMMEDIATE_PART)
                 )
             })
             .collect();
