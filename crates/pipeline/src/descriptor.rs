@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
+#[cfg(not(target_arch = "wasm32"))]
 use crate::ordered_loads::writable;
 use crate::source::ShaderSource;
 
@@ -117,7 +118,7 @@ impl KernelDescriptor {
     /// meant to be under way while something else is computed behind it, to where their values are used, and then
     /// nothing hides the time that they take. With ordered loads the driver is told that the buffers might be written.
     /// That makes a kernel faster which loads the next tile before it computes the present one; on other kernels it is
-    /// a loss. Nothing else changes: arguments are still given by [`Arg::read`](crate::Arg::read), and may be the same buffer.
+    /// a loss. Browsers are not told. Nothing else changes: arguments are still given by [`Arg::read`](crate::Arg::read), and may be the same buffer.
     #[must_use]
     pub fn ordered_loads(mut self, ordered: bool) -> Self {
         self.ordered_loads = ordered;
@@ -127,10 +128,16 @@ impl KernelDescriptor {
     /// A text of the kernel as drivers get it: with ordered loads, buffers that it reads are declared as writable.
     #[must_use]
     pub fn as_compiled(&self, text: String) -> String {
-        match self.ordered_loads {
-            true => writable(&text),
-            false => text,
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.orders_loads() {
+            return writable(&text);
         }
+        text
+    }
+
+    /// Whether loads are ordered: browsers have compilers of their own in between, and are not told.
+    pub(crate) fn orders_loads(&self) -> bool {
+        cfg!(not(target_arch = "wasm32")) && self.ordered_loads
     }
 }
 

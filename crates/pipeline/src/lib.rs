@@ -41,6 +41,7 @@ mod library;
 mod messages;
 mod observe;
 mod once_map;
+#[cfg(not(target_arch = "wasm32"))]
 mod ordered_loads;
 mod param_bytes;
 mod params;

@@ -234,11 +234,11 @@ impl Inner {
         let layouts = || {
             let device = self.device.wgpu();
             self.binds
-                .layouts(device, &reflection, &params, descriptor.ordered_loads)
+                .layouts(device, &reflection, &params, descriptor.orders_loads())
         };
         let layouts = lay_out(&self.device, &reflection, layouts).inspect_err(|_| {
             self.binds
-                .forget_layouts(&reflection, &params, descriptor.ordered_loads);
+                .forget_layouts(&reflection, &params, descriptor.orders_loads());
         })?;
         let binds = (layouts, params);
         #[cfg(not(target_arch = "wasm32"))]

@@ -48,7 +48,7 @@ impl Text {
     /// wgpu's module for such a kernel, once there is one.
     pub(crate) fn module(&self, descriptor: &KernelDescriptor) -> &OnceLock<wgpu::ShaderModule> {
         let [declared, ordered] = &self.modules;
-        let [all, divisions, none] = match descriptor.ordered_loads {
+        let [all, divisions, none] = match descriptor.orders_loads() {
             false => declared,
             true => ordered,
         };
