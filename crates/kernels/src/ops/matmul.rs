@@ -80,16 +80,21 @@ impl Executor {
         b: &'a View,
         out: impl Into<Sink<'a>>,
     ) -> Result<Completion, KernelError> {
+        self.multiply([a, b], out.into(), self.matmul_precision())
+    }
+
+    /// The product as exact as a call of it says, whatever this executor says now.
+    fn multiply<'a>(
+        &self,
+        [a, b]: [&'a View; 2],
+        out: Sink<'a>,
+        precision: MatmulPrecision,
+    ) -> Result<Completion, KernelError> {
         let operands = Operands {
             first: a.into(),
             others: [Some(b), None, None, None],
         };
-        let precision = self.matmul_precision();
-        self.run(
-            &Call::new(CallKind::Matmul { precision }),
-            &operands,
-            out.into(),
-        )
+        self.run(&Call::new(CallKind::Matmul { precision }), &operands, out)
     }
 }
 
@@ -233,7 +238,7 @@ pub(crate) fn run_parts(
     precision: MatmulPrecision,
 ) -> Result<(), KernelError> {
     let [a, b] = matrices(ends)?;
-    if exec.multiply_parts(a, b, ends.out)? {
+    if exec.multiply_parts(a, b, ends.out, precision)? {
         return Ok(());
     }
     let (problem, _) = Problem::new(&a.layout, &b.layout)?;

@@ -323,6 +323,41 @@ fn eleven_bits_of_each_element_are_within_their_bound() {
 }
 
 #[test]
+fn parts_of_a_product_have_the_precision_of_its_call() {
+    let case = cases().swap_remove(0);
+    let references = references(&case);
+    let mut options = DeviceOptions {
+        // Less than the left matrix.
+        max_binding_bytes: Some(128 << 10),
+        ..DeviceOptions::default()
+    };
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let exec = Executor::open_blocking(options).unwrap();
+    let (a, b) = (
+        upload(&exec, DType::F32, &case.a, false),
+        upload(&exec, DType::F32, &case.b, true),
+    );
+    let (high, highest) = (MatmulPrecision::High, MatmulPrecision::Highest);
+    for (precision, other) in [(high, highest), (highest, high)] {
+        let errors = (0..16).map(|way| {
+            let exec = exec.in_way(way);
+            exec.set_matmul_precision(other);
+            let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+            let operands = Operands {
+                others: [Some(&b), None, None, None],
+                ..Operands::one(&a)
+            };
+            let call = Call::new(CallKind::Matmul { precision });
+            let _done = exec.run(&call, &operands, Sink::new(&out)).unwrap();
+            let bytes = exec.download(&out).unwrap().wait().unwrap();
+            errors(decode(DType::F32, &bytes).into_iter(), &references)[1]
+        });
+        let largest = errors.fold(0.0, f64::max);
+        assert_eq!(largest > 100.0, precision == high, "{largest}");
+    }
+}
+
+#[test]
 fn what_is_not_finite_stays_where_it_is() {
     let mut rng = Random(5);
     let mut a = lines(M, |_, _| normal(&mut rng));

@@ -2,11 +2,13 @@
 //! a sum of products of its halves.
 
 use super::OP;
+use super::precision::MatmulPrecision;
 use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::limits::split::Joint;
 use crate::limits::split::middle;
 use crate::ops::elementwise::binary::Binary;
+use crate::run::call::Sink;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -39,8 +41,11 @@ impl Executor {
         a: &View,
         b: &View,
         out: &View,
+        precision: MatmulPrecision,
     ) -> Result<bool, KernelError> {
-        let each = &mut |[a, b, out]: &[View; 3]| self.matmul(a, b, out).map(drop);
+        let each = &mut |[a, b, out]: &[View; 3]| {
+            self.multiply([a, b], Sink::new(out), precision).map(drop)
+        };
         if self.split(OP, [a, b, out], 1, || joints(a, b, out), each)? {
             return Ok(true);
         }
@@ -59,7 +64,7 @@ impl Executor {
                 narrow(OP, b, column, start, len)?,
             );
             let sum = self.alloc(out.shape(), a.dtype.compute())?;
-            let _multiplied = self.matmul(&a, &b, &sum)?;
+            let _multiplied = self.multiply([&a, &b], Sink::new(&sum), precision)?;
             sums.push(e.input(sum));
         }
         let sum = e.op(FusedOp::Binary(Binary::Add), &sums)?;
