@@ -17,6 +17,17 @@ globalThis.panicked = (text) => {
   navigator.sendBeacon("/report", JSON.stringify({ stage: "panic", done: 0, of: 0, failures: [text], note: "" }));
 };
 
+// How often buffers are mapped: `read_many` is to do it once.
+let maps = 0;
+globalThis.maps = () => maps;
+if (globalThis.GPUBuffer) {
+  const { mapAsync } = GPUBuffer.prototype;
+  GPUBuffer.prototype.mapAsync = function (...words) {
+    maps += 1;
+    return mapAsync.apply(this, words);
+  };
+}
+
 async function text(path) {
   const answer = await fetch(path);
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
@@ -33,7 +44,7 @@ async function device() {
   return await adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } });
 }
 
-// What the browser's compiler and pipeline creation say about a shader; nothing if they accept it.
+// What the browser's compiler and pipeline creation say about a shader, warnings too; nothing if they accept it without a word.
 async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modules) {
   gpu.pushErrorScope("validation");
   let module = modules.get(wgsl);
@@ -47,9 +58,9 @@ async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modu
   const pipeline = wanted
     ? gpu.createComputePipelineAsync({ layout: "auto", compute }).then(() => null, (error) => error.message)
     : null;
-  const messages = known ? [] : (await module.getCompilationInfo()).messages.filter(({ type }) => type === "error");
+  const messages = known ? [] : (await module.getCompilationInfo()).messages;
   const [refused, invalid] = await Promise.all([pipeline, gpu.popErrorScope()]);
-  if (messages.length > 0) return messages.map(({ lineNum, linePos, message }) => `${lineNum}:${linePos} ${message}`).join("; ");
+  if (messages.length > 0) return messages.map(({ type, lineNum, linePos, message }) => `${lineNum}:${linePos} ${type}: ${message}`).join("; ");
   return refused ?? invalid?.message ?? null;
 }
 
@@ -107,6 +118,9 @@ async function conformance(program, most) {
   await report("conformance", done, files.length, failures, `files; ${passed} cases of ${ops.size} ops passed`);
 }
 
+// Milliseconds from nothing to the sums of 256 numbers.
+const FIRST_RESULT = 150;
+
 async function behaviours(program) {
   const names = JSON.parse(program.behaviours());
   const failures = [];
@@ -117,7 +131,10 @@ async function behaviours(program) {
   }
   const times = [];
   for (let i = 0; i < 5; i += 1) times.push(await program.first_result());
-  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms (goal: 150)`);
+  // The others may have waited for another program of this machine.
+  const fastest = Math.min(...times);
+  if (fastest > FIRST_RESULT) failures.push(`a device and a first result took ${fastest} ms at best, and may take ${FIRST_RESULT}`);
+  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms (at most ${FIRST_RESULT})`);
 }
 
 const MIB = 2 ** 20;
