@@ -118,8 +118,38 @@ async function conformance(program, most) {
   await report("conformance", done, files.length, failures, `files; ${passed} cases of ${ops.size} ops passed`);
 }
 
-// Milliseconds from nothing to the sums of 256 numbers.
+// Milliseconds from nothing to the sums of 256 numbers; on a machine that other programs keep busy, three times what the browser
+// alone takes there.
 const FIRST_RESULT = 150;
+
+// Milliseconds that the same takes in JavaScript.
+async function plainFirstResult() {
+  const begin = performance.now();
+  const gpu = await device();
+  const [U, count] = [GPUBufferUsage, 256];
+  const x = gpu.createBuffer({ size: 4 * count, usage: U.STORAGE | U.COPY_SRC, mappedAtCreation: true });
+  new Float32Array(x.getMappedRange()).fill(1);
+  x.unmap();
+  const read = gpu.createBuffer({ size: 4 * count, usage: U.MAP_READ | U.COPY_DST });
+  const code = `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] += x[i.x]; }`;
+  const pipeline = gpu.createComputePipeline({ layout: "auto", compute: { module: gpu.createShaderModule({ code }) } });
+  const entries = [{ binding: 0, resource: { buffer: x } }];
+  const group = gpu.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const encoder = gpu.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(count / 64);
+  pass.end();
+  encoder.copyBufferToBuffer(x, 0, read, 0, 4 * count);
+  gpu.queue.submit([encoder.finish()]);
+  await read.mapAsync(GPUMapMode.READ);
+  const values = new Float32Array(read.getMappedRange());
+  if (values.some((value) => value !== 2)) throw new Error(`without the library: ${values}`);
+  gpu.destroy();
+  return performance.now() - begin;
+}
 
 async function behaviours(program) {
   const names = JSON.parse(program.behaviours());
@@ -129,12 +159,16 @@ async function behaviours(program) {
     if (wrong) failures.push(`${name}: ${wrong}`);
     await report("behaviour", names.indexOf(name) + 1, names.length, [], name);
   }
-  const times = [];
-  for (let i = 0; i < 5; i += 1) times.push(await program.first_result());
-  // The others may have waited for another program of this machine.
-  const fastest = Math.min(...times);
-  if (fastest > FIRST_RESULT) failures.push(`a device and a first result took ${fastest} ms at best, and may take ${FIRST_RESULT}`);
-  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms (at most ${FIRST_RESULT})`);
+  const [times, plain] = [[], []];
+  for (let i = 0; i < 5; i += 1) {
+    times.push(await program.first_result());
+    plain.push(await plainFirstResult());
+  }
+  // Any of them may have waited for another program of this machine.
+  const [fastest, bare] = [Math.min(...times), Math.min(...plain)];
+  const most = Math.max(FIRST_RESULT, 3 * bare);
+  if (fastest > most) failures.push(`a device and a first result took ${fastest} ms at best, and may take ${most.toFixed(0)}`);
+  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms; without the library ${bare.toFixed(0)} ms`);
 }
 
 const MIB = 2 ** 20;
