@@ -15,17 +15,17 @@ const PROGRAMS: [Weighed; 3] = [
     Weighed {
         name: "add_device",
         what: "two vectors added, on the device layer",
-        budget: 126,
+        budget: 124,
     },
     Weighed {
         name: "add_pipeline",
         what: "the same with own WGSL, on the pipeline layer",
-        budget: 341,
+        budget: 328,
     },
     Weighed {
         name: "add_tensor",
         what: "the same through Tensor",
-        budget: 691,
+        budget: 672,
     },
 ];
 
