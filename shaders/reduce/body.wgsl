@@ -3,7 +3,7 @@
 //           sums stay accurate.
 // Bindings: params, a, out (declared by the value and output parts).
 // Grid: ceil(outputs / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
-// Requires: start, lift, combine (operator part); block (block part); row4 (access part); over_lanes of one; emit (output part).
+// Requires: start, combine (operator part); block (block part); tail (tail part); row4 (access part); over_lanes of one; emit (output part).
 // Accuracy: that of the operator part.
 
 // Of 16 elements each.
@@ -43,17 +43,7 @@ fn main(
         }
         for (; r < end; r += step) {
             let x = row4_tail(base, r, end);
-            if r + 3u < end {
-                total = combine(total, combine(combine(lift(x.x), lift(x.y)), combine(lift(x.z), lift(x.w))));
-            } else {
-                total = combine(total, lift(x.x));
-                if r + 1u < end {
-                    total = combine(total, lift(x.y));
-                }
-                if r + 2u < end {
-                    total = combine(total, lift(x.z));
-                }
-            }
+            total = tail(total, x, end - r);
         }
     }
     total = over_lanes(lid, lane, total);

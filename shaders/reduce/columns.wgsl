@@ -2,7 +2,7 @@
 //           once, of which each load has one element each.
 // Bindings: params, a, out (declared by the value and output parts).
 // Grid: ceil(outputs / 4 / ROWS) * chunks workgroups, folded; chunk c of an output covers chunk_len elements from c * chunk_len.
-// Requires: start, lift, combine (operator part); block (block part); load_value4 (value part); over_lanes of four; emit (output part).
+// Requires: start, combine (operator part); block (block part); tail (tail part); load_value4 (value part); over_lanes of four; emit (output part).
 // Accuracy: that of the operator part.
 
 // Of 16 elements each.
@@ -11,20 +11,6 @@ const BLOCK: u32 = 16u;
 // The elements at place r of four outputs.
 fn column4(base: u32, r: u32) -> vec4<elem> {
     return load_value4(base + reduced_offset(r));
-}
-
-fn tail(total: acc, a: elem, b: elem, c: elem, d: elem, left: u32) -> acc {
-    if left > 3u {
-        return combine(total, combine(combine(lift(a), lift(b)), combine(lift(c), lift(d))));
-    }
-    var all = combine(total, lift(a));
-    if left > 1u {
-        all = combine(all, lift(b));
-    }
-    if left > 2u {
-        all = combine(all, lift(c));
-    }
-    return all;
 }
 
 @compute @workgroup_size(WG)
@@ -104,10 +90,10 @@ fn main(
             let d = column4(base, min(r + 3u, last));
             let left = end - r;
             total = lane_acc(
-                tail(total[0], a.x, b.x, c.x, d.x, left),
-                tail(total[1], a.y, b.y, c.y, d.y, left),
-                tail(total[2], a.z, b.z, c.z, d.z, left),
-                tail(total[3], a.w, b.w, c.w, d.w, left),
+                tail(total[0], vec4<elem>(a.x, b.x, c.x, d.x), left),
+                tail(total[1], vec4<elem>(a.y, b.y, c.y, d.y), left),
+                tail(total[2], vec4<elem>(a.z, b.z, c.z, d.z), left),
+                tail(total[3], vec4<elem>(a.w, b.w, c.w, d.w), left),
             );
         }
     }

@@ -31,8 +31,8 @@ fn page() -> Outcome<String> {
 
 /// Builds what the page of the tests needs, opens it, and gives the driver's last line.
 fn tests(arguments: &[String]) -> Outcome<String> {
-    let asks = |word: &String| word.split(',').any(|stage| stage == "chat");
-    let chat = arguments.iter().any(asks);
+    let asks = |word: &str| word == "--chat" || word.split(',').any(|stage| stage == "chat");
+    let chat = arguments.iter().any(|word| asks(word));
     let folder = build::tests(chat)?;
     if chat {
         std::fs::copy(models::language()?, folder.join("model.gguf"))?;

@@ -46,6 +46,7 @@ pub enum DeviceError {
         known: &'static str,
     },
     /// The folder for a sanitizer's reports, from `ZIGGURAT_SANITIZE`, cannot be written.
+    #[cfg(not(target_arch = "wasm32"))]
     #[error("cannot write reports of the sanitizer into {folder:?}: {error}")]
     Reports {
         /// The folder.

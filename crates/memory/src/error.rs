@@ -106,13 +106,13 @@ pub enum MemoryError {
     },
     /// As many bytes as a level of a texture has not.
     #[error(
-        "write_texture: {got} bytes for a level of {size:?} texels of {format:?}, which has {expected}"
+        "write_texture: {got} bytes for a level of {size:?} texels of {format}, which has {expected}"
     )]
     TextureBytes {
         /// Columns, rows, and layers or slices.
         size: [u32; 3],
-        /// The format.
-        format: wgpu::TextureFormat,
+        /// The format, as wgpu names it.
+        format: String,
         /// Bytes of the level.
         expected: u64,
         /// Bytes given.

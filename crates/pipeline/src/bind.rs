@@ -421,7 +421,7 @@ fn slots(reflection: &Reflection, params: &ParamBytes, ordered_loads: bool) -> V
         },
         min_bytes: uniform.bytes,
     });
-    let resources = reflection.resources.iter().map(|resource| Slot {
+    let resources = reflection.resources().iter().map(|resource| Slot {
         group: resource.group,
         binding: resource.binding,
         kind: Kind::Resource(resource.ty),

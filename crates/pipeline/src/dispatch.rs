@@ -65,10 +65,10 @@ pub(crate) fn check_kinds(
 ) -> Result<(), PipelineError> {
     let reflection = kernel.reflection();
     let bindings = &reflection.bindings;
-    if bindings.len() + reflection.resources.len() != args.len() {
+    if bindings.len() + reflection.resources().len() != args.len() {
         return Err(binding_count(reflection, args.len(), args.len()));
     }
-    if !reflection.resources.is_empty() {
+    if !reflection.resources().is_empty() {
         resources::check(reflection, memory, args)?;
     }
     for (binding, arg) in bindings.iter().zip(buffers(args)) {
@@ -189,7 +189,7 @@ pub(crate) fn check_ranges<'a>(
             bytes,
         });
     }
-    if !reflection.resources.is_empty() {
+    if !reflection.resources().is_empty() {
         resources::check_aliases(reflection, args)?;
         entries.resources = resources::entries(reflection, args);
     }

@@ -248,6 +248,15 @@ impl Reflection {
             .sum()
     }
 
+    /// The textures and samplers: none, and no code for any, where naga is missing, which alone reads their declarations.
+    #[inline]
+    pub(crate) fn resources(&self) -> &[Resource] {
+        match cfg!(any(feature = "naga", not(target_arch = "wasm32"))) {
+            true => &self.resources,
+            false => &[],
+        }
+    }
+
     /// Bytes of parameters; 0 without.
     pub fn params_bytes(&self) -> u32 {
         self.params.as_ref().map_or(0, |params| params.bytes)

@@ -10,8 +10,7 @@
 mod text;
 
 #[cfg(not(target_arch = "wasm32"))]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ziggurat_core::{DType, ShapeError};
@@ -61,16 +60,14 @@ enum Kind {
         op: &'static str,
         source: KernelError,
     },
-    #[cfg_attr(
-        target_arch = "wasm32",
-        expect(dead_code, reason = "a browser has no files")
-    )]
+    #[cfg(not(target_arch = "wasm32"))]
     Io {
         path: PathBuf,
         action: &'static str,
         source: std::io::Error,
     },
     Format {
+        #[cfg(not(target_arch = "wasm32"))]
         path: Option<PathBuf>,
         detail: String,
     },
@@ -142,6 +139,7 @@ impl Error {
 
     pub(crate) fn format(detail: impl Into<String>) -> Self {
         Self::new(Kind::Format {
+            #[cfg(not(target_arch = "wasm32"))]
             path: None,
             detail: detail.into(),
         })
@@ -262,8 +260,11 @@ impl Error {
         }
     }
 
-    /// A file could not be opened, read or written.
+    /// A file could not be opened, read or written: never in a browser, which has none.
     pub fn is_io(&self) -> bool {
+        #[cfg(target_arch = "wasm32")]
+        return false;
+        #[cfg(not(target_arch = "wasm32"))]
         matches!(&*self.kind, Kind::Io { .. })
     }
 

@@ -27,6 +27,9 @@ pub(crate) struct Choice {
     /// Only these stages: demo, leaving, memory, missing, shaders, behaviour, conformance; or chat, which needs a model
     #[arg(long, value_name = "STAGE,…")]
     only: Option<String>,
+    /// The stage chat too, which needs a model
+    #[arg(long)]
+    chat: bool,
     /// Less of it: one case of each file of vectors, and pipelines of one small shader in twenty, other ones each day
     #[arg(long)]
     sample: bool,
@@ -46,10 +49,10 @@ struct Patience {
     standstill: Duration,
 }
 
-/// The page takes much less in all, gives a sign of life every few seconds, and reports as often, unless a single pipeline
-/// takes long: in a software adapter whose machine is busy that is minutes.
+/// All pipelines take hours in a software adapter. The page gives a sign of life every few seconds, and reports as often, unless
+/// a single pipeline takes long: in a software adapter whose machine is busy that is minutes.
 const PATIENCE: Patience = Patience {
-    all: Duration::from_secs(75 * 60),
+    all: Duration::from_secs(8 * 60 * 60),
     silence: Duration::from_secs(180),
     standstill: Duration::from_secs(15 * 60),
 };
@@ -60,10 +63,13 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
         .sample
         .then(|| choice.day.unwrap_or_else(catalogue::today));
     page(&choice.folder, part)?;
-    let only: Vec<&str> = match &choice.only {
+    let mut only: Vec<&str> = match &choice.only {
         Some(names) => names.split(',').collect(),
         None => report::STAGES.to_vec(),
     };
+    if choice.chat && !only.contains(&report::CHAT) {
+        only.push(report::CHAT);
+    }
     let server = server::start(&choice.folder)?;
     let mut report = Report::default();
     // Some stages have a browser of their own: one without WebGPU, one whose console counts, one whose memory counts.

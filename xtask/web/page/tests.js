@@ -17,6 +17,17 @@ globalThis.panicked = (text) => {
   navigator.sendBeacon("/report", JSON.stringify({ stage: "panic", done: 0, of: 0, failures: [text], note: "" }));
 };
 
+// How often buffers are mapped: `read_many` is to do it once.
+let maps = 0;
+globalThis.maps = () => maps;
+if (globalThis.GPUBuffer) {
+  const { mapAsync } = GPUBuffer.prototype;
+  GPUBuffer.prototype.mapAsync = function (...words) {
+    maps += 1;
+    return mapAsync.apply(this, words);
+  };
+}
+
 async function text(path) {
   const answer = await fetch(path);
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
@@ -33,7 +44,7 @@ async function device() {
   return await adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } });
 }
 
-// What the browser's compiler and pipeline creation say about a shader; nothing if they accept it.
+// What the browser's compiler and pipeline creation say about a shader, warnings too; nothing if they accept it without a word.
 async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modules) {
   gpu.pushErrorScope("validation");
   let module = modules.get(wgsl);
@@ -47,9 +58,9 @@ async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modu
   const pipeline = wanted
     ? gpu.createComputePipelineAsync({ layout: "auto", compute }).then(() => null, (error) => error.message)
     : null;
-  const messages = known ? [] : (await module.getCompilationInfo()).messages.filter(({ type }) => type === "error");
+  const messages = known ? [] : (await module.getCompilationInfo()).messages;
   const [refused, invalid] = await Promise.all([pipeline, gpu.popErrorScope()]);
-  if (messages.length > 0) return messages.map(({ lineNum, linePos, message }) => `${lineNum}:${linePos} ${message}`).join("; ");
+  if (messages.length > 0) return messages.map(({ type, lineNum, linePos, message }) => `${lineNum}:${linePos} ${type}: ${message}`).join("; ");
   return refused ?? invalid?.message ?? null;
 }
 
@@ -107,6 +118,39 @@ async function conformance(program, most) {
   await report("conformance", done, files.length, failures, `files; ${passed} cases of ${ops.size} ops passed`);
 }
 
+// Milliseconds from nothing to the sums of 256 numbers; on a machine that other programs keep busy, three times what the browser
+// alone takes there.
+const FIRST_RESULT = 150;
+
+// Milliseconds that the same takes in JavaScript.
+async function plainFirstResult() {
+  const begin = performance.now();
+  const gpu = await device();
+  const [U, count] = [GPUBufferUsage, 256];
+  const x = gpu.createBuffer({ size: 4 * count, usage: U.STORAGE | U.COPY_SRC, mappedAtCreation: true });
+  new Float32Array(x.getMappedRange()).fill(1);
+  x.unmap();
+  const read = gpu.createBuffer({ size: 4 * count, usage: U.MAP_READ | U.COPY_DST });
+  const code = `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] += x[i.x]; }`;
+  const pipeline = gpu.createComputePipeline({ layout: "auto", compute: { module: gpu.createShaderModule({ code }) } });
+  const entries = [{ binding: 0, resource: { buffer: x } }];
+  const group = gpu.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const encoder = gpu.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(count / 64);
+  pass.end();
+  encoder.copyBufferToBuffer(x, 0, read, 0, 4 * count);
+  gpu.queue.submit([encoder.finish()]);
+  await read.mapAsync(GPUMapMode.READ);
+  const values = new Float32Array(read.getMappedRange());
+  if (values.some((value) => value !== 2)) throw new Error(`without the library: ${values}`);
+  gpu.destroy();
+  return performance.now() - begin;
+}
+
 async function behaviours(program) {
   const names = JSON.parse(program.behaviours());
   const failures = [];
@@ -115,9 +159,16 @@ async function behaviours(program) {
     if (wrong) failures.push(`${name}: ${wrong}`);
     await report("behaviour", names.indexOf(name) + 1, names.length, [], name);
   }
-  const times = [];
-  for (let i = 0; i < 5; i += 1) times.push(await program.first_result());
-  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms (goal: 150)`);
+  const [times, plain] = [[], []];
+  for (let i = 0; i < 5; i += 1) {
+    times.push(await program.first_result());
+    plain.push(await plainFirstResult());
+  }
+  // Any of them may have waited for another program of this machine.
+  const [fastest, bare] = [Math.min(...times), Math.min(...plain)];
+  const most = Math.max(FIRST_RESULT, 3 * bare);
+  if (fastest > most) failures.push(`a device and a first result took ${fastest} ms at best, and may take ${most.toFixed(0)}`);
+  await report("behaviour", names.length, names.length, failures, `a device and a first result: ${times.join(", ")} ms; without the library ${bare.toFixed(0)} ms`);
 }
 
 const MIB = 2 ** 20;

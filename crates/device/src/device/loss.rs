@@ -61,6 +61,13 @@ impl Device {
         }
     }
 
+    /// Calls `then` once the browser has told of the loss of the device, if there is one to tell of: it answers for mappings
+    /// before that, and for submitted work after it.
+    #[cfg(target_arch = "wasm32")]
+    pub fn after_loss(&self, then: impl FnOnce() + Send + 'static) {
+        self.inner.queue.on_submitted_work_done(then);
+    }
+
     /// Declares that results on this device cannot be trusted any more: recorded work is thrown
     /// away and everything that waits gets `error`. The first failure is kept.
     pub fn poison(&self, error: DeviceError) {

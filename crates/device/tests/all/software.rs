@@ -45,6 +45,33 @@ fn every_profile_opens_with_what_it_has() {
     }
 }
 
+/// What Firefox and Safari promise is what WebGPU does. Every profile can be held to it, and has more without.
+#[test]
+fn a_device_held_to_webgpus_defaults_has_what_every_browser_has() {
+    let held = DeviceOptions {
+        default_limits: true,
+        ..DeviceOptions::default()
+    };
+    let mut richer = 0;
+    for profile in Profile::all() {
+        let device = Device::software(profile.clone(), held.clone()).unwrap();
+        let caps = device.caps();
+        assert_eq!(caps.limits.max_storage_buffers_per_shader_stage, 8);
+        assert_eq!(caps.max_binding_bytes, 128 << 20, "{}", profile.name);
+        assert_eq!(caps.max_buffer_bytes, 256 << 20, "{}", profile.name);
+        assert_eq!(caps.limits.max_compute_invocations_per_workgroup, 256);
+        assert_eq!(caps.limits.max_compute_workgroup_storage_size, 16 << 10);
+        let optional = [caps.timestamps, caps.subgroups, caps.f16, caps.int64];
+        assert_eq!(optional, [false; 4], "{}", profile.name);
+        assert_eq!((caps.immediate_bytes, caps.float_atomics), (0, false));
+        assert!(caps.cooperative_matrix.is_empty());
+        assert!(!device.set_profiling(true));
+        let free = Device::software(profile, DeviceOptions::default()).unwrap();
+        richer += u32::from(free.caps().timestamps && free.caps().f16);
+    }
+    assert!(richer > 0, "nothing was held back");
+}
+
 #[test]
 fn a_profile_of_the_programs_own_is_taken_as_it_is() {
     let mut profile = Profile::webgpu_default();

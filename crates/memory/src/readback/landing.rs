@@ -116,7 +116,15 @@ impl Ticket {
             };
             let guard = device.callback_guard();
             let announced = device.callback_guard();
+            #[cfg(target_arch = "wasm32")]
+            let device = device.clone();
             buffer.map_async(wgpu::MapMode::Read, 0..bytes, move |mapped| {
+                // Whoever waits is to get the loss of the device as the reason, where it is.
+                #[cfg(target_arch = "wasm32")]
+                if mapped.is_err() {
+                    device.after_loss(move || drop(self));
+                    return;
+                }
                 if mapped.is_ok() {
                     let slot = self.slot.take();
                     self.landing.land(slot);

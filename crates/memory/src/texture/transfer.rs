@@ -94,7 +94,7 @@ impl Memory {
         if texture.bytes() != data.len() as u64 {
             return Err(MemoryError::TextureBytes {
                 size: texture.size(),
-                format: texture.format(),
+                format: format!("{:?}", texture.format()),
                 expected: texture.bytes(),
                 got: data.len() as u64,
             });

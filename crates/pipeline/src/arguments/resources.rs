@@ -98,7 +98,7 @@ fn given<'a, 'b>(args: &'b [Arg<'a>]) -> impl Iterator<Item = ResourceArg<'a>> +
 /// Bytes of textures that are read, and that are written, each texel of the first level once.
 pub(crate) fn bytes(reflection: &Reflection, args: &[Arg<'_>]) -> [u64; 2] {
     let mut sums = [0u64; 2];
-    for (declared, arg) in reflection.resources.iter().zip(given(args)) {
+    for (declared, arg) in reflection.resources().iter().zip(given(args)) {
         let (ResourceArg::Texture(texture), [read, written]) = (arg, &mut sums) else {
             continue;
         };
@@ -115,7 +115,7 @@ pub(crate) fn check(
     args: &[Arg<'_>],
 ) -> Result<(), PipelineError> {
     let features = memory.device().wgpu().features();
-    for (declared, arg) in reflection.resources.iter().zip(given(args)) {
+    for (declared, arg) in reflection.resources().iter().zip(given(args)) {
         let owned = match arg {
             ResourceArg::Texture(texture) => memory.owns_texture(texture),
             ResourceArg::Sampler(sampler) => memory.owns_sampler(sampler),
@@ -221,7 +221,7 @@ pub(crate) fn check_aliases(
             ResourceArg::Texture(texture) => Some(texture),
             ResourceArg::Sampler(_) => None,
         });
-        let pairs = reflection.resources.iter().zip(textures);
+        let pairs = reflection.resources().iter().zip(textures);
         pairs.filter_map(|(declared, texture)| Some((declared, texture?)))
     };
     for (index, (first, a)) in all().enumerate() {
@@ -249,7 +249,7 @@ pub(crate) fn check_aliases(
 
 /// The entries of a kernel's textures and samplers.
 pub(crate) fn entries<'a>(reflection: &Reflection, args: &[Arg<'a>]) -> Vec<ResourceEntry<'a>> {
-    let pairs = reflection.resources.iter().zip(given(args));
+    let pairs = reflection.resources().iter().zip(given(args));
     pairs
         .map(|(declared, what)| ResourceEntry {
             group: declared.group,

@@ -39,7 +39,7 @@ pub(crate) fn arrange<'a>(
     params: &[u8],
 ) -> Result<Arranged<'a>, PipelineError> {
     let reflection = kernel.reflection();
-    let plain = kernel.param_bytes().is_plain() && reflection.resources.is_empty();
+    let plain = kernel.param_bytes().is_plain() && reflection.resources().is_empty();
     if plain && args.iter().all(Arg::is_plain) {
         return Ok(Arranged::AsGiven);
     }
@@ -159,7 +159,7 @@ impl<'r, 'a> Arguments<'r, 'a> {
             },
             at: &p.place,
         });
-        let resources = reflection.resources.iter().map(|r| Variable {
+        let resources = reflection.resources().iter().map(|r| Variable {
             name: &r.name,
             place: Some((r.group, r.binding)),
             at: &r.place,
@@ -192,16 +192,16 @@ impl<'r, 'a> Arguments<'r, 'a> {
         let before = args.len();
         let missing = self.resources.missing();
         args.extend(self.resources.given.drain(..).flatten());
-        let expected = reflection.resources.len();
+        let expected = reflection.resources().len();
         if args.len() - before != expected || self.resources.count != expected {
             let declared = |r: &Resource| format!("`{}` ({})", r.name, r.place);
-            let places = reflection.resources.iter().map(|r| &r.place);
+            let places = reflection.resources().iter().map(|r| &r.place);
             return Err(PipelineError::ResourceCount {
                 kernel: reflection.kernel.clone(),
                 place: place_of_missing(reflection, places, missing),
                 expected,
                 got: self.resources.count,
-                declared: reflection.resources.iter().map(declared).collect(),
+                declared: reflection.resources().iter().map(declared).collect(),
             });
         }
         let immediate = reflection.params.as_ref();

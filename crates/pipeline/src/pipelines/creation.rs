@@ -225,7 +225,7 @@ impl Inner {
         let _ = is_large;
         check_limits(&reflection, &self.device.caps().limits)?;
         let features = self.device.wgpu().features();
-        check_formats(&reflection.kernel, &reflection.resources, features)?;
+        check_formats(&reflection.kernel, reflection.resources(), features)?;
         self.warnings.about(&reflection);
         let debug = self.debug.as_ref();
         let debugged = debug.map(|debug| debug.of(&self.memory, descriptor, &text, &reflection));

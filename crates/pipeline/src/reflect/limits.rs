@@ -78,7 +78,7 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     };
     let buffers = reflection.bindings.iter();
     let buffers = buffers.map(|b| (b.binding, &b.place, &b.name));
-    let resources = reflection.resources.iter();
+    let resources = reflection.resources().iter();
     let resources = resources.map(|r| (r.binding, &r.place, &r.name));
     if let Some(error) = buffers.chain(resources).find_map(places) {
         return Err(error);
@@ -139,7 +139,12 @@ fn check_resources(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(),
         ),
     ];
     for (what, limit) in rules {
-        let all = || reflection.resources.iter().filter(|r| kind(&r.ty) == what);
+        let all = || {
+            reflection
+                .resources()
+                .iter()
+                .filter(|r| kind(&r.ty) == what)
+        };
         let count = all().count();
         if let Some(last) = all().next_back()
             && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
@@ -168,7 +173,7 @@ fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError
         };
         (group, &u.place, &u.name)
     });
-    let resources = reflection.resources.iter();
+    let resources = reflection.resources().iter();
     let resources = resources.map(|r| (r.group, &r.place, &r.name));
     let mut all = buffers.chain(uniforms).chain(resources);
     match all.find(|(group, ..)| *group >= limit) {

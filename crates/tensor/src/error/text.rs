@@ -60,16 +60,18 @@ impl Error {
                 }
                 f.write_str(&text)
             }
+            #[cfg(not(target_arch = "wasm32"))]
             Kind::Io {
                 path,
                 action,
                 source,
             } => write!(f, "cannot {action} {}: {source}", path.display()),
+            #[cfg(not(target_arch = "wasm32"))]
             Kind::Format {
                 path: Some(path),
                 detail,
             } => write!(f, "{}: {detail}", path.display()),
-            Kind::Format { path: None, detail } => f.write_str(detail),
+            Kind::Format { detail, .. } => f.write_str(detail),
             Kind::NonFinite(found) => write!(f, "{found}"),
             Kind::Internal { op, detail } => {
                 write!(f, "{op}: internal error, please report it: {detail}")
@@ -111,6 +113,7 @@ impl StdError for Error {
                 KernelError::Pipeline(error) => error,
                 source => source,
             }),
+            #[cfg(not(target_arch = "wasm32"))]
             Kind::Io { source, .. } => Some(source),
             _ => None,
         }

@@ -34,8 +34,8 @@ pub(super) const STAGES: [&str; 7] = [
     "behaviour",
     "conformance",
 ];
-/// One that is run by its name alone.
-const CHAT: &str = "chat";
+/// One that is run only if it is asked for.
+pub(super) const CHAT: &str = "chat";
 /// What the page of the stage `leaving` writes to its console, to show that somebody hears it.
 const CONTROL: &str = "heard, and on purpose";
 

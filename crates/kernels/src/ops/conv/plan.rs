@@ -7,7 +7,7 @@ use super::geometry::{Direction, Geometry};
 use super::packed::planes::Planes;
 use super::packed::{self, Packing};
 use super::rows::Rows;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::{Part, nested};
 use crate::num::saturated;
 use crate::num::wrap;
@@ -112,8 +112,13 @@ pub(super) fn ways(
     };
     let positions = g.batch.saturating_mul(g.plane());
     let filled = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
-    let packed: Vec<Packing> = Packing::all(g, x, dtype, ability).collect();
-    let planes = Planes::all(g, [x, w], dtype, ability);
+    let (packed, planes) = match MATRIX_UNITS {
+        true => (
+            Packing::all(g, x, dtype, ability).collect(),
+            Planes::all(g, [x, w], dtype, ability),
+        ),
+        false => (Vec::new(), Vec::new()),
+    };
     let rows = Rows::new(g, x, ability).map(Method::Rows);
     let default = match (planes.first(), packed.first()) {
         (Some(&planes), _) if planes.pays(g) => Method::Planes(planes),

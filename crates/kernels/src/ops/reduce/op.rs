@@ -257,7 +257,8 @@ reductions! {
         constant: None,
         accumulator_words: 1,
         identity: Identity::Argument,
-        loop_iterations: POWER_ITERATIONS + 1,
+        // With two for the loops over elements.
+        loop_iterations: POWER_ITERATIONS + 3,
     } tested {
         reference: reference::norm,
         integers: None,
@@ -382,12 +383,13 @@ impl Reduce {
         }
     }
 
-    /// The files with what sixteen elements accumulate to.
+    /// The files with what sixteen elements, and up to four, accumulate to.
     pub(crate) const fn block(self) -> &'static [&'static str] {
         match self {
-            Self::Var | Self::Std => &["reduce/op/var_block.wgsl"],
-            Self::LogSumExp => &["reduce/op/logsumexp_block.wgsl"],
-            _ => &["reduce/block.wgsl"],
+            Self::Var | Self::Std => &["reduce/op/var_block.wgsl", "reduce/tail.wgsl"],
+            Self::LogSumExp => &["reduce/op/logsumexp_block.wgsl", "reduce/tail.wgsl"],
+            Self::Norm => &["reduce/op/norm_block.wgsl"],
+            _ => &["reduce/block.wgsl", "reduce/tail.wgsl"],
         }
     }
 
