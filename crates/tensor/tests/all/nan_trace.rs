@@ -91,8 +91,10 @@ pub(crate) const FAMILIES: &[(&str, Model)] = &[
     }),
     ("interpolate", |d| {
         let x = of(d, &[1, 1, 1, 4], &[-3.4e38, 3.4e38]);
-        let mut options = InterpolateOptions::default();
-        options.mode = InterpolateMode::Cubic;
+        let options = InterpolateOptions {
+            mode: InterpolateMode::Cubic,
+            ..InterpolateOptions::default()
+        };
         x.interpolate(&[1, 9], &options)
     }),
     ("linear", |d| {
