@@ -1,6 +1,6 @@
 //! From commands to the open encoder and its compute pass.
 
-use crate::queue::{Batch, Immediates};
+use crate::queue::Batch;
 use crate::recorder::{Dispatch, Work, Workgroups};
 use crate::timestamps::{Chunk, MARK, Profiler};
 
@@ -58,7 +58,7 @@ impl Encoding<'_> {
         if !same_pipeline {
             pass.set_pipeline(dispatch.pipeline);
             batch.pipeline = Some(dispatch.pipeline.clone());
-            batch.immediates = Immediates::default();
+            batch.immediates.forget();
         }
         let same_group = same_pipeline
             && dispatch.dynamic_offsets.is_empty()

@@ -72,23 +72,29 @@ pub struct QueueStats {
     pub max_in_flight_seen: u64,
 }
 
-/// The immediates last set for the bound pipeline, if they are short: most are.
+/// The immediates last set for the bound pipeline, if they are as short as most drivers want them.
 #[derive(Clone, Copy)]
 pub(crate) struct Immediates {
-    bytes: [u8; 64],
+    bytes: [u8; 256],
     len: usize,
 }
 
 impl Default for Immediates {
     fn default() -> Self {
         Self {
-            bytes: [0; 64],
+            bytes: [0; 256],
             len: 0,
         }
     }
 }
 
 impl Immediates {
+    /// Knows of none: another pipeline is bound.
+    #[inline]
+    pub(crate) const fn forget(&mut self) {
+        self.len = 0;
+    }
+
     /// Remembers `bytes`; whether they are the same as before.
     pub(crate) fn is_repeated(&mut self, bytes: &[u8]) -> bool {
         if self.bytes.get(..self.len) == Some(bytes) {
@@ -153,7 +159,7 @@ impl Batch {
     pub(crate) fn end_pass(&mut self) {
         self.pipeline = None;
         self.bind_group = None;
-        self.immediates = Immediates::default();
+        self.immediates.forget();
         self.pass = None;
     }
 }
@@ -396,7 +402,12 @@ mod tests {
         assert!(!last.is_repeated(&[1, 2, 3, 5]));
         assert!(!last.is_repeated(&[1, 2, 3, 5, 0, 0, 0, 0]));
         assert!(!last.is_repeated(&[1, 2, 3, 5]));
-        let long = [7; 128];
+        let all = [7; 256];
+        assert!(!last.is_repeated(&all));
+        assert!(last.is_repeated(&all));
+        last.forget();
+        assert!(!last.is_repeated(&all));
+        let long = [7; 260];
         assert!(!last.is_repeated(&long));
         assert!(!last.is_repeated(&long), "too long to remember");
     }

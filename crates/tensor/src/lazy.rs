@@ -38,9 +38,9 @@ pub(crate) use evaluate::record_alone;
 pub(crate) use evaluate::{evaluate, plain};
 pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
-pub(crate) use memo::{form, stats as plan_stats};
+pub(crate) use memo::{again, form, stats as plan_stats};
 pub(crate) use prologue::read;
-pub(crate) use record::{again, defer, record, record_like, walk};
+pub(crate) use record::{defer, record, record_like, walk};
 
 /// What lazy evaluation keeps per device.
 #[derive(Debug)]

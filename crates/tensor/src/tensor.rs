@@ -20,7 +20,7 @@ use std::sync::Arc;
 use ziggurat_core::{DType, Layout, Shape, ShapeError};
 use ziggurat_kernels::{Call, Executor, FusedOp, KernelError, View};
 
-use crate::lazy;
+use crate::lazy::{self, FusionPolicy};
 use crate::node::{Handle, Input, Inputs, KernelCall, Node, same_shape};
 use crate::observe::{self, Operation, What};
 use crate::{Device, Error};
@@ -160,27 +160,45 @@ impl Tensor {
         op: FusedOp,
         inputs: impl Into<Inputs>,
     ) -> Result<Self, Error> {
-        let node = lazy::record_like(&self.device, name, op, &self.node, inputs.into())?;
+        self.record_under(self.device.lazy().policy(), (name, op), inputs)
+    }
+
+    /// [`Tensor::record_like`] under the policy that the caller looked up.
+    #[inline]
+    fn record_under(
+        &self,
+        policy: FusionPolicy,
+        op: (&'static str, FusedOp),
+        inputs: impl Into<Inputs>,
+    ) -> Result<Self, Error> {
+        let node = lazy::record_like(&self.device, policy, op, &self.node, inputs.into())?;
         Ok(Self {
             device: self.device.clone(),
             node: Handle::new(node),
         })
     }
 
-    /// The result of an op that ran like this lately, where ops run one by one; `None`, with nothing done, else.
+    /// An op of this tensor and one of its device, dtype and shape. Where ops run one by one, most often one like it ran
+    /// lately.
     #[inline]
-    pub(crate) fn again(
-        device: &Device,
-        op: (&'static str, FusedOp),
-        shape: &Shape,
-        operands: [Option<&Self>; 3],
-    ) -> Option<Result<Self, Error>> {
-        let nodes = operands.map(|operand| Some(operand?.node.node()));
-        let node = lazy::again(device, op, shape, nodes)?;
-        Some(node.map(|node| Self {
-            device: device.clone(),
-            node: Handle::new(node),
-        }))
+    pub(crate) fn record_alike(
+        &self,
+        name: &'static str,
+        op: FusedOp,
+        other: &Self,
+    ) -> Result<Self, Error> {
+        let policy = self.device.lazy().policy();
+        if policy == FusionPolicy::Unfused {
+            let nodes = [Some(self.node.node()), Some(other.node.node()), None];
+            if let Some(node) = lazy::again(&self.device, (name, op), self.shape(), nodes) {
+                return Ok(Self {
+                    device: self.device.clone(),
+                    node: Handle::new(node?),
+                });
+            }
+        }
+        let inputs = [Some(self.as_own_input()), Some(other.as_own_input()), None];
+        self.record_under(policy, (name, op), inputs)
     }
 
     /// This tensor as an operand of an op to be recorded on its own device.

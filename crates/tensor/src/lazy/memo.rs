@@ -108,7 +108,7 @@ pub(super) fn launch(device: &Device, group: &[Arc<Node>]) -> Option<Result<(), 
 
 /// A node with the value of one op by its own kernel, if a call like this one came lately; `None`, with nothing done, if not.
 /// Such a call was checked then.
-pub(super) fn again(
+pub(crate) fn again(
     device: &Device,
     (name, op): (&'static str, FusedOp),
     shape: &Shape,

@@ -1,18 +1,19 @@
 //! Prologues: kernels that walk their input read a pending expression in place of memory.
 //!
 //! A value is only computed within such a kernel if no pending node needs it. One that a tensor holds is passed over once,
-//! as in every plan; the second kernel that asks finds it in memory.
+//! as in every plan; the second kernel that asks finds it in memory. What a kernel below can write as it stores its own
+//! result is stored: reading it instead would move as many bytes, and need a kernel with an expression of its own.
 
 use std::sync::Arc;
 
-use ziggurat_kernels::{Call, FusedInput, FusedReader, KernelError};
+use ziggurat_kernels::{Call, FusedInput, FusedOp, FusedReader, KernelError};
 
 use super::evaluate;
 use super::memo;
 use super::plan::{Plan, Stop};
 use super::policy::FusionPolicy;
 use crate::Device;
-use crate::node::Node;
+use crate::node::{Input, Node, Work, same_shape};
 
 /// How often something may have to be computed before an expression can be read. Each time more of it is in memory.
 const ATTEMPTS: usize = 16;
@@ -41,7 +42,10 @@ pub(crate) fn read(
     call: &Call,
     views: usize,
 ) -> Result<Option<Read>, KernelError> {
-    if node.value().is_some() || device.lazy().policy() == FusionPolicy::Unfused {
+    if node.value().is_some()
+        || device.lazy().policy() == FusionPolicy::Unfused
+        || is_epilogue(node)
+    {
         return Ok(None);
     }
     let _gate = device.lazy().gate.lock();
@@ -64,6 +68,47 @@ pub(crate) fn read(
         }
     }
     Ok(None)
+}
+
+/// Ops between a kernel and a value that are looked at.
+const LONGEST: usize = 32;
+
+/// Whether a kernel below can write a pending value as it stores its result: if there is a chain of ops down to it whose
+/// values nobody else needs, and everything else that they read is in memory.
+fn is_epilogue(root: &Arc<Node>) -> bool {
+    let mut node = Arc::clone(root);
+    for _ in 0..LONGEST {
+        let below = node.peek(|work| match work {
+            Work::Kernel(_) => Some(None),
+            Work::Op {
+                op: FusedOp::User(_),
+                ..
+            }
+            | Work::Walk { .. } => None,
+            Work::Op { inputs, .. } => {
+                let mut pending = inputs
+                    .iter()
+                    .filter_map(Input::node)
+                    .filter(|input| input.value().is_none());
+                match (pending.next(), pending.next()) {
+                    (Some(only), None) => Some(Some(Arc::clone(only))),
+                    _ => None,
+                }
+            }
+        });
+        match below.flatten() {
+            Some(None) => return true,
+            Some(Some(below))
+                if below.is_only_used_by(1)
+                    && below.is_of_this_capture()
+                    && same_shape(below.shape(), root.shape()) =>
+            {
+                node = below;
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// What becomes of a pending value that a kernel wants to read.

@@ -32,17 +32,17 @@ pub(crate) fn record(
     pend(device, (name, op), (shape, dtype), inputs)
 }
 
-/// [`record`] of inputs that have the dtype of `like` and broadcast to its shape.
+/// [`record`] under a policy, of inputs that have the dtype of `like` and broadcast to its shape.
 #[inline]
 pub(crate) fn record_like(
     device: &Device,
-    name: &'static str,
-    op: FusedOp,
+    policy: FusionPolicy,
+    (name, op): (&'static str, FusedOp),
     like: &Node,
     inputs: Inputs,
 ) -> Result<Arc<Node>, Error> {
     let (shape, dtype) = (like.shape(), like.dtype());
-    if !op.keeps(dtype) || device.lazy().policy() == FusionPolicy::Unfused {
+    if !op.keeps(dtype) || policy == FusionPolicy::Unfused {
         return record(device, name, op, shape, inputs);
     }
     if !like.fits() {
@@ -116,20 +116,6 @@ fn compute(
     let dtype = dtype_of(device, (name, op), shape, inputs)?;
     evaluate_all(device, inputs)?;
     evaluate::single(device, name, op, (shape, dtype), inputs, Node::in_memory)
-}
-
-/// A node with the value of an op that ran like this lately, where ops run one by one; `None`, with nothing done, else.
-#[inline]
-pub(crate) fn again(
-    device: &Device,
-    op: (&'static str, FusedOp),
-    shape: &Shape,
-    operands: [Option<&Arc<Node>>; 3],
-) -> Option<Result<Arc<Node>, Error>> {
-    match device.lazy().policy() {
-        FusionPolicy::Unfused => memo::again(device, op, shape, operands),
-        FusionPolicy::Fused => None,
-    }
 }
 
 /// The inputs, if there are three at most and no numbers.

@@ -37,20 +37,9 @@ fn promoted(op: &'static str, kernel: Binary, a: Side<'_>, b: Side<'_>) -> Resul
     if let (Side::Tensor(a), Side::Tensor(b)) = (a, b)
         && a.is_like(b)
     {
-        return alike(op, FusedOp::Binary(kernel), a, b);
+        return a.record_alike(op, FusedOp::Binary(kernel), b);
     }
     launch(op, FusedOp::Binary(kernel), a, b, a.combined_dtype(b))
-}
-
-/// Records an op of tensors of one device, dtype and shape: most often there is nothing to convert or to broadcast.
-#[inline]
-fn alike(op: &'static str, kernel: FusedOp, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-    let operands = [Some(a), Some(b), None];
-    if let Some(again) = Tensor::again(a.device(), (op, kernel), a.shape(), operands) {
-        return again;
-    }
-    let inputs = [Some(a.as_own_input()), Some(b.as_own_input()), None];
-    a.record_like(op, kernel, inputs)
 }
 
 /// Converts both sides to `dtype`, finds the shape of the result, and records.
@@ -63,7 +52,7 @@ pub(crate) fn launch(
 ) -> Result<Tensor, Error> {
     let beside = match (a, b) {
         (Side::Tensor(a), Side::Tensor(b)) if a.is_like(b) && a.dtype() == dtype => {
-            return alike(op, kernel, a, b);
+            return a.record_alike(op, kernel, b);
         }
         (Side::Tensor(a), Side::Tensor(b)) => {
             a.same_device(op, b)?;

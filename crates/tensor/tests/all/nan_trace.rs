@@ -4,9 +4,10 @@
 use crate::tensor_kernel::devices;
 use ziggurat_tensor::software::assert_clean;
 use ziggurat_tensor::{
-    Any, Attention, AxisRange, BlockFormat, Conv2dOptions, CustomKernel, CustomOp, CustomReduce,
-    DType, Device, DeviceOptions, Error, Generator, InterpolateOptions, KvCache, NanReport, Pad,
-    Pool2dOptions, QuantizedTensor, RopeForm, RopeTable, Sequence, Tensor, TensorKernel, like,
+    Any, Attention, AxisRange, BlockFormat, Conv2dOptions, ConvTranspose2dOptions, CustomKernel,
+    CustomOp, CustomReduce, DType, Device, DeviceOptions, Error, Generator, GridSampleOptions,
+    InterpolateMode, InterpolateOptions, KvCache, NanReport, Pad, Pool2dOptions, QuantizedTensor,
+    RopeForm, RopeTable, Sequence, Tensor, TensorKernel, like,
 };
 
 /// A device of one test's own: a trace sees what all threads run on it.
@@ -83,6 +84,22 @@ pub(crate) const FAMILIES: &[(&str, Model)] = &[
     ("rope", |d| {
         let table = RopeTable::new(d, 4, 4, 1e4)?;
         of(d, &[1, 1, 4, 4], &[3.4e38]).rope(&table, RopeForm::default())
+    }),
+    ("conv_transpose2d", |d| {
+        let weight = large(d, &[2, 3, 3, 3]);
+        large(d, &[1, 2, 4, 4]).conv_transpose2d(&weight, None, &ConvTranspose2dOptions::default())
+    }),
+    ("interpolate", |d| {
+        let x = of(d, &[1, 1, 1, 4], &[-3.4e38, 3.4e38]);
+        let options = InterpolateOptions {
+            mode: InterpolateMode::Cubic,
+            ..InterpolateOptions::default()
+        };
+        x.interpolate(&[1, 9], &options)
+    }),
+    ("linear", |d| {
+        let weight = of(d, &[8, 32], &[64.0]).quantize_blocking(BlockFormat::Q8_0)?;
+        QuantizedTensor::linear(&weight, &of(d, &[2, 32], &[3e38]), None)
     }),
     ("blow", |d| {
         let text = "fn apply(x: f32) -> f32 { return x * 1e30; }";
@@ -169,6 +186,19 @@ pub(crate) const FINITE: &[Model] = &[
         let x = of(d, &[1, 1, 1, 2], &[3e38, -3e38]);
         x.interpolate(&[1, 5], &InterpolateOptions::default())
     },
+    |d| {
+        let x = of(d, &[1, 2, 4, 6], &[3e38, -3e38]);
+        x.max_pool2d(&Pool2dOptions::new([2, 2]))
+    },
+    |d| {
+        let x = of(d, &[1, 1, 3, 3], &[3e38, 1.0]);
+        let grid = of(d, &[1, 2, 2, 2], &[0.5, -0.25]);
+        x.grid_sample(&grid, &GridSampleOptions::default())
+    },
+    |d| Tensor::concat(&[&large(d, &[2, 3]), &of(d, &[1, 3], &[2.0])], 0),
+    |d| large(d, &[4, 6]).roll([1, 2], [0, 1]),
+    |d| large(d, &[4, 6]).argmax(1, false),
+    |d| of(d, &[7], &[0.0, 1.0]).nonzero_blocking(),
     |d| {
         let x = of(d, &[3, 3], &[1.0, 2.0]);
         x.slice_assign(

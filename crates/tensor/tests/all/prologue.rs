@@ -254,6 +254,35 @@ fn a_value_that_something_pending_needs_is_stored_at_once() {
 }
 
 #[test]
+fn what_a_product_can_write_is_stored_with_it() {
+    let device = own_device();
+    let (x, w) = (matrix(&device, 4, 6), matrix(&device, 6, 6));
+    let hidden = |keep: &mut Vec<Tensor>| {
+        let product = x.matmul(&w).unwrap();
+        let sum = product.add(0.5).unwrap();
+        let hidden = sum.relu().unwrap();
+        keep.push(sum);
+        hidden
+    };
+    let of_hidden = |hidden: &Tensor| hidden.softmax(-1);
+    let y = hidden(&mut Vec::new());
+    let (first, kernels, _) = ran(&device, || of_hidden(&y));
+    assert_eq!(kernels, 2, "the product with what follows, softmax");
+    let (_sum, kernels, _) = ran(&device, || y.sum_all());
+    assert_eq!(kernels, 1, "it is in memory");
+    // What somebody holds between both is computed on the way, as ever.
+    let mut kept = Vec::new();
+    let y = hidden(&mut kept);
+    let (second, kernels, _) = ran(&device, || of_hidden(&y));
+    assert_eq!(kernels, 2, "the product, softmax of what follows");
+    let (_sum, kernels, _) = ran(&device, || y.sum_all());
+    assert_eq!(kernels, 2, "stored, then read");
+    let plain = FusionPolicy::Unfused.scope(|| of_hidden(&hidden(&mut Vec::new())).unwrap());
+    assert_eq!(floats(&first), floats(&plain));
+    assert_eq!(floats(&second), floats(&plain));
+}
+
+#[test]
 fn too_much_work_for_softmax_goes_through_memory() {
     let device = own_device();
     let costly = |x: &Tensor| (0..8).fold(x.clone(), |x, _| x.tanh().unwrap());

@@ -32,6 +32,10 @@ const SINGLE: u64 = 2;
 const KERNEL: u64 = 3;
 const WALK: u64 = 4;
 
+/// Makes the word of an op with its operands one that says more: that the op is one of the library's, and has the roots' shape
+/// and dtype. No other word at the beginning of a part is as large.
+const USUAL: u64 = 0x4000;
+
 /// In place of a rank: the shape of the roots.
 const AS_ROOTS: u64 = 0xff;
 
@@ -87,6 +91,8 @@ pub(super) struct Numbered {
     /// In the order they were met, the roots first.
     ops: Vec<(Arc<Node>, Uses)>,
     leaves: Vec<(Leaf, Uses)>,
+    /// The numbers of the leaves' buffers, while they are described.
+    memory: Vec<u64>,
     /// As their dtypes hold them.
     pub(super) numbers: Vec<(DType, f64)>,
     /// Lent to whoever numbers the expression a second time.
@@ -134,7 +140,8 @@ impl Numbered {
 
     /// Numbers what is below `roots`, which have one shape; `None` if it is not of the common sort.
     pub(super) fn below(&mut self, roots: &[Arc<Node>], limits: &Limits) -> Option<()> {
-        let shape = *roots.first()?.shape();
+        let first = roots.first()?;
+        let (shape, dtype) = (*first.shape(), first.dtype());
         self.key.push(roots.len() as u64);
         for root in roots {
             self.add(root, 0);
@@ -145,7 +152,14 @@ impl Numbered {
             let as_roots = at > 0 && same_shape(node.shape(), &shape);
             let own = (!as_roots).then_some(node.shape());
             let is_root = at < roots.len();
-            let work = |work: &Work| self.work(work, is_root, (node.dtype(), own));
+            let is_usual = as_roots && node.dtype() == dtype;
+            let work = |work: &Work| match work {
+                Work::Op { op, name, inputs } if is_usual && op.code() < USUAL => {
+                    self.operands(USUAL | op.code(), inputs)?;
+                    Some(*name)
+                }
+                _ => self.work(work, is_root, (node.dtype(), own)),
+            };
             let name = node.peek(work).flatten()?;
             if at == 0 {
                 self.name = name;
@@ -343,7 +357,7 @@ impl Numbered {
     /// How each leaf lies in memory, the first one with the same memory, whether the result may take its place. `None` for
     /// memory that is not of the pool, or that one binding cannot hold.
     fn describe_leaves(&mut self, shape: Option<&Shape>, limits: &Limits) -> Option<()> {
-        let mut memory = [0; MOST_LEAVES];
+        self.memory.clear();
         for (at, (leaf, edges)) in self.leaves.iter().enumerate() {
             let (view, known) = leaf.form()?;
             let buffer = &view.buffer;
@@ -354,8 +368,8 @@ impl Numbered {
                 return None;
             }
             let id = buffer.id();
-            *memory.get_mut(at)? = id;
-            let same = memory.iter().position(|other| *other == id);
+            let same = self.memory.iter().position(|other| *other == id);
+            self.memory.push(id);
             let free = match (leaf, shape) {
                 (Leaf::Node(node), Some(shape)) => is_free(node, view, shape, *edges as usize),
                 _ => false,
