@@ -462,19 +462,27 @@ pub enum PipelineError {
         /// What the shader has, each with its place.
         declared: Vec<String>,
     },
-    /// Two arguments were given for one binding.
-    #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (group {group}, binding {binding}) was given twice"))]
+    /// An argument was given for a variable that the shader does not have among those of its kind.
+    #[error("{}", short!("{kernel}: the shader has no {kind} `{name}`; it has {}", list(declared)))]
+    NoSuchVariable {
+        /// The kernel's name.
+        kernel: String,
+        /// What was given.
+        kind: &'static str,
+        /// The name asked for.
+        name: String,
+        /// What the shader has, each with its place.
+        declared: Vec<String>,
+    },
+    /// Two arguments were given for one variable.
+    #[error("{}", marked!(place, "{kernel}: {place}: {name} was given twice"))]
     BoundTwice {
         /// The kernel's name.
         kernel: String,
         /// The place of the declaration.
         place: Arc<Place>,
-        /// The variable's name.
+        /// The variable's name, with its group and binding index.
         name: String,
-        /// Its group.
-        group: u32,
-        /// Its binding index.
-        binding: u32,
     },
     /// A buffer's elements are not what the binding reads.
     #[error("{}", marked!(place, "{kernel}: {place}: `{name}` (binding {binding}) holds {expected}, got a buffer of {got}"))]
