@@ -74,7 +74,7 @@ pub use ziggurat_memory as memory;
 pub use arguments::Arg;
 pub use copy::{COPY_PARAMS, copy_kernels};
 pub use descriptor::{Checks, KernelDescriptor, KernelKey};
-pub use error::PipelineError;
+pub use error::{ArgumentError, LimitError, PipelineError};
 pub use feature::ShaderFeatures;
 pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;

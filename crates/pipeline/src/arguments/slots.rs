@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Arg, Target, What};
 use crate::dispatch::{binding_count, params_size, place_of_missing};
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::kernel::Kernel;
 use crate::place::Place;
 use crate::reflect::{ParamSpace, Params, Reflection, Resource};
@@ -104,26 +104,26 @@ impl<'r, T: Clone> Slots<'r, T> {
             Target::Next => self.given.iter().position(Option::is_none),
             Target::At(group, binding) => {
                 let is_there = |variable: &Variable<'_>| variable.place == Some((group, binding));
-                Some(
-                    self.free(kernel, is_there, || PipelineError::NoSuchBinding {
+                Some(self.free(kernel, is_there, || {
+                    PipelineError::Argument(ArgumentError::NoSuchBinding {
                         kernel: owner(),
                         kind,
                         group,
                         binding,
                         declared: declared(),
-                    })?,
-                )
+                    })
+                })?)
             }
             Target::Named(name) => {
                 let has_name = |variable: &Variable<'_>| variable.name == name;
-                Some(
-                    self.free(kernel, has_name, || PipelineError::NoSuchVariable {
+                Some(self.free(kernel, has_name, || {
+                    PipelineError::Argument(ArgumentError::NoSuchVariable {
                         kernel: owner(),
                         kind,
                         name: name.to_owned(),
                         declared: declared(),
-                    })?,
-                )
+                    })
+                })?)
             }
         };
         if let Some(slot) = index.and_then(|index| self.given.get_mut(index)) {
@@ -142,11 +142,13 @@ impl<'r, T: Clone> Slots<'r, T> {
         let mut all = self.variables.iter().zip(&self.given).enumerate();
         match all.find(|(_, (variable, _))| is_meant(variable)) {
             Some((index, (_, None))) => Ok(index),
-            Some((_, (variable, Some(_)))) => Err(PipelineError::BoundTwice {
-                kernel: kernel.to_owned(),
-                place: Arc::clone(variable.at),
-                name: variable.text(),
-            }),
+            Some((_, (variable, Some(_)))) => {
+                Err(PipelineError::Argument(ArgumentError::BoundTwice {
+                    kernel: kernel.to_owned(),
+                    place: Arc::clone(variable.at),
+                    name: variable.text(),
+                }))
+            }
             None => Err(missing()),
         }
     }
@@ -212,13 +214,13 @@ impl<'r, 'a> Arguments<'r, 'a> {
         if args.len() - before != expected || self.resources.count != expected {
             let declared = |r: &Resource| format!("`{}` ({})", r.name, r.place);
             let places = reflection.resources.iter().map(|r| &r.place);
-            return Err(PipelineError::ResourceCount {
+            return Err(PipelineError::Argument(ArgumentError::ResourceCount {
                 kernel: reflection.kernel.clone(),
                 place: place_of_missing(reflection, places, missing),
                 expected,
                 got: self.resources.count,
                 declared: reflection.resources.iter().map(declared).collect(),
-            });
+            }));
         }
         let immediate = reflection.params.as_ref();
         let immediate = immediate.filter(|declared| declared.space == ParamSpace::Immediate);
@@ -237,13 +239,13 @@ impl<'r, 'a> Arguments<'r, 'a> {
             let declared = |p: &Params| format!("`{}` ({})", p.name, p.place);
             let places = reflection.uniforms.iter().map(|p| &p.place);
             let missing = self.uniforms.missing();
-            return Err(PipelineError::UniformCount {
+            return Err(PipelineError::Argument(ArgumentError::UniformCount {
                 kernel: reflection.kernel.clone(),
                 place: place_of_missing(reflection, places, missing),
                 expected: reflection.uniforms.len(),
                 got: self.uniforms.count,
                 declared: reflection.uniforms.iter().map(declared).collect(),
-            });
+            }));
         }
         for (declared, bytes) in reflection.uniforms.iter().zip(&given) {
             if usize::try_from(declared.bytes) != Ok(bytes.len()) {
