@@ -84,11 +84,7 @@ pub(crate) fn check_shape(
     if out.shape() == expected {
         return Ok(());
     }
-    Err(KernelError::Output {
-        op,
-        expected: Box::new(*expected),
-        got: Box::new(*out.shape()),
-    })
+    Err(KernelError::output(op, *expected, *out.shape()))
 }
 
 /// An error unless a dtype fits.
@@ -102,12 +98,7 @@ pub(crate) fn check_dtype(
     if fits {
         return Ok(());
     }
-    Err(KernelError::Dtype {
-        op,
-        operand,
-        rule,
-        got,
-    })
+    Err(KernelError::dtype(op, operand, rule, got))
 }
 
 impl Executor {

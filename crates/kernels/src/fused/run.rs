@@ -70,12 +70,12 @@ pub(crate) fn broadcast(
     shape: &Shape,
 ) -> Result<Vec<View>, KernelError> {
     if graph.is_over_made() {
-        return Err(KernelError::Option {
-            op: OP,
-            option: "an operand",
-            rule: "must be in memory: no kernel computes it before",
-            got: 0,
-        });
+        return Err(KernelError::option(
+            OP,
+            "an operand",
+            "must be in memory: no kernel computes it before",
+            0,
+        ));
     }
     let views = graph
         .inputs
@@ -97,19 +97,15 @@ fn check_outputs(
 ) -> Result<(), KernelError> {
     for (id, out) in outputs {
         if out.shape() != shape {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(*shape),
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::output(OP, *shape, *out.shape()));
         }
         if out.dtype != expression.dtype(*id) {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule: "it must have the dtype of the value written to it",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "out",
+                "it must have the dtype of the value written to it",
+                out.dtype,
+            ));
         }
         check_output(OP, out)?;
     }

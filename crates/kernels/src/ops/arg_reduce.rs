@@ -239,12 +239,12 @@ pub(crate) fn plan(
     let job = Job::of(op, select_last, ends);
     if ends.also.is_some() {
         if ends.out.dtype != job.input {
-            return Err(KernelError::Dtype {
-                op: p.op,
-                operand: "values",
-                rule: "it must have the input's dtype",
-                got: ends.out.dtype,
-            });
+            return Err(KernelError::dtype(
+                p.op,
+                "values",
+                "it must have the input's dtype",
+                ends.out.dtype,
+            ));
         }
         check_len(p.op, ends.a.layout(), axes, ends.out)?;
     }
@@ -418,10 +418,7 @@ pub(crate) fn run_parts(
     };
     exec.run_planned(name, &own, |p| {
         let &[outputs, words] = pairs.dims() else {
-            return Err(KernelError::Internal {
-                op: name,
-                what: "pairs that are not in rows",
-            });
+            return Err(KernelError::internal(name, "pairs that are not in rows"));
         };
         let rows = ReduceGeometry::rows(outputs as u64, words as u64 / 2);
         let (read, written) = (p.first()?, Written::of(p)?);
@@ -439,23 +436,18 @@ fn arg_checked(
 ) -> Result<Option<ReduceGeometry>, KernelError> {
     let name = job.op.name();
     if positions.dtype != DType::I32 {
-        return Err(KernelError::Dtype {
-            op: name,
-            operand: "out",
-            rule: "positions are i32",
-            got: positions.dtype,
-        });
+        return Err(KernelError::dtype(
+            name,
+            "out",
+            "positions are i32",
+            positions.dtype,
+        ));
     }
     let geometry = ReduceGeometry::new(name, a, axes, Order::RowMajor)?;
     check_len(name, a, axes, positions)?;
     if geometry.outputs > 0 && geometry.len == 0 {
         let rule = "must have at least one element along the reduced axes";
-        return Err(KernelError::Operand {
-            op: name,
-            operand: "a",
-            rule,
-            got: Box::new(*a.shape()),
-        });
+        return Err(KernelError::operand(name, "a", rule, *a.shape()));
     }
     Ok((geometry.outputs > 0).then_some(geometry))
 }

@@ -60,23 +60,23 @@ fn parts(inputs: &[&View], axis: usize, out: &View) -> Result<Vec<View>, KernelE
     let mut parts = Vec::with_capacity(inputs.len());
     for input in inputs {
         if input.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "an input",
-                rule: "it must have the output's dtype",
-                got: input.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "an input",
+                "it must have the output's dtype",
+                input.dtype,
+            ));
         }
         let fits = input.rank() == out.rank()
             && (input.dims().iter().zip(out.dims()).enumerate())
                 .all(|(at, (own, wanted))| at == axis || own == wanted);
         if !fits {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "all extents but that of the axis must be the output's",
-                left: Box::new(*input.shape()),
-                right: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operands(
+                OP,
+                "all extents but that of the axis must be the output's",
+                *input.shape(),
+                *out.shape(),
+            ));
         }
         let len = input.dims().get(axis).copied().unwrap_or(0);
         let layout = out
@@ -103,11 +103,7 @@ fn mismatch(inputs: &[&View], axis: usize, out: &View) -> KernelError {
         *dim = total;
     }
     match ziggurat_core::Shape::new(&dims) {
-        Ok(expected) => KernelError::Output {
-            op: OP,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        },
+        Ok(expected) => KernelError::output(OP, expected, *out.shape()),
         Err(source) => KernelError::Shape { op: OP, source },
     }
 }

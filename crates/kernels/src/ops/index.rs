@@ -355,12 +355,12 @@ impl Executor {
         let op = "check_indices";
         let plan = Plan::checked(op, indices, extents)?;
         if out.dtype != DType::U32 || out.len() != 1 {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "out",
-                rule: "must be one u32",
-                got: Box::new(*out.shape()),
-            });
+                "out",
+                "must be one u32",
+                *out.shape(),
+            ));
         }
         if indices.is_empty() {
             return Ok(self.completion());
@@ -391,12 +391,12 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let plan = how.plan(op, a, indices)?;
         if out.dtype != a.dtype {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
-                operand: "out",
-                rule: "it must have the dtype of a",
-                got: out.dtype,
-            });
+                "out",
+                "it must have the dtype of a",
+                out.dtype,
+            ));
         }
         plan.check_result(op, out)?;
         a.check()?;
@@ -487,12 +487,12 @@ impl Executor {
         let name = op.name();
         let plan = how.plan(name, out, indices)?;
         if updates.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "updates",
-                rule: "it must have the output's dtype",
-                got: updates.dtype,
-            });
+            return Err(KernelError::dtype(
+                name,
+                "updates",
+                "it must have the output's dtype",
+                updates.dtype,
+            ));
         }
         plan.check_updates(name, updates)?;
         check_output(name, out)?;

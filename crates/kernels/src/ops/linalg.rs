@@ -100,12 +100,7 @@ struct Systems {
 /// The number and side of square matrices.
 fn square(op: &'static str, a: &View) -> Result<Systems, KernelError> {
     only_f32(op, "a", a)?;
-    let operand = |rule| KernelError::Operand {
-        op,
-        operand: "a",
-        rule,
-        got: Box::new(*a.shape()),
-    };
+    let operand = |rule| KernelError::operand(op, "a", rule, *a.shape());
     let (Some((batch, &[rows, cols])), true) = (
         a.dims().split_last_chunk::<2>(),
         a.len() as u64 <= MAX_COUNT,
@@ -129,12 +124,7 @@ fn square(op: &'static str, a: &View) -> Result<Systems, KernelError> {
 fn systems(op: &'static str, a: &View, b: &View) -> Result<Systems, KernelError> {
     only_f32(op, "b", b)?;
     let s = square(op, a)?;
-    let operands = |rule| KernelError::Operands {
-        op,
-        rule,
-        left: Box::new(*a.shape()),
-        right: Box::new(*b.shape()),
-    };
+    let operands = |rule| KernelError::operands(op, rule, *a.shape(), *b.shape());
     match (
         a.dims().split_last_chunk::<2>(),
         b.dims().split_last_chunk::<2>(),
@@ -154,12 +144,12 @@ fn only_f32(op: &'static str, operand: &'static str, view: &View) -> Result<(), 
     if view.dtype == DType::F32 {
         return Ok(());
     }
-    Err(KernelError::Dtype {
+    Err(KernelError::dtype(
         op,
         operand,
-        rule: "it must be f32",
-        got: view.dtype,
-    })
+        "it must be f32",
+        view.dtype,
+    ))
 }
 
 fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), KernelError> {
@@ -167,11 +157,7 @@ fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), Ke
     if expected == out.shape() {
         return Ok(());
     }
-    Err(KernelError::Output {
-        op,
-        expected: Box::new(*expected),
-        got: Box::new(*out.shape()),
-    })
+    Err(KernelError::output(op, *expected, *out.shape()))
 }
 
 /// Every axis of the batch.

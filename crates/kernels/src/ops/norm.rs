@@ -161,11 +161,11 @@ pub(crate) fn plan(
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
     check_dtypes(name, dtype, &affine, ends.computed())?;
     if ends.out.shape() != layout.shape() {
-        return Err(KernelError::Output {
-            op: name,
-            expected: Box::new(*layout.shape()),
-            got: Box::new(*ends.out.shape()),
-        });
+        return Err(KernelError::output(
+            name,
+            *layout.shape(),
+            *ends.out.shape(),
+        ));
     }
     let first = layout.rank().wrapping_sub(axes);
     let reduced: Vec<usize> = if axes <= layout.rank() {
@@ -262,12 +262,7 @@ fn check_dtypes(
     out: DType,
 ) -> Result<(), KernelError> {
     if !dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "a",
-            rule: "it must be a float",
-            got: dtype,
-        });
+        return Err(KernelError::dtype(op, "a", "it must be a float", dtype));
     }
     let others = [
         ("weight", affine.weight.map(|view| view.dtype)),
@@ -276,12 +271,12 @@ fn check_dtypes(
     ];
     for (operand, given) in others {
         if let Some(got) = given.filter(|given| *given != dtype) {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
                 operand,
-                rule: "it must have the input's dtype",
+                "it must have the input's dtype",
                 got,
-            });
+            ));
         }
     }
     Ok(())
@@ -296,12 +291,7 @@ fn check_affine(
     let Channels { period, step, span } = affine.channels;
     for (option, value) in [("period", period), ("span", span)] {
         if value == 0 {
-            return Err(KernelError::Option {
-                op,
-                option,
-                rule: "must be at least 1",
-                got: 0,
-            });
+            return Err(KernelError::option(op, option, "must be at least 1", 0));
         }
     }
     let rows = (period as u64).min(geometry.outputs);
@@ -317,23 +307,18 @@ fn check_affine(
             None
         };
         if let Some(rule) = wrong {
-            return Err(KernelError::Operand {
-                op,
-                operand,
-                rule,
-                got: Box::new(*view.shape()),
-            });
+            return Err(KernelError::operand(op, operand, rule, *view.shape()));
         }
     }
     match (affine.weight, affine.bias) {
         (None, None) => Ok(Factors::Plain),
         (Some(_), None) => Ok(Factors::Weight),
         (Some(_), Some(_)) => Ok(Factors::WeightBias),
-        (None, Some(bias)) => Err(KernelError::Operand {
+        (None, Some(bias)) => Err(KernelError::operand(
             op,
-            operand: "bias",
-            rule: "can only be given together with a weight",
-            got: Box::new(*bias.shape()),
-        }),
+            "bias",
+            "can only be given together with a weight",
+            *bias.shape(),
+        )),
     }
 }

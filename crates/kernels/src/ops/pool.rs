@@ -220,12 +220,7 @@ impl Executor {
             params,
         } = call;
         let op = window.name(range);
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(op, operand, rule, got);
         if !window.accepts(x.dtype) {
             let rule = "maxima need numbers, averages and norms floats";
             return Err(dtype("x", rule, x.dtype));
@@ -236,11 +231,7 @@ impl Executor {
         }
         let expected = g.output_shape(op, x.shape())?;
         if expected != *out.shape() {
-            return Err(KernelError::Output {
-                op,
-                expected: Box::new(expected),
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::output(op, expected, *out.shape()));
         }
         let places = g
             .input

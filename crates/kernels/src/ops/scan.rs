@@ -149,12 +149,7 @@ impl ScanOp {
             let rule = "it must be the input's dtype or a wider one";
             ("out", rule, output)
         };
-        Err(KernelError::Dtype {
-            op: op.name(),
-            operand,
-            rule,
-            got,
-        })
+        Err(KernelError::dtype(op.name(), operand, rule, got))
     }
 }
 
@@ -186,12 +181,12 @@ impl Executor {
         let name = op.name();
         op.check(a.dtype, out.dtype)?;
         if matches!(op, ScanOp::Known(op) if op.is_extreme()) && options.exclusive {
-            return Err(KernelError::Option {
-                op: name,
-                option: "exclusive",
-                rule: "is not possible for positions",
-                got: 1,
-            });
+            return Err(KernelError::option(
+                name,
+                "exclusive",
+                "is not possible for positions",
+                1,
+            ));
         }
         if axis >= a.rank().max(1) {
             return Err(KernelError::Shape {
@@ -203,11 +198,7 @@ impl Executor {
             });
         }
         if out.shape() != a.shape() {
-            return Err(KernelError::Output {
-                op: name,
-                expected: Box::new(*a.shape()),
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::output(name, *a.shape(), *out.shape()));
         }
         let _geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {

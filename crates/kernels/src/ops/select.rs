@@ -177,12 +177,12 @@ impl Executor {
             "it must be an integer",
         )?;
         if !(matches!(repeats.dims(), [1]) || repeats.dims() == [extent]) {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "there must be one number of repeats or one per position",
-                left: Box::new(*a.shape()),
-                right: Box::new(*repeats.shape()),
-            });
+            return Err(KernelError::operands(
+                OP,
+                "there must be one number of repeats or one per position",
+                *a.shape(),
+                *repeats.shape(),
+            ));
         }
         a.check()?;
         if extent == 0 {
@@ -211,12 +211,7 @@ impl Executor {
         let (exec, source) = (self.clone(), a.clone());
         let read = self.download_many(&[&last(OP, &ends)?, &least, &total])?;
         Ok(Counted::new(read, move |numbers| {
-            let refuse = |rule, got| KernelError::Option {
-                op: OP,
-                option: "repeats",
-                rule,
-                got: i64::from(got),
-            };
+            let refuse = |rule, got| KernelError::option(OP, "repeats", rule, i64::from(got));
             let (sum, least, about) = match *numbers {
                 [sum, least, about, ..] => (sum, least, about),
                 _ => (0, 0, 0),

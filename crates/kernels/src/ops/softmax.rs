@@ -253,20 +253,15 @@ pub(crate) fn plan(
     let (op, ends) = (p.op, p.ends);
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
     if !dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "a",
-            rule: "it must be a float",
-            got: dtype,
-        });
+        return Err(KernelError::dtype(op, "a", "it must be a float", dtype));
     }
     if ends.computed() != dtype {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "out",
-            rule: "it must have the input's dtype",
-            got: ends.computed(),
-        });
+            "out",
+            "it must have the input's dtype",
+            ends.computed(),
+        ));
     }
     if axis >= layout.rank().max(1) {
         let axis = isize::try_from(axis).unwrap_or(isize::MAX);
@@ -279,11 +274,7 @@ pub(crate) fn plan(
         });
     }
     if ends.out.shape() != layout.shape() {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(*layout.shape()),
-            got: Box::new(*ends.out.shape()),
-        });
+        return Err(KernelError::output(op, *layout.shape(), *ends.out.shape()));
     }
     let geometry = ReduceGeometry::new(op, layout, &[axis], Order::RowMajor)?;
     if layout.is_empty() {

@@ -129,12 +129,12 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         if out.dtype != DType::I32 {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule: "positions are i32",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "out",
+                "positions are i32",
+                out.dtype,
+            ));
         }
         if axis >= a.rank() {
             return Err(KernelError::Shape {
@@ -146,11 +146,7 @@ impl Executor {
             });
         }
         if out.shape() != a.shape() {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(*a.shape()),
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::output(OP, *a.shape(), *out.shape()));
         }
         a.check()?;
         if a.is_empty() {
@@ -233,11 +229,7 @@ impl Executor {
         let shape = a.layout.narrow(at, 0, k).map_err(KernelError::shape(op))?;
         check_values(op, a, values, shape.shape())?;
         if places.shape() != values.shape() {
-            return Err(KernelError::Output {
-                op,
-                expected: Box::new(*values.shape()),
-                got: Box::new(*places.shape()),
-            });
+            return Err(KernelError::output(op, *values.shape(), *places.shape()));
         }
         if self.top_of_blocks(a, axis, largest, places)? {
             return self.gather(a, axis, places, values);
@@ -359,19 +351,15 @@ fn check_values(
     expected: &Shape,
 ) -> Result<(), KernelError> {
     if values.dtype != a.dtype {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "values",
-            rule: "it must have the dtype of a",
-            got: values.dtype,
-        });
+            "values",
+            "it must have the dtype of a",
+            values.dtype,
+        ));
     }
     if values.shape() != expected {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(*expected),
-            got: Box::new(*values.shape()),
-        });
+        return Err(KernelError::output(op, *expected, *values.shape()));
     }
     Ok(())
 }

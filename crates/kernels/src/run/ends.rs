@@ -55,16 +55,14 @@ impl<'a> Ends<'a> {
         at: usize,
         operand: &'static str,
     ) -> Result<&'a View, KernelError> {
-        self.others
-            .get(at)
-            .copied()
-            .flatten()
-            .ok_or_else(|| KernelError::Operand {
+        self.others.get(at).copied().flatten().ok_or_else(|| {
+            KernelError::operand(
                 op,
                 operand,
-                rule: "must be given beside the first operand",
-                got: Box::new(*self.a.layout().shape()),
-            })
+                "must be given beside the first operand",
+                *self.a.layout().shape(),
+            )
+        })
     }
 
     /// The first operand if it is memory that may be cut into parts, and an error if something beside a generated end would

@@ -316,6 +316,79 @@ impl KernelError {
         matches!(self, Self::Internal { .. } | Self::MissingPart { .. })
     }
 
+    /// [`KernelError::Dtype`].
+    pub(crate) const fn dtype(
+        op: &'static str,
+        operand: &'static str,
+        rule: &'static str,
+        got: DType,
+    ) -> Self {
+        Self::Dtype {
+            op,
+            operand,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Operands`].
+    pub(crate) fn operands(
+        op: &'static str,
+        rule: &'static str,
+        left: Shape,
+        right: Shape,
+    ) -> Self {
+        let (left, right) = (Box::new(left), Box::new(right));
+        Self::Operands {
+            op,
+            rule,
+            left,
+            right,
+        }
+    }
+
+    /// [`KernelError::Operand`].
+    pub(crate) fn operand(
+        op: &'static str,
+        operand: &'static str,
+        rule: &'static str,
+        got: Shape,
+    ) -> Self {
+        let got = Box::new(got);
+        Self::Operand {
+            op,
+            operand,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Output`].
+    pub(crate) fn output(op: &'static str, expected: Shape, got: Shape) -> Self {
+        let (expected, got) = (Box::new(expected), Box::new(got));
+        Self::Output { op, expected, got }
+    }
+
+    /// [`KernelError::Option`].
+    pub(crate) const fn option(
+        op: &'static str,
+        option: &'static str,
+        rule: &'static str,
+        got: i64,
+    ) -> Self {
+        Self::Option {
+            op,
+            option,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Internal`].
+    pub(crate) const fn internal(op: &'static str, what: &'static str) -> Self {
+        Self::Internal { op, what }
+    }
+
     /// Adapts a [`ShapeError`] for `map_err`: `.map_err(KernelError::shape("matmul"))`. Two shapes that do not fit each other
     /// are [`KernelError::Operands`] in every op.
     pub(crate) fn shape(op: &'static str) -> impl Fn(ShapeError) -> Self {

@@ -400,10 +400,7 @@ impl Executor {
 
 #[cold]
 fn missing() -> KernelError {
-    KernelError::Internal {
-        op: OP,
-        what: "a program gets all its memory and numbers",
-    }
+    KernelError::internal(OP, "a program gets all its memory and numbers")
 }
 
 /// Words of parameters that need no allocation.

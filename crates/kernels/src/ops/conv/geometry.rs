@@ -64,11 +64,8 @@ impl Geometry {
         g.dilation = at_least_one(op, "dilation", options.dilation)?;
         g.pads = options.padding_begin;
         g.padding_end = options.padding_end;
-        g.output = g.positions(op, g.input, || KernelError::Operands {
-            op,
-            rule: "the dilated kernel must fit the padded input",
-            left: Box::new(*x),
-            right: Box::new(*w),
+        g.output = g.positions(op, g.input, || {
+            KernelError::operands(op, "the dilated kernel must fit the padded input", *x, *w)
         })?;
         Ok(g)
     }
@@ -89,12 +86,12 @@ impl Geometry {
         g.padding_end = options.padding_end;
         for (axis, more) in options.output_padding.into_iter().enumerate() {
             if more > 0 && more >= g.stride[axis].max(g.dilation[axis]) {
-                return Err(KernelError::Option {
+                return Err(KernelError::option(
                     op,
-                    option: "output_padding",
-                    rule: "must be less than the stride or the dilation",
-                    got: signed(more),
-                });
+                    "output_padding",
+                    "must be less than the stride or the dilation",
+                    signed(more),
+                ));
             }
             let span = span(op, g.kernel[axis], g.dilation[axis])?;
             let whole = g.input[axis]
@@ -103,21 +100,21 @@ impl Geometry {
                 .and_then(|reach| reach.checked_add(span + more))
                 .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
             let Some(whole) = whole else {
-                return Err(KernelError::Operand {
+                return Err(KernelError::operand(
                     op,
-                    operand: "x",
-                    rule: "must have spatial extents of at least 1 that give at most 2^30",
-                    got: Box::new(*x),
-                });
+                    "x",
+                    "must have spatial extents of at least 1 that give at most 2^30",
+                    *x,
+                ));
             };
             let cut = g.pads[axis].checked_add(g.padding_end[axis]);
             let left = cut.and_then(|cut| whole.checked_sub(cut));
-            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::Option {
+            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::option(
                 op,
-                option: "padding",
-                rule: "must leave something of the result",
-                got: cut.map_or(i64::MAX, signed),
-            })?;
+                "padding",
+                "must leave something of the result",
+                cut.map_or(i64::MAX, signed),
+            ))?;
         }
         Ok(g)
     }
@@ -132,12 +129,7 @@ impl Geometry {
         groups: usize,
     ) -> Result<Self, KernelError> {
         let op = direction.op(axes);
-        let operand = |operand, rule, got: &Shape| KernelError::Operand {
-            op,
-            operand,
-            rule,
-            got: Box::new(*got),
-        };
+        let operand = |operand, rule, got: &Shape| KernelError::operand(op, operand, rule, *got);
         if !(1..=3).contains(&axes) {
             return Err(operand("x", "must have 1 to 3 spatial axes", x));
         }
@@ -159,24 +151,24 @@ impl Geometry {
             ));
         }
         if groups == 0 || groups > MAX_EXTENT {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "groups",
-                rule: "must be from 1 to 2^30",
-                got: signed(groups),
-            });
+                "groups",
+                "must be from 1 to 2^30",
+                signed(groups),
+            ));
         }
         let (channels, filters, all_filters) = match direction {
             Direction::Forward => (columns, rows / groups, rows),
             Direction::Transposed => (rows / groups, columns, columns.saturating_mul(groups)),
         };
         if channels.checked_mul(groups) != Some(x_channels) {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the channels of x must be groups times the channels of w",
-                left: Box::new(*x),
-                right: Box::new(*w),
-            });
+                "the channels of x must be groups times the channels of w",
+                *x,
+                *w,
+            ));
         }
         if rows % groups != 0 {
             return Err(operand("w", "must have a multiple of `groups` filters", w));
@@ -184,12 +176,12 @@ impl Geometry {
         if let Some(bias) = bias
             && bias.dims() != [all_filters]
         {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the bias must have one element per filter",
-                left: Box::new(*bias),
-                right: Box::new(*w),
-            });
+                "the bias must have one element per filter",
+                *bias,
+                *w,
+            ));
         }
         let kernel = spatial(w.dims(), 1);
         if kernel.contains(&0) {
@@ -303,12 +295,7 @@ pub(crate) fn padded(
     begin: usize,
     end: usize,
 ) -> Result<usize, KernelError> {
-    let too_large = |got| KernelError::Option {
-        op,
-        option: "padded extent",
-        rule: "must be at most 2^30",
-        got,
-    };
+    let too_large = |got| KernelError::option(op, "padded extent", "must be at most 2^30", got);
     match len.checked_add(begin).and_then(|sum| sum.checked_add(end)) {
         Some(sum) if sum <= MAX_EXTENT => Ok(sum),
         sum => Err(too_large(sum.map_or(i64::MAX, signed))),
@@ -322,12 +309,12 @@ pub(crate) fn span(op: &'static str, kernel: usize, dilation: usize) -> Result<u
         .checked_mul(dilation)
         .and_then(|reach| reach.checked_add(1))
         .filter(|&span| span <= MAX_EXTENT)
-        .ok_or(KernelError::Option {
+        .ok_or(KernelError::option(
             op,
-            option: "dilated kernel extent",
-            rule: "must be at most 2^30",
-            got: signed(kernel),
-        })
+            "dilated kernel extent",
+            "must be at most 2^30",
+            signed(kernel),
+        ))
 }
 
 /// The values, if each can be a step or an extent.
@@ -340,12 +327,12 @@ pub(crate) fn at_least_one(
         .into_iter()
         .find(|value| !(1..=MAX_EXTENT).contains(value))
     {
-        Some(value) => Err(KernelError::Option {
+        Some(value) => Err(KernelError::option(
             op,
             option,
-            rule: "must be from 1 to 2^30",
-            got: signed(value),
-        }),
+            "must be from 1 to 2^30",
+            signed(value),
+        )),
         None => Ok(values),
     }
 }

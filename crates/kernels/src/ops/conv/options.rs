@@ -138,12 +138,7 @@ impl<const N: usize> ConvOptions<N> {
         let refused = |option, rule, values: [usize; N], but| {
             let got = values.into_iter().find(|&value| value != but);
             let got = got.map(|got| i64::try_from(got).unwrap_or(i64::MAX));
-            let refuse = |got| KernelError::Option {
-                op,
-                option,
-                rule,
-                got,
-            };
+            let refuse = |got| KernelError::option(op, option, rule, got);
             got.map_or(Ok(()), |got| Err(refuse(got)))
         };
         refused(

@@ -158,21 +158,16 @@ fn check_dtype(op: &'static str, indices: &View) -> Result<(), KernelError> {
     if matches!(indices.dtype, DType::I32 | DType::U32) {
         return Ok(());
     }
-    Err(KernelError::Dtype {
+    Err(KernelError::dtype(
         op,
-        operand: "indices",
-        rule: "indices are i32 or u32",
-        got: indices.dtype,
-    })
+        "indices",
+        "indices are i32 or u32",
+        indices.dtype,
+    ))
 }
 
 fn unfit(op: &'static str, rule: &'static str, data: &View, indices: &View) -> KernelError {
-    KernelError::Operands {
-        op,
-        rule,
-        left: Box::new(*data.shape()),
-        right: Box::new(*indices.shape()),
-    }
+    KernelError::operands(op, rule, *data.shape(), *indices.shape())
 }
 
 impl Plan {
@@ -280,12 +275,12 @@ impl Plan {
             || extents.len() > 8
             || (extents.len() > 1 && last != Some(extents.len()))
         {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "indices",
-                rule: "must have one of at most 8 extents per component",
-                got: Box::new(*indices.shape()),
-            });
+                "indices",
+                "must have one of at most 8 extents per component",
+                *indices.shape(),
+            ));
         }
         Ok(Self {
             dims: indices.dims().to_vec(),
@@ -377,12 +372,12 @@ impl Plan {
     fn with_targets(self, op: &'static str, data: &View) -> Result<Self, KernelError> {
         let walks = self.dims.iter().all(|&dim| dim > 0);
         if walks && self.targets.iter().any(|&(extent, _)| extent == 0) {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "the data",
-                rule: "must have elements along the indexed axes",
-                got: Box::new(*data.shape()),
-            });
+                "the data",
+                "must have elements along the indexed axes",
+                *data.shape(),
+            ));
         }
         Ok(self)
     }
@@ -398,11 +393,7 @@ impl Plan {
         if *out.shape() == expected {
             return Ok(());
         }
-        Err(KernelError::Output {
-            op,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        })
+        Err(KernelError::output(op, expected, *out.shape()))
     }
 
     /// Whether the updates have an element per position.
@@ -415,12 +406,12 @@ impl Plan {
         if *updates.shape() == expected {
             return Ok(());
         }
-        Err(KernelError::Operands {
+        Err(KernelError::operands(
             op,
-            rule: "the updates must have the shape that the indices ask for",
-            left: Box::new(*updates.shape()),
-            right: Box::new(expected),
-        })
+            "the updates must have the shape that the indices ask for",
+            *updates.shape(),
+            expected,
+        ))
     }
 
     /// The plan with the axes that no index belongs to behind the others, and how many positions the others have, each with

@@ -41,12 +41,12 @@ impl Executor {
             [period, span]
         };
         if uneven && !plain {
-            return Err(KernelError::Option {
-                op: name,
-                option: "period",
-                rule: "must divide the rows, and span their length, where rows exceed a binding",
-                got: i64::try_from(period).unwrap_or(i64::MAX),
-            });
+            return Err(KernelError::option(
+                name,
+                "period",
+                "must divide the rows, and span their length, where rows exceed a binding",
+                i64::try_from(period).unwrap_or(i64::MAX),
+            ));
         }
         let shape = shaped(&[rows / period, period, len / span, span])?;
         let per_row = shaped(&[rows / period, period, 1, 1])?;

@@ -150,12 +150,7 @@ impl UserCombine {
         } else {
             return Ok(());
         };
-        Err(KernelError::Dtype {
-            op: self.name,
-            operand,
-            rule,
-            got,
-        })
+        Err(KernelError::dtype(self.name, operand, rule, got))
     }
 
     /// The name that it was defined with.

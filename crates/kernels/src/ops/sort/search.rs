@@ -64,12 +64,12 @@ impl Executor {
         let (sorted, outer) = a.dims().split_last().unwrap_or((&1, &[]));
         let (values, rows) = b.dims().split_last().unwrap_or((&1, &[]));
         if a.rank() == 0 || (a.rank() > 1 && outer != rows) {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the sorted rows must be one vector or have the leading axes of the values",
-                left: Box::new(*a.shape()),
-                right: Box::new(*b.shape()),
-            });
+                "the sorted rows must be one vector or have the leading axes of the values",
+                *a.shape(),
+                *b.shape(),
+            ));
         }
         check_shape(op, out, b.shape())?;
         if b.is_empty() {
