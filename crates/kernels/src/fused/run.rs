@@ -40,7 +40,7 @@ pub(crate) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item 
     })
 }
 
-/// How the kernel reads inputs, all of the outputs' shape, and the walk over those with strides. Outputs that are
+/// How the kernel reads inputs, all of the outputs' shape, and the strides of those that have some. Outputs that are
 /// not written directly are `None`.
 pub(crate) fn form<'a>(
     inputs: &[&View],

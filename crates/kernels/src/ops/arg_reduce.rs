@@ -56,7 +56,7 @@ struct Job {
     select_last: bool,
     /// Whether elements are read four at a time.
     vec4: bool,
-    /// Whether the element is written beside its position.
+    /// Whether the element is written along with its position.
     with_values: bool,
 }
 
@@ -411,7 +411,7 @@ pub(crate) fn run_parts(
         before += geometry.len;
         all.push(partial);
     }
-    let pairs = exec.beside_each_other(name, &all)?;
+    let pairs = exec.concatenated_partials(name, &all)?;
     let own = Ends {
         a: Operand::Memory(&pairs),
         ..*ends
@@ -427,7 +427,7 @@ pub(crate) fn run_parts(
     })
 }
 
-/// The walk of a call without mistakes; `None` if there are no outputs.
+/// The geometry of a call without mistakes; `None` if there are no outputs.
 fn arg_checked(
     job: &Job,
     a: &Layout,

@@ -10,7 +10,7 @@
 use ziggurat_core::{DType, ShapeError};
 use ziggurat_pipeline::Grid;
 
-use crate::limits::split::{halves, halving_beside};
+use crate::limits::split::{halves, halving_except};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, UserCombine};
 use crate::run::completion::Completion;
@@ -218,7 +218,7 @@ impl Executor {
     fn scan_rows(&self, form: Form, a: &View, axis: usize, out: &View) -> Result<(), KernelError> {
         let name = form.op.name();
         if self.exceeds_binding(&[a, out])
-            && let Some((cut, at)) = halving_beside(&out.layout, axis)
+            && let Some((cut, at)) = halving_except(&out.layout, axis)
         {
             let (a, out) = (halves(name, a, cut, at)?, halves(name, out, cut, at)?);
             for (a, out) in a.iter().zip(&out) {

@@ -10,7 +10,7 @@
 use ziggurat_core::{DType, DTypeKind, Layout, Shape, ShapeError, coalesce};
 use ziggurat_pipeline::Grid;
 
-use crate::limits::split::{halves, halving_beside};
+use crate::limits::split::{halves, halving_except};
 use crate::ops::elementwise::dispatch::{StridedParams, axes, count};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
@@ -175,7 +175,7 @@ impl Executor {
         let many = keys > self.device().caps().max_binding_bytes;
         let last = out.rank().saturating_sub(1);
         if (many || a.len() as u64 > MAX_SORTED || self.exceeds_binding(&[a, out]))
-            && let Some((cut, at)) = halving_beside(&out.layout, last)
+            && let Some((cut, at)) = halving_except(&out.layout, last)
         {
             let (a, out) = (halves(OP, a, cut, at)?, halves(OP, out, cut, at)?);
             for (a, out) in a.iter().zip(&out) {
@@ -303,15 +303,15 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let (read, write) = (self.bind_read(OP, a)?, self.bind_write(OP, out)?);
-        let walk = coalesce(&[a.layout]);
+        let access = coalesce(&[a.layout]);
         let params = StridedParams {
             len,
             offset_out: write.offset,
             offset_a: read.offset,
-            axes: axes(&walk),
+            axes: axes(&access),
             ..StridedParams::default()
         };
-        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let rank = u32::try_from(access.dims.len()).unwrap_or(1);
         self.launch(
             &keys(a.dtype, rank, descending),
             &[read.arg, write.arg],

@@ -59,13 +59,13 @@ impl<'a> Ends<'a> {
             KernelError::operand(
                 op,
                 operand,
-                "must be given beside the first operand",
+                "must be given besides the first operand",
                 *self.a.layout().shape(),
             )
         })
     }
 
-    /// The first operand if it is memory that may be cut into parts, and an error if something beside a generated end would
+    /// The first operand if it is memory that may be cut into parts, and an error if something besides a generated end would
     /// have to be cut.
     pub(crate) fn divisible(&self, exec: &Executor) -> Result<Option<&'a View>, KernelError> {
         match (self.a, self.epilogue) {

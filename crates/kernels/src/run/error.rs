@@ -270,7 +270,7 @@ pub enum CannotFuse {
     /// The expression reads nothing but numbers, so that nothing stands at the binding of the kernel's input.
     #[error("it reads no memory: its value is the same everywhere")]
     Constant,
-    /// A view beside the expression is too large for one binding, and only ops on memory run in parts.
+    /// A view next to the expression is too large for one binding, and only ops on memory run in parts.
     #[error("a view of {bytes} bytes is read or written, but one binding has at most {limit}")]
     LargeView {
         /// Bytes of the view's buffer.

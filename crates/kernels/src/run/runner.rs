@@ -15,7 +15,7 @@ use crate::run::view::View;
 
 impl Executor {
     /// How often the kernels of a call read each element of a first operand of this shape, and how many bindings they need
-    /// beside operands and outputs: what it depends on whether they can read an expression.
+    /// besides operands and outputs: what it depends on whether they can read an expression.
     #[must_use]
     pub fn reading(&self, call: &Call, shape: &Shape) -> [usize; 2] {
         let ability = self.ability();

@@ -140,7 +140,7 @@ impl Executor {
     }
 }
 
-/// The transposed walk from the windows' grid (`input`) to the image (`output`).
+/// The transposed mapping from the windows' grid (`input`) to the image (`output`).
 fn geometry<const N: usize>(
     columns: &Shape,
     kernel: [usize; N],

@@ -121,7 +121,7 @@ impl Rows {
     }
 }
 
-/// The walk in units of `unit` elements, where all rows are whole vectors of four of these, beginning at multiples of that.
+/// The access in units of `unit` elements, where all rows are whole vectors of four of these, beginning at multiples of that.
 fn in_units(coalesced: &Coalesced, unit: usize) -> Option<Coalesced> {
     let vector = 4 * unit;
     let mut dims = coalesced.dims.clone();

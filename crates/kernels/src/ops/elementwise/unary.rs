@@ -206,7 +206,7 @@ pub(crate) fn check_is_bool(op: &'static str, out: &View) -> Result<(), KernelEr
 /// The view broadcast to the output's shape.
 pub(crate) fn broadcast(op: &'static str, view: &View, out: &View) -> Result<View, KernelError> {
     if view.shape() == out.shape() {
-        // The walk checks it.
+        // The dispatch checks it.
         return Ok(view.clone());
     }
     view.with_layout(

@@ -1,6 +1,6 @@
 //! How positions and indices name elements of the data: pure functions of shapes.
 //!
-//! A [`Plan`] is a list of axes to walk. Each has a stride in the data (0 where the index decides instead) and may be an
+//! A [`Plan`] is a list of axes to iterate over. Each has a stride in the data (0 where the index decides instead) and may be an
 //! axis of the indices; the components of an index add a stride of the data each. Invariant: an element that a plan names
 //! lies in the data, whatever the indices hold.
 
@@ -56,7 +56,7 @@ impl IndexParams {
             && strides.into_iter().all(in_step)
     }
 
-    /// The walk in units of `unit` neighbouring elements, for a gather of whole vectors of those.
+    /// The plan in units of `unit` neighbouring elements, for a gather of whole vectors of those.
     pub(crate) fn in_units(mut self, rank: u32, unit: u32) -> Self {
         let step = |stride: &mut u32| {
             *stride = (stride.cast_signed() / unit.cast_signed()).cast_unsigned();
@@ -106,7 +106,7 @@ impl How {
     }
 }
 
-/// The axes to walk, and what an index adds.
+/// The axes to iterate over, and what an index adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Extents of the result of a gather, or of the updates of a scatter.
@@ -370,8 +370,8 @@ impl Plan {
 
     /// Unless nothing is walked, the indexed axes must have elements.
     fn with_targets(self, op: &'static str, data: &View) -> Result<Self, KernelError> {
-        let walks = self.dims.iter().all(|&dim| dim > 0);
-        if walks && self.targets.iter().any(|&(extent, _)| extent == 0) {
+        let is_run = self.dims.iter().all(|&dim| dim > 0);
+        if is_run && self.targets.iter().any(|&(extent, _)| extent == 0) {
             return Err(KernelError::operand(
                 op,
                 "the data",
@@ -441,7 +441,7 @@ impl Plan {
         (plan, positions, lanes)
     }
 
-    /// The walk for indices (and updates) as they lie in memory.
+    /// The plan for indices (and updates) as they lie in memory.
     pub(crate) fn located(
         &self,
         op: &'static str,

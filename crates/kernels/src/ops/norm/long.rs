@@ -1,4 +1,4 @@
-//! Norms of rows that one binding cannot hold, or of rows that cannot be taken apart: by reductions and an elementwise
+//! Norms of rows that one binding cannot hold, or of rows that cannot be split: by reductions and an elementwise
 //! kernel, which run on parts.
 
 use ziggurat_core::{DType, Layout, Shape};

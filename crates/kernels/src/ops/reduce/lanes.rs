@@ -9,7 +9,7 @@
 use crate::limits::ability::Ability;
 use crate::num::saturated;
 
-/// What neighbouring invocations walk.
+/// What neighbouring invocations read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Neighbouring elements of one output.
@@ -31,7 +31,7 @@ pub(crate) struct Lanes {
     pub(crate) step: u32,
 }
 
-/// Lanes that keep their elements of a row in registers, see [`held`].
+/// Lanes that keep their elements of a row in registers, see [`registers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
     pub(crate) lanes: Lanes,
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn held_rows_fit_into_registers() {
+    fn rows_in_registers_fit() {
         let large = Ability {
             invocations: 1024,
             ..Ability::WEBGPU

@@ -123,7 +123,7 @@ impl UserCombine {
         ReduceOp {
             argument: F32Bits::of(identity),
             user: Some(self),
-            // The row that says what its kernels are beside the operator.
+            // The row that says what its kernels are besides the operator.
             op: Reduce::Sum,
         }
     }
