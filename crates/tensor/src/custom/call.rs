@@ -269,6 +269,28 @@ impl Checked<'_> {
             None => out,
         });
         let params = given::bind(pipeline, &self.uniforms, &mut args).map_err(fail)?;
+        self.check_extent(pipeline)?;
         Ok((args, params))
+    }
+
+    /// An output that is larger than a variable of fixed size would stay 0 behind it.
+    fn check_extent(&self, pipeline: &Kernel) -> Result<(), Error> {
+        let reflection = pipeline.reflection();
+        let Some(declared) = self.kernel.bound_output(&reflection.bindings) else {
+            return Ok(());
+        };
+        let bytes = self.out.len() as u64 * self.out.dtype.bytes() as u64;
+        let most = declared.min_bytes;
+        if declared.stride.is_some() || bytes <= most {
+            return Ok(());
+        }
+        let (kernel, name, place) = (&reflection.kernel, &declared.name, &declared.place);
+        let shape = self.out.shape();
+        Err(Error::shape(
+            OP,
+            format!(
+                "`{kernel}`: {place}: `{name}` has {most} bytes, but an output of shape {shape} has {bytes}: declare `{name}` as a runtime-sized array, or give a smaller shape"
+            ),
+        ))
     }
 }

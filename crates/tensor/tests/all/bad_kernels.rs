@@ -64,6 +64,12 @@ fn copies() -> TensorKernel {
         .output("y", like("x"))
 }
 
+fn four() -> CustomKernel {
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<f32, 4>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { y[i] = 1.0; }";
+    CustomKernel::wgsl("four", text).output("y", DType::F32)
+}
+
 fn whole() -> CustomKernel {
     CustomKernel::wgsl("whole", WHOLE)
         .input("x", DType::F32)
@@ -208,6 +214,24 @@ fn wrong_operands_are_told_with_what_is_wanted() {
             move || whole().input("z", DType::F32).call(&[&f, &f]).run(),
             Error::is_kernel,
             "no storage buffer `z`; it has `x` (group 0, binding 0), `y`",
+        ),
+        case(
+            "an output larger than the shader's variable",
+            {
+                let device = device.clone();
+                move || four().call_on(&device, &[]).shape([5]).run()
+            },
+            Error::is_shape,
+            "four:1:23: `y` has 16 bytes, but an output of shape [5] has 20",
+        ),
+        case(
+            "an output smaller than that",
+            {
+                let device = device.clone();
+                move || four().call_on(&device, &[]).shape([3]).run()
+            },
+            Error::is_kernel,
+            "`y` (binding 0) needs at least 16 bytes, got 12",
         ),
         case(
             "a tensor given by another name",
