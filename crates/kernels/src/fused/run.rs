@@ -13,6 +13,7 @@ use crate::fused::generate;
 use crate::fused::graph::{Graph, Slots};
 use crate::fused::params;
 use crate::ops::elementwise::dispatch::{PER_INVOCATION, count, is_scalar};
+use crate::run::checks::check_shape;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
@@ -96,9 +97,7 @@ fn check_outputs(
     outputs: &[(Id, View)],
 ) -> Result<(), KernelError> {
     for (id, out) in outputs {
-        if out.shape() != shape {
-            return Err(KernelError::output(OP, *shape, *out.shape()));
-        }
+        check_shape(OP, out, shape)?;
         if out.dtype != expression.dtype(*id) {
             return Err(KernelError::dtype(
                 OP,

@@ -3,8 +3,6 @@
 //! One dispatch per input, so that there may be any number of them and each may lie in memory as it likes. A part that
 //! starts at a whole vec4 of a dense output is written in vec4s, any other by the scatter.
 
-use ziggurat_core::ShapeError;
-
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -48,13 +46,7 @@ impl Executor {
 /// The part of the output that each input goes to.
 fn parts(inputs: &[&View], axis: usize, out: &View) -> Result<Vec<View>, KernelError> {
     if axis >= out.rank() {
-        return Err(KernelError::Shape {
-            op: OP,
-            source: ShapeError::AxisOutOfRange {
-                axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                rank: out.rank(),
-            },
-        });
+        return Err(KernelError::axis(OP, axis, out.rank()));
     }
     let mut start = 0_usize;
     let mut parts = Vec::with_capacity(inputs.len());

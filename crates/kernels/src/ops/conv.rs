@@ -17,6 +17,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
 use crate::run::call::{Call, CallKind, Operands, Sink};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -140,9 +141,7 @@ fn plan_correlation(
 ) -> Result<Planned, KernelError> {
     let (op, out) = (p.op, p.ends.out);
     let expected = g.output_shape(axes)?;
-    if expected != *out.shape() {
-        return Err(KernelError::output(op, expected, *out.shape()));
-    }
+    check_shape(op, out, &expected)?;
     for count in [expected.len() as u64, g.depth() as u64] {
         if count > MAX_COUNT {
             return Err(KernelError::IndexTooLarge {

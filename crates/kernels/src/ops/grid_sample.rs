@@ -11,6 +11,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spatial, spatial_strides};
 use crate::ops::spatial::{steps, vector};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -205,9 +206,7 @@ impl Executor {
             return Err(dtype("out", "it must have the dtype of x", out.dtype));
         }
         let expected = options.output_shape(x.shape(), grid.shape())?;
-        if expected != *out.shape() {
-            return Err(KernelError::output(OP, expected, *out.shape()));
-        }
+        check_shape(OP, out, &expected)?;
         if out.len() as u64 > MAX_COUNT {
             return Err(KernelError::IndexTooLarge {
                 op: OP,

@@ -11,6 +11,7 @@ use crate::limits::budget::pieces;
 use crate::limits::split::{Joint, alike};
 use crate::num::saturated;
 use crate::ops::reduce::geometry::MAX_COUNT;
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -154,10 +155,7 @@ fn only_f32(op: &'static str, operand: &'static str, view: &View) -> Result<(), 
 
 fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), KernelError> {
     only_f32(op, "out", out)?;
-    if expected == out.shape() {
-        return Ok(());
-    }
-    Err(KernelError::output(op, *expected, *out.shape()))
+    check_shape(op, out, expected)
 }
 
 /// Every axis of the batch.

@@ -14,6 +14,7 @@ use crate::num::{pack, wrap};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, only_memory, rows};
 use crate::run::call::{Call, CallKind, Operands, Sink, Source};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -160,13 +161,7 @@ pub(crate) fn plan(
     let affine = affine(ends, channels);
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
     check_dtypes(name, dtype, &affine, ends.computed())?;
-    if ends.out.shape() != layout.shape() {
-        return Err(KernelError::output(
-            name,
-            *layout.shape(),
-            *ends.out.shape(),
-        ));
-    }
+    check_shape(name, ends.out, layout.shape())?;
     let first = layout.rank().wrapping_sub(axes);
     let reduced: Vec<usize> = if axes <= layout.rank() {
         (first..layout.rank()).collect()

@@ -15,6 +15,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::spatial_strides;
 use crate::ops::spatial::{steps, vector};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -230,9 +231,7 @@ impl Executor {
             return Err(dtype("out", rule, out.dtype));
         }
         let expected = g.output_shape(op, x.shape())?;
-        if expected != *out.shape() {
-            return Err(KernelError::output(op, expected, *out.shape()));
-        }
+        check_shape(op, out, &expected)?;
         let places = g
             .input
             .iter()

@@ -7,12 +7,13 @@
 //! Invariants: among equal extremes the last position counts, NaN is more extreme than everything and stays; floats are
 //! added and multiplied in f32.
 
-use ziggurat_core::{DType, ShapeError};
+use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_except};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, UserCombine};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -189,17 +190,9 @@ impl Executor {
             ));
         }
         if axis >= a.rank().max(1) {
-            return Err(KernelError::Shape {
-                op: name,
-                source: ShapeError::AxisOutOfRange {
-                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                    rank: a.rank(),
-                },
-            });
+            return Err(KernelError::axis(name, axis, a.rank()));
         }
-        if out.shape() != a.shape() {
-            return Err(KernelError::output(name, *a.shape(), *out.shape()));
-        }
+        check_shape(name, out, a.shape())?;
         let _geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
             return Ok(self.completion());

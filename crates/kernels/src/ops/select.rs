@@ -8,7 +8,7 @@
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
 
-use crate::compose::assemble::{along, check_axis, check_dtype, expand, narrow, unsqueeze, vector};
+use crate::compose::assemble::{along, expand, narrow, unsqueeze, vector};
 use crate::compose::composite::Formula;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
@@ -16,6 +16,7 @@ use crate::ops::elementwise::compare::Compare;
 use crate::ops::index::Scatter;
 use crate::ops::reduce::Reduce;
 use crate::ops::scan::{Scan, ScanOptions};
+use crate::run::checks::{check_axis, check_dtype};
 use crate::run::completion::Counted;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;

@@ -7,11 +7,12 @@
 //! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
 //! result on every run.
 
-use ziggurat_core::{DType, DTypeKind, Layout, Shape, ShapeError, coalesce};
+use ziggurat_core::{DType, DTypeKind, Layout, Shape, coalesce};
 use ziggurat_pipeline::Grid;
 
 use crate::limits::split::{halves, halving_except};
 use crate::ops::elementwise::dispatch::{StridedParams, axes, count};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -137,17 +138,9 @@ impl Executor {
             ));
         }
         if axis >= a.rank() {
-            return Err(KernelError::Shape {
-                op: OP,
-                source: ShapeError::AxisOutOfRange {
-                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                    rank: a.rank(),
-                },
-            });
+            return Err(KernelError::axis(OP, axis, a.rank()));
         }
-        if out.shape() != a.shape() {
-            return Err(KernelError::output(OP, *a.shape(), *out.shape()));
-        }
+        check_shape(OP, out, a.shape())?;
         a.check()?;
         if a.is_empty() {
             return Ok(self.completion());
@@ -228,9 +221,7 @@ impl Executor {
         let k = values.dims().get(axis).copied().unwrap_or(0);
         let shape = a.layout.narrow(at, 0, k).map_err(KernelError::shape(op))?;
         check_values(op, a, values, shape.shape())?;
-        if places.shape() != values.shape() {
-            return Err(KernelError::output(op, *values.shape(), *places.shape()));
-        }
+        check_shape(op, places, values.shape())?;
         if self.top_of_blocks(a, axis, largest, places)? {
             return self.gather(a, axis, places, values);
         }
@@ -358,9 +349,7 @@ fn check_values(
             values.dtype,
         ));
     }
-    if values.shape() != expected {
-        return Err(KernelError::output(op, *expected, *values.shape()));
-    }
+    check_shape(op, values, expected)?;
     Ok(())
 }
 

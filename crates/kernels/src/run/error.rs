@@ -316,6 +316,13 @@ impl KernelError {
         matches!(self, Self::Internal { .. } | Self::MissingPart { .. })
     }
 
+    /// [`KernelError::Shape`] of an axis that a tensor of this rank does not have.
+    pub(crate) fn axis(op: &'static str, axis: usize, rank: usize) -> Self {
+        let axis = isize::try_from(axis).unwrap_or(isize::MAX);
+        let source = ShapeError::AxisOutOfRange { axis, rank };
+        Self::Shape { op, source }
+    }
+
     /// [`KernelError::Dtype`].
     pub(crate) const fn dtype(
         op: &'static str,

@@ -4,12 +4,13 @@
 //! axis of the indices; the components of an index add a stride of the data each. Invariant: an element that a plan names
 //! lies in the data, whatever the indices hold.
 
-use ziggurat_core::{DType, Shape, ShapeError, sort_few_by_key};
+use ziggurat_core::{DType, Shape, sort_few_by_key};
 
 use crate::limits::split::{halves, middle};
 use crate::num::{saturated, wrap};
 use crate::ops::elementwise::dispatch::count;
 use crate::ops::reduce::axes::{Axis, merge};
+use crate::run::checks::{check_axis, check_shape};
 use crate::run::error::KernelError;
 use crate::run::view::View;
 use crate::source::params::params;
@@ -141,19 +142,6 @@ fn stride(view: &View, axis: usize) -> isize {
     view.layout.strides().get(axis).copied().unwrap_or(0)
 }
 
-fn check_axis(op: &'static str, data: &View, axis: usize) -> Result<(), KernelError> {
-    if axis < data.rank() {
-        return Ok(());
-    }
-    Err(KernelError::Shape {
-        op,
-        source: ShapeError::AxisOutOfRange {
-            axis: isize::try_from(axis).unwrap_or(isize::MAX),
-            rank: data.rank(),
-        },
-    })
-}
-
 fn check_dtype(op: &'static str, indices: &View) -> Result<(), KernelError> {
     if matches!(indices.dtype, DType::I32 | DType::U32) {
         return Ok(());
@@ -179,7 +167,7 @@ impl Plan {
         indices: &View,
     ) -> Result<Self, KernelError> {
         check_dtype(op, indices)?;
-        check_axis(op, data, axis)?;
+        let _extent = check_axis(op, data, axis)?;
         let within = data.rank() == indices.rank()
             && (0..data.rank()).all(|at| at == axis || extent(indices, at) <= extent(data, at));
         if !within {
@@ -210,7 +198,7 @@ impl Plan {
         indices: &View,
     ) -> Result<Self, KernelError> {
         check_dtype(op, indices)?;
-        check_axis(op, data, axis)?;
+        let _extent = check_axis(op, data, axis)?;
         let mut plan = Self::empty();
         plan.targets.push((extent(data, axis), stride(data, axis)));
         for at in 0..axis {
@@ -389,11 +377,7 @@ impl Plan {
 
     /// Whether `out` has the shape of the result.
     pub(crate) fn check_result(&self, op: &'static str, out: &View) -> Result<(), KernelError> {
-        let expected = self.shape(op)?;
-        if *out.shape() == expected {
-            return Ok(());
-        }
-        Err(KernelError::output(op, expected, *out.shape()))
+        check_shape(op, out, &self.shape(op)?)
     }
 
     /// Whether the updates have an element per position.

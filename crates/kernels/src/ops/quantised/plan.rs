@@ -13,6 +13,7 @@ use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
 use crate::run::call::{Call, CallKind, Operands};
+use crate::run::checks::check_shape;
 use crate::run::ends::Ends;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
@@ -122,10 +123,7 @@ pub(super) fn check_words(
 
 pub(super) fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), KernelError> {
     let expected = Shape::new([outer, &[last]].concat()).map_err(KernelError::shape(p.op))?;
-    if expected == *p.ends.out.shape() {
-        return Ok(());
-    }
-    Err(KernelError::output(p.op, expected, *p.ends.out.shape()))
+    check_shape(p.op, p.ends.out, &expected)
 }
 
 /// Whether views can be bound whole; what an epilogue writes must be.

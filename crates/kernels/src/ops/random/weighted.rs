@@ -2,7 +2,7 @@
 
 use ziggurat_core::{DType, Shape};
 
-use crate::compose::assemble::{check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::compose::composite::Formula;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
@@ -10,6 +10,7 @@ use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::unary::Unary;
 use crate::ops::random::{Random, RandomState};
 use crate::ops::scan::{Scan, ScanOptions};
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;

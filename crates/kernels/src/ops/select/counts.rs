@@ -3,13 +3,14 @@
 use ziggurat_core::DType;
 
 use super::count;
-use crate::compose::assemble::{check_dtype, check_shape, expand, narrow, vector};
+use crate::compose::assemble::{expand, narrow, vector};
 use crate::compose::composite::{Composite, Formula};
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::index::Scatter;
 use crate::ops::reduce::Reduce;
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::{Completion, Counted};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;

@@ -2,9 +2,10 @@
 
 use ziggurat_core::DType;
 
-use crate::compose::assemble::{check_axis, check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::predicate::Predicate;
+use crate::run::checks::{check_axis, check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;

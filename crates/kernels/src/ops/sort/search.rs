@@ -4,11 +4,12 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use super::keyed;
-use crate::compose::assemble::{check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::limits::split::middle;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::dispatch::count;
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
