@@ -11,8 +11,8 @@ use ziggurat_core::wgsl::errors::said as said_by;
 use ziggurat_core::wgsl::imports::{Found, paths, resolve};
 use ziggurat_core::wgsl::words;
 use ziggurat_pipeline::{
-    KernelDescriptor, KernelWarning, PipelineError, Pipelines, Place, Reflection, ShaderFeatures,
-    ShaderSource, check_limits, reflect,
+    KernelDescriptor, KernelWarning, LimitError, PipelineError, Pipelines, Place, Reflection,
+    ShaderFeatures, ShaderSource, check_limits, reflect,
 };
 use ziggurat_shaders::IMPORTABLE;
 
@@ -173,7 +173,8 @@ impl Shader {
             return report;
         }
         if let Some(
-            error @ (PipelineError::UnsupportedBinding { .. } | PipelineError::Compile { .. }),
+            error @ (PipelineError::Limit(LimitError::UnsupportedBinding { .. })
+            | PipelineError::Compile { .. }),
         ) = &first
         {
             // naga's validator panics on some of these.

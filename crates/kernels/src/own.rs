@@ -156,10 +156,10 @@ impl Executor {
             && updates.len() == kernel.updates.len()
             && params.len() == kernel.params.len();
         if !is_whole {
-            return Err(KernelError::Internal {
-                op: OP,
-                what: "a call has all operands and parameters of its kernel",
-            });
+            return Err(KernelError::internal(
+                OP,
+                "a call has all operands and parameters of its kernel",
+            ));
         }
         if elements > MOST_ELEMENTS {
             return Err(KernelError::IndexTooLarge {

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod call_text;
 pub(crate) mod capture;
+pub(crate) mod checks;
 pub(crate) mod completion;
 pub(crate) mod ends;
 pub(crate) mod error;

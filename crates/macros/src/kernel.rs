@@ -187,25 +187,83 @@ fn values(name: &str, shader: &Shader) -> Vec<String> {
     .collect()
 }
 
+/// What a method takes for the shader's variables: one is an argument, several are the fields of a struct, because arguments
+/// of one type could be given in the wrong order.
+struct Taken {
+    /// The struct, if there is one.
+    declared: String,
+    /// The method's parameter.
+    parameter: String,
+    /// The parameter's name.
+    given: &'static str,
+    /// The expression of each variable.
+    values: Vec<String>,
+}
+
+impl Taken {
+    /// Of these names and types.
+    fn new(input: &Input, name: &str, all: &[(&str, &str)]) -> Self {
+        let (visibility, given) = (&input.visibility, "kernel_args");
+        match all {
+            [] => Self {
+                declared: String::new(),
+                parameter: String::new(),
+                given,
+                values: Vec::new(),
+            },
+            [(_, ty)] => Self {
+                declared: String::new(),
+                parameter: format!("{given}: &'a {ty},"),
+                given,
+                values: vec![given.to_owned()],
+            },
+            _ => {
+                let field = |(field, ty): &(&str, &str)| {
+                    format!("#[doc = \"`{field}` of the shader.\"] pub {field}: &'a {ty},")
+                };
+                let fields: String = all.iter().map(field).collect();
+                let values = all.iter().map(|(field, _)| format!("{given}.{field}"));
+                Self {
+                    declared: format!(
+                        "#[doc = \"What [`{name}`] is called with, by the names of the shader's variables.\"]
+                        #[derive(Clone, Copy, Debug)] {visibility} struct {name}Args<'a> {{ {fields} }}"
+                    ),
+                    parameter: format!("{given}: {name}Args<'a>,"),
+                    given,
+                    values: values.collect(),
+                }
+            }
+        }
+    }
+}
+
 /// On buffers of the pipeline layer.
 fn buffers(input: &Input, source: &Source, name: &str, shader: &Shader) -> Result<String, String> {
     const P: &str = "::ziggurat_pipeline";
     let structs = structs(input, name, P, shader)?;
-    let mut parameters = String::new();
-    let mut args = String::new();
-    for buffer in &shader.buffers {
+    let memory = |ty: &str| format!("{P}::memory::{ty}");
+    let buffers = shader.buffers.iter().map(|buffer| {
         let way = if buffer.writes { "write" } else { "read" };
-        parameters.push_str(&format!("{}: &{P}::memory::Buffer,", buffer.name));
-        args.push_str(&format!("{P}::Arg::{way}({}),", buffer.name));
-    }
-    for resource in &shader.resources {
+        (buffer.name.as_str(), memory("Buffer"), way)
+    });
+    let resources = shader.resources.iter().map(|resource| {
         let (ty, way) = match resource.is_sampler {
             true => ("Sampler", "sampler"),
             false => ("Texture", "texture"),
         };
-        parameters.push_str(&format!("{}: &{P}::memory::{ty},", resource.name));
-        args.push_str(&format!("{P}::Arg::{way}({}),", resource.name));
+        (resource.name.as_str(), memory(ty), way)
+    });
+    let bound: Vec<(&str, String, &str)> = buffers.chain(resources).collect();
+    let all: Vec<(&str, &str)> = bound
+        .iter()
+        .map(|(name, ty, _)| (*name, ty.as_str()))
+        .collect();
+    let taken = Taken::new(input, name, &all);
+    let mut args = String::new();
+    for ((_, _, way), value) in bound.iter().zip(&taken.values) {
+        args.push_str(&format!("{P}::Arg::{way}({value}),"));
     }
+    let (declared, parameter) = (&taken.declared, &taken.parameter);
     let mut made = String::new();
     let mut immediate = "&[]";
     let all = values(name, shader);
@@ -225,8 +283,7 @@ fn buffers(input: &Input, source: &Source, name: &str, shader: &Shader) -> Resul
         .map(|(file, text)| format!(".part({file:?}, {text:?})"))
         .collect();
     Ok(format!(
-        "{structs}
-        #[allow(clippy::too_many_arguments)]
+        "{structs} {declared}
         impl {name} {{
             /// The shader's text, and the entry point.
             {visibility} fn descriptor() -> {P}::KernelDescriptor {{
@@ -235,7 +292,7 @@ fn buffers(input: &Input, source: &Source, name: &str, shader: &Shader) -> Resul
             }}
 
             /// Records a dispatch. See `Pipelines::dispatch` for its errors.
-            {visibility} fn dispatch(&self, pipelines: &{P}::Pipelines, {parameters} kernel_grid: {P}::Grid)
+            {visibility} fn dispatch<'a>(&self, pipelines: &{P}::Pipelines, {parameter} kernel_grid: {P}::Grid)
                 -> ::core::result::Result<(), {P}::PipelineError> {{
                 let kernel = pipelines.kernel(&Self::descriptor())?;
                 {made}
@@ -274,36 +331,33 @@ fn tensors(input: &Input, source: &Source, name: &str, shader: &Shader) -> Resul
         )),
     };
     let mut signature = String::new();
-    let mut parameters = String::new();
-    let mut given = String::new();
     for buffer in inputs {
-        signature.push_str(&format!(".input({})", dtype(buffer)?));
-        parameters.push_str(&format!("{}: &'a {P}::Tensor,", buffer.name));
-        given.push_str(&format!("{},", buffer.name));
+        signature.push_str(&format!(".input({:?}, {})", buffer.name, dtype(buffer)?));
     }
-    signature.push_str(&format!(".output({})", dtype(output)?));
-    let call = if inputs.is_empty() {
-        parameters.push_str(&format!("kernel_device: &'a {P}::Device,"));
-        "call_on(kernel_device, &[])".to_owned()
-    } else {
-        format!("call(&[{given}])")
-    };
+    signature.push_str(&format!(".output({:?}, {})", output.name, dtype(output)?));
+    let tensor = format!("{P}::Tensor");
+    let all = inputs
+        .iter()
+        .map(|buffer| (buffer.name.as_str(), tensor.as_str()));
+    let taken = Taken::new(input, name, &all.collect::<Vec<_>>());
+    let (declared, mut parameter, mut given) = (&taken.declared, taken.parameter, taken.given);
+    let mut call = format!("call(&[{}])", taken.values.join(", "));
+    if inputs.is_empty() {
+        parameter = format!("kernel_device: &'a {P}::Device,");
+        given = "kernel_device";
+        call = "call_on(kernel_device, &[])".to_owned();
+    }
     let made: String = values(name, shader)
         .iter()
         .map(|value| format!(".params({value})"))
         .collect();
-    let names: String = match inputs.is_empty() {
-        true => "kernel_device".to_owned(),
-        false => given.clone(),
-    };
     let (visibility, entry) = (&input.visibility, &shader.entry);
     let parts = source.parts.iter();
     let parts: String = parts
         .map(|(file, text)| format!("({file:?}, {text:?}),"))
         .collect();
     Ok(format!(
-        "{structs}
-        #[allow(clippy::too_many_arguments)]
+        "{structs} {declared}
         impl {name} {{
             /// The kernel without parameters.
             {visibility} fn kernel() -> &'static {P}::CustomKernel {{
@@ -313,13 +367,13 @@ fn tensors(input: &Input, source: &Source, name: &str, shader: &Shader) -> Resul
             }}
 
             /// Starts a call with these parameters: the output's shape and the grid can be said before `run`.
-            {visibility} fn call<'a>(&self, {parameters}) -> {P}::CustomCall<'a> {{
+            {visibility} fn call<'a>(&self, {parameter}) -> {P}::CustomCall<'a> {{
                 Self::kernel().{call}{made}
             }}
 
             /// Records a call. See `CustomCall::run` for its errors.
-            {visibility} fn run<'a>(&self, {parameters}) -> ::core::result::Result<{P}::Tensor, {P}::Error> {{
-                self.call({names}).run()
+            {visibility} fn run<'a>(&self, {parameter}) -> ::core::result::Result<{P}::Tensor, {P}::Error> {{
+                self.call({given}).run()
             }}
         }}"
     ))

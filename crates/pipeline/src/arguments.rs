@@ -3,7 +3,7 @@
 use ziggurat_core::{DType, Layout};
 use ziggurat_memory::{Buffer, Sampler, Texture};
 
-use crate::reflect::Access;
+use crate::reflect::{Access, Binding};
 
 pub(crate) mod resources;
 mod slots;
@@ -14,7 +14,8 @@ pub(crate) use slots::arrange;
 /// What one variable of the shader is bound to: a buffer, the bytes of a uniform, a texture or a sampler.
 ///
 /// Buffers go to storage bindings, bytes to uniforms, textures and samplers (together) to theirs, each kind in the order of
-/// group and binding index; [`Arg::at`] says otherwise.
+/// group and binding index; [`Arg::named`] and [`Arg::at`] say otherwise. Of two variables of one type nothing but their names
+/// tells which is which.
 ///
 /// ```no_run
 /// use ziggurat_pipeline::{Arg, Grid, Kernel, PipelineError, Pipelines, memory::Buffer};
@@ -29,8 +30,8 @@ pub(crate) use slots::arrange;
 /// let args = [
 ///     Arg::uniform(&size),
 ///     Arg::uniform(&gain).at(0, 1),
-///     Arg::read(x),
-///     Arg::write(y).at(1, 1),
+///     Arg::write(y).named("y"),
+///     Arg::read(x).named("x"),
 /// ];
 /// pipelines.dispatch(kernel, &args, &[], Grid::elements(640 * 480, 1))
 /// # }
@@ -38,8 +39,17 @@ pub(crate) use slots::arrange;
 #[derive(Clone, Copy, Debug)]
 pub struct Arg<'a> {
     what: What<'a>,
-    /// Group and binding index.
-    place: Option<(u32, u32)>,
+    target: Target<'a>,
+}
+
+/// Which variable of the shader an argument is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target<'a> {
+    /// The first of its kind that has none.
+    Next,
+    /// That of this group and binding index.
+    At(u32, u32),
+    Named(&'a str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +84,7 @@ impl<'a> Arg<'a> {
     pub fn uniform(bytes: &'a [u8]) -> Self {
         Self {
             what: What::Uniform(bytes),
-            place: None,
+            target: Target::Next,
         }
     }
 
@@ -96,7 +106,7 @@ impl<'a> Arg<'a> {
     pub fn texture(texture: &'a Texture) -> Self {
         Self {
             what: What::Resource(ResourceArg::Texture(texture)),
-            place: None,
+            target: Target::Next,
         }
     }
 
@@ -104,7 +114,7 @@ impl<'a> Arg<'a> {
     pub fn sampler(sampler: &'a Sampler) -> Self {
         Self {
             what: What::Resource(ResourceArg::Sampler(sampler)),
-            place: None,
+            target: Target::Next,
         }
     }
 
@@ -117,14 +127,21 @@ impl<'a> Arg<'a> {
                 element: None,
                 elements: None,
             }),
-            place: None,
+            target: Target::Next,
         }
     }
 
-    /// For the variable of this group and binding index; the arguments without a place go to the others, in order.
+    /// For the variable of this group and binding index; the arguments without a place or name go to the others, in order.
     #[must_use]
     pub fn at(mut self, group: u32, binding: u32) -> Self {
-        self.place = Some((group, binding));
+        self.target = Target::At(group, binding);
+        self
+    }
+
+    /// For the variable of this name, wherever it is bound.
+    #[must_use]
+    pub fn named(mut self, name: &'a str) -> Self {
+        self.target = Target::Named(name);
         self
     }
 
@@ -168,9 +185,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Whether [`Arg::at`] says for which variable it is.
+    /// Whether [`Arg::at`] or [`Arg::named`] says for which variable it is.
     pub fn is_placed(&self) -> bool {
-        self.place.is_some()
+        self.target != Target::Next
     }
 
     pub(crate) fn as_buffer(&self) -> Option<&BufferArg<'a>> {
@@ -187,9 +204,14 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Whether it is a buffer for the next storage binding.
-    fn is_plain(&self) -> bool {
-        self.place.is_none() && matches!(self.what, What::Buffer(_))
+    /// Whether it is a buffer for this storage binding, if the others are for theirs.
+    fn is_in_order(&self, binding: Option<&Binding>) -> bool {
+        let in_order = match self.target {
+            Target::Next => true,
+            Target::At(..) => false,
+            Target::Named(name) => binding.is_some_and(|binding| binding.name == name),
+        };
+        in_order && matches!(self.what, What::Buffer(_))
     }
 }
 

@@ -33,7 +33,7 @@ use ziggurat_device::{BoundGroup, DeviceError, once};
 use ziggurat_memory::{Buffer, Memory};
 
 use crate::descriptor::KernelDescriptor;
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::pipelines::Pipelines;
 use crate::place::Place;
 use crate::reflect::{Reflection, Text};
@@ -122,13 +122,13 @@ impl KernelDebug {
         ];
         for (what, count, limit) in needs {
             if count > u64::from(limit) {
-                return Err(PipelineError::DebugBinding {
+                return Err(PipelineError::Limit(LimitError::DebugBinding {
                     kernel: reflection.kernel.clone(),
                     place: Arc::clone(&reflection.place),
                     what,
                     count,
                     limit,
-                });
+                }));
             }
         }
         let channel = self.channel(memory)?;

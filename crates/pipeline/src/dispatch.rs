@@ -11,7 +11,7 @@ use ziggurat_memory::{Buffer, Memory};
 
 use crate::arguments::{Arg, BufferArg, resources};
 use crate::bind::{Entries, Entry};
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::place::Place;
@@ -73,34 +73,34 @@ pub(crate) fn check_kinds(
     }
     for (binding, arg) in bindings.iter().zip(buffers(args)) {
         if !memory.owns(arg.buffer) {
-            return Err(PipelineError::ForeignBuffer {
+            return Err(PipelineError::Argument(ArgumentError::ForeignBuffer {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
-            });
+            }));
         }
         if binding.access != arg.access {
-            return Err(PipelineError::BindingAccess {
+            return Err(PipelineError::Argument(ArgumentError::BindingAccess {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
                 expected: binding.access,
                 got: arg.access,
-            });
+            }));
         }
         if let Some(got) = arg.element
             && !binding.scalar.holds(got)
         {
-            return Err(PipelineError::BindingType {
+            return Err(PipelineError::Argument(ArgumentError::BindingType {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&binding.place),
                 binding: binding.binding,
                 name: binding.name.clone(),
                 expected: binding.scalar,
                 got,
-            });
+            }));
         }
     }
     if kernel.param_bytes().len() != params.len() {
@@ -117,13 +117,13 @@ pub(crate) fn check_kinds(
 pub(crate) fn binding_count(reflection: &Reflection, got: usize, missing: usize) -> PipelineError {
     let declared = |b: &Binding| format!("`{}` ({})", b.name, b.place);
     let places = reflection.bindings.iter().map(|b| &b.place);
-    PipelineError::BindingCount {
+    PipelineError::Argument(ArgumentError::BindingCount {
         kernel: reflection.kernel.clone(),
         place: place_of_missing(reflection, places, missing),
         expected: reflection.bindings.len(),
         got,
         declared: reflection.bindings.iter().map(declared).collect(),
-    }
+    })
 }
 
 /// The place of the variable of that number, else of the last, else of the entry point.
@@ -142,13 +142,13 @@ pub(crate) fn params_size(
     declared: Option<&Params>,
     got: usize,
 ) -> PipelineError {
-    PipelineError::ParamsSize {
+    PipelineError::Argument(ArgumentError::ParamsSize {
         kernel: reflection.kernel.clone(),
         place: Arc::clone(declared.map_or(&reflection.place, |p| &p.place)),
         name: declared.map_or_else(|| "(none declared)".to_owned(), |p| p.name.clone()),
         expected: declared.map_or(0, |p| p.bytes),
         got,
-    }
+    })
 }
 
 /// A grid that was planned from a number of elements may have several rows only if the entry point can tell them apart.
@@ -210,7 +210,7 @@ fn check_range(
     // A placeholder has less than it says.
     let capacity = buffer.capacity().min(buffer.wgpu().size());
     if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
-        return Err(PipelineError::RangeOutOfBounds {
+        return Err(PipelineError::Argument(ArgumentError::RangeOutOfBounds {
             kernel: kernel(),
             place: place(),
             binding,
@@ -218,11 +218,11 @@ fn check_range(
             offset,
             bytes,
             capacity,
-        });
+        }));
     }
     let alignment = caps.storage_alignment;
     if !offset.is_multiple_of(u64::from(alignment.max(1))) || !bytes.is_multiple_of(4) {
-        return Err(PipelineError::MisalignedOffset {
+        return Err(PipelineError::Argument(ArgumentError::MisalignedOffset {
             kernel: kernel(),
             place: place(),
             binding,
@@ -230,38 +230,38 @@ fn check_range(
             offset,
             bytes,
             alignment,
-        });
+        }));
     }
     if bytes > caps.max_binding_bytes {
-        return Err(PipelineError::BindingTooLarge {
+        return Err(PipelineError::Argument(ArgumentError::BindingTooLarge {
             kernel: kernel(),
             place: place(),
             binding,
             name: name(),
             bytes,
             limit: caps.max_binding_bytes,
-        });
+        }));
     }
     if bytes < declared.min_bytes {
-        return Err(PipelineError::BindingTooSmall {
+        return Err(PipelineError::Argument(ArgumentError::BindingTooSmall {
             kernel: kernel(),
             place: place(),
             binding,
             name: name(),
             bytes,
             needed: declared.min_bytes,
-        });
+        }));
     }
     match declared.stride {
         Some(stride) if !bytes.is_multiple_of(u64::from(stride.max(1))) => {
-            Err(PipelineError::PartialElement {
+            Err(PipelineError::Argument(ArgumentError::PartialElement {
                 kernel: kernel(),
                 place: place(),
                 binding,
                 name: name(),
                 bytes,
                 stride,
-            })
+            }))
         }
         _ => Ok(()),
     }
@@ -280,13 +280,13 @@ fn check_aliases(reflection: &Reflection, args: &[Arg<'_>]) -> Result<(), Pipeli
             let ((a_at, a_bytes), (b_at, b_bytes)) = (a.span(), b.span());
             let overlap = a_at < b_at + b_bytes && b_at < a_at + a_bytes;
             if overlap || writes.contains(&false) {
-                return Err(PipelineError::Aliased {
+                return Err(PipelineError::Argument(ArgumentError::Aliased {
                     kernel: reflection.kernel.clone(),
                     first: first.name.clone(),
                     first_place: Arc::clone(&first.place),
                     second: second.name.clone(),
                     second_place: Arc::clone(&second.place),
-                });
+                }));
             }
         }
     }

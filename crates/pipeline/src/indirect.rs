@@ -14,7 +14,7 @@ use crate::arguments::{Arg, arrange};
 use crate::bind::Entries;
 use crate::descriptor::{KernelDescriptor, KernelKey};
 use crate::dispatch;
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::grid::Grid;
 use crate::kernel::Kernel;
 use crate::observe::{self, ObservedWorkgroups};
@@ -92,7 +92,7 @@ impl Pipelines {
     ///
     /// # Errors
     ///
-    /// Those of [`Pipelines::dispatch`] but for the grid's, and [`PipelineError::IndirectRange`] where the buffer has no three
+    /// Those of [`Pipelines::dispatch`] but for the grid's, and [`ArgumentError::IndirectRange`] where the buffer has no three
     /// words there.
     pub fn dispatch_indirect(
         &self,
@@ -107,20 +107,20 @@ impl Pipelines {
         let mut entries = Entries::default();
         self.check_bound(kernel, args, params, &mut entries)?;
         if !self.memory().owns(source) {
-            return Err(PipelineError::IndirectForeign {
+            return Err(PipelineError::Argument(ArgumentError::IndirectForeign {
                 kernel: kernel.name().to_owned(),
                 place: Arc::clone(&kernel.reflection().place),
-            });
+            }));
         }
         let capacity = source.capacity();
         let fits = offset.checked_add(BYTES).is_some_and(|end| end <= capacity);
         if !fits || !offset.is_multiple_of(4) {
-            return Err(PipelineError::IndirectRange {
+            return Err(PipelineError::Argument(ArgumentError::IndirectRange {
                 kernel: kernel.name().to_owned(),
                 place: Arc::clone(&kernel.reflection().place),
                 offset,
                 capacity,
-            });
+            }));
         }
         if observe::is_on() {
             observe::tell(

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::reflect::{ParamSpace, Params, Reflection};
 
 /// One field of a [`KernelParams`] struct.
@@ -232,7 +232,7 @@ impl Reflection {
     ///
     /// # Errors
     ///
-    /// [`PipelineError::ParamsLayout`], which names the first field that differs; it also says if there is no such variable.
+    /// [`ArgumentError::ParamsLayout`], which names the first field that differs; it also says if there is no such variable.
     pub fn check_params<P: KernelParams>(&self, variable: &str) -> Result<(), PipelineError> {
         let mut all = self.variables();
         let found = all.find(|params| params.name == variable);
@@ -271,12 +271,12 @@ impl Reflection {
             Some(params) => params.differs(fields),
         };
         detail.map_or(Ok(()), |detail| {
-            Err(PipelineError::ParamsLayout {
+            Err(PipelineError::Argument(ArgumentError::ParamsLayout {
                 kernel: self.kernel.clone(),
                 place: Arc::clone(found.map_or(&self.place, |params| &params.place)),
                 name: name.to_owned(),
                 detail,
-            })
+            }))
         })
     }
 }

@@ -74,7 +74,7 @@ pub use ziggurat_memory as memory;
 pub use arguments::Arg;
 pub use copy::{COPY_PARAMS, copy_kernels};
 pub use descriptor::{Checks, KernelDescriptor, KernelKey};
-pub use error::PipelineError;
+pub use error::{ArgumentError, LimitError, PipelineError};
 pub use feature::ShaderFeatures;
 pub use grid::{Grid, GridOverflow};
 pub use kernel::Kernel;
@@ -112,9 +112,9 @@ pub use warning::KernelWarning;
 /// compiler with file, line and column of the WGSL.
 ///
 /// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file in the folder of
-/// the source file or of the package. Its method `dispatch` takes the buffers, textures and samplers by the names that
-/// they have in the shader, in the order of group and binding, and a [`Grid`]; `Blur::descriptor()` is for
-/// [`Pipelines::kernel`]. A name, a visibility and an entry point may be said:
+/// the source file or of the package. Its method `dispatch` takes what the shader binds, and a [`Grid`]: one buffer is an argument;
+/// several buffers, textures and samplers are the fields of a struct `BlurArgs`, by the names that they have in the shader, so
+/// that none takes another's place. `Blur::descriptor()` is for [`Pipelines::kernel`]. A name, a visibility and an entry point may be said:
 /// `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.
 ///
 /// Where `scale.wgsl` is

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use ziggurat_device::{DeviceError, once};
 
 use crate::descriptor::KernelDescriptor;
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::pipelines::Pipelines;
 use crate::place::Place;
 #[cfg(not(target_arch = "wasm32"))]
@@ -112,7 +112,7 @@ async fn said(
             PipelineError::Parse { place, message, .. }
             | PipelineError::Validation { place, message, .. },
         ) => (place, message),
-        Err(PipelineError::MissingFeature { place, feature, .. }) => {
+        Err(PipelineError::Limit(LimitError::MissingFeature { place, feature, .. })) => {
             (place, format!("this device has no {feature}"))
         }
         Err(

@@ -1,11 +1,11 @@
 //! The user's own WGSL on tensors.
 //!
-//! A [`CustomKernel`] is a shader with a signature: the dtypes of its inputs and of its output. Calling it checks the
+//! A [`CustomKernel`] is a shader with a signature: names and dtypes of its inputs and of its output. Calling it checks the
 //! tensors against the signature and the shader against reality (bindings, access, limits) before anything is recorded;
 //! the result is a tensor like any other, in the same queue, pool and profile.
 //!
-//! What the shader sees: bindings in the order of their groups and numbers are the inputs in the order given, then the output; every
-//! buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
+//! What the shader sees: each input is bound to the variable of its name, and the output to that of its name, or else to the
+//! buffer that is left; every buffer holds the elements densely in row-major order, starting at its beginning, padded to whole 32-bit words (f16, bf16
 //! have two and u8, i8, bool four elements to a word). Parameters come as `var<uniform>`, any number of them, and one `var<immediate>`.
 //! Elements that the shader does not write are 0, unless the program says that it writes all ([`CustomKernel::writes_all`]).
 //!
@@ -28,13 +28,14 @@ use std::sync::Arc;
 use ziggurat_core::DType;
 use ziggurat_kernels::View;
 use ziggurat_pipeline::{
-    Arg, Kernel, KernelCandidate, KernelDescriptor, PipelineError, Pipelines, ShaderSource,
+    Arg, Binding, Kernel, KernelCandidate, KernelDescriptor, PipelineError, Pipelines, ShaderSource,
 };
 
+use crate::named::Listed;
 use crate::{Device, Error, Tensor};
 pub use call::CustomCall;
 
-/// A WGSL compute shader with the dtypes of its inputs and output.
+/// A WGSL compute shader with the names and dtypes of its inputs and output.
 ///
 /// ```
 /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
@@ -50,7 +51,7 @@ pub use call::CustomCall;
 ///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
 ///         if (i < arrayLength(&out)) { out[i] = alpha * x[i] + y[i]; }
 ///     }
-/// ").input(DType::F32).input(DType::F32).output(DType::F32);
+/// ").input("x", DType::F32).input("y", DType::F32).output("out", DType::F32);
 ///
 /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3])?;
 /// let y = Tensor::ones(&device, [3], DType::F32)?;
@@ -62,8 +63,8 @@ pub use call::CustomCall;
 #[derive(Clone, Debug)]
 pub struct CustomKernel {
     descriptor: KernelDescriptor,
-    inputs: Vec<DType>,
-    output: DType,
+    inputs: Vec<(Cow<'static, str>, DType)>,
+    output: (Option<Cow<'static, str>>, DType),
     writes_all: bool,
     flops: u64,
     candidates: Vec<KernelCandidate>,
@@ -100,7 +101,7 @@ impl CustomKernel {
         Self {
             descriptor: KernelDescriptor::new(source),
             inputs: Vec::new(),
-            output: DType::F32,
+            output: (None, DType::F32),
             writes_all: false,
             flops: 0,
             candidates: Vec::new(),
@@ -121,7 +122,7 @@ impl CustomKernel {
     /// use ziggurat_tensor::{CustomKernel, DType, Device, DeviceOptions, Tensor};
     ///
     /// let device = Device::open_blocking(DeviceOptions::default())?;
-    /// let wave = CustomKernel::watch("shaders/wave.wgsl")?.input(DType::F32);
+    /// let wave = CustomKernel::watch("shaders/wave.wgsl")?.input("x", DType::F32);
     /// let mut x = Tensor::ones(&device, [256, 256], DType::F32)?;
     /// loop {
     ///     x = wave.call(&[&x]).run()?; // what was saved last
@@ -156,17 +157,18 @@ impl CustomKernel {
         Cow::Borrowed(&self.descriptor)
     }
 
-    /// Adds an input of this dtype, bound after the inputs added before.
+    /// Adds an input: the name of the shader's variable, and the dtype.
     #[must_use]
-    pub fn input(mut self, dtype: DType) -> Self {
-        self.inputs.push(dtype);
+    pub fn input(mut self, name: impl Into<Cow<'static, str>>, dtype: DType) -> Self {
+        self.inputs.push((name.into(), dtype));
         self
     }
 
-    /// The dtype of the output (f32 unless said), which is bound last.
+    /// The output: the name of the shader's variable, and the dtype. Unless it is said, it is of f32 and the buffer that no input
+    /// is bound to.
     #[must_use]
-    pub fn output(mut self, dtype: DType) -> Self {
-        self.output = dtype;
+    pub fn output(mut self, name: impl Into<Cow<'static, str>>, dtype: DType) -> Self {
+        self.output = (Some(name.into()), dtype);
         self
     }
 
@@ -184,7 +186,7 @@ impl CustomKernel {
     ///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
     ///         if (i < arrayLength(&out)) { out[i] = -x[i]; }
     ///     }
-    /// ").input(DType::F32).writes_all();
+    /// ").input("x", DType::F32).writes_all();
     ///
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [3], DType::F32)?;
@@ -212,7 +214,7 @@ impl CustomKernel {
     ///         let i = id.x + (id.y + id.z * n.y) * n.x * 64u;
     ///         if (i < arrayLength(&out)) { out[i] = x[i] * x[i]; }
     ///     }
-    /// ").input(DType::F32).flops_per_element(1);
+    /// ").input("x", DType::F32).flops_per_element(1);
     ///
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// device.set_profiling(true);
@@ -245,17 +247,54 @@ impl CustomKernel {
 
     #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
     pub(crate) fn input_types(&self) -> Vec<crate::InputType> {
-        self.inputs.iter().map(|dtype| (*dtype).into()).collect()
+        let inputs = self.inputs.iter();
+        inputs.map(|(_, dtype)| (*dtype).into()).collect()
     }
 
     pub(crate) const fn descriptor(&self) -> &KernelDescriptor {
         &self.descriptor
     }
 
-    /// The dtypes of all buffers, if any was said.
-    pub(crate) fn signature(&self) -> Option<Vec<DType>> {
-        let all = || self.inputs.iter().chain([&self.output]).copied();
-        (!self.inputs.is_empty()).then(|| all().collect())
+    /// The dtypes of these buffers, if any was declared.
+    ///
+    /// # Errors
+    /// A declared name that none of them has, or one that was not declared, in words.
+    pub(crate) fn signature(&self, bindings: &[Binding]) -> Result<Option<Vec<DType>>, String> {
+        if self.inputs.is_empty() {
+            return Ok(None);
+        }
+        let names = self.inputs.iter().map(|(name, _)| name);
+        if let Some(name) = (names.chain(&self.output.0))
+            .find(|name| bindings.iter().all(|binding| binding.name != ***name))
+        {
+            return Err(format!(
+                "the shader has no buffer `{name}`, which is declared"
+            ));
+        }
+        let output = self.bound_output(bindings);
+        let dtype = |binding: &Binding| {
+            let mut inputs = self.inputs.iter();
+            if let Some((_, dtype)) = inputs.find(|(name, _)| *name == binding.name) {
+                return Ok(*dtype);
+            }
+            match output {
+                Some(output) if output.name == binding.name => Ok(self.output.1),
+                _ => Err(format!("its buffer `{}` is not declared", binding.name)),
+            }
+        };
+        bindings
+            .iter()
+            .map(dtype)
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    /// Which of the bindings is the output.
+    fn bound_output<'b>(&self, bindings: &'b [Binding]) -> Option<&'b Binding> {
+        bindings.iter().find(|binding| match &self.output.0 {
+            Some(name) => *name == binding.name,
+            None => self.inputs.iter().all(|(name, _)| *name != binding.name),
+        })
     }
 
     /// Values of constants of which [`CustomCall::tune`] finds the fastest. Until it has, the constants are those of the kernel.
@@ -272,7 +311,7 @@ impl CustomKernel {
     ///         let i = id.x + (id.y + id.z * n.y) * n.x * WG;
     ///         if (i < arrayLength(&out)) { out[i] = 2.0 * x[i]; }
     ///     }
-    /// ").input(DType::F32).candidates(KernelCandidate::workgroup_sizes("WG", [64, 128, 256]));
+    /// ").input("x", DType::F32).candidates(KernelCandidate::workgroup_sizes("WG", [64, 128, 256]));
     ///
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// let x = Tensor::ones(&device, [1000], DType::F32)?;
@@ -303,34 +342,27 @@ impl CustomKernel {
         #[cfg(all(feature = "software", not(target_arch = "wasm32")))]
         if self.writes_all
             && pipelines.device().adapter().is_software_device()
-            && let Some(promising) = promise::promising(&descriptor, kernel.reflection())
+            && let Some(output) = self.bound_output(&kernel.reflection().bindings)
+            && let Some(promising) = promise::promising(&descriptor, output)
         {
             return pipelines.kernel(&promising).map_err(fail);
         }
         Ok(kernel)
     }
 
-    /// Starts a call on these inputs, on their device.
+    /// Starts a call on these inputs, in the order of their declaration, on their device.
     pub fn call<'a>(&'a self, inputs: &[&'a Tensor]) -> CustomCall<'a> {
-        CustomCall {
-            kernel: self,
-            device: inputs.first().map(|tensor| tensor.device()),
-            inputs: inputs.to_vec(),
-            shape: None,
-            uniforms: Vec::new(),
-            grid: None,
-            per_invocation: 1,
-            stride: false,
-            flops: None,
-        }
+        CustomCall::new(self, Listed::InOrder(inputs.to_vec()))
+    }
+
+    /// The same by the names of the inputs, in any order: then none can take another's place.
+    pub fn call_named<'a>(&'a self, inputs: &[(&'a str, &'a Tensor)]) -> CustomCall<'a> {
+        CustomCall::new(self, Listed::Named(inputs.to_vec()))
     }
 
     /// Starts a call on a device given by name, for kernels without inputs.
     pub fn call_on<'a>(&'a self, device: &'a Device, inputs: &[&'a Tensor]) -> CustomCall<'a> {
-        CustomCall {
-            device: Some(device),
-            ..self.call(inputs)
-        }
+        self.call(inputs).on(device)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use explain::explain;
 pub(crate) use limits::Limits;
 pub(crate) use memo::{again, form, stats as plan_stats};
 pub(crate) use prologue::read;
-pub(crate) use record::{defer, record, record_like, walk};
+pub(crate) use record::{defer, record, record_like, view};
 
 /// What lazy evaluation keeps per device.
 #[derive(Debug)]

@@ -46,6 +46,7 @@ pub mod io;
 mod kv_cache;
 mod kv_slots;
 mod lazy;
+mod named;
 mod node;
 mod observe;
 mod once;
@@ -129,8 +130,9 @@ pub use ziggurat_macros::TensorKernelParams as KernelParams;
 /// is an error of the compiler with file, line and column of the WGSL.
 ///
 /// `kernel!("blur.wgsl")` makes a struct `Blur`, whose fields are those of the shader's parameters, for the file in the folder of
-/// the source file or of the package. `Blur { sigma: 2.0 }.run(&image)` takes the tensors by the names that the shader's
-/// read-only buffers have, in the order of group and binding; its only `read_write` buffer is behind them and is the result.
+/// the source file or of the package. `Blur { sigma: 2.0 }.run(&image)` takes the tensor for the shader's read-only buffer; several
+/// are the fields of a struct, by the names of the shader, so that none takes another's place:
+/// `Blend { share: 0.5 }.run(BlendArgs { over: &a, under: &b })`. The only `read_write` buffer is behind them and is the result.
 /// `call` instead of `run` gives a [`CustomCall`], of which shape and grid can be said. A name, a visibility and an entry point
 /// may be given: `kernel!(pub Smooth = "shaders/blur.wgsl", entry = "horizontal")`.
 pub use ziggurat_macros::kernel;

@@ -97,7 +97,7 @@ pub(crate) enum Work {
     /// A kernel that can write an expression over its result in its place.
     Kernel(Arc<KernelCall>),
     /// The memory of `base`, which is row-major, seen through another layout.
-    Walk {
+    View {
         base: Arc<Node>,
         layout: Box<Layout>,
     },
@@ -156,7 +156,7 @@ impl Node {
                 });
             }
             Work::Kernel(_) => {}
-            Work::Walk { base, .. } => {
+            Work::View { base, .. } => {
                 base.uses.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -167,7 +167,7 @@ impl Node {
             if own.value.get_mut().is_some() {
                 own.value = OnceLock::new();
             }
-            own.fits = !matches!(work, Work::Walk { .. });
+            own.fits = !matches!(work, Work::View { .. });
             *own.pending.get_mut() = Some(work);
             own.cost = *cost;
             *own.form.get_mut() = 0;
@@ -240,7 +240,7 @@ impl Node {
             return view.layout;
         }
         self.peek(|work| match work {
-            Work::Walk { layout, .. } => **layout,
+            Work::View { layout, .. } => **layout,
             Work::Op { .. } | Work::Kernel(_) => Layout::contiguous(self.shape),
         })
         .or_else(|| self.value.get()?.as_ref().ok().map(|view| view.layout))
@@ -271,13 +271,13 @@ impl Node {
         let name = self.peek(|work| match work {
             Work::Op { name, .. } => name,
             Work::Kernel(kernel) => kernel.name,
-            Work::Walk { .. } => "view",
+            Work::View { .. } => "view",
         });
         name.unwrap_or("value")
     }
 
     /// Sets the value and lets go of the inputs.
-    pub(crate) fn settle(&self, value: Result<View, Error>) {
+    pub(crate) fn complete(&self, value: Result<View, Error>) {
         // A second value would be a bug of the planner; the first one stands.
         let _second = self.value.set(value);
         self.let_go();
@@ -292,8 +292,8 @@ impl Node {
         }
     }
 
-    /// [`Node::settle`] to memory in which the value lies like this.
-    pub(crate) fn settle_in(&self, buffer: Buffer, form: &Form) {
+    /// [`Node::complete`] to memory in which the value lies like this.
+    pub(crate) fn complete_in(&self, buffer: Buffer, form: &Form) {
         self.set_form(form.number);
         // Made in its place. A second value would be a bug of the planner; the first one stands.
         self.value.get_or_init(|| Ok(form.of(buffer)));
@@ -313,13 +313,13 @@ impl Node {
     }
 
     /// Whether a tensor is this node, so that somebody may ask for the value.
-    pub(crate) fn is_held(&self) -> bool {
+    pub(crate) fn has_handles(&self) -> bool {
         self.handles.load(Ordering::Acquire) > 0
     }
 
     /// Whether `users` pending inputs are all that can still ask for the value.
     pub(crate) fn is_only_used_by(&self, users: usize) -> bool {
-        !self.is_held() && self.uses() == users
+        !self.has_handles() && self.uses() == users
     }
 
     /// Whether one tensor is all that can still ask for the value.

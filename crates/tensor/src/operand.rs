@@ -51,9 +51,9 @@ impl Side<'_> {
                 crate::scalar::combined(a.dtype(), a.rank(), b.dtype(), b.rank())
             }
             (Self::Tensor(tensor), Self::Scalar(number))
-            | (Self::Scalar(number), Self::Tensor(tensor)) => number.beside(tensor.dtype()),
+            | (Self::Scalar(number), Self::Tensor(tensor)) => number.promoted_with(tensor.dtype()),
             // No public method combines two numbers.
-            (Self::Scalar(a), Self::Scalar(_)) => a.beside(DType::Bool),
+            (Self::Scalar(a), Self::Scalar(_)) => a.promoted_with(DType::Bool),
         }
     }
 

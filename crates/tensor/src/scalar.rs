@@ -49,7 +49,7 @@ impl Scalar {
     }
 
     /// The dtype that the number is promoted to with a tensor of `dtype`.
-    pub(crate) fn beside(self, dtype: DType) -> DType {
+    pub(crate) fn promoted_with(self, dtype: DType) -> DType {
         match (self.category > category(dtype), self.category) {
             (true, Category::Float) => DType::F32,
             (true, Category::Int) => DType::I32,
@@ -59,7 +59,7 @@ impl Scalar {
 
     /// Whether it is a number of this type, which converting changes only by rounding.
     pub(crate) fn is_of(self, dtype: DType) -> bool {
-        self.beside(dtype) == dtype && self.fits(dtype)
+        self.promoted_with(dtype) == dtype && self.fits(dtype)
     }
 
     /// Whether `dtype` can hold the number: always for floats and bool, by range for integers.
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn a_number_takes_the_dtype_of_its_neighbour_unless_its_category_is_higher() {
-        assert_eq!(Scalar::from(2.0).beside(DType::F16), DType::F16);
-        assert_eq!(Scalar::from(2).beside(DType::F16), DType::F16);
-        assert_eq!(Scalar::from(2).beside(DType::U8), DType::U8);
-        assert_eq!(Scalar::from(2.0).beside(DType::I32), DType::F32);
-        assert_eq!(Scalar::from(2.0).beside(DType::Bool), DType::F32);
-        assert_eq!(Scalar::from(2).beside(DType::Bool), DType::I32);
-        assert_eq!(Scalar::from(true).beside(DType::Bool), DType::Bool);
-        assert_eq!(Scalar::from(true).beside(DType::I8), DType::I8);
+        assert_eq!(Scalar::from(2.0).promoted_with(DType::F16), DType::F16);
+        assert_eq!(Scalar::from(2).promoted_with(DType::F16), DType::F16);
+        assert_eq!(Scalar::from(2).promoted_with(DType::U8), DType::U8);
+        assert_eq!(Scalar::from(2.0).promoted_with(DType::I32), DType::F32);
+        assert_eq!(Scalar::from(2.0).promoted_with(DType::Bool), DType::F32);
+        assert_eq!(Scalar::from(2).promoted_with(DType::Bool), DType::I32);
+        assert_eq!(Scalar::from(true).promoted_with(DType::Bool), DType::Bool);
+        assert_eq!(Scalar::from(true).promoted_with(DType::I8), DType::I8);
     }
 
     #[test]

@@ -315,7 +315,7 @@ impl Tensor {
         }
         Ok(Self {
             device: self.device.clone(),
-            node: Handle::new(lazy::walk(self.node.node(), layout)?),
+            node: Handle::new(lazy::view(self.node.node(), layout)?),
         })
     }
 

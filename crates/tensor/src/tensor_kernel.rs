@@ -1,25 +1,24 @@
 //! [`TensorKernel`]: a WGSL body that reads and writes tensors by name.
 //!
 //! The author writes what happens to one element; dtypes, shapes, strides, packing, the grid and its end are generated
-//! around the text by the layer below. This file checks what the author says and what a call gives, and finds shapes.
+//! around the text by the layer below. A call checks what it is given, and finds shapes.
 //!
 //! Invariants: a call that is accepted has tensors of the declared dtypes and ranks on one device; the text reads every
 //! input and writes every output by its name.
 
+mod call;
 mod check;
 mod signature;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use ziggurat_core::{Shape, broadcast_shapes};
-use ziggurat_kernels::{ElementKernel, ElementParam, View};
-use ziggurat_pipeline::with_flops;
+use ziggurat_kernels::{ElementKernel, ElementParam};
 
-use crate::observe::{self, Operation, What};
-use crate::tensor::new_shape;
+use crate::named::Listed;
 use crate::{Device, Error, Tensor};
 
+pub use call::TensorCall;
 pub use signature::{Any, InputType, KernelParam, OutputType, like};
 
 pub(crate) const OP: &str = "custom";
@@ -176,25 +175,33 @@ impl TensorKernel {
         self
     }
 
-    /// Starts a call on these inputs, on their device.
+    /// Starts a call on these inputs, in the order of their declaration, on their device.
     pub fn call<'a>(&'a self, inputs: &[&'a Tensor]) -> TensorCall<'a> {
-        TensorCall {
-            kernel: self,
-            device: inputs.first().map(|tensor| tensor.device()),
-            inputs: inputs.to_vec(),
-            shapes: Vec::new(),
-            params: Vec::new(),
-            elements: None,
-            flops: None,
-        }
+        TensorCall::new(self, Listed::InOrder(inputs.to_vec()))
+    }
+
+    /// The same by the names of the inputs, in any order: then none can take another's place.
+    ///
+    /// ```
+    /// use ziggurat_tensor::{DType, Device, DeviceOptions, Tensor, TensorKernel, like};
+    ///
+    /// let less = TensorKernel::wgsl("less", "fn kernel(i: u32) { y_store(i, from_at(i) - take_at(i)); }")
+    ///     .input("from", DType::F32)
+    ///     .input("take", DType::F32)
+    ///     .output("y", like("from"));
+    /// let device = Device::open_blocking(DeviceOptions::default())?;
+    /// let (from, take) = (Tensor::ones(&device, [2], DType::F32)?, Tensor::zeros(&device, [2], DType::F32)?);
+    /// let y = less.call_named(&[("take", &take), ("from", &from)]).run()?;
+    /// assert_eq!(y.to_vec_blocking::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), ziggurat_tensor::Error>(())
+    /// ```
+    pub fn call_named<'a>(&'a self, inputs: &[(&'a str, &'a Tensor)]) -> TensorCall<'a> {
+        TensorCall::new(self, Listed::Named(inputs.to_vec()))
     }
 
     /// Starts a call on a device given by name, for kernels without inputs.
     pub fn call_on<'a>(&'a self, device: &'a Device, inputs: &[&'a Tensor]) -> TensorCall<'a> {
-        TensorCall {
-            device: Some(device),
-            ..self.call(inputs)
-        }
+        self.call(inputs).on(device)
     }
 
     /// What its inputs may be.
@@ -237,180 +244,5 @@ impl TensorKernel {
 
     fn error(&self, detail: &str) -> Error {
         Error::argument(OP, format!("`{}`: {detail}", self.name))
-    }
-}
-
-/// One call of a [`TensorKernel`], being put together.
-#[derive(Clone, Debug)]
-#[must_use = "nothing happens before `run`"]
-pub struct TensorCall<'a> {
-    kernel: &'a TensorKernel,
-    device: Option<&'a Device>,
-    inputs: Vec<&'a Tensor>,
-    shapes: Vec<(String, Vec<usize>)>,
-    params: Vec<Param>,
-    elements: Option<u64>,
-    flops: Option<u64>,
-}
-
-impl TensorCall<'_> {
-    /// The shape of an output; that of the input which it is [`like`] unless said, or else of the first input.
-    pub fn shape(mut self, output: impl Into<String>, dims: impl AsRef<[usize]>) -> Self {
-        self.shapes.push((output.into(), dims.as_ref().to_vec()));
-        self
-    }
-
-    /// The value of a parameter, of the type that it was declared with.
-    pub fn param(mut self, name: impl Into<String>, value: impl KernelParam) -> Self {
-        self.params.push(Param {
-            name: name.into(),
-            ty: value.ty(),
-            words: value.words(),
-        });
-        self
-    }
-
-    /// How many elements `kernel` is called for, if not for each of the first output (or else of the first tensor that is
-    /// changed in place).
-    pub fn elements(mut self, elements: u64) -> Self {
-        self.elements = Some(elements);
-        self
-    }
-
-    /// States how many arithmetic operations the call does, a multiply-add counted as two, instead of those that the kernel
-    /// states of each element ([`TensorKernel::flops_per_element`]).
-    pub fn flops(mut self, flops: u64) -> Self {
-        self.flops = Some(flops);
-        self
-    }
-
-    /// Records the call of a kernel with one output.
-    ///
-    /// # Errors
-    /// Those of [`Self::run_all`]; and if the kernel has several outputs.
-    pub fn run(self) -> Result<Tensor, Error> {
-        let kernel = self.kernel;
-        if kernel.outputs.len() > 1 {
-            return Err(kernel.error("it has several outputs: use run_all"));
-        }
-        let only = self.run_all()?.pop();
-        only.ok_or_else(|| Error::internal(OP, "a kernel without outputs ran"))
-    }
-
-    /// Records the call: the outputs, in the order of their declaration.
-    ///
-    /// # Errors
-    /// If number, dtypes or ranks of the inputs are not those of the signature, the inputs are on different devices or
-    /// cannot be broadcast, an output's shape is missing, a parameter is unknown or of another type, the text does not use
-    /// what is declared, or the shader is refused; the text then names the WGSL line.
-    pub fn run_all(self) -> Result<Vec<Tensor>, Error> {
-        if !self.kernel.updates.is_empty() {
-            let detail = "it changes tensors in place: use run_in_place";
-            return Err(self.kernel.error(detail));
-        }
-        self.run_in_place(&mut [])
-    }
-
-    /// [`Self::run_all`] of a kernel that changes tensors in place: these, in the order of their declaration. What shares
-    /// their memory (clones, views, values that are not computed yet) keeps what it has: a tensor that is not alone gets a
-    /// copy first.
-    ///
-    /// # Errors
-    /// Those of [`Self::run_all`]; nothing is changed then.
-    pub fn run_in_place(self, updates: &mut [&mut Tensor]) -> Result<Vec<Tensor>, Error> {
-        let kernel = self.kernel;
-        let below = kernel.below()?;
-        let first = updates.first().map(|tensor| tensor.device().clone());
-        let device = self
-            .device
-            .or(first.as_ref())
-            .ok_or_else(|| kernel.error("a call without inputs must name a device: use call_on"))?;
-        check::check_inputs(kernel, ("takes", &kernel.inputs), &self.inputs, device)?;
-        let changed: Vec<&Tensor> = updates.iter().map(|tensor| &**tensor).collect();
-        check::check_inputs(kernel, ("changes", &kernel.updates), &changed, device)?;
-        check::check_shapes(kernel, &self.shapes)?;
-        let params = check::values(kernel, &self.params)?;
-
-        let expanded = self.expanded(&changed)?;
-        let inputs: Vec<&Tensor> = match &expanded {
-            Some(expanded) => expanded.iter().collect(),
-            None => self.inputs.clone(),
-        };
-        let mut outputs = Vec::with_capacity(kernel.outputs.len());
-        for (name, ty) in &kernel.outputs {
-            let like = ty
-                .input(&kernel.inputs)
-                .or((!inputs.is_empty()).then_some(0));
-            let like = like.and_then(|index| inputs.get(index)).copied();
-            let given = self.shapes.iter().rev().find(|(given, _)| given == name);
-            let shape = match (given, like) {
-                (Some((_, dims)), _) => new_shape(OP, dims)?,
-                (None, Some(like)) => *like.shape(),
-                (None, None) => {
-                    let detail = format!("give the shape of `{name}`: .shape({name:?}, dims)");
-                    return Err(kernel.error(&detail));
-                }
-            };
-            let dtype = ty.dtype(like.map(Tensor::dtype));
-            outputs.push(if kernel.writes_all {
-                device.alloc(OP, &shape, dtype)?
-            } else {
-                device.alloc_zeroed(OP, &shape, dtype)?
-            });
-        }
-        Tensor::evaluate_all(&inputs)?;
-        let views = inputs
-            .iter()
-            .map(|tensor| tensor.stored().cloned())
-            .collect::<Result<Vec<View>, Error>>()?;
-        let stored = updates
-            .iter_mut()
-            .map(|tensor| tensor.storage_mut().cloned())
-            .collect::<Result<Vec<View>, Error>>()?;
-        let first = outputs.iter().chain(&stored).next();
-        let elements = self.elements.unwrap_or(first.map_or(0, View::len) as u64);
-        let describe = || Operation {
-            name: kernel.name.clone(),
-            what: What::Dispatches,
-            inputs: Some(views.iter().chain(&stored).map(Some).collect()),
-            is_given_non_finite: false,
-            outputs: outputs.iter().chain(&stored).collect(),
-        };
-        let executor = device.executor();
-        let flops = self.flops.unwrap_or(kernel.flops.saturating_mul(elements));
-        let views_of = [&views[..], &outputs, &stored];
-        let run = || {
-            with_flops(flops, || {
-                executor.run_elements(below, views_of, &params, elements)
-            })
-        };
-        observe::operation(device, describe, run).map_err(|error| Error::from_kernel(OP, error))?;
-        let tensors = outputs.into_iter();
-        Ok(tensors
-            .map(|view| Tensor::from_view(device, view))
-            .collect())
-    }
-
-    /// The inputs in the shape that they and what is changed have in common, where the kernel broadcasts.
-    fn expanded(&self, changed: &[&Tensor]) -> Result<Option<Vec<Tensor>>, Error> {
-        if !self.kernel.broadcast {
-            return Ok(None);
-        }
-        let all = self.inputs.iter().chain(changed);
-        let shapes: Vec<Shape> = all.map(|tensor| *tensor.shape()).collect();
-        let common = broadcast_shapes(&shapes).map_err(|error| Error::from_shape(OP, error))?;
-        if let Some(other) = changed.iter().find(|tensor| *tensor.shape() != common) {
-            let (name, have) = (&self.kernel.name, other.dims());
-            let detail = format!(
-                "`{name}`: inputs of shape {common} do not fit what is changed in place, {have:?}"
-            );
-            return Err(Error::shape(OP, detail));
-        }
-        let expand = |input: &&Tensor| input.with_layout(OP, |layout| layout.expand(common));
-        self.inputs
-            .iter()
-            .map(expand)
-            .collect::<Result<_, _>>()
-            .map(Some)
     }
 }

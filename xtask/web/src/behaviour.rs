@@ -51,9 +51,9 @@ const AXPY: &str = "
 
 fn axpy(name: &'static str, wgsl: String) -> CustomKernel {
     CustomKernel::wgsl(name, wgsl)
-        .input(DType::F32)
-        .input(DType::F32)
-        .output(DType::F32)
+        .input("x", DType::F32)
+        .input("y", DType::F32)
+        .output("out", DType::F32)
 }
 
 async fn own_shader(device: &Device) -> Verdict {

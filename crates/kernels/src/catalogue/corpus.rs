@@ -96,7 +96,7 @@ fn value(dtype: DType, access: Access, few: bool) -> Result<Sketch, KernelError>
     Ok(sketch.output(&[back]))
 }
 
-/// How a number for many elements is read beside an operand that is read like this.
+/// How a number for many elements is read with an operand that is read like this.
 fn one_for_all(access: Access) -> Access {
     match access {
         Access::Row => Access::Splat,

@@ -61,55 +61,6 @@ pub(crate) fn along(
     Ok(view)
 }
 
-/// An error if an axis is none of `a`.
-pub(crate) fn check_axis(op: &'static str, a: &View, axis: usize) -> Result<usize, KernelError> {
-    match a.dims().get(axis) {
-        Some(&extent) => Ok(extent),
-        None => Err(KernelError::Shape {
-            op,
-            source: ziggurat_core::ShapeError::AxisOutOfRange {
-                axis: signed(axis),
-                rank: a.rank(),
-            },
-        }),
-    }
-}
-
-/// An error unless the output has this shape.
-pub(crate) fn check_shape(
-    op: &'static str,
-    out: &View,
-    expected: &Shape,
-) -> Result<(), KernelError> {
-    if out.shape() == expected {
-        return Ok(());
-    }
-    Err(KernelError::Output {
-        op,
-        expected: Box::new(*expected),
-        got: Box::new(*out.shape()),
-    })
-}
-
-/// An error unless a dtype fits.
-pub(crate) fn check_dtype(
-    op: &'static str,
-    operand: &'static str,
-    got: DType,
-    fits: bool,
-    rule: &'static str,
-) -> Result<(), KernelError> {
-    if fits {
-        return Ok(());
-    }
-    Err(KernelError::Dtype {
-        op,
-        operand,
-        rule,
-        got,
-    })
-}
-
 impl Executor {
     /// The same elements in another shape; copied where strides do not express that.
     pub(crate) fn reshaped(

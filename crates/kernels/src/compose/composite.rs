@@ -311,12 +311,12 @@ impl Composer for Expression {
     }
 
     fn miscounted(&self, op: &'static str, given: usize) -> KernelError {
-        KernelError::Option {
+        KernelError::option(
             op,
-            option: "the number of operands",
-            rule: "must be the op's own",
-            got: i64::try_from(given).unwrap_or(i64::MAX),
-        }
+            "the number of operands",
+            "must be the op's own",
+            i64::try_from(given).unwrap_or(i64::MAX),
+        )
     }
 }
 
@@ -346,12 +346,12 @@ impl Executor {
             _ => value,
         };
         if expression.dtype(value) != out.dtype {
-            return Err(KernelError::Dtype {
-                op: op.spec().name,
-                operand: "out",
-                rule: "it must be a float for floats, have the operands' dtype for integers, and be bool for a truth",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                op.spec().name,
+                "out",
+                "it must be a float for floats, have the operands' dtype for integers, and be bool for a truth",
+                out.dtype,
+            ));
         }
         self.fused(&expression, out.shape(), &[(value, out.clone())])
     }
@@ -365,12 +365,7 @@ fn composed(
     numbers: &[f64],
 ) -> Result<Id, KernelError> {
     let spec = op.spec();
-    let dtype = |operand, rule, got| KernelError::Dtype {
-        op: spec.name,
-        operand,
-        rule,
-        got,
-    };
+    let dtype = |operand, rule, got| KernelError::dtype(spec.name, operand, rule, got);
     if let Some(BrokenRule { number, rule, got }) = spec.broken(numbers) {
         return Err(KernelError::Number {
             op: spec.name,

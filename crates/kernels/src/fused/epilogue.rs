@@ -61,29 +61,25 @@ impl Epilogue {
         let further_views = || output.also.iter().map(|(_, view)| view);
         for (value, view) in values.zip(std::iter::once(out).chain(further_views())) {
             if view.dtype != output.expression.dtype(value) {
-                return Err(KernelError::Dtype {
-                    op: OP,
-                    operand: "out",
-                    rule: "it must have the dtype of the value written to it",
-                    got: view.dtype,
-                });
+                return Err(KernelError::dtype(
+                    OP,
+                    "out",
+                    "it must have the dtype of the value written to it",
+                    view.dtype,
+                ));
             }
             if view.len() != output.shape.len() {
-                return Err(KernelError::Output {
-                    op: OP,
-                    expected: Box::new(output.shape),
-                    got: Box::new(*view.shape()),
-                });
+                return Err(KernelError::output(OP, output.shape, *view.shape()));
             }
         }
         let mut computed = graph.inputs.iter().filter(|input| input.index == MADE);
         let (Some(first), None) = (computed.next(), computed.next()) else {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "the values of the expression that the kernel makes",
-                rule: "must be one",
-                got: i64::from(graph.is_over_made()) * 2,
-            });
+            return Err(KernelError::option(
+                OP,
+                "the values of the expression that the kernel makes",
+                "must be one",
+                i64::from(graph.is_over_made()) * 2,
+            ));
         };
         let computed = first.dtype;
         let mut inputs = Vec::with_capacity(graph.inputs.len());
@@ -106,12 +102,12 @@ impl Epilogue {
             let alone =
                 !inputs.iter().chain([out]).any(shares) && !further_views().take(at).any(shares);
             if !view.is_vec4() || !alone {
-                return Err(KernelError::Operand {
-                    op: OP,
-                    operand: "also",
-                    rule: "must be dense and share no memory with the other operands",
-                    got: Box::new(*view.shape()),
-                });
+                return Err(KernelError::operand(
+                    OP,
+                    "also",
+                    "must be dense and share no memory with the other operands",
+                    *view.shape(),
+                ));
             }
         }
         let needed = inputs.len() + bindings + output.also.len();

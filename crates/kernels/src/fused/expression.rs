@@ -133,12 +133,12 @@ impl Expression {
     fn known_dtype(&self, op: &'static str, id: Id) -> Result<DType, KernelError> {
         match self.nodes.get(id.index()) {
             Some((_, dtype)) => Ok(*dtype),
-            None => Err(KernelError::Option {
+            None => Err(KernelError::option(
                 op,
-                option: "an operand",
-                rule: "must be a node of the expression",
-                got: i64::from(id.0),
-            }),
+                "an operand",
+                "must be a node of the expression",
+                i64::from(id.0),
+            )),
         }
     }
 

@@ -44,7 +44,7 @@ impl Access {
     }
 }
 
-/// How four neighbours along the innermost axis of a walk are read, the first at a multiple of four: if not one by one.
+/// How four neighbours along the innermost axis are read, the first at a multiple of four: if not one by one.
 pub(crate) fn row(view: &View, dims: &[usize], strides: &[isize]) -> Option<Access> {
     let (inner, outer) = strides.split_last()?;
     if !dims.last()?.is_multiple_of(4) {
@@ -109,7 +109,7 @@ impl Form {
         (Self { inputs, rank }, coalesced)
     }
 
-    /// The smallest class that holds walks over `rank` axes.
+    /// The smallest class for `rank` axes.
     pub(crate) fn rank_class(rank: usize) -> usize {
         if rank > 4 { 8 } else { rank.max(1) }
     }

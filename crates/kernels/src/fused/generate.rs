@@ -14,7 +14,7 @@ use crate::fused::MAX_BINDINGS;
 use crate::fused::form::{Access, Form};
 use crate::fused::graph::{Graph, Slots, Source};
 use crate::fused::params::HEAD;
-use crate::fused::parts::{self, Settle, compute, function, settle};
+use crate::fused::parts::{self, ResultRounding, compute, function, result_rounding};
 use crate::fused::user::UserOp;
 use crate::run::error::KernelError;
 use crate::source::params::ParamField;
@@ -91,7 +91,7 @@ pub(crate) fn append(
     let writes = match role {
         Role::Whole => parts::Writes::Vec4,
         Role::Value(..) => parts::Writes::Nothing,
-        Role::Result(_, vec4) => parts::Writes::Cells { vec4 },
+        Role::Result(_, vec4) => parts::Writes::Elements { vec4 },
     };
     let source = parts::append(source, graph, writes)?;
     Ok(source.part(FILE, Glue::new(graph, form, role).text()))
@@ -106,7 +106,7 @@ pub(crate) fn append_both(
     host: Host,
     (reading, vec4): (Reading, bool),
 ) -> Result<ShaderSource, KernelError> {
-    let written = (result, parts::Writes::Cells { vec4 });
+    let written = (result, parts::Writes::Elements { vec4 });
     let source = parts::append_all(source, &[(value, parts::Writes::Nothing), written])?;
     let mut first = Glue::new(value, value_form, Role::Value(host, reading));
     let mut second = {
@@ -433,10 +433,10 @@ impl<'a> Glue<'a> {
         for (i, step) in graph.steps.iter().enumerate() {
             let operands: Vec<_> = step.operands().map(Self::name).collect();
             let call = format!("{}({})", function(graph, step), operands.join(", "));
-            let value = match settle(step) {
-                Settle::Nothing => call,
-                Settle::Keep => format!("keep({call})"),
-                Settle::Round => format!("rounded_{}({call})", step.dtype),
+            let value = match result_rounding(step) {
+                ResultRounding::None => call,
+                ResultRounding::Keep => format!("keep({call})"),
+                ResultRounding::Round => format!("rounded_{}({call})", step.dtype),
             };
             line!(self, "    let v_{i} = {value};");
         }

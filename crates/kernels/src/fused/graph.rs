@@ -150,10 +150,10 @@ impl Graph {
             (Some(Some(source)), _) => *source,
             (_, (Node::Scalar(bits), dtype)) => self.scalar(dtype, f64::from_bits(bits)),
             _ => {
-                return Err(KernelError::Internal {
-                    op: "fused",
-                    what: "an operand comes behind the op that uses it",
-                });
+                return Err(KernelError::internal(
+                    "fused",
+                    "an operand comes behind the op that uses it",
+                ));
             }
         })
     }

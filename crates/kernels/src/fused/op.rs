@@ -115,12 +115,12 @@ impl FusedOp {
             }
             (Self::Cast(to), &[_]) => Ok(to),
             (Self::User(op), operands) if operands.len() == op.arity() => op.dtype(operands),
-            _ => Err(KernelError::Option {
-                op: self.name(),
-                option: "the number of operands",
-                rule: "must be the op's own",
-                got: i64::try_from(operands.len()).unwrap_or(i64::MAX),
-            }),
+            _ => Err(KernelError::option(
+                self.name(),
+                "the number of operands",
+                "must be the op's own",
+                i64::try_from(operands.len()).unwrap_or(i64::MAX),
+            )),
         }
     }
 
@@ -137,12 +137,7 @@ impl FusedOp {
     }
 
     fn refuse(self, operand: &'static str, rule: &'static str, got: DType) -> KernelError {
-        KernelError::Dtype {
-            op: self.name(),
-            operand,
-            rule,
-            got,
-        }
+        KernelError::dtype(self.name(), operand, rule, got)
     }
 
     fn same(self, operand: &'static str, got: DType, first: DType) -> Result<(), KernelError> {

@@ -27,8 +27,8 @@ pub(crate) const fn compute(dtype: DType) -> &'static str {
 
 /// What must be done to a step's result before another step reads it, so that it is what memory would hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settle {
-    Nothing,
+pub(crate) enum ResultRounding {
+    None,
     /// Rounded or wrapped to the dtype.
     Round,
     /// A compiler must see no further than this result: a product must not become part of a fused multiply-add, and of
@@ -36,14 +36,14 @@ pub(crate) enum Settle {
     Keep,
 }
 
-pub(crate) fn settle(step: &Step) -> Settle {
+pub(crate) fn result_rounding(step: &Step) -> ResultRounding {
     match step.op.code_facts().result {
-        _ if !step.consumed => Settle::Nothing,
-        ResultKind::Selection => Settle::Nothing,
-        ResultKind::Sign if step.dtype.is_float() => Settle::Nothing,
-        _ if prelude::is_packed(step.dtype) => Settle::Round,
-        ResultKind::Rounded if step.dtype == DType::F32 => Settle::Keep,
-        ResultKind::Sign | ResultKind::Exact | ResultKind::Rounded => Settle::Nothing,
+        _ if !step.consumed => ResultRounding::None,
+        ResultKind::Selection => ResultRounding::None,
+        ResultKind::Sign if step.dtype.is_float() => ResultRounding::None,
+        _ if prelude::is_packed(step.dtype) => ResultRounding::Round,
+        ResultKind::Rounded if step.dtype == DType::F32 => ResultRounding::Keep,
+        ResultKind::Sign | ResultKind::Exact | ResultKind::Rounded => ResultRounding::None,
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) enum Writes {
     /// Four at a time, the last ones merged.
     Vec4,
     /// By `write1`, or by `write4`.
-    Cells { vec4: bool },
+    Elements { vec4: bool },
 }
 
 /// Appends every file that the graph needs.
@@ -233,15 +233,15 @@ impl Parts {
         for (number, output) in written.filter(|_| writes != Writes::Nothing) {
             let dtype = graph.dtype(*output);
             self.prelude(prelude::store(dtype), dtype)?;
-            if let Writes::Cells { vec4 } = writes {
+            if let Writes::Elements { vec4 } = writes {
                 self.cell(number, dtype, vec4)?;
             }
         }
         for step in &graph.steps {
-            match settle(step) {
-                Settle::Nothing => {}
-                Settle::Keep => self.plain(KEEP)?,
-                Settle::Round => self.rounding(step.dtype)?,
+            match result_rounding(step) {
+                ResultRounding::None => {}
+                ResultRounding::Keep => self.plain(KEEP)?,
+                ResultRounding::Round => self.rounding(step.dtype)?,
             }
             if let FusedOp::Compare(_) = step.op {
                 let dtype = graph.operand_dtype(step, 0);

@@ -1,8 +1,8 @@
-//! Prologues: a kernel that walks its input reads a value of an expression in place of memory.
+//! Prologues: a kernel reads a value of an expression in place of memory.
 //!
 //! The kernel calls `load_value(index)`; the generated part computes the element there. Indices count the elements of the
 //! value's shape along its axes in the order in which the largest input lies in memory, so that neighbours in memory are
-//! neighbours in the walk, as they are where the input is a view.
+//! neighbours in row-major order, as they are where the input is a view.
 //!
 //! Invariants: each element has the bits that it would have in memory; what an index names is the same for the whole
 //! kernel; a kernel that reads elements several times has a prologue only where that is cheap.
@@ -181,7 +181,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Whether a kernel that walks it like this can read four neighbours of a row at once.
+    /// Whether a kernel that reads it in this order can read four neighbours of a row at once.
     pub(crate) fn has_vec4(&self, geometry: &ReduceGeometry) -> bool {
         geometry.has_vec4() && self.begins_vec4()
     }

@@ -13,6 +13,7 @@ use crate::fused::generate;
 use crate::fused::graph::{Graph, Slots};
 use crate::fused::params;
 use crate::ops::elementwise::dispatch::{PER_INVOCATION, count, is_scalar};
+use crate::run::checks::check_shape;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
 use crate::run::launch::check_output;
@@ -40,7 +41,7 @@ pub(crate) fn direct(inputs: &[&View], outputs: &[&View]) -> impl Iterator<Item 
     })
 }
 
-/// How the kernel reads inputs, all of the outputs' shape, and the walk over those with strides. Outputs that are
+/// How the kernel reads inputs, all of the outputs' shape, and the strides of those that have some. Outputs that are
 /// not written directly are `None`.
 pub(crate) fn form<'a>(
     inputs: &[&View],
@@ -70,12 +71,12 @@ pub(crate) fn broadcast(
     shape: &Shape,
 ) -> Result<Vec<View>, KernelError> {
     if graph.is_over_made() {
-        return Err(KernelError::Option {
-            op: OP,
-            option: "an operand",
-            rule: "must be in memory: no kernel computes it before",
-            got: 0,
-        });
+        return Err(KernelError::option(
+            OP,
+            "an operand",
+            "must be in memory: no kernel computes it before",
+            0,
+        ));
     }
     let views = graph
         .inputs
@@ -96,20 +97,14 @@ fn check_outputs(
     outputs: &[(Id, View)],
 ) -> Result<(), KernelError> {
     for (id, out) in outputs {
-        if out.shape() != shape {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(*shape),
-                got: Box::new(*out.shape()),
-            });
-        }
+        check_shape(OP, out, shape)?;
         if out.dtype != expression.dtype(*id) {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule: "it must have the dtype of the value written to it",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "out",
+                "it must have the dtype of the value written to it",
+                out.dtype,
+            ));
         }
         check_output(OP, out)?;
     }

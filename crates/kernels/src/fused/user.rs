@@ -146,10 +146,10 @@ impl UserOp {
     pub(crate) fn definition(self) -> Result<&'static Definition, KernelError> {
         let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
         let known = table.all.get(usize::from(self.number)).copied();
-        known.ok_or(KernelError::Internal {
-            op: "custom",
-            what: "an elementwise op is defined before it is used",
-        })
+        known.ok_or(KernelError::internal(
+            "custom",
+            "an elementwise op is defined before it is used",
+        ))
     }
 
     /// The name that it was defined with.
@@ -182,10 +182,10 @@ impl UserOp {
 
     /// The error of whoever looks for a kernel outside of expressions.
     pub(crate) fn has_no_kernel(self) -> KernelError {
-        KernelError::Internal {
-            op: self.name(),
-            what: "a user's op is computed by fused kernels alone",
-        }
+        KernelError::internal(
+            self.name(),
+            "a user's op is computed by fused kernels alone",
+        )
     }
 
     pub(crate) const fn arity(self) -> usize {
@@ -197,21 +197,21 @@ impl UserOp {
         let known = self.definition()?;
         for (place, (param, got)) in known.facts.params.iter().zip(operands).enumerate() {
             if got.compute() != *param {
-                return Err(KernelError::Dtype {
-                    op: known.name,
-                    operand: PLACES.get(place).unwrap_or(&"another"),
-                    rule: "it must be of the type that the function takes",
-                    got: *got,
-                });
+                return Err(KernelError::dtype(
+                    known.name,
+                    PLACES.get(place).unwrap_or(&"another"),
+                    "it must be of the type that the function takes",
+                    *got,
+                ));
             }
         }
         if self.out.compute() != known.facts.result {
-            return Err(KernelError::Dtype {
-                op: known.name,
-                operand: "out",
-                rule: "it must be of the type that the function returns",
-                got: self.out,
-            });
+            return Err(KernelError::dtype(
+                known.name,
+                "out",
+                "it must be of the type that the function returns",
+                self.out,
+            ));
         }
         Ok(self.out)
     }

@@ -42,7 +42,7 @@ pub(crate) const MATRIX_UNITS: bool = cfg!(not(target_arch = "wasm32"));
 /// The error of what is for matrix units where no device has them, and nothing chooses it.
 pub(crate) const fn no_matrix_units(op: &'static str) -> KernelError {
     let what = "a kernel for matrix units was chosen where there are none";
-    KernelError::Internal { op, what }
+    KernelError::internal(op, what)
 }
 
 /// Shapes and types of matrix products that a subgroup can do together, of those that kernels are written for.

@@ -1,8 +1,8 @@
 //! Operands larger than one storage binding: ops run on parts of them.
 //!
-//! An op says along which axes its operands go together ([`Joint`]): a part of the output needs only that part of those
-//! which have the axis. [`Executor::apart`] cuts along such axes until every part can be bound. What no such axis makes
-//! small enough is the op's own affair: reductions of parts are combined, products added.
+//! An op says which axes its operands share ([`Joint`]): a part of the output needs only that part of those which have the
+//! axis. Work is split along such axes until every part can be bound. If no shared axis suffices, the op itself combines
+//! the results of parts: reductions combine partial results, products are added.
 
 use ziggurat_core::Layout;
 
@@ -26,7 +26,7 @@ fn dense_bytes(view: &View) -> u64 {
     (view.len() as u64).saturating_mul(view.dtype.bytes() as u64)
 }
 
-/// The stride along an axis whose halves lie apart.
+/// The stride along an axis that can be split.
 pub(crate) fn stride(view: &View, axis: Option<usize>) -> Option<usize> {
     let axis = axis?;
     let (dim, stride) = (view.dims().get(axis)?, view.layout.strides().get(axis)?);
@@ -35,11 +35,11 @@ pub(crate) fn stride(view: &View, axis: Option<usize>) -> Option<usize> {
 
 /// The first axis that can be halved, and where.
 pub(crate) fn halving(layout: &Layout) -> Option<(usize, usize)> {
-    halving_beside(layout, usize::MAX)
+    halving_except(layout, usize::MAX)
 }
 
 /// As [`halving`], of any axis but one.
-pub(crate) fn halving_beside(layout: &Layout, but: usize) -> Option<(usize, usize)> {
+pub(crate) fn halving_except(layout: &Layout, but: usize) -> Option<(usize, usize)> {
     let mut axes = layout.dims().iter().enumerate();
     let first = axes.find(|&(axis, &dim)| axis != but && dim > 1);
     first.map(|(axis, &dim)| (axis, middle(dim)))

@@ -56,7 +56,7 @@ struct Job {
     select_last: bool,
     /// Whether elements are read four at a time.
     vec4: bool,
-    /// Whether the element is written beside its position.
+    /// Whether the element is written along with its position.
     with_values: bool,
 }
 
@@ -239,12 +239,12 @@ pub(crate) fn plan(
     let job = Job::of(op, select_last, ends);
     if ends.also.is_some() {
         if ends.out.dtype != job.input {
-            return Err(KernelError::Dtype {
-                op: p.op,
-                operand: "values",
-                rule: "it must have the input's dtype",
-                got: ends.out.dtype,
-            });
+            return Err(KernelError::dtype(
+                p.op,
+                "values",
+                "it must have the input's dtype",
+                ends.out.dtype,
+            ));
         }
         check_len(p.op, ends.a.layout(), axes, ends.out)?;
     }
@@ -411,17 +411,14 @@ pub(crate) fn run_parts(
         before += geometry.len;
         all.push(partial);
     }
-    let pairs = exec.beside_each_other(name, &all)?;
+    let pairs = exec.concatenated_partials(name, &all)?;
     let own = Ends {
         a: Operand::Memory(&pairs),
         ..*ends
     };
     exec.run_planned(name, &own, |p| {
         let &[outputs, words] = pairs.dims() else {
-            return Err(KernelError::Internal {
-                op: name,
-                what: "pairs that are not in rows",
-            });
+            return Err(KernelError::internal(name, "pairs that are not in rows"));
         };
         let rows = ReduceGeometry::rows(outputs as u64, words as u64 / 2);
         let (read, written) = (p.first()?, Written::of(p)?);
@@ -430,7 +427,7 @@ pub(crate) fn run_parts(
     })
 }
 
-/// The walk of a call without mistakes; `None` if there are no outputs.
+/// The geometry of a call without mistakes; `None` if there are no outputs.
 fn arg_checked(
     job: &Job,
     a: &Layout,
@@ -439,23 +436,18 @@ fn arg_checked(
 ) -> Result<Option<ReduceGeometry>, KernelError> {
     let name = job.op.name();
     if positions.dtype != DType::I32 {
-        return Err(KernelError::Dtype {
-            op: name,
-            operand: "out",
-            rule: "positions are i32",
-            got: positions.dtype,
-        });
+        return Err(KernelError::dtype(
+            name,
+            "out",
+            "positions are i32",
+            positions.dtype,
+        ));
     }
     let geometry = ReduceGeometry::new(name, a, axes, Order::RowMajor)?;
     check_len(name, a, axes, positions)?;
     if geometry.outputs > 0 && geometry.len == 0 {
         let rule = "must have at least one element along the reduced axes";
-        return Err(KernelError::Operand {
-            op: name,
-            operand: "a",
-            rule,
-            got: Box::new(*a.shape()),
-        });
+        return Err(KernelError::operand(name, "a", rule, *a.shape()));
     }
     Ok((geometry.outputs > 0).then_some(geometry))
 }

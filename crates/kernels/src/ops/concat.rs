@@ -3,8 +3,6 @@
 //! One dispatch per input, so that there may be any number of them and each may lie in memory as it likes. A part that
 //! starts at a whole vec4 of a dense output is written in vec4s, any other by the scatter.
 
-use ziggurat_core::ShapeError;
-
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -48,35 +46,29 @@ impl Executor {
 /// The part of the output that each input goes to.
 fn parts(inputs: &[&View], axis: usize, out: &View) -> Result<Vec<View>, KernelError> {
     if axis >= out.rank() {
-        return Err(KernelError::Shape {
-            op: OP,
-            source: ShapeError::AxisOutOfRange {
-                axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                rank: out.rank(),
-            },
-        });
+        return Err(KernelError::axis(OP, axis, out.rank()));
     }
     let mut start = 0_usize;
     let mut parts = Vec::with_capacity(inputs.len());
     for input in inputs {
         if input.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "an input",
-                rule: "it must have the output's dtype",
-                got: input.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "an input",
+                "it must have the output's dtype",
+                input.dtype,
+            ));
         }
         let fits = input.rank() == out.rank()
             && (input.dims().iter().zip(out.dims()).enumerate())
                 .all(|(at, (own, wanted))| at == axis || own == wanted);
         if !fits {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "all extents but that of the axis must be the output's",
-                left: Box::new(*input.shape()),
-                right: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operands(
+                OP,
+                "all extents but that of the axis must be the output's",
+                *input.shape(),
+                *out.shape(),
+            ));
         }
         let len = input.dims().get(axis).copied().unwrap_or(0);
         let layout = out
@@ -103,11 +95,7 @@ fn mismatch(inputs: &[&View], axis: usize, out: &View) -> KernelError {
         *dim = total;
     }
     match ziggurat_core::Shape::new(&dims) {
-        Ok(expected) => KernelError::Output {
-            op: OP,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        },
+        Ok(expected) => KernelError::output(OP, expected, *out.shape()),
         Err(source) => KernelError::Shape { op: OP, source },
     }
 }

@@ -17,6 +17,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
 use crate::run::call::{Call, CallKind, Operands, Sink};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -140,13 +141,7 @@ fn plan_correlation(
 ) -> Result<Planned, KernelError> {
     let (op, out) = (p.op, p.ends.out);
     let expected = g.output_shape(axes)?;
-    if expected != *out.shape() {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        });
-    }
+    check_shape(op, out, &expected)?;
     for count in [expected.len() as u64, g.depth() as u64] {
         if count > MAX_COUNT {
             return Err(KernelError::IndexTooLarge {
@@ -186,10 +181,10 @@ pub(crate) fn run_parts(exec: &Executor, ends: &Ends<'_>, call: &Call) -> Result
             *axes,
         ),
         _ => {
-            return Err(KernelError::Internal {
+            return Err(KernelError::internal(
                 op,
-                what: "another call was taken for a convolution",
-            });
+                "another call was taken for a convolution",
+            ));
         }
     };
     let each = &mut |images: Images<'_>, out: &View| {
@@ -321,22 +316,17 @@ fn check_dtypes(
     made: DType,
 ) -> Result<(), KernelError> {
     if !x.dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "x",
-            rule: "it must be a float",
-            got: x.dtype,
-        });
+        return Err(KernelError::dtype(op, "x", "it must be a float", x.dtype));
     }
     let bias = bias.map(|bias| bias.dtype);
     for (operand, dtype) in [("w", Some(w.dtype)), ("bias", bias), ("out", Some(made))] {
         if let Some(got) = dtype.filter(|&dtype| dtype != x.dtype) {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
                 operand,
-                rule: "it must have the dtype of x",
+                "it must have the dtype of x",
                 got,
-            });
+            ));
         }
     }
     Ok(())

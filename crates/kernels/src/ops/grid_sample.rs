@@ -11,6 +11,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spatial, spatial_strides};
 use crate::ops::spatial::{steps, vector};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -139,12 +140,7 @@ impl GridSampleOptions {
     /// and coordinates; [`KernelError::Option`] for the cubic mode of three axes; [`KernelError::Operand`] for an image
     /// without elements where there are places, or an extent over 2²⁴.
     pub fn output_shape(&self, x: &Shape, grid: &Shape) -> Result<Shape, KernelError> {
-        let operands = |rule| KernelError::Operands {
-            op: OP,
-            rule,
-            left: Box::new(*x),
-            right: Box::new(*grid),
-        };
+        let operands = |rule| KernelError::operands(OP, rule, *x, *grid);
         let (&[batch, channels, ref extents @ ..], &[grid_batch, ref places @ .., coordinates]) =
             (x.dims(), grid.dims())
         else {
@@ -162,23 +158,23 @@ impl GridSampleOptions {
             return Err(operands("input and grid must have one batch"));
         }
         if axes == 3 && self.mode == GridMode::Cubic {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "the number of spatial axes",
-                rule: "must be 2 for the cubic mode",
-                got: 3,
-            });
+            return Err(KernelError::option(
+                OP,
+                "the number of spatial axes",
+                "must be 2 for the cubic mode",
+                3,
+            ));
         }
         let dims = [&[batch, channels], places].concat();
         let shape = Shape::new(&dims).map_err(KernelError::shape(OP))?;
         let unfit = |&extent: &usize| extent == 0 || extent > MAX_EXTENT;
         if !shape.is_empty() && extents.iter().any(unfit) {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "x",
-                rule: "must have spatial extents from 1 to 2^24",
-                got: Box::new(*x),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "x",
+                "must have spatial extents from 1 to 2^24",
+                *x,
+            ));
         }
         Ok(shape)
     }
@@ -199,12 +195,7 @@ impl Executor {
         options: &GridSampleOptions,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op: OP,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(OP, operand, rule, got);
         if !options.mode.accepts(x.dtype) {
             return Err(dtype("x", "only floats can be weighted", x.dtype));
         }
@@ -215,13 +206,7 @@ impl Executor {
             return Err(dtype("out", "it must have the dtype of x", out.dtype));
         }
         let expected = options.output_shape(x.shape(), grid.shape())?;
-        if expected != *out.shape() {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(expected),
-                got: Box::new(*out.shape()),
-            });
-        }
+        check_shape(OP, out, &expected)?;
         if out.len() as u64 > MAX_COUNT {
             return Err(KernelError::IndexTooLarge {
                 op: OP,

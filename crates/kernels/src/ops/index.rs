@@ -1,6 +1,6 @@
 //! Reading and writing elements that indices name: gather, scatter, and a check of the indices.
 //!
-//! All forms are one walk ([`plan`]): a position names an element of the data by its axes, and the components of its index
+//! All forms are one plan ([`plan`]): a position names an element of the data by its axes, and the components of its index
 //! add to that. Indices are i32 or u32. Invariants: an index that names no element is taken for the nearest end (a
 //! negative i32 counts from the end first), so nothing is read or written out of bounds; updates of one element never
 //! mix, whatever their dtype's width.
@@ -77,7 +77,7 @@ impl Scatter {
     }
 }
 
-/// What a variant depends on beside its op and dtype.
+/// What a variant depends on besides its op and dtype.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     rank: u32,
@@ -355,12 +355,12 @@ impl Executor {
         let op = "check_indices";
         let plan = Plan::checked(op, indices, extents)?;
         if out.dtype != DType::U32 || out.len() != 1 {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "out",
-                rule: "must be one u32",
-                got: Box::new(*out.shape()),
-            });
+                "out",
+                "must be one u32",
+                *out.shape(),
+            ));
         }
         if indices.is_empty() {
             return Ok(self.completion());
@@ -391,12 +391,12 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let plan = how.plan(op, a, indices)?;
         if out.dtype != a.dtype {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
-                operand: "out",
-                rule: "it must have the dtype of a",
-                got: out.dtype,
-            });
+                "out",
+                "it must have the dtype of a",
+                out.dtype,
+            ));
         }
         plan.check_result(op, out)?;
         a.check()?;
@@ -487,12 +487,12 @@ impl Executor {
         let name = op.name();
         let plan = how.plan(name, out, indices)?;
         if updates.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: name,
-                operand: "updates",
-                rule: "it must have the output's dtype",
-                got: updates.dtype,
-            });
+            return Err(KernelError::dtype(
+                name,
+                "updates",
+                "it must have the output's dtype",
+                updates.dtype,
+            ));
         }
         plan.check_updates(name, updates)?;
         check_output(name, out)?;
@@ -502,11 +502,11 @@ impl Executor {
             return Ok(self.completion());
         }
         // What is read must not be what is written.
-        let apart = |view: &View| match view.buffer.same_memory(&out.buffer) {
+        let separate = |view: &View| match view.buffer.same_memory(&out.buffer) {
             true => self.to_dense(name, view),
             false => Ok(view.clone()),
         };
-        let (updates, indices) = (apart(updates)?, apart(indices)?);
+        let (updates, indices) = (separate(updates)?, separate(indices)?);
         self.scatter_parts(op, how, [&updates, &indices], out)?;
         Ok(self.completion())
     }

@@ -11,6 +11,7 @@ use crate::limits::budget::pieces;
 use crate::limits::split::{Joint, alike};
 use crate::num::saturated;
 use crate::ops::reduce::geometry::MAX_COUNT;
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -100,12 +101,7 @@ struct Systems {
 /// The number and side of square matrices.
 fn square(op: &'static str, a: &View) -> Result<Systems, KernelError> {
     only_f32(op, "a", a)?;
-    let operand = |rule| KernelError::Operand {
-        op,
-        operand: "a",
-        rule,
-        got: Box::new(*a.shape()),
-    };
+    let operand = |rule| KernelError::operand(op, "a", rule, *a.shape());
     let (Some((batch, &[rows, cols])), true) = (
         a.dims().split_last_chunk::<2>(),
         a.len() as u64 <= MAX_COUNT,
@@ -129,12 +125,7 @@ fn square(op: &'static str, a: &View) -> Result<Systems, KernelError> {
 fn systems(op: &'static str, a: &View, b: &View) -> Result<Systems, KernelError> {
     only_f32(op, "b", b)?;
     let s = square(op, a)?;
-    let operands = |rule| KernelError::Operands {
-        op,
-        rule,
-        left: Box::new(*a.shape()),
-        right: Box::new(*b.shape()),
-    };
+    let operands = |rule| KernelError::operands(op, rule, *a.shape(), *b.shape());
     match (
         a.dims().split_last_chunk::<2>(),
         b.dims().split_last_chunk::<2>(),
@@ -154,24 +145,17 @@ fn only_f32(op: &'static str, operand: &'static str, view: &View) -> Result<(), 
     if view.dtype == DType::F32 {
         return Ok(());
     }
-    Err(KernelError::Dtype {
+    Err(KernelError::dtype(
         op,
         operand,
-        rule: "it must be f32",
-        got: view.dtype,
-    })
+        "it must be f32",
+        view.dtype,
+    ))
 }
 
 fn check_output(op: &'static str, expected: &Shape, out: &View) -> Result<(), KernelError> {
     only_f32(op, "out", out)?;
-    if expected == out.shape() {
-        return Ok(());
-    }
-    Err(KernelError::Output {
-        op,
-        expected: Box::new(*expected),
-        got: Box::new(*out.shape()),
-    })
+    check_shape(op, out, expected)
 }
 
 /// Every axis of the batch.

@@ -14,6 +14,7 @@ use crate::num::{pack, wrap};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, only_memory, rows};
 use crate::run::call::{Call, CallKind, Operands, Sink, Source};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -160,13 +161,7 @@ pub(crate) fn plan(
     let affine = affine(ends, channels);
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
     check_dtypes(name, dtype, &affine, ends.computed())?;
-    if ends.out.shape() != layout.shape() {
-        return Err(KernelError::Output {
-            op: name,
-            expected: Box::new(*layout.shape()),
-            got: Box::new(*ends.out.shape()),
-        });
-    }
+    check_shape(name, ends.out, layout.shape())?;
     let first = layout.rank().wrapping_sub(axes);
     let reduced: Vec<usize> = if axes <= layout.rank() {
         (first..layout.rank()).collect()
@@ -262,12 +257,7 @@ fn check_dtypes(
     out: DType,
 ) -> Result<(), KernelError> {
     if !dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "a",
-            rule: "it must be a float",
-            got: dtype,
-        });
+        return Err(KernelError::dtype(op, "a", "it must be a float", dtype));
     }
     let others = [
         ("weight", affine.weight.map(|view| view.dtype)),
@@ -276,12 +266,12 @@ fn check_dtypes(
     ];
     for (operand, given) in others {
         if let Some(got) = given.filter(|given| *given != dtype) {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
                 operand,
-                rule: "it must have the input's dtype",
+                "it must have the input's dtype",
                 got,
-            });
+            ));
         }
     }
     Ok(())
@@ -296,12 +286,7 @@ fn check_affine(
     let Channels { period, step, span } = affine.channels;
     for (option, value) in [("period", period), ("span", span)] {
         if value == 0 {
-            return Err(KernelError::Option {
-                op,
-                option,
-                rule: "must be at least 1",
-                got: 0,
-            });
+            return Err(KernelError::option(op, option, "must be at least 1", 0));
         }
     }
     let rows = (period as u64).min(geometry.outputs);
@@ -317,23 +302,18 @@ fn check_affine(
             None
         };
         if let Some(rule) = wrong {
-            return Err(KernelError::Operand {
-                op,
-                operand,
-                rule,
-                got: Box::new(*view.shape()),
-            });
+            return Err(KernelError::operand(op, operand, rule, *view.shape()));
         }
     }
     match (affine.weight, affine.bias) {
         (None, None) => Ok(Factors::Plain),
         (Some(_), None) => Ok(Factors::Weight),
         (Some(_), Some(_)) => Ok(Factors::WeightBias),
-        (None, Some(bias)) => Err(KernelError::Operand {
+        (None, Some(bias)) => Err(KernelError::operand(
             op,
-            operand: "bias",
-            rule: "can only be given together with a weight",
-            got: Box::new(*bias.shape()),
-        }),
+            "bias",
+            "can only be given together with a weight",
+            *bias.shape(),
+        )),
     }
 }

@@ -116,40 +116,40 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         if a.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "a",
-                rule: "it must have the output's dtype",
-                got: a.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "a",
+                "it must have the output's dtype",
+                a.dtype,
+            ));
         }
         if a.rank() != out.rank() {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "the ranks must be equal",
-                left: Box::new(*a.shape()),
-                right: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operands(
+                OP,
+                "the ranks must be equal",
+                *a.shape(),
+                *out.shape(),
+            ));
         }
         if begin.len() != a.rank() {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "begin",
-                rule: "must have an entry per axis",
-                got: begin.len() as i64,
-            });
+            return Err(KernelError::option(
+                OP,
+                "begin",
+                "must have an entry per axis",
+                begin.len() as i64,
+            ));
         }
         a.check()?;
         if a.is_empty() && !out.is_empty() {
             if mode == Pad::Constant {
                 return self.fill(out, value);
             }
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "a",
-                rule: "must have elements to continue",
-                got: Box::new(*a.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "a",
+                "must have elements to continue",
+                *a.shape(),
+            ));
         }
         if !out.is_empty() && self.exceeds_binding(&[a]) {
             let a = match a.buffer.same_memory(&out.buffer) {

@@ -15,6 +15,7 @@ use crate::num::wrap;
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::spatial_strides;
 use crate::ops::spatial::{steps, vector};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -220,12 +221,7 @@ impl Executor {
             params,
         } = call;
         let op = window.name(range);
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(op, operand, rule, got);
         if !window.accepts(x.dtype) {
             let rule = "maxima need numbers, averages and norms floats";
             return Err(dtype("x", rule, x.dtype));
@@ -235,13 +231,7 @@ impl Executor {
             return Err(dtype("out", rule, out.dtype));
         }
         let expected = g.output_shape(op, x.shape())?;
-        if expected != *out.shape() {
-            return Err(KernelError::Output {
-                op,
-                expected: Box::new(expected),
-                got: Box::new(*out.shape()),
-            });
-        }
+        check_shape(op, out, &expected)?;
         let places = g
             .input
             .iter()

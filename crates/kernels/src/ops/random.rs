@@ -172,28 +172,23 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let op = kind.name();
         if !kind.accepts(out.dtype) {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
-                operand: "out",
-                rule: match kind {
+                "out",
+                match kind {
                     Random::Bits => "random words are u32",
                     Random::Uniform | Random::Normal => "it must be a float",
                     Random::Integer { .. } => "random integers are i32 or u32",
                 },
-                got: out.dtype,
-            });
+                out.dtype,
+            ));
         }
         let (low, range) = match kind {
             Random::Integer { low, count } => (low, count),
             _ => (0, 1),
         };
         if range == 0 {
-            return Err(KernelError::Option {
-                op,
-                option: "count",
-                rule: "must be at least 1",
-                got: 0,
-            });
+            return Err(KernelError::option(op, "count", "must be at least 1", 0));
         }
         self.with_dense_out(op, out, &[], |out| {
             self.draw(kind, state, [low, range], out)
@@ -319,12 +314,12 @@ impl Executor {
         out: &View,
     ) -> Result<Id, KernelError> {
         if !kind.accepts(out.dtype) {
-            return Err(KernelError::Dtype {
-                op: kind.name(),
-                operand: "out",
-                rule: "it must be a float",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                kind.name(),
+                "out",
+                "it must be a float",
+                out.dtype,
+            ));
         }
         let drawn = self.alloc(out.shape(), DType::F32)?;
         let _drawn = self.random(kind, state, &drawn)?;

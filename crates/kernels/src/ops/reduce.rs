@@ -110,12 +110,12 @@ pub(crate) fn plan_var_mean(
     let geometry = ReduceGeometry::new(p.op, p.ends.a.layout(), axes, Order::Free)?;
     let expected = kept_shape(p.op, p.ends.a.layout(), axes)?;
     if expected.len().checked_mul(2) != Some(p.ends.out.len()) {
-        return Err(KernelError::Operand {
-            op: p.op,
-            operand: "out",
-            rule: "must have two elements per position of the kept axes",
-            got: Box::new(*p.ends.out.shape()),
-        });
+        return Err(KernelError::operand(
+            p.op,
+            "out",
+            "must have two elements per position of the kept axes",
+            *p.ends.out.shape(),
+        ));
     }
     plan_job(p, &job, axes, &geometry)
 }
@@ -356,10 +356,7 @@ fn run_job_parts(
 
 /// Only memory is planned to be cut into parts.
 pub(crate) const fn only_memory(op: &'static str) -> KernelError {
-    KernelError::Internal {
-        op,
-        what: "a value that is not in memory was to be cut into parts",
-    }
+    KernelError::internal(op, "a value that is not in memory was to be cut into parts")
 }
 
 /// A reduction takes its dtypes only.
@@ -382,12 +379,7 @@ fn check_dtypes(name: &'static str, job: &Job) -> Result<(), KernelError> {
         let rule = "it must be the input's dtype or, for sums, a wider one";
         ("out", rule, job.output)
     };
-    Err(KernelError::Dtype {
-        op: name,
-        operand,
-        rule,
-        got,
-    })
+    Err(KernelError::dtype(name, operand, rule, got))
 }
 
 /// The extents of the kept axes.
@@ -411,11 +403,7 @@ pub(crate) fn check_len(
 ) -> Result<(), KernelError> {
     let expected = kept_shape(op, a, axes)?;
     if expected.len() != out.len() {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        });
+        return Err(KernelError::output(op, expected, *out.shape()));
     }
     Ok(())
 }

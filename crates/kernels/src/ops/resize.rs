@@ -137,24 +137,14 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         let nearest = matches!(options.mode, ResizeMode::Nearest(_));
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op: OP,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(OP, operand, rule, got);
         if !nearest && !x.dtype.is_float() {
             return Err(dtype("x", "only floats can be weighted", x.dtype));
         }
         if out.dtype != x.dtype {
             return Err(dtype("out", "it must have the dtype of x", out.dtype));
         }
-        let operands = |rule| KernelError::Operands {
-            op: OP,
-            rule,
-            left: Box::new(*x.shape()),
-            right: Box::new(*out.shape()),
-        };
+        let operands = |rule| KernelError::operands(OP, rule, *x.shape(), *out.shape());
         if axes.len() != x.rank() || out.rank() != x.rank() {
             return Err(operands(
                 "input, output and scales must have one entry per axis",
@@ -175,12 +165,12 @@ impl Executor {
                 .scale
                 .filter(|scale| !(scale.is_finite() && *scale > 0.0))
             {
-                return Err(KernelError::Option {
-                    op: OP,
-                    option: "scale",
-                    rule: "must be positive and finite",
-                    got: scale as i64,
-                });
+                return Err(KernelError::option(
+                    OP,
+                    "scale",
+                    "must be positive and finite",
+                    scale as i64,
+                ));
             }
             let axis = Axis {
                 input,
@@ -198,12 +188,12 @@ impl Executor {
             return Ok(self.completion());
         }
         if x.is_empty() {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "x",
-                rule: "must have elements to resample",
-                got: Box::new(*x.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "x",
+                "must have elements to resample",
+                *x.shape(),
+            ));
         }
         let joints = || alike(x.rank(), |at| changed.iter().any(|(other, _)| *other == at));
         let each = |[x, out]: &[View; 2]| self.resize(x, axes, options, out);

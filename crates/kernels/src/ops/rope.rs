@@ -385,11 +385,7 @@ fn check(
     }
     check_tables(cos, sin)?;
     if out != a.layout().shape() {
-        return Err(KernelError::Output {
-            op: OP,
-            expected: Box::new(*a.layout().shape()),
-            got: Box::new(*out),
-        });
+        return Err(KernelError::output(OP, *a.layout().shape(), *out));
     }
     Ok(())
 }
@@ -411,21 +407,11 @@ fn check_tables(cos: &View, sin: &View) -> Result<(), KernelError> {
 }
 
 fn wrong(operand: &'static str, rule: &'static str, shape: &Shape) -> KernelError {
-    KernelError::Operand {
-        op: OP,
-        operand,
-        rule,
-        got: Box::new(*shape),
-    }
+    KernelError::operand(OP, operand, rule, *shape)
 }
 
 fn dtype_error(operand: &'static str, rule: &'static str, got: DType) -> KernelError {
-    KernelError::Dtype {
-        op: OP,
-        operand,
-        rule,
-        got,
-    }
+    KernelError::dtype(OP, operand, rule, got)
 }
 
 /// Counts are bounded by the views' 32-bit indices, which binding checks.

@@ -7,12 +7,13 @@
 //! Invariants: among equal extremes the last position counts, NaN is more extreme than everything and stays; floats are
 //! added and multiplied in f32.
 
-use ziggurat_core::{DType, ShapeError};
+use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
-use crate::limits::split::{halves, halving_beside};
+use crate::limits::split::{halves, halving_except};
 use crate::ops::reduce::geometry::{Order, ReduceGeometry};
 use crate::ops::reduce::{Reduce, UserCombine};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -149,12 +150,7 @@ impl ScanOp {
             let rule = "it must be the input's dtype or a wider one";
             ("out", rule, output)
         };
-        Err(KernelError::Dtype {
-            op: op.name(),
-            operand,
-            rule,
-            got,
-        })
+        Err(KernelError::dtype(op.name(), operand, rule, got))
     }
 }
 
@@ -186,29 +182,17 @@ impl Executor {
         let name = op.name();
         op.check(a.dtype, out.dtype)?;
         if matches!(op, ScanOp::Known(op) if op.is_extreme()) && options.exclusive {
-            return Err(KernelError::Option {
-                op: name,
-                option: "exclusive",
-                rule: "is not possible for positions",
-                got: 1,
-            });
+            return Err(KernelError::option(
+                name,
+                "exclusive",
+                "is not possible for positions",
+                1,
+            ));
         }
         if axis >= a.rank().max(1) {
-            return Err(KernelError::Shape {
-                op: name,
-                source: ShapeError::AxisOutOfRange {
-                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                    rank: a.rank(),
-                },
-            });
+            return Err(KernelError::axis(name, axis, a.rank()));
         }
-        if out.shape() != a.shape() {
-            return Err(KernelError::Output {
-                op: name,
-                expected: Box::new(*a.shape()),
-                got: Box::new(*out.shape()),
-            });
-        }
+        check_shape(name, out, a.shape())?;
         let _geometry = ReduceGeometry::new(name, &a.layout, &[axis], Order::RowMajor)?;
         if a.is_empty() {
             return Ok(self.completion());
@@ -227,7 +211,7 @@ impl Executor {
     fn scan_rows(&self, form: Form, a: &View, axis: usize, out: &View) -> Result<(), KernelError> {
         let name = form.op.name();
         if self.exceeds_binding(&[a, out])
-            && let Some((cut, at)) = halving_beside(&out.layout, axis)
+            && let Some((cut, at)) = halving_except(&out.layout, axis)
         {
             let (a, out) = (halves(name, a, cut, at)?, halves(name, out, cut, at)?);
             for (a, out) in a.iter().zip(&out) {

@@ -8,7 +8,7 @@
 
 use ziggurat_core::{DType, Shape, broadcast_shapes};
 
-use crate::compose::assemble::{along, check_axis, check_dtype, expand, narrow, unsqueeze, vector};
+use crate::compose::assemble::{along, expand, narrow, unsqueeze, vector};
 use crate::compose::composite::Formula;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
@@ -16,6 +16,7 @@ use crate::ops::elementwise::compare::Compare;
 use crate::ops::index::Scatter;
 use crate::ops::reduce::Reduce;
 use crate::ops::scan::{Scan, ScanOptions};
+use crate::run::checks::{check_axis, check_dtype};
 use crate::run::completion::Counted;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -177,12 +178,12 @@ impl Executor {
             "it must be an integer",
         )?;
         if !(matches!(repeats.dims(), [1]) || repeats.dims() == [extent]) {
-            return Err(KernelError::Operands {
-                op: OP,
-                rule: "there must be one number of repeats or one per position",
-                left: Box::new(*a.shape()),
-                right: Box::new(*repeats.shape()),
-            });
+            return Err(KernelError::operands(
+                OP,
+                "there must be one number of repeats or one per position",
+                *a.shape(),
+                *repeats.shape(),
+            ));
         }
         a.check()?;
         if extent == 0 {
@@ -211,12 +212,7 @@ impl Executor {
         let (exec, source) = (self.clone(), a.clone());
         let read = self.download_many(&[&last(OP, &ends)?, &least, &total])?;
         Ok(Counted::new(read, move |numbers| {
-            let refuse = |rule, got| KernelError::Option {
-                op: OP,
-                option: "repeats",
-                rule,
-                got: i64::from(got),
-            };
+            let refuse = |rule, got| KernelError::option(OP, "repeats", rule, i64::from(got));
             let (sum, least, about) = match *numbers {
                 [sum, least, about, ..] => (sum, least, about),
                 _ => (0, 0, 0),

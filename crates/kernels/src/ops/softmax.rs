@@ -4,7 +4,7 @@
 //! Rows that are too long for that are cut into chunks: pairs of a greatest element and a sum, then results, two reads in
 //! all. Invariant: a row whose maximum is NaN or infinite is all NaN, decided by bits.
 
-use ziggurat_core::{DType, ShapeError};
+use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
@@ -14,6 +14,7 @@ use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes, Registers, Side};
 use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants};
 use crate::run::call::{Call, CallKind, Operands, Sink, Source};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -253,38 +254,20 @@ pub(crate) fn plan(
     let (op, ends) = (p.op, p.ends);
     let (dtype, layout) = (ends.a.dtype(), ends.a.layout());
     if !dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "a",
-            rule: "it must be a float",
-            got: dtype,
-        });
+        return Err(KernelError::dtype(op, "a", "it must be a float", dtype));
     }
     if ends.computed() != dtype {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "out",
-            rule: "it must have the input's dtype",
-            got: ends.computed(),
-        });
+            "out",
+            "it must have the input's dtype",
+            ends.computed(),
+        ));
     }
     if axis >= layout.rank().max(1) {
-        let axis = isize::try_from(axis).unwrap_or(isize::MAX);
-        return Err(KernelError::Shape {
-            op,
-            source: ShapeError::AxisOutOfRange {
-                axis,
-                rank: layout.rank(),
-            },
-        });
+        return Err(KernelError::axis(op, axis, layout.rank()));
     }
-    if ends.out.shape() != layout.shape() {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(*layout.shape()),
-            got: Box::new(*ends.out.shape()),
-        });
-    }
+    check_shape(op, ends.out, layout.shape())?;
     let geometry = ReduceGeometry::new(op, layout, &[axis], Order::RowMajor)?;
     if layout.is_empty() {
         return Ok(Planned::Nothing);

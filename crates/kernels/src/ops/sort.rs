@@ -7,11 +7,12 @@
 //! Invariants: equal elements keep their order, in both directions; NaN is greater than everything, −0 equals +0; the same
 //! result on every run.
 
-use ziggurat_core::{DType, DTypeKind, Layout, Shape, ShapeError, coalesce};
+use ziggurat_core::{DType, DTypeKind, Layout, Shape, coalesce};
 use ziggurat_pipeline::Grid;
 
-use crate::limits::split::{halves, halving_beside};
+use crate::limits::split::{halves, halving_except};
 use crate::ops::elementwise::dispatch::{StridedParams, axes, count};
+use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -129,29 +130,17 @@ impl Executor {
         out: &View,
     ) -> Result<Completion, KernelError> {
         if out.dtype != DType::I32 {
-            return Err(KernelError::Dtype {
-                op: OP,
-                operand: "out",
-                rule: "positions are i32",
-                got: out.dtype,
-            });
+            return Err(KernelError::dtype(
+                OP,
+                "out",
+                "positions are i32",
+                out.dtype,
+            ));
         }
         if axis >= a.rank() {
-            return Err(KernelError::Shape {
-                op: OP,
-                source: ShapeError::AxisOutOfRange {
-                    axis: isize::try_from(axis).unwrap_or(isize::MAX),
-                    rank: a.rank(),
-                },
-            });
+            return Err(KernelError::axis(OP, axis, a.rank()));
         }
-        if out.shape() != a.shape() {
-            return Err(KernelError::Output {
-                op: OP,
-                expected: Box::new(*a.shape()),
-                got: Box::new(*out.shape()),
-            });
-        }
+        check_shape(OP, out, a.shape())?;
         a.check()?;
         if a.is_empty() {
             return Ok(self.completion());
@@ -179,7 +168,7 @@ impl Executor {
         let many = keys > self.device().caps().max_binding_bytes;
         let last = out.rank().saturating_sub(1);
         if (many || a.len() as u64 > MAX_SORTED || self.exceeds_binding(&[a, out]))
-            && let Some((cut, at)) = halving_beside(&out.layout, last)
+            && let Some((cut, at)) = halving_except(&out.layout, last)
         {
             let (a, out) = (halves(OP, a, cut, at)?, halves(OP, out, cut, at)?);
             for (a, out) in a.iter().zip(&out) {
@@ -232,13 +221,7 @@ impl Executor {
         let k = values.dims().get(axis).copied().unwrap_or(0);
         let shape = a.layout.narrow(at, 0, k).map_err(KernelError::shape(op))?;
         check_values(op, a, values, shape.shape())?;
-        if places.shape() != values.shape() {
-            return Err(KernelError::Output {
-                op,
-                expected: Box::new(*values.shape()),
-                got: Box::new(*places.shape()),
-            });
-        }
+        check_shape(op, places, values.shape())?;
         if self.top_of_blocks(a, axis, largest, places)? {
             return self.gather(a, axis, places, values);
         }
@@ -311,15 +294,15 @@ impl Executor {
         out: &View,
     ) -> Result<(), KernelError> {
         let (read, write) = (self.bind_read(OP, a)?, self.bind_write(OP, out)?);
-        let walk = coalesce(&[a.layout]);
+        let access = coalesce(&[a.layout]);
         let params = StridedParams {
             len,
             offset_out: write.offset,
             offset_a: read.offset,
-            axes: axes(&walk),
+            axes: axes(&access),
             ..StridedParams::default()
         };
-        let rank = u32::try_from(walk.dims.len()).unwrap_or(1);
+        let rank = u32::try_from(access.dims.len()).unwrap_or(1);
         self.launch(
             &keys(a.dtype, rank, descending),
             &[read.arg, write.arg],
@@ -359,20 +342,14 @@ fn check_values(
     expected: &Shape,
 ) -> Result<(), KernelError> {
     if values.dtype != a.dtype {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "values",
-            rule: "it must have the dtype of a",
-            got: values.dtype,
-        });
+            "values",
+            "it must have the dtype of a",
+            values.dtype,
+        ));
     }
-    if values.shape() != expected {
-        return Err(KernelError::Output {
-            op,
-            expected: Box::new(*expected),
-            got: Box::new(*values.shape()),
-        });
-    }
+    check_shape(op, values, expected)?;
     Ok(())
 }
 

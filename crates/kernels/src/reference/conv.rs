@@ -103,14 +103,14 @@ pub fn conv<const N: usize>(
     let per_group = filters / options.groups;
     let plane: usize = out.iter().product();
     let mut result = starts(bias, batch, filters, plane);
-    let walk = (&options.stride, &options.dilation, &options.padding_begin);
+    let geometry = (&options.stride, &options.dilation, &options.padding_begin);
     for n in 0..batch {
         for m in 0..filters {
             for o in indices(out) {
                 let term = &mut result[flat(n * filters + m, o, out)];
                 for c in 0..channels {
                     for tap in indices(kernel) {
-                        if let Some(i) = places(o, tap, walk, extents) {
+                        if let Some(i) = places(o, tap, geometry, extents) {
                             let channel = m / per_group * channels + c;
                             let v = x.0[flat(n * all_channels + channel, i, extents)];
                             add(term, v * w.0[flat(m * channels + c, tap, kernel)]);
@@ -140,7 +140,7 @@ pub fn conv_transpose<const N: usize>(
     let channels = all_channels / options.groups;
     let plane: usize = out.iter().product();
     let mut result = starts(bias, batch, filters, plane);
-    let walk = (&options.stride, &options.dilation, &options.padding_begin);
+    let geometry = (&options.stride, &options.dilation, &options.padding_begin);
     for n in 0..batch {
         for c in 0..all_channels {
             for i in indices(extents) {
@@ -148,7 +148,7 @@ pub fn conv_transpose<const N: usize>(
                 for f in 0..per_group {
                     let m = c / channels * per_group + f;
                     for tap in indices(kernel) {
-                        if let Some(o) = places(i, tap, walk, out) {
+                        if let Some(o) = places(i, tap, geometry, out) {
                             let product = v * w.0[flat(c * per_group + f, tap, kernel)];
                             add(&mut result[flat(n * filters + m, o, out)], product);
                         }
@@ -173,12 +173,12 @@ pub fn fold<const N: usize>(
     let plane: usize = out.iter().product();
     let taps: usize = kernel.iter().product();
     let mut result = starts(None, 1, planes, plane);
-    let walk = (&options.stride, &options.dilation, &options.padding_begin);
+    let geometry = (&options.stride, &options.dilation, &options.padding_begin);
     for p in 0..planes {
         for tap in indices(kernel) {
             let row = p * taps + flat(0, tap, kernel);
             for window in indices(windows) {
-                if let Some(o) = places(window, tap, walk, out) {
+                if let Some(o) = places(window, tap, geometry, out) {
                     add(
                         &mut result[flat(p, o, out)],
                         columns[flat(row, window, windows)],

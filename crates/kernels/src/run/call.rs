@@ -362,7 +362,7 @@ impl Call {
         }
     }
 
-    /// Bindings that its kernels need beside those of the operands and outputs, for a first operand of this shape: long rows are
+    /// Bindings that its kernels need besides those of the operands and outputs, for a first operand of this shape: long rows are
     /// cut into chunks, and what those leave is bound too.
     pub(crate) fn more_bindings(&self, shape: &Shape, ability: &Ability) -> usize {
         match &self.kind {

@@ -55,19 +55,17 @@ impl<'a> Ends<'a> {
         at: usize,
         operand: &'static str,
     ) -> Result<&'a View, KernelError> {
-        self.others
-            .get(at)
-            .copied()
-            .flatten()
-            .ok_or_else(|| KernelError::Operand {
+        self.others.get(at).copied().flatten().ok_or_else(|| {
+            KernelError::operand(
                 op,
                 operand,
-                rule: "must be given beside the first operand",
-                got: Box::new(*self.a.layout().shape()),
-            })
+                "must be given besides the first operand",
+                *self.a.layout().shape(),
+            )
+        })
     }
 
-    /// The first operand if it is memory that may be cut into parts, and an error if something beside a generated end would
+    /// The first operand if it is memory that may be cut into parts, and an error if something besides a generated end would
     /// have to be cut.
     pub(crate) fn divisible(&self, exec: &Executor) -> Result<Option<&'a View>, KernelError> {
         match (self.a, self.epilogue) {

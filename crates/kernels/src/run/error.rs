@@ -270,7 +270,7 @@ pub enum CannotFuse {
     /// The expression reads nothing but numbers, so that nothing stands at the binding of the kernel's input.
     #[error("it reads no memory: its value is the same everywhere")]
     Constant,
-    /// A view beside the expression is too large for one binding, and only ops on memory run in parts.
+    /// A view next to the expression is too large for one binding, and only ops on memory run in parts.
     #[error("a view of {bytes} bytes is read or written, but one binding has at most {limit}")]
     LargeView {
         /// Bytes of the view's buffer.
@@ -314,6 +314,86 @@ impl KernelError {
     #[must_use]
     pub const fn is_internal(&self) -> bool {
         matches!(self, Self::Internal { .. } | Self::MissingPart { .. })
+    }
+
+    /// [`KernelError::Shape`] of an axis that a tensor of this rank does not have.
+    pub(crate) fn axis(op: &'static str, axis: usize, rank: usize) -> Self {
+        let axis = isize::try_from(axis).unwrap_or(isize::MAX);
+        let source = ShapeError::AxisOutOfRange { axis, rank };
+        Self::Shape { op, source }
+    }
+
+    /// [`KernelError::Dtype`].
+    pub(crate) const fn dtype(
+        op: &'static str,
+        operand: &'static str,
+        rule: &'static str,
+        got: DType,
+    ) -> Self {
+        Self::Dtype {
+            op,
+            operand,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Operands`].
+    pub(crate) fn operands(
+        op: &'static str,
+        rule: &'static str,
+        left: Shape,
+        right: Shape,
+    ) -> Self {
+        let (left, right) = (Box::new(left), Box::new(right));
+        Self::Operands {
+            op,
+            rule,
+            left,
+            right,
+        }
+    }
+
+    /// [`KernelError::Operand`].
+    pub(crate) fn operand(
+        op: &'static str,
+        operand: &'static str,
+        rule: &'static str,
+        got: Shape,
+    ) -> Self {
+        let got = Box::new(got);
+        Self::Operand {
+            op,
+            operand,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Output`].
+    pub(crate) fn output(op: &'static str, expected: Shape, got: Shape) -> Self {
+        let (expected, got) = (Box::new(expected), Box::new(got));
+        Self::Output { op, expected, got }
+    }
+
+    /// [`KernelError::Option`].
+    pub(crate) const fn option(
+        op: &'static str,
+        option: &'static str,
+        rule: &'static str,
+        got: i64,
+    ) -> Self {
+        Self::Option {
+            op,
+            option,
+            rule,
+            got,
+        }
+    }
+
+    /// [`KernelError::Internal`].
+    pub(crate) const fn internal(op: &'static str, what: &'static str) -> Self {
+        Self::Internal { op, what }
     }
 
     /// Adapts a [`ShapeError`] for `map_err`: `.map_err(KernelError::shape("matmul"))`. Two shapes that do not fit each other

@@ -36,10 +36,7 @@ macro_rules! family {
 }
 
 /// [`Family::of`] is the only place that pairs the two.
-const ANOTHER: KernelError = KernelError::Internal {
-    op: "call",
-    what: "a call has the family of another op",
-};
+const ANOTHER: KernelError = KernelError::internal("call", "a call has the family of another op");
 
 static REDUCE: Family = family!(
     CallKind::Reduce { op, axes },

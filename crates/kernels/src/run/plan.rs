@@ -200,10 +200,10 @@ impl<'a> Planner<'a> {
 
     /// Binds one of the other operands, which the checks of the call have seen to be there.
     pub(crate) fn needed(&self, at: usize) -> Result<Bound, KernelError> {
-        self.other(at)?.ok_or(KernelError::Internal {
-            op: self.op,
-            what: "an operand is missing that was there",
-        })
+        self.other(at)?.ok_or(KernelError::internal(
+            self.op,
+            "an operand is missing that was there",
+        ))
     }
 
     /// Binds the output, if kernels can write it: whole vec4s, and no memory that the call reads. Else memory is bound that

@@ -41,7 +41,7 @@ struct Step {
     /// Words of the parameters that are numbers.
     numbers: Box<[(usize, usize)]>,
     /// Numbers that are read from a buffer.
-    held: Box<[usize]>,
+    number_buffers: Box<[usize]>,
 }
 
 /// Dispatches without their memory: see [`Executor::note`].
@@ -85,7 +85,7 @@ struct Notes {
     given: Vec<u64>,
     numbers: Vec<(DType, u64)>,
     /// Buffers that hold one of the numbers.
-    held: Vec<(u64, usize)>,
+    number_buffers: Vec<(u64, usize)>,
     scratch: Vec<(u64, u64)>,
     program_steps: Vec<Step>,
     own: Vec<Buffer>,
@@ -115,7 +115,7 @@ impl Noting {
     pub fn holds_number(&self, buffer: &Buffer, dtype: DType, value: f64) {
         with_notes(|notes| {
             match number(&notes.numbers, dtype, value.to_bits()) {
-                Some(at) => notes.held.push((buffer.id(), at)),
+                Some(at) => notes.number_buffers.push((buffer.id(), at)),
                 None => notes.is_foreign = true,
             };
         });
@@ -188,7 +188,7 @@ impl Notes {
         if let Some(at) = self.scratch.iter().rposition(|(known, _)| *known == id) {
             return Place::Scratch(at);
         }
-        if let Some((_, at)) = self.held.iter().find(|(known, _)| *known == id) {
+        if let Some((_, at)) = self.number_buffers.iter().find(|(known, _)| *known == id) {
             return Place::Number(*at);
         }
         let known = self.own.iter().position(|own| own.id() == id);
@@ -259,18 +259,19 @@ impl Executor {
             scratch.push(self.memory().alloc(*bytes)?);
         }
         for step in &program.steps {
-            let mut held = Vec::new();
-            for at in &step.held {
+            let mut number_buffers = Vec::new();
+            for at in &step.number_buffers {
                 let (dtype, value) = *numbers.get(*at).ok_or_else(missing)?;
-                held.push((*at, self.scalar(dtype, value)?.buffer));
+                number_buffers.push((*at, self.scalar(dtype, value)?.buffer));
             }
             let buffer = |place: &Place| match *place {
                 Place::Given(at) => given(at),
                 Place::Scratch(at) => scratch.get(at),
                 Place::Own(at) => program.own.get(at),
                 Place::Number(at) => {
-                    let mut held = held.iter();
-                    held.find(|(number, _)| *number == at)
+                    let mut number_buffers = number_buffers.iter();
+                    number_buffers
+                        .find(|(number, _)| *number == at)
                         .map(|(_, buffer)| buffer)
                 }
             };
@@ -353,7 +354,7 @@ impl Executor {
         with_notes(|notes| {
             let places = args.iter().filter_map(Arg::buffer);
             let places: Box<[Place]> = places.map(|buffer| notes.place(buffer)).collect();
-            let held = places.iter().filter_map(|place| match place {
+            let number_buffers = places.iter().filter_map(|place| match place {
                 Place::Number(at) => Some(*at),
                 _ => None,
             });
@@ -373,7 +374,7 @@ impl Executor {
             }
             notes.program_steps.push(Step {
                 dispatch,
-                held: held.collect(),
+                number_buffers: number_buffers.collect(),
                 places,
                 params,
                 numbers: known.into(),
@@ -400,10 +401,7 @@ impl Executor {
 
 #[cold]
 fn missing() -> KernelError {
-    KernelError::Internal {
-        op: OP,
-        what: "a program gets all its memory and numbers",
-    }
+    KernelError::internal(OP, "a program gets all its memory and numbers")
 }
 
 /// Words of parameters that need no allocation.

@@ -15,7 +15,7 @@ use crate::run::view::View;
 
 impl Executor {
     /// How often the kernels of a call read each element of a first operand of this shape, and how many bindings they need
-    /// beside operands and outputs: what it depends on whether they can read an expression.
+    /// besides operands and outputs: what it depends on whether they can read an expression.
     #[must_use]
     pub fn reading(&self, call: &Call, shape: &Shape) -> [usize; 2] {
         let ability = self.ability();
@@ -135,12 +135,7 @@ impl Executor {
                 Operand::Fused(&prologue)
             }
         };
-        let refused = |operand, rule, got| KernelError::Operand {
-            op: call.name(),
-            operand,
-            rule,
-            got: Box::new(got),
-        };
+        let refused = |operand, rule, got| KernelError::operand(call.name(), operand, rule, got);
         if matches!(a, Operand::Fused(_)) && !call.reads_expressions() {
             let rule = "must be in memory for this op";
             return Err(refused("the first operand", rule, *a.layout().shape()));
@@ -219,10 +214,7 @@ impl Executor {
             Ok::<_, KernelError>(binding.window.arg(view, binding.writes))
         };
         let Some(binding) = bindings.next() else {
-            return Err(KernelError::Internal {
-                op,
-                what: "a step without bindings",
-            });
+            return Err(KernelError::internal(op, "a step without bindings"));
         };
         let mut args: [Arg<'_>; 8] = [arg(binding)?; 8];
         let mut len = 1;
@@ -256,8 +248,8 @@ fn memory<'a>(
         Place::Also => ends.also,
         Place::Scratch(at) => scratch.get(at),
     };
-    view.ok_or(KernelError::Internal {
+    view.ok_or(KernelError::internal(
         op,
-        what: "a step binds memory that its call does not have",
-    })
+        "a step binds memory that its call does not have",
+    ))
 }

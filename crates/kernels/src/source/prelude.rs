@@ -6,7 +6,7 @@ use ziggurat_core::DType;
 
 /// NaN and infinity by bits; first in every kernel.
 pub(crate) const FLOAT: &str = "prelude/float.wgsl";
-/// Reading a bool operand beside another dtype.
+/// Reading a bool operand along with another dtype.
 pub(crate) const LOAD_COND: &str = "prelude/load_cond.wgsl";
 /// Reading bare 16-bit elements.
 pub(crate) const LOAD_BITS16: &str = "prelude/load/bits16.wgsl";

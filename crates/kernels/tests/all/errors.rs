@@ -2,6 +2,7 @@
 
 use crate::common;
 use ziggurat_kernels::{DType, Executor, KernelError, Layout, Shape, View};
+use ziggurat_pipeline::ArgumentError;
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
     exec.alloc(&Shape::new(dims).unwrap(), dtype).unwrap()
@@ -162,8 +163,9 @@ fn views_of_another_memory_are_refused_by_every_kind_of_op_and_the_device_lives_
             assert!(
                 matches!(
                     &error,
-                    KernelError::Pipeline(PipelineError::ForeignBuffer { .. })
-                        | KernelError::Memory(MemoryError::ForeignBuffer { .. })
+                    KernelError::Pipeline(PipelineError::Argument(
+                        ArgumentError::ForeignBuffer { .. }
+                    )) | KernelError::Memory(MemoryError::ForeignBuffer { .. })
                 ),
                 "{number}: {error}"
             );

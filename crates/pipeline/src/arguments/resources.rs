@@ -8,7 +8,7 @@ use wgpu::{
 use ziggurat_memory::{Memory, Sampler, Texture};
 
 use super::Arg;
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::reflect::{Reflection, Resource, dimension, format_name};
 
 /// A texture or a sampler for a variable.
@@ -125,12 +125,12 @@ pub(crate) fn check(
             true => problem(declared, arg, features),
         };
         if let Some(problem) = problem {
-            return Err(PipelineError::ResourceMismatch {
+            return Err(PipelineError::Argument(ArgumentError::ResourceMismatch {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&declared.place),
                 name: declared.name.clone(),
                 detail: format!("{}, got {}: {problem}", declared.wgsl(), arg.described()),
-            });
+            }));
         }
     }
     Ok(())
@@ -234,13 +234,13 @@ pub(crate) fn check_aliases(
                 && overlap(a.levels(), b.levels())
                 && overlap(a.layers(), b.layers());
             if clash {
-                return Err(PipelineError::Aliased {
+                return Err(PipelineError::Argument(ArgumentError::Aliased {
                     kernel: reflection.kernel.clone(),
                     first: first.name.clone(),
                     first_place: Arc::clone(&first.place),
                     second: second.name.clone(),
                     second_place: Arc::clone(&second.place),
-                });
+                }));
             }
         }
     }

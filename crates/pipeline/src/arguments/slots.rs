@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Arg, What};
+use super::{Arg, Target, What};
 use crate::dispatch::{binding_count, params_size, place_of_missing};
-use crate::error::PipelineError;
+use crate::error::{ArgumentError, PipelineError};
 use crate::kernel::Kernel;
 use crate::place::Place;
 use crate::reflect::{ParamSpace, Params, Reflection, Resource};
@@ -40,12 +40,13 @@ pub(crate) fn arrange<'a>(
 ) -> Result<Arranged<'a>, PipelineError> {
     let reflection = kernel.reflection();
     let plain = kernel.param_bytes().is_plain() && reflection.resources().is_empty();
-    if plain && args.iter().all(Arg::is_plain) {
+    let mut bindings = reflection.bindings.iter();
+    if plain && args.iter().all(|arg| arg.is_in_order(bindings.next())) {
         return Ok(Arranged::AsGiven);
     }
     let mut all = Arguments::new(reflection);
     let (placed, others): (Vec<&Arg<'a>>, Vec<&Arg<'a>>) =
-        args.iter().partition(|arg| arg.place.is_some());
+        args.iter().partition(|arg| arg.is_placed());
     for arg in placed.into_iter().chain(others) {
         all.take(*arg)?;
     }
@@ -94,17 +95,36 @@ impl<'r, T: Clone> Slots<'r, T> {
         at.unwrap_or(self.given.len())
     }
 
-    /// Gives an argument to the variable at its place, or to the first that has none.
-    fn put(
-        &mut self,
-        kernel: &str,
-        place: Option<(u32, u32)>,
-        argument: T,
-    ) -> Result<(), PipelineError> {
+    /// Gives an argument to its variable.
+    fn put(&mut self, kernel: &str, target: Target<'_>, argument: T) -> Result<(), PipelineError> {
         self.count += 1;
-        let index = match place {
-            None => self.given.iter().position(Option::is_none),
-            Some(place) => Some(self.at(kernel, place)?),
+        let (kind, owner) = (self.kind, || kernel.to_owned());
+        let declared = || self.variables.iter().map(Variable::text).collect();
+        let index = match target {
+            Target::Next => self.given.iter().position(Option::is_none),
+            Target::At(group, binding) => {
+                let is_there = |variable: &Variable<'_>| variable.place == Some((group, binding));
+                Some(self.free(kernel, is_there, || {
+                    PipelineError::Argument(ArgumentError::NoSuchBinding {
+                        kernel: owner(),
+                        kind,
+                        group,
+                        binding,
+                        declared: declared(),
+                    })
+                })?)
+            }
+            Target::Named(name) => {
+                let has_name = |variable: &Variable<'_>| variable.name == name;
+                Some(self.free(kernel, has_name, || {
+                    PipelineError::Argument(ArgumentError::NoSuchVariable {
+                        kernel: owner(),
+                        kind,
+                        name: name.to_owned(),
+                        declared: declared(),
+                    })
+                })?)
+            }
         };
         if let Some(slot) = index.and_then(|index| self.given.get_mut(index)) {
             *slot = Some(argument);
@@ -112,26 +132,24 @@ impl<'r, T: Clone> Slots<'r, T> {
         Ok(())
     }
 
-    /// The number of the variable at a place, if it has no argument.
-    fn at(&self, kernel: &str, (group, binding): (u32, u32)) -> Result<usize, PipelineError> {
+    /// The number of the first such variable, if it has no argument.
+    fn free(
+        &self,
+        kernel: &str,
+        is_meant: impl Fn(&Variable<'_>) -> bool,
+        missing: impl FnOnce() -> PipelineError,
+    ) -> Result<usize, PipelineError> {
         let mut all = self.variables.iter().zip(&self.given).enumerate();
-        let found = all.find(|(_, (variable, _))| variable.place == Some((group, binding)));
-        match found {
+        match all.find(|(_, (variable, _))| is_meant(variable)) {
             Some((index, (_, None))) => Ok(index),
-            Some((_, (declared, Some(_)))) => Err(PipelineError::BoundTwice {
-                kernel: kernel.to_owned(),
-                place: Arc::clone(declared.at),
-                name: declared.name.to_owned(),
-                group,
-                binding,
-            }),
-            None => Err(PipelineError::NoSuchBinding {
-                kernel: kernel.to_owned(),
-                kind: self.kind,
-                group,
-                binding,
-                declared: self.variables.iter().map(Variable::text).collect(),
-            }),
+            Some((_, (variable, Some(_)))) => {
+                Err(PipelineError::Argument(ArgumentError::BoundTwice {
+                    kernel: kernel.to_owned(),
+                    place: Arc::clone(variable.at),
+                    name: variable.text(),
+                }))
+            }
+            None => Err(missing()),
         }
     }
 }
@@ -175,9 +193,9 @@ impl<'r, 'a> Arguments<'r, 'a> {
     fn take(&mut self, arg: Arg<'a>) -> Result<(), PipelineError> {
         let kernel = &self.reflection.kernel;
         match arg.what {
-            What::Resource(_) => self.resources.put(kernel, arg.place, arg),
-            What::Buffer(_) => self.buffers.put(kernel, arg.place, arg),
-            What::Uniform(bytes) => self.uniforms.put(kernel, arg.place, bytes),
+            What::Resource(_) => self.resources.put(kernel, arg.target, arg),
+            What::Buffer(_) => self.buffers.put(kernel, arg.target, arg),
+            What::Uniform(bytes) => self.uniforms.put(kernel, arg.target, bytes),
         }
     }
 
@@ -196,13 +214,13 @@ impl<'r, 'a> Arguments<'r, 'a> {
         if args.len() - before != expected || self.resources.count != expected {
             let declared = |r: &Resource| format!("`{}` ({})", r.name, r.place);
             let places = reflection.resources().iter().map(|r| &r.place);
-            return Err(PipelineError::ResourceCount {
+            return Err(PipelineError::Argument(ArgumentError::ResourceCount {
                 kernel: reflection.kernel.clone(),
                 place: place_of_missing(reflection, places, missing),
                 expected,
                 got: self.resources.count,
                 declared: reflection.resources().iter().map(declared).collect(),
-            });
+            }));
         }
         let immediate = reflection.params.as_ref();
         let immediate = immediate.filter(|declared| declared.space == ParamSpace::Immediate);
@@ -221,13 +239,13 @@ impl<'r, 'a> Arguments<'r, 'a> {
             let declared = |p: &Params| format!("`{}` ({})", p.name, p.place);
             let places = reflection.uniforms.iter().map(|p| &p.place);
             let missing = self.uniforms.missing();
-            return Err(PipelineError::UniformCount {
+            return Err(PipelineError::Argument(ArgumentError::UniformCount {
                 kernel: reflection.kernel.clone(),
                 place: place_of_missing(reflection, places, missing),
                 expected: reflection.uniforms.len(),
                 got: self.uniforms.count,
                 declared: reflection.uniforms.iter().map(declared).collect(),
-            });
+            }));
         }
         for (declared, bytes) in reflection.uniforms.iter().zip(&given) {
             if usize::try_from(declared.bytes) != Ok(bytes.len()) {

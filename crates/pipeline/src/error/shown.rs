@@ -74,40 +74,12 @@ impl PipelineError {
             | Self::ShaderTooLarge { place, .. }
             | Self::MissingConstant { place, .. }
             | Self::ConstantValue { place, .. }
-            | Self::MissingFeature { place, .. }
-            | Self::UnsupportedBinding { place, .. }
-            | Self::BindingGroup { place, .. }
-            | Self::TooManyUniforms { place, .. }
-            | Self::TooManyStorageBuffers { place, .. }
-            | Self::TooManyResources { place, .. }
-            | Self::ParamsTooLarge { place, .. }
-            | Self::WorkgroupTooLarge { place, .. }
-            | Self::WorkgroupMemory { place, .. }
             | Self::Compile { place, .. }
-            | Self::ForeignBuffer { place, .. }
-            | Self::ResourceMismatch { place, .. }
-            | Self::StorageTexture { place, .. }
-            | Self::ParamsLayout { place, .. }
             | Self::Import { place, .. }
-            | Self::BoundTwice { place, .. }
-            | Self::BindingType { place, .. }
-            | Self::BindingAccess { place, .. }
-            | Self::RangeOutOfBounds { place, .. }
-            | Self::MisalignedOffset { place, .. }
-            | Self::BindingTooLarge { place, .. }
-            | Self::BindingTooSmall { place, .. }
-            | Self::PartialElement { place, .. }
-            | Self::ParamsSize { place, .. }
             | Self::AssertionFailed { place, .. }
-            | Self::DebugBinding { place, .. }
-            | Self::BindingCount { place, .. }
-            | Self::UniformCount { place, .. }
-            | Self::ResourceCount { place, .. }
-            | Self::GridTooLarge { place, .. }
-            | Self::IndirectRange { place, .. }
-            | Self::IndirectForeign { place, .. }
             | Self::GridNotFolded { place, .. } => Some(place),
-            Self::Aliased { second_place, .. } => Some(second_place),
+            Self::Argument(error) => error.place(),
+            Self::Limit(error) => error.place(),
             Self::Mistakes { mistakes, .. } => mistakes.first()?.place(),
             _ => None,
         }

@@ -9,7 +9,7 @@ use super::{Inner, Pipelines};
 use crate::arguments::{Arg, arrange};
 use crate::bind::{Entries, Groups};
 use crate::dispatch::{self, check_kinds, check_ranges};
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::grid::Grid;
 use crate::indirect::Workgroups;
 use crate::kernel::Kernel;
@@ -94,11 +94,13 @@ impl Pipelines {
         let caps = inner.device.caps();
         let planned = grid
             .plan(reflection.workgroup_size, caps.max_workgroups)
-            .map_err(|overflow| PipelineError::GridTooLarge {
-                kernel: kernel.name().to_owned(),
-                place: Arc::clone(&reflection.place),
-                wanted: overflow.wanted,
-                limit: overflow.limit,
+            .map_err(|overflow| {
+                PipelineError::Limit(LimitError::GridTooLarge {
+                    kernel: kernel.name().to_owned(),
+                    place: Arc::clone(&reflection.place),
+                    wanted: overflow.wanted,
+                    limit: overflow.limit,
+                })
             })?;
         let Some(workgroups) = planned else {
             inner.empty_dispatches.fetch_add(1, Ordering::Relaxed);

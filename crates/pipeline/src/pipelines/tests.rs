@@ -8,6 +8,7 @@ mod late;
 mod messages;
 mod prewarm;
 
+use crate::error::LimitError;
 use std::sync::Barrier;
 use std::thread;
 
@@ -97,11 +98,11 @@ fn an_oversized_workgroup_is_refused_before_the_device_sees_it() {
     assert!(
         matches!(
             &error,
-            PipelineError::WorkgroupTooLarge {
+            PipelineError::Limit(LimitError::WorkgroupTooLarge {
                 size: [4096, 1, 1],
                 place,
                 ..
-            } if place.line == 6
+            }) if place.line == 6
         ),
         "{error}"
     );
@@ -148,7 +149,7 @@ fn of_two_variables_at_one_index_the_used_one_is_bound_and_an_index_has_a_limit(
     let far = KernelDescriptor::new(ShaderSource::wgsl("far", text));
     let error = pipelines.kernel(&far).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::UnsupportedBinding { place, .. } if place.line == 1),
+        matches!(&error, PipelineError::Limit(LimitError::UnsupportedBinding { place, .. }) if place.line == 1),
         "{error}"
     );
     pipelines.device().status().unwrap();

@@ -21,7 +21,7 @@ use ziggurat_core::wgsl::modules::{best_span, place_of_rule};
 use super::entry::{Entries, NAME, unknown_constant};
 use super::{GridInputs, Override, Reflection, Specialised};
 use crate::descriptor::KernelDescriptor;
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 use crate::shader_limits::ShaderLimits;
@@ -216,22 +216,22 @@ fn refuse_unbindable(text: &Assembled<'_>, module: &Module) -> Result<(), Pipeli
         };
         let place = text.place(Some(module.global_variables.get_span(handle)));
         let name = variable.name.as_deref().unwrap_or_default();
-        return Err(PipelineError::UnsupportedBinding {
+        return Err(PipelineError::Limit(LimitError::UnsupportedBinding {
             kernel: text.name(),
             place,
             name: shortened(name, NAME).into_owned(),
             what,
-        });
+        }));
     }
     Ok(())
 }
 
 fn missing(text: &Assembled<'_>, feature: ShaderFeature, place: Arc<Place>) -> PipelineError {
-    PipelineError::MissingFeature {
+    PipelineError::Limit(LimitError::MissingFeature {
         kernel: text.name(),
         place,
         feature: feature.name(),
-    }
+    })
 }
 
 fn validation_error(

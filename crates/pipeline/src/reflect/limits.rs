@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{ParamSpace, Reflection};
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::place::Place;
 
 /// Checks workgroup size, workgroup memory, number and indices of buffers, textures and samplers, and parameter bytes.
@@ -26,13 +26,13 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
         .zip(limit)
         .all(|(&n, max)| (1..=max).contains(&n));
     if !legal || reflection.invocations() > u64::from(max_invocations) {
-        return Err(PipelineError::WorkgroupTooLarge {
+        return Err(PipelineError::Limit(LimitError::WorkgroupTooLarge {
             kernel: reflection.kernel.clone(),
             place: Arc::clone(&reflection.place),
             size,
             limit,
             max_invocations,
-        });
+        }));
     }
 
     let bytes = reflection.workgroup_bytes();
@@ -44,13 +44,13 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     if let Some(largest) = largest
         && bytes > u64::from(limit)
     {
-        return Err(PipelineError::WorkgroupMemory {
+        return Err(PipelineError::Limit(LimitError::WorkgroupMemory {
             kernel: reflection.kernel.clone(),
             place: Arc::clone(&largest.place),
             name: largest.name.clone(),
             bytes,
             limit,
-        });
+        }));
     }
 
     let limit = limits.max_storage_buffers_per_shader_stage;
@@ -58,22 +58,24 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     if let Some(last) = reflection.bindings.last()
         && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
     {
-        return Err(PipelineError::TooManyStorageBuffers {
+        return Err(PipelineError::Limit(LimitError::TooManyStorageBuffers {
             kernel: reflection.kernel.clone(),
             place: Arc::clone(&last.place),
             name: last.name.clone(),
             count,
             limit,
-        });
+        }));
     }
 
     let highest = limits.max_bindings_per_bind_group;
     let places = |(binding, place, name): (u32, &Arc<Place>, &String)| {
-        (binding >= highest).then(|| PipelineError::UnsupportedBinding {
-            kernel: reflection.kernel.clone(),
-            place: Arc::clone(place),
-            name: name.clone(),
-            what: "at a binding index over the device's limit",
+        (binding >= highest).then(|| {
+            PipelineError::Limit(LimitError::UnsupportedBinding {
+                kernel: reflection.kernel.clone(),
+                place: Arc::clone(place),
+                name: name.clone(),
+                what: "at a binding index over the device's limit",
+            })
         })
     };
     let buffers = reflection.bindings.iter();
@@ -92,13 +94,13 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
     if let Some(last) = reflection.uniforms.last()
         && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
     {
-        return Err(PipelineError::TooManyUniforms {
+        return Err(PipelineError::Limit(LimitError::TooManyUniforms {
             kernel: reflection.kernel.clone(),
             place: Arc::clone(&last.place),
             name: last.name.clone(),
             count,
             limit,
-        });
+        }));
     }
 
     for params in reflection.params.iter().chain(&reflection.uniforms) {
@@ -107,13 +109,13 @@ pub fn check_limits(reflection: &Reflection, limits: &wgpu::Limits) -> Result<()
             ParamSpace::Uniform { .. } => limits.max_uniform_buffer_binding_size,
         };
         if u64::from(params.bytes) > limit {
-            return Err(PipelineError::ParamsTooLarge {
+            return Err(PipelineError::Limit(LimitError::ParamsTooLarge {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&params.place),
                 name: params.name.clone(),
                 bytes: params.bytes,
                 limit,
-            });
+            }));
         }
     }
     Ok(())
@@ -149,14 +151,14 @@ fn check_resources(reflection: &Reflection, limits: &wgpu::Limits) -> Result<(),
         if let Some(last) = all().next_back()
             && u64::try_from(count).unwrap_or(u64::MAX) > u64::from(limit)
         {
-            return Err(PipelineError::TooManyResources {
+            return Err(PipelineError::Limit(LimitError::TooManyResources {
                 kernel: reflection.kernel.clone(),
                 place: Arc::clone(&last.place),
                 name: last.name.clone(),
                 what,
                 count,
                 limit,
-            });
+            }));
         }
     }
     Ok(())
@@ -178,12 +180,12 @@ fn check_groups(reflection: &Reflection, limit: u32) -> Result<(), PipelineError
     let mut all = buffers.chain(uniforms).chain(resources);
     match all.find(|(group, ..)| *group >= limit) {
         None => Ok(()),
-        Some((group, place, name)) => Err(PipelineError::BindingGroup {
+        Some((group, place, name)) => Err(PipelineError::Limit(LimitError::BindingGroup {
             kernel: reflection.kernel.clone(),
             place: Arc::clone(place),
             name: name.clone(),
             group,
             limit,
-        }),
+        })),
     }
 }

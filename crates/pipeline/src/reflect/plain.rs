@@ -21,7 +21,7 @@ use ziggurat_device::ShaderFeature;
 use super::entry::{Entries, NAME, unknown_constant};
 use super::{Access, Binding, Override, ParamSpace, Params, Reflection, Specialised};
 use crate::descriptor::KernelDescriptor;
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::feature::ShaderFeatures;
 use crate::place::{Assembled, Place};
 
@@ -199,11 +199,11 @@ fn features(
     let mut all = ShaderFeatures::NONE;
     for (feature, at) in needed {
         if !available.contains(feature) {
-            return Err(PipelineError::MissingFeature {
+            return Err(PipelineError::Limit(LimitError::MissingFeature {
                 kernel: text.name(),
                 place: place(at),
                 feature: feature.name(),
-            });
+            }));
         }
         all = all.with(feature);
     }

@@ -7,7 +7,7 @@ use wgpu::{
     TextureViewDimension,
 };
 
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::place::Place;
 
 /// A texture or a sampler of a shader.
@@ -101,7 +101,7 @@ fn access_name(access: StorageTextureAccess) -> &'static str {
 ///
 /// # Errors
 ///
-/// [`PipelineError::StorageTexture`] for the first that is not.
+/// [`LimitError::StorageTexture`] for the first that is not.
 pub(crate) fn check_formats(
     kernel: &str,
     resources: &[Resource],
@@ -124,12 +124,12 @@ pub(crate) fn check_formats(
             StorageTextureAccess::Atomic => Flags::STORAGE_ATOMIC,
         };
         if !has.contains(needs) {
-            return Err(PipelineError::StorageTexture {
+            return Err(PipelineError::Limit(LimitError::StorageTexture {
                 kernel: kernel.to_owned(),
                 place: Arc::clone(&resource.place),
                 name: resource.name.clone(),
                 declared: resource.wgsl(),
-            });
+            }));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::*;
+use crate::error::LimitError;
 use crate::error::shown::tests::shows_its_code;
 use crate::source::ShaderSource;
 use ziggurat_device::ShaderFeature;
@@ -275,23 +276,29 @@ fn limits_are_checked_with_line_and_numbers() {
     assert!(
         matches!(
             &error,
-            PipelineError::WorkgroupTooLarge {
+            PipelineError::Limit(LimitError::WorkgroupTooLarge {
                 size: [257, 1, 1],
                 max_invocations: 256,
                 place,
                 ..
-            } if place.line == 2
+            }) if place.line == 2
         ),
         "{error:?}"
     );
     let error = check("@compute @workgroup_size(16, 17) fn main() {}").unwrap_err();
     assert!(
-        matches!(&error, PipelineError::WorkgroupTooLarge { .. }),
+        matches!(
+            &error,
+            PipelineError::Limit(LimitError::WorkgroupTooLarge { .. })
+        ),
         "{error:?}"
     );
     let error = check("@compute @workgroup_size(1, 1, 65) fn main() {}").unwrap_err();
     assert!(
-        matches!(&error, PipelineError::WorkgroupTooLarge { .. }),
+        matches!(
+            &error,
+            PipelineError::Limit(LimitError::WorkgroupTooLarge { .. })
+        ),
         "{error:?}"
     );
 
@@ -304,7 +311,7 @@ fn limits_are_checked_with_line_and_numbers() {
     assert!(check(&shared(4092)).is_ok());
     let error = check(&shared(4096)).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::WorkgroupMemory { bytes: 16_400, limit: 16_384, place, name, .. } if place.line == 2 && name == "tile"),
+        matches!(&error, PipelineError::Limit(LimitError::WorkgroupMemory { bytes: 16_400, limit: 16_384, place, name, .. }) if place.line == 2 && name == "tile"),
         "{error:?}"
     );
 
@@ -318,12 +325,12 @@ fn limits_are_checked_with_line_and_numbers() {
     assert!(
         matches!(
             &error,
-            PipelineError::TooManyStorageBuffers {
+            PipelineError::Limit(LimitError::TooManyStorageBuffers {
                 count: 9,
                 limit: 8,
                 place,
                 ..
-            } if place.line == 9
+            }) if place.line == 9
         ),
         "{error:?}"
     );
@@ -336,12 +343,12 @@ fn limits_are_checked_with_line_and_numbers() {
     assert!(
         matches!(
             &error,
-            PipelineError::ParamsTooLarge {
+            PipelineError::Limit(LimitError::ParamsTooLarge {
                 bytes: 80_000,
                 limit: 65_536,
                 place,
                 ..
-            } if place.line == 1
+            }) if place.line == 1
         ),
         "{error:?}"
     );

@@ -1,7 +1,7 @@
 //! `debug_print` and `assert`: said on every adapter where the device is opened for it, and gone elsewhere.
 
 use super::*;
-use ziggurat_pipeline::{DebugPrints, PipelineError};
+use ziggurat_pipeline::{DebugPrints, LimitError, PipelineError};
 
 fn debugging() -> DeviceOptions {
     DeviceOptions {
@@ -266,7 +266,7 @@ fn a_kernel_without_a_spare_binding_is_refused() {
         let descriptor = KernelDescriptor::new(ShaderSource::wgsl("full", text));
         let error = pipelines.kernel(&descriptor).unwrap_err();
         assert!(
-            matches!(error, PipelineError::DebugBinding { limit, .. } if limit == most),
+            matches!(error, PipelineError::Limit(LimitError::DebugBinding { limit, .. }) if limit == most),
             "{error}"
         );
     }
@@ -284,11 +284,11 @@ fn a_kernel_without_a_spare_binding_is_refused() {
     assert!(
         matches!(
             error,
-            PipelineError::DebugBinding {
+            PipelineError::Limit(LimitError::DebugBinding {
                 count: 9,
                 limit: 8,
                 ..
-            }
+            })
         ),
         "{error}"
     );

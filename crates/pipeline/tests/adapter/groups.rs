@@ -68,7 +68,7 @@ fn every_variable_gets_its_argument_whatever_the_order() {
     let [a, out, b] = setup.buffers();
     let size = Arg::uniform(bytes(&SIZE));
     let add = Arg::uniform(bytes(&[1, 2, 3, 4]));
-    let orders: [&[Arg<'_>]; 4] = [
+    let orders: [&[Arg<'_>]; 6] = [
         &[a, out, b, size, add],
         &[size, a, add, out, b],
         &[
@@ -79,10 +79,21 @@ fn every_variable_gets_its_argument_whatever_the_order() {
             size.at(0, 4),
         ],
         &[add.at(2, 1), b.at(2, 0), size, a, out],
+        // The first two are of one type: nothing but their names tells which is which.
+        &[
+            b.named("b"),
+            a.named("a"),
+            add.named("add"),
+            size.named("size"),
+            out.named("out"),
+        ],
+        &[b.named("b"), a, add.named("add"), size, out],
     ];
     for (at, args) in orders.into_iter().enumerate() {
         assert_eq!(setup.run(args, &[]).unwrap(), EXPECTED, "order {at}");
     }
+    // Swapped without names they are in each other's place.
+    assert_ne!(setup.run(&[b, out, a, size, add], &[]).unwrap(), EXPECTED);
     // Bytes without an argument are those of the only uniform that is left.
     let left = setup.run(&[a, out, b, size.at(0, 4)], bytes(&[1, 2, 3, 4]));
     assert_eq!(left.unwrap(), EXPECTED);
@@ -95,7 +106,7 @@ fn a_wrong_argument_names_the_variable_and_its_place() {
     let size = Arg::uniform(bytes(&SIZE));
     let add = Arg::uniform(bytes(&[1, 2, 3, 4]));
     let short = Arg::uniform(bytes(&[1]));
-    let refusals: [(&[Arg<'_>], &[u8], &str); 9] = [
+    let refusals: [(&[Arg<'_>], &[u8], &str); 12] = [
         (
             &[a, out, b, size],
             &[],
@@ -122,6 +133,21 @@ fn a_wrong_argument_names_the_variable_and_its_place() {
         ),
         (
             &[a, out, b.at(2, 0), b.at(2, 0), size, add],
+            &[],
+            "spread:6:27: `b` (group 2, binding 0) was given twice",
+        ),
+        (
+            &[a.named("a"), b.named("c"), out, size, add],
+            &[],
+            "no storage buffer `c`; it has `a` (group 0, binding 0), `out` (group 0, binding 1), `b` (group 2, binding 0)",
+        ),
+        (
+            &[a.named("add"), out, b, size, add],
+            &[],
+            "no storage buffer `add`",
+        ),
+        (
+            &[a.named("b"), b.named("b"), out, size, add],
             &[],
             "spread:6:27: `b` (group 2, binding 0) was given twice",
         ),

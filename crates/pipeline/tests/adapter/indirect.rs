@@ -1,7 +1,7 @@
 //! Dispatches whose number of workgroups is in a buffer: what a kernel wrote there, beyond limits, on tapes, side by side.
 
 use super::*;
-use ziggurat_pipeline::PipelineError;
+use ziggurat_pipeline::{ArgumentError, PipelineError};
 
 /// Adds 1 for each invocation, and 1000 for each workgroup along y, as the kernel sees it.
 const COUNT: &str = "
@@ -160,7 +160,10 @@ fn places_where_no_counts_can_be_are_errors() {
     for offset in [capacity - 8, capacity, u64::MAX - 3, u64::MAX, 2, 5] {
         let error = at(&setup.counts, offset).unwrap_err();
         assert!(
-            matches!(error, PipelineError::IndirectRange { .. }),
+            matches!(
+                error,
+                PipelineError::Argument(ArgumentError::IndirectRange { .. })
+            ),
             "{error}"
         );
         let text = error.to_string();
@@ -177,7 +180,10 @@ fn places_where_no_counts_can_be_are_errors() {
         .unwrap();
     let error = at(&other, 0).unwrap_err();
     assert!(
-        matches!(error, PipelineError::IndirectForeign { .. }),
+        matches!(
+            error,
+            PipelineError::Argument(ArgumentError::IndirectForeign { .. })
+        ),
         "{error}"
     );
     let none: [Arg<'_>; 0] = [];
@@ -186,7 +192,7 @@ fn places_where_no_counts_can_be_are_errors() {
         .dispatch_indirect(&setup.count, &none, &[], (&setup.counts, 0));
     assert!(matches!(
         error.unwrap_err(),
-        PipelineError::BindingCount { .. }
+        PipelineError::Argument(ArgumentError::BindingCount { .. })
     ));
     assert_eq!(words(&setup.pipelines, &sums), [0, 0]);
     at(&setup.counts, capacity - 12).unwrap();

@@ -1,7 +1,7 @@
 //! Kernels with ordered loads compute what they compute without, also of one buffer at several bindings.
 
 use super::*;
-use ziggurat_pipeline::PipelineError;
+use ziggurat_pipeline::{ArgumentError, PipelineError};
 
 const SUM: &str = "
     @group(0) @binding(0) var<storage, read> a: array<u32>;
@@ -55,13 +55,19 @@ fn one_text_computes_the_same_with_ordered_loads_and_without() {
             .dispatch(&kernel, &written, &[], grid)
             .unwrap_err();
         assert!(
-            matches!(refused, PipelineError::BindingAccess { .. }),
+            matches!(
+                refused,
+                PipelineError::Argument(ArgumentError::BindingAccess { .. })
+            ),
             "{refused}"
         );
         let both = [Arg::read(&a), Arg::read(&b), Arg::write(&b)];
         let refused = pipelines.dispatch(&kernel, &both, &[], grid).unwrap_err();
         assert!(
-            matches!(refused, PipelineError::Aliased { .. }),
+            matches!(
+                refused,
+                PipelineError::Argument(ArgumentError::Aliased { .. })
+            ),
             "{refused}"
         );
     }

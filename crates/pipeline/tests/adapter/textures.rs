@@ -5,8 +5,8 @@ use wgpu::{
     AddressMode, Extent3d, FilterMode, TextureDimension, TextureFormat, TextureUsages,
     TextureViewDescriptor,
 };
-use ziggurat_pipeline::PipelineError;
 use ziggurat_pipeline::memory::{Sampler, Texture};
+use ziggurat_pipeline::{ArgumentError, PipelineError};
 
 pub(crate) const SAMPLED: TextureUsages = TextureUsages::TEXTURE_BINDING
     .union(TextureUsages::COPY_DST)
@@ -415,7 +415,13 @@ fn an_array_binds_one_layer_as_a_plain_texture() {
     assert_eq!(read(pipelines, &to), expected);
     let same = [Arg::texture(&from), Arg::texture(&from)];
     let error = pipelines.dispatch(&kernel, &same, &[], grid).unwrap_err();
-    assert!(matches!(error, PipelineError::Aliased { .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            PipelineError::Argument(ArgumentError::Aliased { .. })
+        ),
+        "{error}"
+    );
 }
 
 const COUNT: &str = "

@@ -8,6 +8,7 @@ use ziggurat_pipeline::{Arg, Grid, Kernel, KernelCandidate, KernelTimes, KernelW
 
 use super::given::{self, Given};
 use super::{CustomKernel, OP, fail, words};
+use crate::named::Listed;
 use crate::observe::{self, Operation, What};
 use crate::once::once;
 use crate::tensor::new_shape;
@@ -17,18 +18,37 @@ use crate::{Device, Error, Tensor};
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `run`"]
 pub struct CustomCall<'a> {
-    pub(super) kernel: &'a CustomKernel,
-    pub(super) device: Option<&'a Device>,
-    pub(super) inputs: Vec<&'a Tensor>,
-    pub(super) shape: Option<Vec<usize>>,
-    pub(super) uniforms: Vec<Given<'a>>,
-    pub(super) grid: Option<[u32; 3]>,
-    pub(super) per_invocation: u32,
-    pub(super) stride: bool,
-    pub(super) flops: Option<u64>,
+    kernel: &'a CustomKernel,
+    device: Option<&'a Device>,
+    inputs: Listed<'a, &'a Tensor>,
+    shape: Option<Vec<usize>>,
+    uniforms: Vec<Given<'a>>,
+    grid: Option<[u32; 3]>,
+    per_invocation: u32,
+    stride: bool,
+    flops: Option<u64>,
 }
 
 impl<'a> CustomCall<'a> {
+    pub(super) fn new(kernel: &'a CustomKernel, inputs: Listed<'a, &'a Tensor>) -> Self {
+        Self {
+            kernel,
+            device: inputs.device(),
+            inputs,
+            shape: None,
+            uniforms: Vec::new(),
+            grid: None,
+            per_invocation: 1,
+            stride: false,
+            flops: None,
+        }
+    }
+
+    pub(super) fn on(mut self, device: &'a Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
     /// The shape of the output; that of the first input unless said.
     pub fn shape(mut self, shape: impl AsRef<[usize]>) -> Self {
         self.shape = Some(shape.as_ref().to_vec());
@@ -51,7 +71,7 @@ impl<'a> CustomCall<'a> {
         ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         ///         if (id.x < arrayLength(&y)) { y[id.x] = line.start + line.slope * x[id.x]; }
         ///     }
-        /// ".to_owned())]).input(DType::F32);
+        /// ".to_owned())]).input("x", DType::F32);
         /// let device = Device::open_blocking(DeviceOptions::default())?;
         /// let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2])?;
         /// let y = line.call(&[&x]).params(&Line { slope: 10.0, start: 1.0 }).run()?;
@@ -160,8 +180,14 @@ impl<'a> CustomCall<'a> {
         let device = self.device.ok_or_else(|| {
             Error::argument(OP, "a call without inputs must name a device: use call_on")
         })?;
-        let dtypes: Vec<DType> = self.inputs.iter().map(|tensor| tensor.dtype()).collect();
-        if dtypes != kernel.inputs {
+        let names = kernel.inputs.iter().map(|(name, _)| name.as_ref());
+        let given = self.inputs.by_declaration(names).map_err(|detail| {
+            let name = kernel.descriptor.source.name();
+            Error::argument(OP, format!("`{name}`: inputs: {detail}"))
+        })?;
+        let dtypes: Vec<DType> = given.iter().map(|tensor| tensor.dtype()).collect();
+        let declared: Vec<DType> = kernel.inputs.iter().map(|(_, dtype)| *dtype).collect();
+        if dtypes != declared {
             let shown = |dtypes: &[DType]| {
                 let names: Vec<String> = dtypes.iter().map(ToString::to_string).collect();
                 list(&names, 9)
@@ -169,12 +195,12 @@ impl<'a> CustomCall<'a> {
             let detail = format!(
                 "`{}` takes inputs of {}, got {}",
                 kernel.descriptor.source.name(),
-                shown(&kernel.inputs),
+                shown(&declared),
                 shown(&dtypes)
             );
             return Err(Error::dtype(OP, detail));
         }
-        let dims = match (&self.shape, self.inputs.first()) {
+        let dims = match (&self.shape, given.first()) {
             (Some(shape), _) => shape.clone(),
             (None, Some(first)) => first.dims().to_vec(),
             (None, None) => {
@@ -185,8 +211,8 @@ impl<'a> CustomCall<'a> {
             }
         };
         let shape = new_shape(OP, &dims)?;
-        let mut dense = Vec::with_capacity(self.inputs.len());
-        for input in &self.inputs {
+        let mut dense = Vec::with_capacity(given.len());
+        for input in &given {
             if !input.device().same(device) {
                 return Err(Error::argument(
                     OP,
@@ -201,9 +227,9 @@ impl<'a> CustomCall<'a> {
             None => Grid::elements(shape.len() as u64, self.per_invocation),
         };
         let out = if kernel.writes_all {
-            device.alloc(OP, &shape, kernel.output)?
+            device.alloc(OP, &shape, kernel.output.1)?
         } else {
-            device.alloc_zeroed(OP, &shape, kernel.output)?
+            device.alloc_zeroed(OP, &shape, kernel.output.1)?
         };
         let stated = kernel.flops.saturating_mul(shape.len() as u64);
         Ok(Checked {
@@ -233,12 +259,38 @@ impl Checked<'_> {
     /// The arguments, and the bytes of the parameters.
     fn bound<'b>(&'b self, pipeline: &Kernel) -> Result<(Vec<Arg<'b>>, &'b [u8]), Error> {
         let mut args = Vec::with_capacity(self.dense.len() + 1);
-        for tensor in &self.dense {
+        for (tensor, (name, _)) in self.dense.iter().zip(&self.kernel.inputs) {
             let view = tensor.stored()?;
-            args.push(words(view, Arg::read(&view.buffer)));
+            args.push(words(view, Arg::read(&view.buffer)).named(name));
         }
-        args.push(words(&self.out, Arg::write(&self.out.buffer)));
+        let out = words(&self.out, Arg::write(&self.out.buffer));
+        args.push(match &self.kernel.output.0 {
+            Some(name) => out.named(name),
+            None => out,
+        });
         let params = given::bind(pipeline, &self.uniforms, &mut args).map_err(fail)?;
+        self.check_extent(pipeline)?;
         Ok((args, params))
+    }
+
+    /// An output that is larger than a variable of fixed size would stay 0 behind it.
+    fn check_extent(&self, pipeline: &Kernel) -> Result<(), Error> {
+        let reflection = pipeline.reflection();
+        let Some(declared) = self.kernel.bound_output(&reflection.bindings) else {
+            return Ok(());
+        };
+        let bytes = self.out.len() as u64 * self.out.dtype.bytes() as u64;
+        let most = declared.min_bytes;
+        if declared.stride.is_some() || bytes <= most {
+            return Ok(());
+        }
+        let (kernel, name, place) = (&reflection.kernel, &declared.name, &declared.place);
+        let shape = self.out.shape();
+        Err(Error::shape(
+            OP,
+            format!(
+                "`{kernel}`: {place}: `{name}` has {most} bytes, but an output of shape {shape} has {bytes}: declare `{name}` as a runtime-sized array, or give a smaller shape"
+            ),
+        ))
     }
 }

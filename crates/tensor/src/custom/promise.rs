@@ -1,18 +1,17 @@
 //! What a program promises of a kernel, written where the sanitizer of the software device looks for it: in the kernel's text.
 
 use ziggurat_core::wgsl::words;
-use ziggurat_pipeline::{KernelDescriptor, Place, Reflection, ShaderSource, SourcePart};
+use ziggurat_pipeline::{Binding, KernelDescriptor, Place, ShaderSource, SourcePart};
 
 /// The comment by which a declaration says that the kernel writes all that is bound there.
 const WRITES_ALL: &str = " // sanitizer: writes-all";
 
-/// The kernel with the promise at its last binding, which is its output. A comment at the end of the line leaves all lines and
+/// The kernel with the promise at its output. A comment at the end of the line leaves all lines and
 /// columns as they are. `None` if the text has no such line.
 pub(super) fn promising(
     descriptor: &KernelDescriptor,
-    reflection: &Reflection,
+    output: &Binding,
 ) -> Option<KernelDescriptor> {
-    let output = reflection.bindings.last()?;
     let place = &output.place;
     let parts = descriptor.source.parts();
     let mut named = parts.iter().filter(|part| part.file == place.file);

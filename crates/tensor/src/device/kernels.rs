@@ -44,7 +44,7 @@ impl Device {
     ///     @group(0) @binding(1) var<storage, read_write> y: array<f32>;
     ///     @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
     ///         if i < arrayLength(&y) { y[i] = x[i]; storageBarrier(); }
-    ///     }").input(DType::F32);
+    ///     }").input("x", DType::F32);
     /// let device = Device::open_blocking(DeviceOptions::default())?;
     /// half.call(&[&Tensor::ones(&device, [64], DType::F32)?]).run()?;
     /// let warnings = device.take_kernel_warnings();

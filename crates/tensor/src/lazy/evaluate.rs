@@ -128,7 +128,7 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
     if let Some(first) = views(
         group,
         |base| base.value().cloned(),
-        |node, value| node.settle(value),
+        |node, value| node.complete(value),
     ) {
         return first;
     }
@@ -152,7 +152,7 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
             let error = stop.into_error();
             for node in group.iter() {
                 if node.value().is_none() {
-                    node.settle(Err(error.clone()));
+                    node.complete(Err(error.clone()));
                 }
             }
             Vec::new()
@@ -165,13 +165,13 @@ fn step_here(device: &Device, group: &mut Vec<Arc<Node>>, fused: bool) -> Vec<Ar
 pub(super) fn views(
     group: &[Arc<Node>],
     value: impl Fn(&Arc<Node>) -> Option<Result<View, Error>>,
-    mut settle: impl FnMut(&Arc<Node>, Result<View, Error>),
+    mut complete: impl FnMut(&Arc<Node>, Result<View, Error>),
 ) -> Option<Vec<Arc<Node>>> {
     let mut first = Vec::new();
     let mut any = false;
     for node in group {
         let base = node.peek(|work| match work {
-            Work::Walk { base, layout } => Some((Arc::clone(base), **layout)),
+            Work::View { base, layout } => Some((Arc::clone(base), **layout)),
             Work::Op { .. } | Work::Kernel(_) => None,
         });
         let Some((base, layout)) = base.flatten() else {
@@ -179,7 +179,7 @@ pub(super) fn views(
         };
         any = true;
         match value(&base) {
-            Some(value) => settle(node, value.map(|view| View { layout, ..view })),
+            Some(value) => complete(node, value.map(|view| View { layout, ..view })),
             None => first.push(base),
         }
     }
@@ -193,7 +193,7 @@ pub(super) fn views(
 /// The nodes of a group that are ops or kernels.
 fn ops_of(group: &[Arc<Node>]) -> Vec<Arc<Node>> {
     let is_op =
-        |node: &&Arc<Node>| node.peek(|work| !matches!(work, Work::Walk { .. })) == Some(true);
+        |node: &&Arc<Node>| node.peek(|work| !matches!(work, Work::View { .. })) == Some(true);
     group.iter().filter(is_op).cloned().collect()
 }
 
@@ -215,7 +215,7 @@ fn launch(device: &Device, plan: &Plan) -> Result<(), Stop> {
     for (at, view) in outputs {
         if let Some(step) = plan.steps.get(at) {
             let layout = Layout::contiguous(*step.node.shape());
-            step.node.settle(Ok(View { layout, ..view }));
+            step.node.complete(Ok(View { layout, ..view }));
         }
     }
     Ok(())
@@ -290,7 +290,7 @@ pub(super) fn record(
             for (at, _) in &outputs {
                 if let Some(step) = plan.steps.get(*at) {
                     let error = Error::from_kernel(name, error.clone());
-                    step.node.settle(Err(error));
+                    step.node.complete(Err(error));
                 }
             }
             Err(Stop::Failed(Error::from_kernel(name, error)))
@@ -405,13 +405,13 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
     let work = node.peek(|work| match work {
         Work::Op { op, name, inputs } => Some(Ok((*op, *name, inputs.clone()))),
         Work::Kernel(kernel) => Some(Err(Arc::clone(kernel))),
-        Work::Walk { .. } => None,
+        Work::View { .. } => None,
     });
     let (op, name, inputs) = match work.flatten() {
         Some(Ok(op)) => op,
         Some(Err(kernel)) => {
             let out = plain(device, node.shape(), node.dtype(), &kernel, None);
-            node.settle(Ok(out.map_err(Stop::Failed)?));
+            node.complete(Ok(out.map_err(Stop::Failed)?));
             return Ok(());
         }
         None => return Ok(()),
@@ -426,8 +426,8 @@ fn alone(device: &Device, node: &Arc<Node>) -> Result<(), Stop> {
         return Err(Stop::First(waiting, NotFused::Alone));
     }
     let out = (node.shape(), node.dtype());
-    let settle = |buffer, form: &Form| node.settle_in(buffer, form);
-    single(device, name, op, out, &inputs, settle).map_err(Stop::Failed)
+    let complete = |buffer, form: &Form| node.complete_in(buffer, form);
+    single(device, name, op, out, &inputs, complete).map_err(Stop::Failed)
 }
 
 /// What `made` makes of the value of one op by its own kernel, its inputs having values: of its memory and how it lies

@@ -68,7 +68,7 @@ pub(super) struct Memo {
     /// The memory of outputs; empty in between.
     made: Vec<Buffer>,
     /// The nodes that get these values, or the failure, behind everything else; empty in between.
-    settled: Vec<Arc<Node>>,
+    completed: Vec<Arc<Node>>,
     failed: Option<Error>,
     stats: PlanStats,
 }
@@ -88,18 +88,22 @@ pub(super) fn launch(device: &Device, group: &[Arc<Node>]) -> Option<Result<(), 
     };
     Some(match launched {
         Ok(planned) => {
-            let Memo { made, settled, .. } = &mut *memo;
-            let nodes = settled.drain(..).zip(made.drain(..));
+            let Memo {
+                made, completed, ..
+            } = &mut *memo;
+            let nodes = completed.drain(..).zip(made.drain(..));
             for ((node, buffer), output) in nodes.zip(planned.outputs()) {
-                node.settle_in(buffer, &output.form);
+                node.complete_in(buffer, &output.form);
             }
             Ok(())
         }
         Err(stop) => {
             memo.made.clear();
             let failed = memo.failed.take();
-            for (node, error) in memo.settled.drain(..).zip(std::iter::repeat(failed)) {
-                error.into_iter().for_each(|error| node.settle(Err(error)));
+            for (node, error) in memo.completed.drain(..).zip(std::iter::repeat(failed)) {
+                error
+                    .into_iter()
+                    .for_each(|error| node.complete(Err(error)));
             }
             Err(stop)
         }
@@ -449,7 +453,7 @@ impl Memo {
         }
         let nodes = outputs.iter().map(|output| numbered.op_at(output.op));
         for node in nodes {
-            self.settled.push(Arc::clone(node.ok_or_else(lost)?));
+            self.completed.push(Arc::clone(node.ok_or_else(lost)?));
         }
         if let Err(error) = self.dispatch(device, program, &made) {
             // A part may have run, perhaps over an input: nothing of this is computed again.

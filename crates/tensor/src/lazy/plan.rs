@@ -67,7 +67,7 @@ pub(super) struct Plan {
     /// The first map is the index space itself.
     maps: Vec<Layout>,
     /// Whether a node is there twice, seen through two maps.
-    twins: bool,
+    duplicates: bool,
     /// Whether it is only explained: then handles say nothing about who needs what afterwards.
     assumed: bool,
 }
@@ -93,7 +93,7 @@ enum Body {
     /// The kernel that runs, everything above it being what it writes.
     Kernel(Arc<KernelCall>),
     /// The base's step.
-    Walk(Operands),
+    View(Operands),
 }
 
 type Operands = Few<Operand>;
@@ -139,7 +139,7 @@ impl Plan {
             outputs: Vec::new(),
             passed: Vec::new(),
             maps: vec![Layout::contiguous(shape)],
-            twins: false,
+            duplicates: false,
             assumed: !assumed.is_empty(),
         };
         for root in roots {
@@ -226,7 +226,7 @@ impl Plan {
 
     fn operands(&mut self, step: usize) -> Option<&mut Operands> {
         match &mut self.steps.get_mut(step)?.body {
-            Body::Op { operands, .. } | Body::Walk(operands) => Some(operands),
+            Body::Op { operands, .. } | Body::View(operands) => Some(operands),
             Body::Leaf(_) | Body::Kernel(_) => None,
         }
     }
@@ -237,7 +237,7 @@ impl Plan {
             return Ok(0);
         };
         let walked = match &step.body {
-            Body::Walk(_) => Some(step.node.layout()),
+            Body::View(_) => Some(step.node.layout()),
             _ if child.shape() == step.node.shape() => None,
             _ => Layout::contiguous(*child.shape())
                 .expand(*step.node.shape())
@@ -269,7 +269,7 @@ impl Plan {
                     Ok(Operand::Leaf { step, map })
                 }
                 Some(known) if known.map == map => Ok(Operand::Step(step)),
-                _ => self.twin(node, map),
+                _ => self.duplicate(node, map),
             };
         }
         let broadcast = self.shape.len() > node.shape().len();
@@ -326,7 +326,7 @@ impl Plan {
 
     /// A step for a node that is there already, seen through another map: it is computed a second time if that is cheap.
     /// The halves of a gate are such a pair.
-    fn twin(&mut self, node: Arc<Node>, map: usize) -> Result<Operand, Stop> {
+    fn duplicate(&mut self, node: Arc<Node>, map: usize) -> Result<Operand, Stop> {
         let known = self.steps.iter().enumerate();
         let known: Vec<_> = known.filter(|(_, s)| Arc::ptr_eq(&s.node, &node)).collect();
         if let Some((step, _)) = known.iter().find(|(_, step)| step.map == map) {
@@ -339,7 +339,7 @@ impl Plan {
         let Some(body) = node.peek(Body::of) else {
             return Err(Stop::first(&node, NotFused::ComputedOften));
         };
-        self.twins = true;
+        self.duplicates = true;
         self.steps.push(Step {
             node,
             map,
@@ -505,8 +505,8 @@ impl Body {
                 operands: inputs.clone().map(Operand::from),
             },
             Work::Kernel(kernel) => Self::Kernel(Arc::clone(kernel)),
-            Work::Walk { base, .. } => {
-                Self::Walk([Some(Operand::Node(Arc::clone(base))), None, None].into())
+            Work::View { base, .. } => {
+                Self::View([Some(Operand::Node(Arc::clone(base))), None, None].into())
             }
         }
     }
@@ -525,7 +525,7 @@ impl Step {
     /// The step that a view walks.
     fn base(&self) -> Option<usize> {
         match &self.body {
-            Body::Walk(operands) => operands.iter().next()?.step(),
+            Body::View(operands) => operands.iter().next()?.step(),
             _ => None,
         }
     }
@@ -540,7 +540,7 @@ impl Step {
 
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let operands = match &self.body {
-            Body::Op { operands, .. } | Body::Walk(operands) => Some(operands),
+            Body::Op { operands, .. } | Body::View(operands) => Some(operands),
             Body::Leaf(_) | Body::Kernel(_) => None,
         };
         operands.into_iter().flat_map(Few::iter)

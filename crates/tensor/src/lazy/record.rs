@@ -163,11 +163,11 @@ pub(crate) fn defer(
     Ok(Node::pending(shape, dtype, Work::Kernel(kernel), &cost))
 }
 
-/// A node that walks the memory of `node` by `layout`.
-pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error> {
+/// A node that is a view of the memory of `node` by `layout`.
+pub(crate) fn view(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error> {
     let below = node.peek(|work| match work {
         Work::Op { .. } | Work::Kernel(_) => Arc::clone(node),
-        Work::Walk { base, .. } => Arc::clone(base),
+        Work::View { base, .. } => Arc::clone(base),
     });
     let (Some(base), Some(&cost), dtype) = (below, node.cost(), node.dtype()) else {
         return match node.value() {
@@ -183,7 +183,7 @@ pub(crate) fn walk(node: &Arc<Node>, layout: Layout) -> Result<Arc<Node>, Error>
         };
     };
     let layout = Box::new(layout);
-    let (shape, work) = (*layout.shape(), Work::Walk { base, layout });
+    let (shape, work) = (*layout.shape(), Work::View { base, layout });
     Ok(Node::pending(&shape, dtype, work, &cost))
 }
 
@@ -229,7 +229,7 @@ fn add(input: &Input, cost: &mut Cost) -> Result<(), Error> {
         Some(Ok(view)) => cost.add_leaf(node, || view.buffer.bytes()),
         Some(Err(error)) => return Err(error.clone()),
         None if cost.depth == 0 && cost.leaves == 0 => *cost = *node.pending_cost(),
-        None => *cost = cost.beside(node.pending_cost()),
+        None => *cost = cost.combined(node.pending_cost()),
     }
     Ok(())
 }
@@ -262,8 +262,8 @@ fn measured(op: FusedOp, inputs: &Inputs) -> Cost {
                 depth = depth.max(own.depth);
                 todo.extend(inputs.iter().filter_map(Input::node).cloned());
             }
-            Work::Kernel(_) => cost = cost.beside(&own),
-            Work::Walk { base, .. } => todo.push(Arc::clone(base)),
+            Work::Kernel(_) => cost = cost.combined(&own),
+            Work::View { base, .. } => todo.push(Arc::clone(base)),
         });
         if below.is_none() {
             cost.add_leaf(&node, || bytes(&node));

@@ -51,8 +51,8 @@ impl Cost {
     }
 
     /// The cost of something over both.
-    pub(crate) fn beside(&self, other: &Self) -> Self {
-        let (few, more) = self.leaves_beside(other);
+    pub(crate) fn combined(&self, other: &Self) -> Self {
+        let (few, more) = self.combined_leaves(other);
         Self {
             ops: self.ops.saturating_add(other.ops),
             depth: self.depth.max(other.depth),
@@ -68,7 +68,7 @@ impl Cost {
     }
 
     /// The leaves of both, and how many `other` adds; `None` if they are not known by their addresses.
-    fn leaves_beside(&self, other: &Self) -> ([usize; 4], Option<u32>) {
+    fn combined_leaves(&self, other: &Self) -> ([usize; 4], Option<u32>) {
         let (Some(mine), Some(others)) = (self.known_leaves(), other.known_leaves()) else {
             return ([0; 4], None);
         };

@@ -48,7 +48,7 @@ fn let_go(work: &mut Option<Work>, next: &mut Option<Arc<Node>>, later: &mut Vec
         return;
     }
     match work.take() {
-        Some(Work::Walk { base, .. }) => give_up(base),
+        Some(Work::View { base, .. }) => give_up(base),
         Some(Work::Kernel(kernel)) => kernel.release(),
         Some(Work::Op { .. }) | None => {}
     }

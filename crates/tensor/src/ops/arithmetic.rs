@@ -298,7 +298,7 @@ impl Tensor {
         let mut rank = self.rank();
         for side in [low, high] {
             dtype = match side {
-                Side::Scalar(number) => number.beside(dtype),
+                Side::Scalar(number) => number.promoted_with(dtype),
                 Side::Tensor(bound) => {
                     let other = crate::scalar::combined(dtype, rank, bound.dtype(), bound.rank());
                     rank = rank.max(bound.rank());

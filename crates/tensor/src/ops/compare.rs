@@ -67,7 +67,7 @@ impl Tensor {
     pub fn where_(&self, a: impl Operand, b: impl Operand) -> Result<Self, Error> {
         let (a, b) = (a.side(), b.side());
         let dtype = match (a, b) {
-            (Side::Scalar(a), Side::Scalar(b)) => b.beside(a.beside(DType::Bool)),
+            (Side::Scalar(a), Side::Scalar(b)) => b.promoted_with(a.promoted_with(DType::Bool)),
             _ => a.combined_dtype(b),
         };
         choose("where", self, a, b, dtype)

@@ -95,5 +95,5 @@ impl Tensor {
 }
 
 fn value_dtype(base: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> DType {
-    value.beside(combined(base, a, b))
+    value.promoted_with(combined(base, a, b))
 }

@@ -64,10 +64,16 @@ fn copies() -> TensorKernel {
         .output("y", like("x"))
 }
 
+fn four() -> CustomKernel {
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<f32, 4>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { y[i] = 1.0; }";
+    CustomKernel::wgsl("four", text).output("y", DType::F32)
+}
+
 fn whole() -> CustomKernel {
     CustomKernel::wgsl("whole", WHOLE)
-        .input(DType::F32)
-        .output(DType::F32)
+        .input("x", DType::F32)
+        .output("y", DType::F32)
 }
 
 #[test]
@@ -76,7 +82,7 @@ fn wrong_operands_are_told_with_what_is_wanted() {
     let x = Tensor::ones(&device, [2, 3], DType::F32).unwrap();
     let (row, ints) = (x.select(0, 0).unwrap(), x.to_dtype(DType::I32).unwrap());
     let table = || x.clone();
-    let [a, b, c, d, e, f] = [0; 6].map(|_| table());
+    let [a, b, c, d, e, f, g] = [0; 7].map(|_| table());
     let scale =
         || CustomOp::elementwise("scale", "fn apply(x: i32, k: i32) -> i32 { return x * k; }");
     let cases = [
@@ -182,7 +188,7 @@ fn wrong_operands_are_told_with_what_is_wanted() {
                     let text = "@group(0) @binding(0) var<storage, read_write> y: array<f32>;
                 @compute @workgroup_size(1) fn main() { y[0] = 1.0; }";
                     CustomKernel::wgsl("ones", text)
-                        .output(DType::F32)
+                        .output("y", DType::F32)
                         .call_on(&device, &[])
                         .run()
                 }
@@ -205,9 +211,33 @@ fn wrong_operands_are_told_with_what_is_wanted() {
         ),
         case(
             "an unused tensor of a whole shader",
-            move || whole().input(DType::F32).call(&[&f, &f]).run(),
+            move || whole().input("z", DType::F32).call(&[&f, &f]).run(),
             Error::is_kernel,
-            "expected 2 buffers for",
+            "no storage buffer `z`; it has `x` (group 0, binding 0), `y`",
+        ),
+        case(
+            "an output larger than the shader's variable",
+            {
+                let device = device.clone();
+                move || four().call_on(&device, &[]).shape([5]).run()
+            },
+            Error::is_shape,
+            "four:1:23: `y` has 16 bytes, but an output of shape [5] has 20",
+        ),
+        case(
+            "an output smaller than that",
+            {
+                let device = device.clone();
+                move || four().call_on(&device, &[]).shape([3]).run()
+            },
+            Error::is_kernel,
+            "`y` (binding 0) needs at least 16 bytes, got 12",
+        ),
+        case(
+            "a tensor given by another name",
+            move || whole().call_named(&[("y", &g)]).run(),
+            Error::is_argument,
+            "there is no `y`; it has `x`",
         ),
     ];
     for Case {
@@ -250,8 +280,8 @@ fn texts_of_any_size_and_depth_are_refused_in_time() {
             .output("y", like("x"));
         let shader = WHOLE.replace("= x[i]", &format!("= {value}"));
         let shader = CustomKernel::wgsl("whole", shader)
-            .input(DType::F32)
-            .output(DType::F32);
+            .input("x", DType::F32)
+            .output("y", DType::F32);
         let apply = format!("fn apply(x: f32) -> f32 {{ return x + {value}; }}");
         let combine = format!("fn combine(a: f32, b: f32) -> f32 {{ return a + b + {value}; }}");
         let errors = [
@@ -287,7 +317,7 @@ fn what_is_written_past_the_end_is_found() {
     let report = sanitize(|device: &Device| {
         let x = Tensor::ones(device, [64], DType::F32).unwrap();
         let kernel = CustomKernel::wgsl("past", past.clone());
-        let kernel = kernel.input(DType::F32).output(DType::F32);
+        let kernel = kernel.input("x", DType::F32).output("y", DType::F32);
         let _ = kernel.call(&[&x]).run().unwrap().to_vec_blocking::<f32>();
     });
     let report = report.unwrap().to_string();

@@ -124,7 +124,7 @@ fn planted_mistakes_are_found() {
              if i < arrayLength(&y) { y[i] = x[i] * all; }
          }",
     );
-    let race = race.input(DType::F32).output(DType::F32);
+    let race = race.input("x", DType::F32).output("y", DType::F32);
     let report = check_kernel(&race)
         .against(|x| vec![x[0].values.clone()])
         .shapes([&[30]])

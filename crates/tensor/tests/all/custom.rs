@@ -15,8 +15,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
 fn double() -> CustomKernel {
     CustomKernel::wgsl("double", DOUBLE)
-        .input(DType::F32)
-        .output(DType::F32)
+        .input("x", DType::F32)
+        .output("out", DType::F32)
 }
 
 #[test]
@@ -82,10 +82,10 @@ fn elements_that_a_kernel_promised_to_write_and_did_not_are_found() {
 fn main(@builtin(local_invocation_index) i: u32) {
     if i != 5u && i < arrayLength(&out) { out[i] = a[i]; }
 }";
-    let most = || CustomKernel::wgsl("most", MOST).input(DType::F32);
+    let most = || CustomKernel::wgsl("most", MOST).input("a", DType::F32);
     let text = DOUBLE.to_owned() + "\r\n";
     let all = CustomKernel::parts("all", [("double.wgsl", text), ("end.wgsl", String::new())])
-        .input(DType::F32)
+        .input("x", DType::F32)
         .writes_all();
     let run = |kernel: CustomKernel| {
         let report = software::sanitize(move |device: &Device| {
@@ -101,7 +101,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     // Several parts may have one name.
     let none = "\n// out is declared elsewhere\n// out\n";
     let same = CustomKernel::parts("most", [("most", none), ("most", MOST)]);
-    let found = run(same.input(DType::F32).writes_all());
+    let found = run(same.input("a", DType::F32).writes_all());
     assert!(found.contains(expected), "{found}");
     for kernel in [all, most()] {
         let found = run(kernel);
@@ -119,19 +119,23 @@ fn misuse_is_refused_before_anything_runs() {
     assert!(double().call(&[&a, &a]).run().unwrap_err().is_dtype());
     assert!(double().call(&[]).run().unwrap_err().is_argument());
     let error = double()
-        .input(DType::F32)
+        .input("z", DType::F32)
         .call(&[&a, &a])
         .run()
         .unwrap_err();
     assert!(error.is_kernel(), "{error}");
-    let error = double().output(DType::I32).call(&[&a]).run().unwrap_err();
+    let error = double()
+        .output("out", DType::I32)
+        .call(&[&a])
+        .run()
+        .unwrap_err();
     assert!(
         error.is_kernel() && error.to_string().contains("out"),
         "{error}"
     );
     let error = double().call(&[&a]).uniform(&[0; 4]).run().unwrap_err();
     assert!(error.is_kernel(), "{error}");
-    let broken = CustomKernel::wgsl("broken", "\n\nfn main( {").input(DType::F32);
+    let broken = CustomKernel::wgsl("broken", "\n\nfn main( {").input("x", DType::F32);
     let error = broken.call(&[&a]).run().unwrap_err();
     assert!(
         error.is_kernel() && error.to_string().contains('3'),
@@ -160,8 +164,8 @@ fn several_uniforms_and_groups_take_what_is_meant_for_them() {
             if id.x < arrayLength(&y) { y[id.x] = x[id.x] * gain + add.y; }
         }";
     let kernel = CustomKernel::wgsl("gain", text)
-        .input(DType::F32)
-        .output(DType::F32);
+        .input("x", DType::F32)
+        .output("y", DType::F32);
     let x = Tensor::from_slice(&device, &[1.0f32, 2.0, 3.0], [3]).unwrap();
     let add: Vec<u8> = [0.0f32, 5.0]
         .into_iter()
@@ -208,7 +212,7 @@ fn kernels_without_inputs_name_their_device() {
     let index = index
         .entry("first")
         .constant("SCALE", 3.0)
-        .output(DType::U32);
+        .output("out", DType::U32);
     let out = index.call_on(&device, &[]).shape([5]).run().unwrap();
     assert_eq!(out.to_vec_blocking::<u32>().unwrap(), [0, 3, 6, 9, 12]);
 }
@@ -295,7 +299,7 @@ fn a_kernel_that_looks_only_at_x_is_refused_where_one_row_does_not_reach() {
         @group(0) @binding(1) var<storage, read_write> out: array<f32>;
         @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             if id.x < arrayLength(&out) { out[id.x] = 2.0 * x[id.x]; } }";
-    let kernel = CustomKernel::wgsl("by_x", by_x).input(DType::F32);
+    let kernel = CustomKernel::wgsl("by_x", by_x).input("x", DType::F32);
     let row = Tensor::ones(&device, [3 * 64], DType::F32).unwrap();
     let doubled = kernel.call(&[&row]).run().unwrap();
     assert_eq!(doubled.to_vec_blocking::<f32>().unwrap(), [2.0; 3 * 64]);
@@ -363,7 +367,7 @@ fn a_loop_with_the_stride_of_the_grid_is_right_at_any_size() {
         @compute @workgroup_size(64)
         fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
             for (var i = id.x; i < arrayLength(&out); i += 64u * n.x) { out[i] += 2.0 * x[i]; } }";
-    let kernel = CustomKernel::wgsl("strided", strided).input(DType::F32);
+    let kernel = CustomKernel::wgsl("strided", strided).input("x", DType::F32);
     for len in [1, 192, 193, 5000] {
         let x = Tensor::ones(&device, [len], DType::F32).unwrap();
         let out = kernel.call(&[&x]).stride().run().unwrap();

@@ -199,7 +199,7 @@ fn operations_that_kernels_state_are_in_profiles() {
         return;
     }
     let x = ones(&device, &[100]);
-    let whole = CustomKernel::wgsl("whole", ADD).input(DType::F32);
+    let whole = CustomKernel::wgsl("whole", ADD).input("a", DType::F32);
     let body = TensorKernel::wgsl("body", "fn kernel(i: u32) { y_store(i, x_at(i) + 1.0); }")
         .input("x", DType::F32)
         .output("y", like("x"));

@@ -33,8 +33,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
 
 fn root() -> CustomKernel {
     CustomKernel::wgsl("root", ROOT)
-        .input(DType::F32)
-        .output(DType::F32)
+        .input("x", DType::F32)
+        .output("y", DType::F32)
 }
 
 fn body() -> TensorKernel {

@@ -68,6 +68,7 @@ mod loss_under_load;
 mod losses;
 mod matmul_precision;
 mod movement;
+mod named_arguments;
 mod nan_trace;
 mod normalisation;
 mod parts;

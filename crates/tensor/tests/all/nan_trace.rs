@@ -128,8 +128,8 @@ pub(crate) const FAMILIES: &[(&str, Model)] = &[
                 if id.x < arrayLength(&x) { y[id.x] = x[id.x] * 10.0; }
             }";
         let kernel = CustomKernel::wgsl("custom", text)
-            .input(DType::F32)
-            .output(DType::F32);
+            .input("x", DType::F32)
+            .output("y", DType::F32);
         kernel.call(&[&large(d, &[64])]).run()
     }),
     ("twice/custom", |d| {

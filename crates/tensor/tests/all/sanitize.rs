@@ -19,8 +19,8 @@ fn block<'a>(language: &str, word: &str) -> &'a str {
 
 fn run(device: &Device, source: &str) {
     let smooth = CustomKernel::wgsl("smooth", source.to_owned())
-        .input(DType::F32)
-        .output(DType::F32);
+        .input("x", DType::F32)
+        .output("out", DType::F32);
     let x = Tensor::ones(device, [256], DType::F32).unwrap();
     let y = smooth.call(&[&x]).shape([256]).run().unwrap();
     assert_eq!(y.to_vec_blocking::<f32>().unwrap().len(), 256);
@@ -55,8 +55,8 @@ fn the_print_of_the_page_is_what_comes_out() {
     })
     .unwrap();
     let kernel = CustomKernel::wgsl("invert", block("wgsl", "debug_print"))
-        .input(DType::F32)
-        .output(DType::F32);
+        .input("x", DType::F32)
+        .output("out", DType::F32);
     let mut values = vec![1.0_f32; 256];
     values[3 * 64 + 12] = 0.5_f32.powi(20);
     let x = Tensor::from_slice(&device, &values, [256]).unwrap();

@@ -261,7 +261,10 @@ fn mistakes_are_errors() {
     let broken = CustomKernel::wgsl("broken", "fn main() { let x = ; }");
     let error = one.step(&broken, [input]).elements(9).run();
     fails(error.unwrap_err(), "broken:1:21");
-    let signed = add.clone().input(DType::U32).output(DType::F32);
+    let signed = add
+        .clone()
+        .input("sums", DType::U32)
+        .output("y", DType::F32);
     let error = one.step(&signed, [input, copy]).elements(9).run();
     assert!(error.unwrap_err().is_dtype());
     let other = Device::open_blocking(DeviceOptions::default()).unwrap();

@@ -53,7 +53,7 @@ fn what_is_saved_is_called_and_mistakes_are_not() {
     let device = common::device();
     let x = Tensor::from_slice(&device, &[1.0f32, 2.0], [2]).unwrap();
     fs::write(&path, text("x[id.x] + 1.0")).unwrap();
-    let kernel = CustomKernel::watch(&path).unwrap().input(DType::F32);
+    let kernel = CustomKernel::watch(&path).unwrap().input("x", DType::F32);
     let called = || {
         kernel
             .call(&[&x])
@@ -98,7 +98,7 @@ fn what_is_saved_is_called_and_mistakes_are_not() {
     fs::write(&path, "no text").unwrap();
     let error = CustomKernel::watch(&path)
         .unwrap()
-        .input(DType::F32)
+        .input("x", DType::F32)
         .call(&[&x])
         .run()
         .unwrap_err();

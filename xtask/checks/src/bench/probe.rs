@@ -50,7 +50,7 @@ impl Roof {
 fn multiply_adds(device: &Device, invocations: usize, patience: &Patience) -> Outcome<f64> {
     let kernel = CustomKernel::wgsl("fma", include_str!("fma.wgsl"))
         .constant("rounds", f64::from(ROUNDS))
-        .output(DType::F32);
+        .output("out", DType::F32);
     let run = || kernel.call_on(device, &[]).shape([invocations]).run();
     run()?.eval_blocking()?;
     let time = measure::time(device.executor().device(), patience, || {

@@ -88,15 +88,15 @@ impl App {
         Ok(messages.iter().map(ToString::to_string).collect())
     }
 
-    /// Runs a kernel that reads the values at binding 0 and writes as many at binding 1.
+    /// Runs a kernel that reads the values from its buffer `x` and writes as many to `y`.
     ///
     /// # Errors
-    /// If it has not these bindings, or the device failed: it does if the browser refuses the text.
+    /// If it has not these buffers, or the device failed: it does if the browser refuses the text.
     pub async fn kernel(&self, wgsl: String, values: Vec<f32>) -> Result<Vec<f32>, JsError> {
         let x = Tensor::from_slice(&self.device, &values, [values.len()])?;
         let kernel = CustomKernel::wgsl("kernel", wgsl)
-            .input(DType::F32)
-            .output(DType::F32);
+            .input("x", DType::F32)
+            .output("y", DType::F32);
         let y = kernel.call(&[&x]).shape([values.len()]).run()?;
         Ok(y.to_vec().await?)
     }

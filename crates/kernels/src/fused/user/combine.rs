@@ -87,8 +87,8 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
         let message = "bool is not combined: use u32, with `fn lift(x: bool) -> u32`";
         return Err(refuse("combine", message.to_owned()));
     }
-    // A function beside `combine` that takes and returns these; of what a number may be, which it is.
-    let beside = |function: &str, lifts: bool| {
+    // A function besides `combine` that takes and returns these; of what a number may be, which it is.
+    let partner = |function: &str, lifts: bool| {
         if !globals.contains(function) {
             if number.is_some() {
                 return Ok(None);
@@ -119,7 +119,7 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
                     [&accumulator, "f32"]
                 };
                 let message = format!(
-                    "write `fn {function}(x: {from}) -> {to}`: f32, i32, u32 or bool beside `{accumulator}`, which is combined"
+                    "write `fn {function}(x: {from}) -> {to}`: f32, i32, u32 or bool with `{accumulator}`, which is combined"
                 );
                 Err(refuse(function, message))
             }
@@ -127,10 +127,10 @@ pub(crate) fn read(name: &str, text: &str, has_identity: bool) -> Result<Combina
     };
     let operands = lifted(&words, &globals, &accumulator, number)?;
     let lifts = match operands.as_slice() {
-        [] => beside("lift", true)?,
+        [] => partner("lift", true)?,
         _ => None,
     };
-    let finishes = beside("finish", false)?;
+    let finishes = partner("finish", false)?;
     if has_identity {
         let declared = format!("fn identity() -> {accumulator}");
         let at = words.declared("identity");

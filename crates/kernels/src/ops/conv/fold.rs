@@ -59,12 +59,7 @@ impl Executor {
         options: &ConvOptions<N>,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op: OP,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(OP, operand, rule, got);
         if !columns.dtype.is_float() {
             return Err(dtype("columns", "it must be a float", columns.dtype));
         }
@@ -145,19 +140,14 @@ impl Executor {
     }
 }
 
-/// The transposed walk from the windows' grid (`input`) to the image (`output`).
+/// The transposed mapping from the windows' grid (`input`) to the image (`output`).
 fn geometry<const N: usize>(
     columns: &Shape,
     kernel: [usize; N],
     options: &ConvOptions<N>,
     out: &Shape,
 ) -> Result<Geometry, KernelError> {
-    let operand = |operand, rule, got: &Shape| KernelError::Operand {
-        op: OP,
-        operand,
-        rule,
-        got: Box::new(*got),
-    };
+    let operand = |operand, rule, got: &Shape| KernelError::operand(OP, operand, rule, *got);
     let &[batch, rows, windows] = columns.dims() else {
         return Err(operand(
             "columns",
@@ -202,12 +192,12 @@ fn geometry<const N: usize>(
     let fits =
         out_batch == batch && channels.checked_mul(g.taps()) == Some(rows) && grid == windows;
     if !fits {
-        return Err(KernelError::Operands {
-            op: OP,
-            rule: "columns must hold channels times taps of every window of the output",
-            left: Box::new(*columns),
-            right: Box::new(*out),
-        });
+        return Err(KernelError::operands(
+            OP,
+            "columns must hold channels times taps of every window of the output",
+            *columns,
+            *out,
+        ));
     }
     Ok(g)
 }

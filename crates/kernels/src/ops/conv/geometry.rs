@@ -64,11 +64,8 @@ impl Geometry {
         g.dilation = at_least_one(op, "dilation", options.dilation)?;
         g.pads = options.padding_begin;
         g.padding_end = options.padding_end;
-        g.output = g.positions(op, g.input, || KernelError::Operands {
-            op,
-            rule: "the dilated kernel must fit the padded input",
-            left: Box::new(*x),
-            right: Box::new(*w),
+        g.output = g.positions(op, g.input, || {
+            KernelError::operands(op, "the dilated kernel must fit the padded input", *x, *w)
         })?;
         Ok(g)
     }
@@ -89,12 +86,12 @@ impl Geometry {
         g.padding_end = options.padding_end;
         for (axis, more) in options.output_padding.into_iter().enumerate() {
             if more > 0 && more >= g.stride[axis].max(g.dilation[axis]) {
-                return Err(KernelError::Option {
+                return Err(KernelError::option(
                     op,
-                    option: "output_padding",
-                    rule: "must be less than the stride or the dilation",
-                    got: signed(more),
-                });
+                    "output_padding",
+                    "must be less than the stride or the dilation",
+                    signed(more),
+                ));
             }
             let span = span(op, g.kernel[axis], g.dilation[axis])?;
             let whole = g.input[axis]
@@ -103,21 +100,21 @@ impl Geometry {
                 .and_then(|reach| reach.checked_add(span + more))
                 .filter(|&whole| g.input[axis] > 0 && whole <= MAX_EXTENT);
             let Some(whole) = whole else {
-                return Err(KernelError::Operand {
+                return Err(KernelError::operand(
                     op,
-                    operand: "x",
-                    rule: "must have spatial extents of at least 1 that give at most 2^30",
-                    got: Box::new(*x),
-                });
+                    "x",
+                    "must have spatial extents of at least 1 that give at most 2^30",
+                    *x,
+                ));
             };
             let cut = g.pads[axis].checked_add(g.padding_end[axis]);
             let left = cut.and_then(|cut| whole.checked_sub(cut));
-            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::Option {
+            g.output[axis] = left.filter(|&left| left > 0).ok_or(KernelError::option(
                 op,
-                option: "padding",
-                rule: "must leave something of the result",
-                got: cut.map_or(i64::MAX, signed),
-            })?;
+                "padding",
+                "must leave something of the result",
+                cut.map_or(i64::MAX, signed),
+            ))?;
         }
         Ok(g)
     }
@@ -132,12 +129,7 @@ impl Geometry {
         groups: usize,
     ) -> Result<Self, KernelError> {
         let op = direction.op(axes);
-        let operand = |operand, rule, got: &Shape| KernelError::Operand {
-            op,
-            operand,
-            rule,
-            got: Box::new(*got),
-        };
+        let operand = |operand, rule, got: &Shape| KernelError::operand(op, operand, rule, *got);
         if !(1..=3).contains(&axes) {
             return Err(operand("x", "must have 1 to 3 spatial axes", x));
         }
@@ -159,24 +151,24 @@ impl Geometry {
             ));
         }
         if groups == 0 || groups > MAX_EXTENT {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "groups",
-                rule: "must be from 1 to 2^30",
-                got: signed(groups),
-            });
+                "groups",
+                "must be from 1 to 2^30",
+                signed(groups),
+            ));
         }
         let (channels, filters, all_filters) = match direction {
             Direction::Forward => (columns, rows / groups, rows),
             Direction::Transposed => (rows / groups, columns, columns.saturating_mul(groups)),
         };
         if channels.checked_mul(groups) != Some(x_channels) {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the channels of x must be groups times the channels of w",
-                left: Box::new(*x),
-                right: Box::new(*w),
-            });
+                "the channels of x must be groups times the channels of w",
+                *x,
+                *w,
+            ));
         }
         if rows % groups != 0 {
             return Err(operand("w", "must have a multiple of `groups` filters", w));
@@ -184,12 +176,12 @@ impl Geometry {
         if let Some(bias) = bias
             && bias.dims() != [all_filters]
         {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the bias must have one element per filter",
-                left: Box::new(*bias),
-                right: Box::new(*w),
-            });
+                "the bias must have one element per filter",
+                *bias,
+                *w,
+            ));
         }
         let kernel = spatial(w.dims(), 1);
         if kernel.contains(&0) {
@@ -303,12 +295,7 @@ pub(crate) fn padded(
     begin: usize,
     end: usize,
 ) -> Result<usize, KernelError> {
-    let too_large = |got| KernelError::Option {
-        op,
-        option: "padded extent",
-        rule: "must be at most 2^30",
-        got,
-    };
+    let too_large = |got| KernelError::option(op, "padded extent", "must be at most 2^30", got);
     match len.checked_add(begin).and_then(|sum| sum.checked_add(end)) {
         Some(sum) if sum <= MAX_EXTENT => Ok(sum),
         sum => Err(too_large(sum.map_or(i64::MAX, signed))),
@@ -322,12 +309,12 @@ pub(crate) fn span(op: &'static str, kernel: usize, dilation: usize) -> Result<u
         .checked_mul(dilation)
         .and_then(|reach| reach.checked_add(1))
         .filter(|&span| span <= MAX_EXTENT)
-        .ok_or(KernelError::Option {
+        .ok_or(KernelError::option(
             op,
-            option: "dilated kernel extent",
-            rule: "must be at most 2^30",
-            got: signed(kernel),
-        })
+            "dilated kernel extent",
+            "must be at most 2^30",
+            signed(kernel),
+        ))
 }
 
 /// The values, if each can be a step or an extent.
@@ -340,180 +327,15 @@ pub(crate) fn at_least_one(
         .into_iter()
         .find(|value| !(1..=MAX_EXTENT).contains(value))
     {
-        Some(value) => Err(KernelError::Option {
+        Some(value) => Err(KernelError::option(
             op,
             option,
-            rule: "must be from 1 to 2^30",
-            got: signed(value),
-        }),
+            "must be from 1 to 2^30",
+            signed(value),
+        )),
         None => Ok(values),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-    use crate::ops::conv::Conv2dOptions;
-
-    fn shape(dims: &[usize]) -> Shape {
-        Shape::new(dims).unwrap()
-    }
-
-    fn output(
-        x: &[usize],
-        w: &[usize],
-        options: &Conv2dOptions,
-    ) -> Result<[usize; 2], KernelError> {
-        options
-            .geometry(&shape(x), &shape(w), None)
-            .map(|g| [g.output[1], g.output[2]])
-    }
-
-    #[test]
-    fn extents_follow_stride_padding_and_dilation() {
-        let plain = Conv2dOptions::default();
-        assert_eq!(
-            output(&[1, 3, 7, 8], &[4, 3, 3, 3], &plain).unwrap(),
-            [5, 6]
-        );
-        let options = Conv2dOptions {
-            stride: [2, 3],
-            padding_begin: [1, 0],
-            padding_end: [2, 0],
-            dilation: [2, 1],
-            groups: 1,
-            same: false,
-        };
-        assert_eq!(
-            output(&[1, 3, 7, 8], &[4, 3, 3, 3], &options).unwrap(),
-            [3, 2]
-        );
-        assert_eq!(
-            output(&[0, 3, 7, 8], &[4, 3, 7, 8], &plain).unwrap(),
-            [1, 1]
-        );
-    }
-
-    #[test]
-    fn operands_that_do_not_fit_are_errors() {
-        let plain = Conv2dOptions::default();
-        let grouped = Conv2dOptions { groups: 2, ..plain };
-        for (x, w, options) in [
-            (&[3, 7, 8][..], &[4, 3, 3, 3][..], &plain),
-            (&[1, 3, 7, 8], &[4, 3, 3], &plain),
-            (&[1, 3, 7, 8], &[4, 2, 3, 3], &plain),
-            (&[1, 4, 7, 8], &[3, 2, 3, 3], &grouped),
-            (&[1, 3, 7, 8], &[4, 3, 8, 3], &plain),
-            (&[1, 3, 7, 8], &[4, 3, 0, 3], &plain),
-            (
-                &[1, 0, 7, 8],
-                &[4, 0, 3, 3],
-                &Conv2dOptions { groups: 0, ..plain },
-            ),
-            (
-                &[1, 3, 7, 8],
-                &[4, 3, 3, 3],
-                &Conv2dOptions {
-                    stride: [0, 1],
-                    ..plain
-                },
-            ),
-            (
-                &[1, 3, 7, 8],
-                &[4, 3, 3, 3],
-                &Conv2dOptions {
-                    dilation: [1, 0],
-                    ..plain
-                },
-            ),
-            (
-                &[1, 3, 7, 8],
-                &[4, 3, 3, 3],
-                &Conv2dOptions {
-                    padding_end: [usize::MAX, 0],
-                    ..plain
-                },
-            ),
-        ] {
-            assert!(output(x, w, options).is_err(), "{x:?} {w:?} {options:?}");
-        }
-        let bias = shape(&[5]);
-        assert!(
-            plain
-                .geometry(&shape(&[1, 3, 7, 8]), &shape(&[4, 3, 3, 3]), Some(&bias))
-                .is_err()
-        );
-    }
-
-    #[test]
-    fn one_and_three_axes_follow_the_same_rule() {
-        let line = (ConvOptions {
-            stride: [2],
-            ..ConvOptions::default()
-        })
-        .geometry(&shape(&[2, 3, 9]), &shape(&[4, 3, 3]), None)
-        .unwrap();
-        assert_eq!(line.output, [1, 1, 4]);
-        assert_eq!(line.output_shape(1).unwrap().dims(), [2, 4, 4]);
-        assert!(!line.is_volume());
-        let volume = ConvOptions::<3>::default()
-            .geometry(&shape(&[2, 3, 5, 6, 7]), &shape(&[4, 3, 2, 3, 1]), None)
-            .unwrap();
-        assert_eq!(volume.output, [4, 4, 7]);
-        assert!(volume.is_volume() && !volume.is_pointwise());
-        assert_eq!((volume.depth(), volume.plane()), (18, 112));
-    }
-
-    #[test]
-    fn transposed_extents_are_those_of_the_gradient() {
-        let options = ConvTransposeOptions {
-            stride: [2],
-            padding_begin: [1],
-            padding_end: [2],
-            dilation: [3],
-            output_padding: [2],
-            groups: 2,
-        };
-        let g = options
-            .geometry(&shape(&[1, 4, 5]), &shape(&[4, 3, 4]), Some(&shape(&[6])))
-            .unwrap();
-        // 4 · 2 + (3 · 3 + 1) + 2 - 3
-        assert_eq!(g.output, [1, 1, 17]);
-        assert_eq!((g.channels, g.filters), (2, 3));
-        assert_eq!(g.output_shape(1).unwrap().dims(), [1, 6, 17]);
-        for (x, w, options) in [
-            ([1, 4, 0], [4, 3, 4], options),
-            ([1, 4, 5], [5, 3, 4], options),
-            (
-                [1, 4, 5],
-                [4, 3, 4],
-                ConvTransposeOptions {
-                    output_padding: [3],
-                    ..options
-                },
-            ),
-            (
-                [1, 4, 5],
-                [4, 3, 4],
-                ConvTransposeOptions {
-                    padding_end: [19],
-                    ..options
-                },
-            ),
-            (
-                [1, 4, 5],
-                [4, 3, 4],
-                ConvTransposeOptions {
-                    stride: [1 << 30],
-                    ..options
-                },
-            ),
-        ] {
-            assert!(
-                options.geometry(&shape(&x), &shape(&w), None).is_err(),
-                "{x:?} {w:?} {options:?}"
-            );
-        }
-    }
-}
+mod tests;

@@ -92,39 +92,72 @@ impl<const N: usize> Default for ConvTransposeOptions<N> {
     }
 }
 
-impl<const N: usize> ConvOptions<N> {
-    /// Steps between positions.
-    #[must_use]
-    pub fn stride(self, stride: [usize; N]) -> Self {
-        Self { stride, ..self }
-    }
+/// What options of both directions have: setters, and the geometry of a call.
+macro_rules! both_directions {
+    ($options:ident, $geometry:path, $op:literal) => {
+        impl<const N: usize> $options<N> {
+            /// The step along each axis.
+            #[must_use]
+            pub fn stride(self, stride: [usize; N]) -> Self {
+                Self { stride, ..self }
+            }
 
-    /// The same padding at both ends.
-    #[must_use]
-    pub fn padding(self, padding: [usize; N]) -> Self {
-        Self {
-            padding_begin: padding,
-            padding_end: padding,
-            ..self
+            /// The same padding at both ends.
+            #[must_use]
+            pub fn padding(self, padding: [usize; N]) -> Self {
+                Self {
+                    padding_begin: padding,
+                    padding_end: padding,
+                    ..self
+                }
+            }
+
+            /// Distance between neighbouring kernel elements.
+            #[must_use]
+            pub fn dilation(self, dilation: [usize; N]) -> Self {
+                Self { dilation, ..self }
+            }
+
+            /// Independent groups of channels.
+            #[must_use]
+            pub fn groups(self, groups: usize) -> Self {
+                Self { groups, ..self }
+            }
+
+            #[doc = concat!("The shape of what [`Executor::", $op, "`](crate::Executor::", $op, ") writes, or why the operands do not fit.")]
+            ///
+            /// # Errors
+            #[doc = concat!("Like [`Executor::", $op, "`](crate::Executor::", $op, "), dtypes aside.")]
+            pub fn output_shape(
+                &self,
+                x: &Shape,
+                w: &Shape,
+                bias: Option<&Shape>,
+            ) -> Result<Shape, KernelError> {
+                self.geometry(x, w, bias)?.output_shape(N)
+            }
+
+            /// The geometry of operands of these shapes.
+            pub(super) fn geometry(
+                &self,
+                x: &Shape,
+                w: &Shape,
+                bias: Option<&Shape>,
+            ) -> Result<Geometry, KernelError> {
+                $geometry(N, x, w, bias, &self.spread())
+            }
         }
-    }
+    };
+}
 
+both_directions!(ConvOptions, Geometry::forward, "conv");
+both_directions!(ConvTransposeOptions, Geometry::transposed, "conv_transpose");
+
+impl<const N: usize> ConvOptions<N> {
     /// As much padding as keeps the extents, PyTorch's `padding="same"`.
     #[must_use]
     pub fn same(self) -> Self {
         Self { same: true, ..self }
-    }
-
-    /// Distance between neighbouring kernel elements.
-    #[must_use]
-    pub fn dilation(self, dilation: [usize; N]) -> Self {
-        Self { dilation, ..self }
-    }
-
-    /// Independent groups of channels.
-    #[must_use]
-    pub fn groups(self, groups: usize) -> Self {
-        Self { groups, ..self }
     }
 
     /// These options with the padding that `same` stands for, where it is set, for a kernel of these extents.
@@ -138,12 +171,7 @@ impl<const N: usize> ConvOptions<N> {
         let refused = |option, rule, values: [usize; N], but| {
             let got = values.into_iter().find(|&value| value != but);
             let got = got.map(|got| i64::try_from(got).unwrap_or(i64::MAX));
-            let refuse = |got| KernelError::Option {
-                op,
-                option,
-                rule,
-                got,
-            };
+            let refuse = |got| KernelError::option(op, option, rule, got);
             got.map_or(Ok(()), |got| Err(refuse(got)))
         };
         refused(
@@ -163,29 +191,6 @@ impl<const N: usize> ConvOptions<N> {
         }
         self.same = false;
         Ok(self)
-    }
-
-    /// The shape of what [`Executor::conv`](crate::Executor::conv) writes, or why the operands do not fit.
-    ///
-    /// # Errors
-    /// Like [`Executor::conv`](crate::Executor::conv), dtypes aside.
-    pub fn output_shape(
-        &self,
-        x: &Shape,
-        w: &Shape,
-        bias: Option<&Shape>,
-    ) -> Result<Shape, KernelError> {
-        self.geometry(x, w, bias)?.output_shape(N)
-    }
-
-    /// The geometry of operands of these shapes.
-    pub(super) fn geometry(
-        &self,
-        x: &Shape,
-        w: &Shape,
-        bias: Option<&Shape>,
-    ) -> Result<Geometry, KernelError> {
-        Geometry::forward(N, x, w, bias, &self.spread())
     }
 
     /// The call of a convolution with these options.
@@ -211,22 +216,6 @@ impl<const N: usize> ConvOptions<N> {
 }
 
 impl<const N: usize> ConvTransposeOptions<N> {
-    /// Steps between the places where inputs are added.
-    #[must_use]
-    pub fn stride(self, stride: [usize; N]) -> Self {
-        Self { stride, ..self }
-    }
-
-    /// The same padding at both ends.
-    #[must_use]
-    pub fn padding(self, padding: [usize; N]) -> Self {
-        Self {
-            padding_begin: padding,
-            padding_end: padding,
-            ..self
-        }
-    }
-
     /// Elements more at the end of each axis.
     #[must_use]
     pub fn output_padding(self, output_padding: [usize; N]) -> Self {
@@ -234,42 +223,6 @@ impl<const N: usize> ConvTransposeOptions<N> {
             output_padding,
             ..self
         }
-    }
-
-    /// Distance between neighbouring kernel elements.
-    #[must_use]
-    pub fn dilation(self, dilation: [usize; N]) -> Self {
-        Self { dilation, ..self }
-    }
-
-    /// Independent groups of channels.
-    #[must_use]
-    pub fn groups(self, groups: usize) -> Self {
-        Self { groups, ..self }
-    }
-
-    /// The shape of what [`Executor::conv_transpose`](crate::Executor::conv_transpose) writes, or why the operands do not
-    /// fit.
-    ///
-    /// # Errors
-    /// Like [`Executor::conv_transpose`](crate::Executor::conv_transpose), dtypes aside.
-    pub fn output_shape(
-        &self,
-        x: &Shape,
-        w: &Shape,
-        bias: Option<&Shape>,
-    ) -> Result<Shape, KernelError> {
-        self.geometry(x, w, bias)?.output_shape(N)
-    }
-
-    /// The geometry of operands of these shapes.
-    pub(super) fn geometry(
-        &self,
-        x: &Shape,
-        w: &Shape,
-        bias: Option<&Shape>,
-    ) -> Result<Geometry, KernelError> {
-        Geometry::transposed(N, x, w, bias, &self.spread())
     }
 
     /// The call of a transposed convolution with these options.

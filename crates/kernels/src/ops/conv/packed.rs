@@ -260,10 +260,10 @@ pub(super) fn steps(
     let packed = Packed::new(g, tile, packing.fold);
     let lengths = packed.and_then(|packed| packed.lengths(g, dtype, packing));
     let (Some(packed), Some([of_filters, of_images, words])) = (packed, lengths) else {
-        return Err(KernelError::Internal {
+        return Err(KernelError::internal(
             op,
-            what: "a convolution is packed that cannot be",
-        });
+            "a convolution is packed that cannot be",
+        ));
     };
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
     let bias_step = bias.and_then(|bias| bias.layout.strides().first());

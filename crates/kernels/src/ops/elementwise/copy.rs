@@ -121,7 +121,7 @@ impl Rows {
     }
 }
 
-/// The walk in units of `unit` elements, where all rows are whole vectors of four of these, beginning at multiples of that.
+/// The access in units of `unit` elements, where all rows are whole vectors of four of these, beginning at multiples of that.
 fn in_units(coalesced: &Coalesced, unit: usize) -> Option<Coalesced> {
     let vector = 4 * unit;
     let mut dims = coalesced.dims.clone();
@@ -167,12 +167,12 @@ impl Executor {
     /// the errors of the layers below.
     pub fn copy(&self, a: &View, out: &View) -> Result<Completion, KernelError> {
         if a.dtype != out.dtype {
-            return Err(KernelError::Dtype {
-                op: "copy",
-                operand: "a",
-                rule: "it must have the output's dtype",
-                got: a.dtype,
-            });
+            return Err(KernelError::dtype(
+                "copy",
+                "a",
+                "it must have the output's dtype",
+                a.dtype,
+            ));
         }
         let a = a.with_layout(
             a.layout

@@ -1,7 +1,7 @@
 //! How an elementwise op reads its operands: in vec4s of all elements where everything is dense, of rows where only the innermost
 //! axis is, strides where not.
 //!
-//! Invariants: the output of a walk is dense (`with_dense_out` sees to it); inputs have the output's shape, with
+//! Invariants: the output is dense (`with_dense_out` sees to it); inputs have the output's shape, with
 //! stride 0 where they are broadcast; operands too large for one binding are halved along their outermost axis until
 //! they fit, so no op needs to know the limit.
 
@@ -224,7 +224,7 @@ pub(crate) fn axes(coalesced: &Coalesced) -> [[u32; 4]; 8] {
     rows
 }
 
-/// `count` as u32: the walks are limited to what `bind_read` accepts.
+/// `count` as u32: operands are limited to what `bind_read` accepts.
 pub(crate) fn count(op: &'static str, elements: usize) -> Result<u32, KernelError> {
     let limit = crate::run::launch::MAX_INDEX;
     let elements = elements as u64;

@@ -219,12 +219,12 @@ impl Executor {
     /// below.
     pub fn eye(&self, out: &View, k: i64) -> Result<Completion, KernelError> {
         let &[rows, cols] = out.dims() else {
-            return Err(KernelError::Operand {
-                op: "eye",
-                operand: "out",
-                rule: "must have rank 2",
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operand(
+                "eye",
+                "out",
+                "must have rank 2",
+                *out.shape(),
+            ));
         };
         // Diagonals beyond the matrix are all alike: nowhere.
         let far = i64::try_from(rows.max(cols)).unwrap_or(i64::MAX);

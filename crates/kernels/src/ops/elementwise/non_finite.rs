@@ -69,12 +69,12 @@ impl Executor {
         check_dtype(OP, &[DType::U32], out)?;
         a.check()?;
         if out.len() != 3 || !out.layout.is_contiguous() {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "out",
-                rule: "must be three words, one behind the other",
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "out",
+                "must be three words, one behind the other",
+                *out.shape(),
+            ));
         }
         if a.is_empty() {
             return Ok(self.completion());

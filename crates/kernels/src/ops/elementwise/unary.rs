@@ -174,12 +174,7 @@ pub(crate) fn check_dtype(op: &'static str, dtypes: &[DType], a: &View) -> Resul
     } else {
         "bool does not have this op"
     };
-    Err(KernelError::Dtype {
-        op,
-        operand: "a",
-        rule,
-        got: a.dtype,
-    })
+    Err(KernelError::dtype(op, "a", rule, a.dtype))
 }
 
 /// The operand must have the first input's dtype.
@@ -192,12 +187,12 @@ pub(crate) fn check_same_dtype(
     if view.dtype == dtype {
         return Ok(());
     }
-    Err(KernelError::Dtype {
+    Err(KernelError::dtype(
         op,
         operand,
-        rule: "it must have the dtype of the first input",
-        got: view.dtype,
-    })
+        "it must have the dtype of the first input",
+        view.dtype,
+    ))
 }
 
 /// The output of an op that answers yes or no.
@@ -205,18 +200,13 @@ pub(crate) fn check_is_bool(op: &'static str, out: &View) -> Result<(), KernelEr
     if out.dtype == DType::Bool {
         return Ok(());
     }
-    Err(KernelError::Dtype {
-        op,
-        operand: "out",
-        rule: "it must be bool",
-        got: out.dtype,
-    })
+    Err(KernelError::dtype(op, "out", "it must be bool", out.dtype))
 }
 
 /// The view broadcast to the output's shape.
 pub(crate) fn broadcast(op: &'static str, view: &View, out: &View) -> Result<View, KernelError> {
     if view.shape() == out.shape() {
-        // The walk checks it.
+        // The dispatch checks it.
         return Ok(view.clone());
     }
     view.with_layout(

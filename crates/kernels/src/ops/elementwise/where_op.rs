@@ -49,12 +49,12 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let op = "where";
         if cond.dtype != DType::Bool {
-            return Err(KernelError::Dtype {
+            return Err(KernelError::dtype(
                 op,
-                operand: "cond",
-                rule: "it must be bool",
-                got: cond.dtype,
-            });
+                "cond",
+                "it must be bool",
+                cond.dtype,
+            ));
         }
         check_same_dtype(op, "b", b, a.dtype)?;
         check_same_dtype(op, "out", out, a.dtype)?;

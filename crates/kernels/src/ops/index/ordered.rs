@@ -1,7 +1,7 @@
 //! Updates of floats in a fixed order, so that sums and products have the same bits on every run.
 //!
 //! Each position's index becomes a key, the element that it names; keys are sorted with their positions by the stable radix
-//! sort, so that the updates of one element are a run in the order of positions, which one invocation walks. Few positions are
+//! sort, so that the updates of one element are a run in the order of positions, which one invocation handles. Few positions are
 //! not sorted: each looks at all. Invariant: an element takes part first, then its updates in row-major order, each added (or
 //! multiplied) in f32, those beyond the first [`PIECE`] in pieces of as many that are combined before; the result is rounded
 //! once per [`CHUNK`] positions, or fewer where each has many elements.
@@ -21,13 +21,13 @@ use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 use crate::source::prelude;
 
-/// Updates of one element that one invocation walks. No more: llvmpipe leaves a loop after 65,535 iterations.
+/// Updates of one element that one invocation handles. No more: llvmpipe leaves a loop after 65,535 iterations.
 const PIECE: usize = 4096;
 /// Up to so many positions are not sorted.
 const FEW: usize = 256;
 /// Positions that are sorted together: what that needs in memory is 20 bytes each.
 const CHUNK: usize = 1 << 22;
-/// Updates per invocation of a full grid, so that it walks few runs of [`PIECE`] updates.
+/// Updates per invocation of a full grid, so that it has few runs of [`PIECE`] updates.
 const PER_INVOCATION: usize = 4;
 
 fn keys(form: Form) -> KernelChoice {

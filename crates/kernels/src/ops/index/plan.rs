@@ -1,15 +1,16 @@
 //! How positions and indices name elements of the data: pure functions of shapes.
 //!
-//! A [`Plan`] is a list of axes to walk. Each has a stride in the data (0 where the index decides instead) and may be an
+//! A [`Plan`] is a list of axes to iterate over. Each has a stride in the data (0 where the index decides instead) and may be an
 //! axis of the indices; the components of an index add a stride of the data each. Invariant: an element that a plan names
 //! lies in the data, whatever the indices hold.
 
-use ziggurat_core::{DType, Shape, ShapeError, sort_few_by_key};
+use ziggurat_core::{DType, Shape, sort_few_by_key};
 
 use crate::limits::split::{halves, middle};
 use crate::num::{saturated, wrap};
 use crate::ops::elementwise::dispatch::count;
 use crate::ops::reduce::axes::{Axis, merge};
+use crate::run::checks::{check_axis, check_shape};
 use crate::run::error::KernelError;
 use crate::run::view::View;
 use crate::source::params::params;
@@ -56,7 +57,7 @@ impl IndexParams {
             && strides.into_iter().all(in_step)
     }
 
-    /// The walk in units of `unit` neighbouring elements, for a gather of whole vectors of those.
+    /// The plan in units of `unit` neighbouring elements, for a gather of whole vectors of those.
     pub(crate) fn in_units(mut self, rank: u32, unit: u32) -> Self {
         let step = |stride: &mut u32| {
             *stride = (stride.cast_signed() / unit.cast_signed()).cast_unsigned();
@@ -106,7 +107,7 @@ impl How {
     }
 }
 
-/// The axes to walk, and what an index adds.
+/// The axes to iterate over, and what an index adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Extents of the result of a gather, or of the updates of a scatter.
@@ -141,38 +142,20 @@ fn stride(view: &View, axis: usize) -> isize {
     view.layout.strides().get(axis).copied().unwrap_or(0)
 }
 
-fn check_axis(op: &'static str, data: &View, axis: usize) -> Result<(), KernelError> {
-    if axis < data.rank() {
-        return Ok(());
-    }
-    Err(KernelError::Shape {
-        op,
-        source: ShapeError::AxisOutOfRange {
-            axis: isize::try_from(axis).unwrap_or(isize::MAX),
-            rank: data.rank(),
-        },
-    })
-}
-
 fn check_dtype(op: &'static str, indices: &View) -> Result<(), KernelError> {
     if matches!(indices.dtype, DType::I32 | DType::U32) {
         return Ok(());
     }
-    Err(KernelError::Dtype {
+    Err(KernelError::dtype(
         op,
-        operand: "indices",
-        rule: "indices are i32 or u32",
-        got: indices.dtype,
-    })
+        "indices",
+        "indices are i32 or u32",
+        indices.dtype,
+    ))
 }
 
 fn unfit(op: &'static str, rule: &'static str, data: &View, indices: &View) -> KernelError {
-    KernelError::Operands {
-        op,
-        rule,
-        left: Box::new(*data.shape()),
-        right: Box::new(*indices.shape()),
-    }
+    KernelError::operands(op, rule, *data.shape(), *indices.shape())
 }
 
 impl Plan {
@@ -184,7 +167,7 @@ impl Plan {
         indices: &View,
     ) -> Result<Self, KernelError> {
         check_dtype(op, indices)?;
-        check_axis(op, data, axis)?;
+        let _extent = check_axis(op, data, axis)?;
         let within = data.rank() == indices.rank()
             && (0..data.rank()).all(|at| at == axis || extent(indices, at) <= extent(data, at));
         if !within {
@@ -215,7 +198,7 @@ impl Plan {
         indices: &View,
     ) -> Result<Self, KernelError> {
         check_dtype(op, indices)?;
-        check_axis(op, data, axis)?;
+        let _extent = check_axis(op, data, axis)?;
         let mut plan = Self::empty();
         plan.targets.push((extent(data, axis), stride(data, axis)));
         for at in 0..axis {
@@ -280,12 +263,12 @@ impl Plan {
             || extents.len() > 8
             || (extents.len() > 1 && last != Some(extents.len()))
         {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "indices",
-                rule: "must have one of at most 8 extents per component",
-                got: Box::new(*indices.shape()),
-            });
+                "indices",
+                "must have one of at most 8 extents per component",
+                *indices.shape(),
+            ));
         }
         Ok(Self {
             dims: indices.dims().to_vec(),
@@ -375,14 +358,14 @@ impl Plan {
 
     /// Unless nothing is walked, the indexed axes must have elements.
     fn with_targets(self, op: &'static str, data: &View) -> Result<Self, KernelError> {
-        let walks = self.dims.iter().all(|&dim| dim > 0);
-        if walks && self.targets.iter().any(|&(extent, _)| extent == 0) {
-            return Err(KernelError::Operand {
+        let is_run = self.dims.iter().all(|&dim| dim > 0);
+        if is_run && self.targets.iter().any(|&(extent, _)| extent == 0) {
+            return Err(KernelError::operand(
                 op,
-                operand: "the data",
-                rule: "must have elements along the indexed axes",
-                got: Box::new(*data.shape()),
-            });
+                "the data",
+                "must have elements along the indexed axes",
+                *data.shape(),
+            ));
         }
         Ok(self)
     }
@@ -394,15 +377,7 @@ impl Plan {
 
     /// Whether `out` has the shape of the result.
     pub(crate) fn check_result(&self, op: &'static str, out: &View) -> Result<(), KernelError> {
-        let expected = self.shape(op)?;
-        if *out.shape() == expected {
-            return Ok(());
-        }
-        Err(KernelError::Output {
-            op,
-            expected: Box::new(expected),
-            got: Box::new(*out.shape()),
-        })
+        check_shape(op, out, &self.shape(op)?)
     }
 
     /// Whether the updates have an element per position.
@@ -415,12 +390,12 @@ impl Plan {
         if *updates.shape() == expected {
             return Ok(());
         }
-        Err(KernelError::Operands {
+        Err(KernelError::operands(
             op,
-            rule: "the updates must have the shape that the indices ask for",
-            left: Box::new(*updates.shape()),
-            right: Box::new(expected),
-        })
+            "the updates must have the shape that the indices ask for",
+            *updates.shape(),
+            expected,
+        ))
     }
 
     /// The plan with the axes that no index belongs to behind the others, and how many positions the others have, each with
@@ -450,7 +425,7 @@ impl Plan {
         (plan, positions, lanes)
     }
 
-    /// The walk for indices (and updates) as they lie in memory.
+    /// The plan for indices (and updates) as they lie in memory.
     pub(crate) fn located(
         &self,
         op: &'static str,

@@ -246,7 +246,7 @@ fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
                     factors,
                     vec4: [vec4, vec4, vec4 && factors != Factors::Plain],
                 };
-                // What the corpus adds is as much as fits beside four.
+                // What the corpus adds is as much as fits with four.
                 all.extend(job.both().filter(|(.., own)| *own <= 4));
             }
         }

@@ -1,4 +1,4 @@
-//! Norms of rows that one binding cannot hold, or of rows that cannot be taken apart: by reductions and an elementwise
+//! Norms of rows that one binding cannot hold, or of rows that cannot be split: by reductions and an elementwise
 //! kernel, which run on parts.
 
 use ziggurat_core::{DType, Layout, Shape};
@@ -41,12 +41,12 @@ impl Executor {
             [period, span]
         };
         if uneven && !plain {
-            return Err(KernelError::Option {
-                op: name,
-                option: "period",
-                rule: "must divide the rows, and span their length, where rows exceed a binding",
-                got: i64::try_from(period).unwrap_or(i64::MAX),
-            });
+            return Err(KernelError::option(
+                name,
+                "period",
+                "must divide the rows, and span their length, where rows exceed a binding",
+                i64::try_from(period).unwrap_or(i64::MAX),
+            ));
         }
         let shape = shaped(&[rows / period, period, len / span, span])?;
         let per_row = shaped(&[rows / period, period, 1, 1])?;

@@ -28,16 +28,16 @@ fn input(op: &'static str, x: &Shape, axes: usize) -> Result<[usize; 3], KernelE
     if x.rank() == axes + 2 && (1..=3).contains(&axes) {
         return Ok(spatial(x.dims(), 1));
     }
-    Err(KernelError::Operand {
+    Err(KernelError::operand(
         op,
-        operand: "x",
-        rule: match axes {
+        "x",
+        match axes {
             1 => "must have rank 3 (batch, channels, length)",
             2 => "must have rank 4 (batch, channels, height, width)",
             _ => "must have rank 5 (batch, channels, depth, height, width)",
         },
-        got: Box::new(*x),
-    })
+        *x,
+    ))
 }
 
 impl Geometry {
@@ -60,12 +60,12 @@ impl Geometry {
             g.output[axis] = g.windows(op, x, axis, options.ceil_mode)?;
         }
         if options.divisor_override == Some(0) {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "divisor_override",
-                rule: "must not be 0",
-                got: 0,
-            });
+                "divisor_override",
+                "must not be 0",
+                0,
+            ));
         }
         Ok(g)
     }
@@ -105,20 +105,20 @@ impl Geometry {
             padding_end: [0; 3],
         };
         if let Some(&extent) = g.output.iter().find(|&&extent| extent > MAX_ADAPTIVE) {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "output extent",
-                rule: "must be at most 65,535",
-                got: signed(extent),
-            });
+                "output extent",
+                "must be at most 65,535",
+                signed(extent),
+            ));
         }
         if g.input.contains(&0) && !g.output.contains(&0) {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "x",
-                rule: "must have elements to pool",
-                got: Box::new(*x),
-            });
+                "x",
+                "must have elements to pool",
+                *x,
+            ));
         }
         Ok(g)
     }
@@ -139,21 +139,21 @@ impl Geometry {
         let padded = padded(op, len, begin, self.padding_end[axis])?;
         let span = span(op, self.kernel[axis], self.dilation[axis])?;
         let Some(free) = padded.checked_sub(span) else {
-            return Err(KernelError::Operand {
+            return Err(KernelError::operand(
                 op,
-                operand: "x",
-                rule: "must, with its padding, be at least as large as a window",
-                got: Box::new(*x),
-            });
+                "x",
+                "must, with its padding, be at least as large as a window",
+                *x,
+            ));
         };
         let pad = begin.max(self.padding_end[axis]);
         if pad >= span {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "padding",
-                rule: "must be smaller than a window, or a window would hold nothing else",
-                got: signed(pad),
-            });
+                "padding",
+                "must be smaller than a window, or a window would hold nothing else",
+                signed(pad),
+            ));
         }
         let steps = if ceil_mode {
             free.div_ceil(stride)
@@ -164,12 +164,12 @@ impl Geometry {
         let dropped = ceil_mode && steps > 0 && steps.saturating_mul(stride) >= len + begin;
         let windows = steps + usize::from(!dropped);
         if !self.all_hold_an_element(axis, windows) {
-            return Err(KernelError::Option {
+            return Err(KernelError::option(
                 op,
-                option: "dilation",
-                rule: "must not let a window step over the whole input",
-                got: signed(self.dilation[axis]),
-            });
+                "dilation",
+                "must not let a window step over the whole input",
+                signed(self.dilation[axis]),
+            ));
         }
         Ok(windows)
     }

@@ -28,24 +28,15 @@ impl Executor {
         indices: &View,
         out: &View,
     ) -> Result<Completion, KernelError> {
-        let dtype = |operand, rule, got| KernelError::Dtype {
-            op: OP,
-            operand,
-            rule,
-            got,
-        };
+        let dtype = |operand, rule, got| KernelError::dtype(OP, operand, rule, got);
         if indices.dtype != DType::I32 {
             return Err(dtype("indices", "indices are i32", indices.dtype));
         }
         if out.dtype != x.dtype {
             return Err(dtype("out", "it must have the dtype of x", out.dtype));
         }
-        let operands = |rule, right: &View| KernelError::Operands {
-            op: OP,
-            rule,
-            left: Box::new(*x.shape()),
-            right: Box::new(*right.shape()),
-        };
+        let operands =
+            |rule, right: &View| KernelError::operands(OP, rule, *x.shape(), *right.shape());
         if x.shape() != indices.shape() {
             return Err(operands("the indices must have the shape of x", indices));
         }
@@ -55,12 +46,12 @@ impl Executor {
             return Err(operands(rule, out));
         }
         if out.is_empty() && !x.is_empty() {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "out",
-                rule: "must have room for the elements of x",
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "out",
+                "must have room for the elements of x",
+                *out.shape(),
+            ));
         }
         x.check()?;
         indices.check()?;

@@ -13,6 +13,7 @@ use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
 use crate::run::call::{Call, CallKind, Operands};
+use crate::run::checks::check_shape;
 use crate::run::ends::Ends;
 use crate::run::error::{CannotFuse, KernelError};
 use crate::run::executor::Executor;
@@ -102,34 +103,27 @@ pub(super) fn check_words(
     shape: &BlockShape,
 ) -> Result<(), KernelError> {
     if words.dtype != DType::U32 {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "the memory of the blocks",
-            rule: "planes are words: u32",
-            got: words.dtype,
-        });
+            "the memory of the blocks",
+            "planes are words: u32",
+            words.dtype,
+        ));
     }
     if !words.is_vec4() || words.len() as u64 * 4 != shape.device_bytes() {
-        return Err(KernelError::Operand {
+        return Err(KernelError::operand(
             op,
-            operand: "the memory of the blocks",
-            rule: "must be the dense words that their shape says",
-            got: Box::new(*words.shape()),
-        });
+            "the memory of the blocks",
+            "must be the dense words that their shape says",
+            *words.shape(),
+        ));
     }
     Ok(())
 }
 
 pub(super) fn check_out(p: &Planner<'_>, outer: &[usize], last: usize) -> Result<(), KernelError> {
     let expected = Shape::new([outer, &[last]].concat()).map_err(KernelError::shape(p.op))?;
-    if expected == *p.ends.out.shape() {
-        return Ok(());
-    }
-    Err(KernelError::Output {
-        op: p.op,
-        expected: Box::new(expected),
-        got: Box::new(*p.ends.out.shape()),
-    })
+    check_shape(p.op, p.ends.out, &expected)
 }
 
 /// Whether views can be bound whole; what an epilogue writes must be.
@@ -163,38 +157,33 @@ pub(crate) fn plan_linear(
     let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
     check_words(op, words, weight)?;
     if !x.dtype.is_float() {
-        return Err(KernelError::Dtype {
-            op,
-            operand: "x",
-            rule: "it must be a float",
-            got: x.dtype,
-        });
+        return Err(KernelError::dtype(op, "x", "it must be a float", x.dtype));
     }
     let computed = ends.computed();
     if computed != x.dtype && computed != DType::F32 {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "out",
-            rule: "it must have the dtype of x, or f32",
-            got: computed,
-        });
+            "out",
+            "it must have the dtype of x, or f32",
+            computed,
+        ));
     }
     let Some((&k, outer)) = x.dims().split_last().filter(|(_, outer)| !outer.is_empty()) else {
-        return Err(KernelError::Operand {
+        return Err(KernelError::operand(
             op,
-            operand: "x",
-            rule: "must have rank 2 or more",
-            got: Box::new(*x.shape()),
-        });
+            "x",
+            "must have rank 2 or more",
+            *x.shape(),
+        ));
     };
     if k != weight.cols {
         let right = Shape::new(weight.dims()).map_err(KernelError::shape(op))?;
-        return Err(KernelError::Operands {
+        return Err(KernelError::operands(
             op,
-            rule: "inner dimensions differ",
-            left: Box::new(*x.shape()),
-            right: Box::new(right),
-        });
+            "inner dimensions differ",
+            *x.shape(),
+            right,
+        ));
     }
     check_out(p, outer, weight.rows)?;
     if ends.out.is_empty() {

@@ -29,12 +29,12 @@ fn check_made(p: &Planner<'_>) -> Result<DType, KernelError> {
     if computed.is_float() {
         return Ok(computed);
     }
-    Err(KernelError::Dtype {
-        op: p.op,
-        operand: "out",
-        rule: "the numbers of blocks are floats",
-        got: computed,
-    })
+    Err(KernelError::dtype(
+        p.op,
+        "out",
+        "the numbers of blocks are floats",
+        computed,
+    ))
 }
 
 /// Plans rows that are decoded: `m` of them, from the row or the element of the indices at `offset` on.
@@ -76,12 +76,12 @@ pub(crate) fn plan_dequantize(
     check_words(op, words, blocks)?;
     check_made(p)?;
     if first.saturating_add(rows) > blocks.rows {
-        return Err(KernelError::Option {
+        return Err(KernelError::option(
             op,
-            option: "the end of the rows",
-            rule: "must not be behind the last row of the blocks",
-            got: i64::try_from(first.saturating_add(rows)).unwrap_or(i64::MAX),
-        });
+            "the end of the rows",
+            "must not be behind the last row of the blocks",
+            i64::try_from(first.saturating_add(rows)).unwrap_or(i64::MAX),
+        ));
     }
     check_out(p, &[rows], blocks.cols)?;
     if ends.out.is_empty() {
@@ -142,24 +142,24 @@ pub(crate) fn plan_embedding(
     check_words(op, words, table)?;
     check_made(p)?;
     if !matches!(indices.dtype, DType::I32 | DType::U32) {
-        return Err(KernelError::Dtype {
+        return Err(KernelError::dtype(
             op,
-            operand: "indices",
-            rule: "indices are i32 or u32",
-            got: indices.dtype,
-        });
+            "indices",
+            "indices are i32 or u32",
+            indices.dtype,
+        ));
     }
     check_out(p, indices.dims(), table.cols)?;
     if ends.out.is_empty() {
         return Ok(Planned::Nothing);
     }
     if table.rows == 0 {
-        return Err(KernelError::Operand {
+        return Err(KernelError::operand(
             op,
-            operand: "the table",
-            rule: "must have rows",
-            got: Box::new(Shape::new(table.dims()).map_err(KernelError::shape(op))?),
-        });
+            "the table",
+            "must have rows",
+            Shape::new(table.dims()).map_err(KernelError::shape(op))?,
+        ));
     }
     if !indices.layout.is_contiguous() || !whole(p, &[indices, ends.out])? {
         return Ok(Planned::Parts);
@@ -167,10 +167,7 @@ pub(crate) fn plan_embedding(
     let signed = indices.dtype == DType::I32;
     let (first, blocks) = (p.first()?, p.other(0)?);
     let Some(blocks) = blocks else {
-        return Err(KernelError::Internal {
-            op,
-            what: "an embedding without a table",
-        });
+        return Err(KernelError::internal(op, "an embedding without a table"));
     };
     let rows = (indices.len(), Rows::ByIndex { signed });
     plan_rows(p, table, rows, [first, blocks], first.offset)

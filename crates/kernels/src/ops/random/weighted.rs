@@ -2,7 +2,7 @@
 
 use ziggurat_core::{DType, Shape};
 
-use crate::compose::assemble::{check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::compose::composite::Formula;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
@@ -10,6 +10,7 @@ use crate::ops::elementwise::compare::Compare;
 use crate::ops::elementwise::unary::Unary;
 use crate::ops::random::{Random, RandomState};
 use crate::ops::scan::{Scan, ScanOptions};
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -87,21 +88,21 @@ impl Executor {
         let ((choices, outer), n) = match (rows(weights), rows(out)) {
             (Some(given), Some((n, outer))) if given.1 == outer => (given, n),
             _ => {
-                return Err(KernelError::Operands {
-                    op: OP,
-                    rule: "weights and output must have a last axis and agree in the others",
-                    left: Box::new(*weights.shape()),
-                    right: Box::new(*out.shape()),
-                });
+                return Err(KernelError::operands(
+                    OP,
+                    "weights and output must have a last axis and agree in the others",
+                    *weights.shape(),
+                    *out.shape(),
+                ));
             }
         };
         if choices == 0 || (!replacement && n > choices) {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "weights",
-                rule: "must have something to draw on the last axis, without replacement as much as is drawn",
-                got: Box::new(*weights.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "weights",
+                "must have something to draw on the last axis, without replacement as much as is drawn",
+                *weights.shape(),
+            ));
         }
         if out.is_empty() {
             return Ok(self.completion());

@@ -1,8 +1,8 @@
 //! A tensor seen as outputs × reduced elements: the plan that reductions and softmax share.
 //!
-//! Kept and reduced axes are merged separately, so that most tensors walk with one stride each. Kept axes keep
+//! Kept and reduced axes are merged separately, so that most tensors have one stride each. Kept axes keep
 //! their row-major order, because it is the output's; reduced axes may be reordered where the op does not care.
-//! Invariant: every index that a kernel derives from a walk is an element of the layout.
+//! Invariant: every index that a kernel derives from it is an element of the layout.
 
 use ziggurat_core::{Layout, normalize_axes};
 
@@ -13,7 +13,7 @@ use crate::run::error::KernelError;
 use crate::source::params::params;
 
 params! {
-    /// Parameters of every kernel that walks outputs × reduced elements.
+    /// Parameters of every kernel over outputs × reduced elements.
     pub(crate) struct ReduceParams {
         outputs: u32,
         len: u32,
@@ -53,7 +53,7 @@ pub(crate) struct ReduceGeometry {
 }
 
 impl ReduceGeometry {
-    /// The walk that reduces `axes` (distinct, any order) of `layout`.
+    /// The geometry that reduces `axes` (distinct, any order) of `layout`.
     pub(crate) fn new(
         op: &'static str,
         layout: &Layout,
@@ -102,7 +102,7 @@ impl ReduceGeometry {
         })
     }
 
-    /// The walk over the rows of a dense `outputs × len` matrix.
+    /// The geometry of the rows of a dense `outputs × len` matrix.
     pub(crate) fn rows(outputs: u64, len: u64) -> Self {
         let stride = isize::try_from(len).unwrap_or(isize::MAX);
         Self {
@@ -178,7 +178,7 @@ impl ReduceGeometry {
             && self.side() == Side::Kept
     }
 
-    /// The override constants of a kernel for this walk.
+    /// The override constants of a kernel for this geometry.
     pub(crate) fn constants(&self, lanes: &Lanes) -> Vec<(&'static str, f64)> {
         let mut constants = lanes.constants().to_vec();
         constants.push(("KEPT", self.kept.len() as f64));
@@ -186,7 +186,7 @@ impl ReduceGeometry {
         constants
     }
 
-    /// The parameters of a kernel for this walk; `offset` is the layout's first element in the binding.
+    /// The parameters of a kernel for this geometry; `offset` is the layout's first element in the binding.
     pub(crate) fn params(
         &self,
         lanes: &Lanes,

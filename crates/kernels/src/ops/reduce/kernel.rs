@@ -237,7 +237,7 @@ pub(crate) fn sample() -> (ReduceGeometry, Lanes) {
     (geometry, lanes)
 }
 
-/// Adds the walk's override constants.
+/// Adds the geometry's override constants.
 pub(crate) fn with_constants(
     choice: KernelChoice,
     geometry: &ReduceGeometry,

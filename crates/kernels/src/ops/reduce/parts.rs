@@ -1,4 +1,4 @@
-//! Reductions of tensors that one binding cannot hold: the kept axes are taken apart, the reduced ones become
+//! Reductions of tensors that one binding cannot hold: the kept axes are split, the reduced ones become
 //! accumulators of pieces, which one last pass combines.
 
 use ziggurat_core::{DType, Layout, Shape, sort_few_by_key};
@@ -135,7 +135,7 @@ impl Executor {
             })?;
             all.push(partial);
         }
-        let partial = self.beside_each_other(op, &all)?;
+        let partial = self.concatenated_partials(op, &all)?;
         let words = partial.dims().last().copied().unwrap_or(0) as u64;
         let geometry = ReduceGeometry::new(op, &a.layout, axes, Order::Free)?;
         self.run_planned(op, &Ends::plain(&partial, out), |p| {
@@ -153,7 +153,7 @@ impl Executor {
     }
 
     /// Rows of words, joined.
-    pub(crate) fn beside_each_other(
+    pub(crate) fn concatenated_partials(
         &self,
         op: &'static str,
         rows: &[View],

@@ -123,7 +123,7 @@ impl UserCombine {
         ReduceOp {
             argument: F32Bits::of(identity),
             user: Some(self),
-            // The row that says what its kernels are beside the operator.
+            // The row that says what its kernels are besides the operator.
             op: Reduce::Sum,
         }
     }
@@ -150,12 +150,7 @@ impl UserCombine {
         } else {
             return Ok(());
         };
-        Err(KernelError::Dtype {
-            op: self.name,
-            operand,
-            rule,
-            got,
-        })
+        Err(KernelError::dtype(self.name, operand, rule, got))
     }
 
     /// The name that it was defined with.

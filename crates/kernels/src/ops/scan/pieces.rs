@@ -121,7 +121,7 @@ impl Executor {
             steps.push((a, out, geometry, lanes, first, totals));
         }
         let totals: Vec<View> = steps.iter().map(|step| step.5.clone()).collect();
-        let totals = self.beside_each_other(name, &totals)?;
+        let totals = self.concatenated_partials(name, &totals)?;
         let carries = self.scan_carries(form, 1, &totals)?;
         let mut at = 0;
         for (a, out, geometry, lanes, first, totals) in &steps {

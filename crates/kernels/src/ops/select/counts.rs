@@ -3,13 +3,14 @@
 use ziggurat_core::DType;
 
 use super::count;
-use crate::compose::assemble::{check_dtype, check_shape, expand, narrow, vector};
+use crate::compose::assemble::{expand, narrow, vector};
 use crate::compose::composite::{Composite, Formula};
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::compare::Compare;
 use crate::ops::index::Scatter;
 use crate::ops::reduce::Reduce;
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::{Completion, Counted};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -34,21 +35,21 @@ impl Executor {
         const OP: &str = "bincount";
         check_dtype(OP, "a", a.dtype, a.dtype.is_int(), "it must be an integer")?;
         if a.rank() != 1 {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "a",
-                rule: "must be a vector",
-                got: Box::new(*a.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "a",
+                "must be a vector",
+                *a.shape(),
+            ));
         }
         let weights = match weights {
             Some(weights) if weights.shape() != a.shape() => {
-                return Err(KernelError::Operands {
-                    op: OP,
-                    rule: "there must be as many weights as elements",
-                    left: Box::new(*a.shape()),
-                    right: Box::new(*weights.shape()),
-                });
+                return Err(KernelError::operands(
+                    OP,
+                    "there must be as many weights as elements",
+                    *a.shape(),
+                    *weights.shape(),
+                ));
             }
             Some(weights) => weights.clone(),
             None => expand(OP, &self.scalar(DType::I32, 1.0)?, *a.shape())?,
@@ -70,12 +71,12 @@ impl Executor {
         Ok(Counted::new(read, move |numbers| {
             let least = numbers.first().copied().unwrap_or(0);
             if least < 0 {
-                return Err(KernelError::Option {
-                    op: OP,
-                    option: "an element",
-                    rule: "must not be negative",
-                    got: i64::from(least),
-                });
+                return Err(KernelError::option(
+                    OP,
+                    "an element",
+                    "must not be negative",
+                    i64::from(least),
+                ));
             }
             let most = count(numbers.get(1..).unwrap_or(&[])).saturating_add(1);
             let counts = exec.alloc(&vector(OP, most.max(min_length))?, weights.dtype)?;
@@ -110,12 +111,12 @@ impl Executor {
         )?;
         let bins = edges.len().saturating_sub(1);
         if edges.rank() != 1 || bins == 0 {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "edges",
-                rule: "must be a vector of at least two",
-                got: Box::new(*edges.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "edges",
+                "must be a vector of at least two",
+                *edges.shape(),
+            ));
         }
         check_shape(OP, out, &vector(OP, bins)?)?;
         a.check()?;
@@ -186,12 +187,12 @@ impl Executor {
             "counts are numbers",
         )?;
         if out.rank() != 1 || out.is_empty() {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "out",
-                rule: "must be a vector of at least one",
-                got: Box::new(*out.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "out",
+                "must be a vector of at least one",
+                *out.shape(),
+            ));
         }
         let edges = self.alloc(&vector(OP, out.len() + 1)?, DType::F32)?;
         if low < high || a.is_empty() {

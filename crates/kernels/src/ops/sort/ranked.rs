@@ -2,9 +2,10 @@
 
 use ziggurat_core::DType;
 
-use crate::compose::assemble::{check_axis, check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::ops::elementwise::predicate::Predicate;
+use crate::run::checks::{check_axis, check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -27,12 +28,12 @@ impl Executor {
         const OP: &str = "kthvalue";
         let extent = check_axis(OP, a, axis)?;
         if k == 0 || k > extent {
-            return Err(KernelError::Option {
-                op: OP,
-                option: "k",
-                rule: "must be from 1 to the positions of the axis",
-                got: i64::try_from(k).unwrap_or(i64::MAX),
-            });
+            return Err(KernelError::option(
+                OP,
+                "k",
+                "must be from 1 to the positions of the axis",
+                i64::try_from(k).unwrap_or(i64::MAX),
+            ));
         }
         self.check_ranked(OP, a, axis, (values, places))?;
         let order = self.alloc(a.shape(), DType::I32)?;
@@ -55,12 +56,12 @@ impl Executor {
         const OP: &str = "median";
         let extent = check_axis(OP, a, axis)?;
         if extent == 0 {
-            return Err(KernelError::Operand {
-                op: OP,
-                operand: "a",
-                rule: "must have positions along the axis",
-                got: Box::new(*a.shape()),
-            });
+            return Err(KernelError::operand(
+                OP,
+                "a",
+                "must have positions along the axis",
+                *a.shape(),
+            ));
         }
         self.check_ranked(OP, a, axis, (values, places))?;
         if a.is_empty() {

@@ -4,11 +4,12 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use super::keyed;
-use crate::compose::assemble::{check_dtype, check_shape, narrow};
+use crate::compose::assemble::narrow;
 use crate::fused::{Expression, FusedOp};
 use crate::limits::split::middle;
 use crate::ops::elementwise::binary::Binary;
 use crate::ops::elementwise::dispatch::count;
+use crate::run::checks::{check_dtype, check_shape};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -64,12 +65,12 @@ impl Executor {
         let (sorted, outer) = a.dims().split_last().unwrap_or((&1, &[]));
         let (values, rows) = b.dims().split_last().unwrap_or((&1, &[]));
         if a.rank() == 0 || (a.rank() > 1 && outer != rows) {
-            return Err(KernelError::Operands {
+            return Err(KernelError::operands(
                 op,
-                rule: "the sorted rows must be one vector or have the leading axes of the values",
-                left: Box::new(*a.shape()),
-                right: Box::new(*b.shape()),
-            });
+                "the sorted rows must be one vector or have the leading axes of the values",
+                *a.shape(),
+                *b.shape(),
+            ));
         }
         check_shape(op, out, b.shape())?;
         if b.is_empty() {

@@ -1,5 +1,6 @@
 //! What a dispatch accepts, and that it refuses everything else before anything is recorded.
 
+use crate::error::{ArgumentError, LimitError};
 use ziggurat_core::DType;
 
 use super::*;
@@ -44,7 +45,10 @@ fn no_work_is_not_dispatched_and_needs_no_memory() {
         .pipelines
         .dispatch(&setup.kernel, &args[..2], &PARAMS, Grid::elements(0, 1));
     assert!(
-        matches!(wrong, Err(PipelineError::BindingCount { .. })),
+        matches!(
+            wrong,
+            Err(PipelineError::Argument(ArgumentError::BindingCount { .. }))
+        ),
         "{wrong:?}"
     );
 }
@@ -65,11 +69,11 @@ fn the_number_of_buffers_must_fit() {
     assert!(
         matches!(
             error,
-            PipelineError::BindingCount {
+            PipelineError::Argument(ArgumentError::BindingCount {
                 expected: 3,
                 got: 4,
                 ..
-            }
+            })
         ),
         "{error}"
     );
@@ -95,12 +99,12 @@ fn the_access_must_fit_both_ways() {
     assert!(
         matches!(
             &error,
-            PipelineError::BindingAccess {
+            PipelineError::Argument(ArgumentError::BindingAccess {
                 place,
                 expected: Access::ReadWrite,
                 got: Access::Read,
                 ..
-            } if place.line == 4
+            }) if place.line == 4
         ),
         "{error}"
     );
@@ -108,12 +112,12 @@ fn the_access_must_fit_both_ways() {
     assert!(
         matches!(
             &error,
-            PipelineError::BindingAccess {
+            PipelineError::Argument(ArgumentError::BindingAccess {
                 place,
                 expected: Access::Read,
                 got: Access::ReadWrite,
                 ..
-            } if place.line == 2
+            }) if place.line == 2
         ),
         "{error}"
     );
@@ -154,11 +158,11 @@ fn the_parameter_bytes_must_fit() {
     assert!(
         matches!(
             error,
-            PipelineError::ParamsSize {
+            PipelineError::Argument(ArgumentError::ParamsSize {
                 expected: 0,
                 got: 4,
                 ..
-            }
+            })
         ),
         "{error}"
     );
@@ -178,41 +182,47 @@ fn ranges_must_be_inside_aligned_and_whole() {
     assert!(
         matches!(
             error,
-            PipelineError::RangeOutOfBounds {
+            PipelineError::Argument(ArgumentError::RangeOutOfBounds {
                 offset: 1024,
                 bytes: 16,
                 ..
-            }
+            })
         ),
         "{error}"
     );
     let error = with(u64::MAX, 16);
     assert!(
-        matches!(error, PipelineError::RangeOutOfBounds { .. }),
+        matches!(
+            error,
+            PipelineError::Argument(ArgumentError::RangeOutOfBounds { .. })
+        ),
         "{error}"
     );
     let error = with(16, 16);
     assert!(
         matches!(
             error,
-            PipelineError::MisalignedOffset { alignment: 256, .. }
+            PipelineError::Argument(ArgumentError::MisalignedOffset { alignment: 256, .. })
         ),
         "{error}"
     );
     let error = with(0, 18);
     assert!(
-        matches!(error, PipelineError::MisalignedOffset { bytes: 18, .. }),
+        matches!(
+            error,
+            PipelineError::Argument(ArgumentError::MisalignedOffset { bytes: 18, .. })
+        ),
         "{error}"
     );
     let error = with(0, 0);
     assert!(
         matches!(
             error,
-            PipelineError::BindingTooSmall {
+            PipelineError::Argument(ArgumentError::BindingTooSmall {
                 bytes: 0,
                 needed: 4,
                 ..
-            }
+            })
         ),
         "{error}"
     );
@@ -223,12 +233,12 @@ fn ranges_must_be_inside_aligned_and_whole() {
     assert!(
         matches!(
             &error,
-            PipelineError::PartialElement {
+            PipelineError::Argument(ArgumentError::PartialElement {
                 bytes: 20,
                 stride: 16,
                 place,
                 ..
-            } if place.line == 3
+            }) if place.line == 3
         ),
         "{error}"
     );
@@ -248,7 +258,10 @@ fn a_whole_buffer_is_bound_to_the_next_word() {
         Arg::write(out),
     ]);
     assert!(
-        matches!(error, PipelineError::PartialElement { bytes: 20, .. }),
+        matches!(
+            error,
+            PipelineError::Argument(ArgumentError::PartialElement { bytes: 20, .. })
+        ),
         "{error}"
     );
 }
@@ -270,7 +283,7 @@ fn bindings_over_the_limit_are_refused() {
         .dispatch(&kernel, &args, &PARAMS, Grid::elements(1, 1))
         .unwrap_err();
     assert!(
-        matches!(error, PipelineError::BindingTooLarge { bytes, limit: l, .. } if bytes == limit + 4 && l == limit),
+        matches!(error, PipelineError::Argument(ArgumentError::BindingTooLarge { bytes, limit: l, .. }) if bytes == limit + 4 && l == limit),
         "{error}"
     );
 }
@@ -300,7 +313,10 @@ fn a_grid_over_the_limit_is_refused() {
     };
     let error = grid(Grid::Workgroups([1, 65_536, 1])).unwrap_err();
     assert!(
-        matches!(error, PipelineError::GridTooLarge { limit: 65_535, .. }),
+        matches!(
+            error,
+            PipelineError::Limit(LimitError::GridTooLarge { limit: 65_535, .. })
+        ),
         "{error}"
     );
     assert!(error.to_string().ends_with('^'), "{error}");
@@ -391,7 +407,7 @@ fn a_buffer_of_another_memory_is_refused_whatever_its_number() {
     for foreign in [other.buffers[0].clone(), same_device.alloc(64).unwrap()] {
         let error = ours.refuses(&[Arg::read(&foreign), Arg::read(b), Arg::write(out)]);
         assert!(
-            matches!(&error, PipelineError::ForeignBuffer { name, binding: 1, .. } if name == "a"),
+            matches!(&error, PipelineError::Argument(ArgumentError::ForeignBuffer { name, binding: 1, .. }) if name == "a"),
             "{error}"
         );
         ours.refuses(&[Arg::read(a), Arg::read(b), Arg::write(&foreign)]);
@@ -407,7 +423,10 @@ fn a_buffer_of_another_memory_is_refused_whatever_its_number() {
         let empty = ours
             .pipelines
             .dispatch(&ours.kernel, &args, &PARAMS, Grid::elements(0, 1));
-        assert!(matches!(empty, Err(PipelineError::ForeignBuffer { .. })));
+        assert!(matches!(
+            empty,
+            Err(PipelineError::Argument(ArgumentError::ForeignBuffer { .. }))
+        ));
     }
     let mut ids: Vec<_> = [&ours, &other]
         .iter()

@@ -1,5 +1,6 @@
 //! Kernels compiled by workers while their caller goes on.
 
+use crate::error::LimitError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,7 +122,10 @@ fn what_reading_finds_is_told_at_once_and_harms_nothing() {
     let pipelines = open();
     let error = kernel(&pipelines, 4096).unwrap_err();
     assert!(
-        matches!(error, PipelineError::WorkgroupTooLarge { .. }),
+        matches!(
+            error,
+            PipelineError::Limit(LimitError::WorkgroupTooLarge { .. })
+        ),
         "{error}"
     );
     let bad = KernelDescriptor::new(ShaderSource::wgsl("bad", "fn"));

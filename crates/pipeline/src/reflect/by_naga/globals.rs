@@ -11,7 +11,7 @@ use naga::{
 use ziggurat_core::text::shortened;
 
 use super::textures::binding_type;
-use crate::error::PipelineError;
+use crate::error::{LimitError, PipelineError};
 use crate::place::{Assembled, Place};
 use crate::reflect::{
     Access, Binding, Member, ParamSpace, Params, Resource, Scalar, WorkgroupVariable,
@@ -150,12 +150,12 @@ impl<'a> One<'a> {
                 let (group, binding) = self.binding();
                 let inner = &self.module.types[self.variable.ty].inner;
                 let Some(ty) = binding_type(inner, self.sampled) else {
-                    return Err(PipelineError::UnsupportedBinding {
+                    return Err(PipelineError::Limit(LimitError::UnsupportedBinding {
                         kernel: self.text.name(),
                         place: self.place,
                         name: self.name,
                         what: unbindable(inner).unwrap_or("an opaque handle"),
-                    });
+                    }));
                 };
                 found.resources.push(Resource {
                     group,

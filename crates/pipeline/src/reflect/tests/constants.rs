@@ -1,6 +1,7 @@
 //! Overrides, and features beyond plain WGSL.
 
 use super::*;
+use crate::error::LimitError;
 
 #[test]
 fn constants_must_exist_and_fit() {
@@ -61,7 +62,7 @@ fn missing_features_are_named_with_their_line() {
     let descriptor = KernelDescriptor::new(source);
     let error = reflect(&descriptor, ShaderFeatures::NONE).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::MissingFeature { place, feature: "f16", .. } if place.file == "half.wgsl" && place.line > 0),
+        matches!(&error, PipelineError::Limit(LimitError::MissingFeature { place, feature: "f16", .. }) if place.file == "half.wgsl" && place.line > 0),
         "{error:?}"
     );
     let has = ShaderFeatures::NONE.with(ShaderFeature::F16);
@@ -75,7 +76,7 @@ fn missing_features_are_named_with_their_line() {
 }";
     let error = plain(subgroup).unwrap_err();
     assert!(
-        matches!(&error, PipelineError::MissingFeature { place, feature: "subgroup operations", .. } if place.line > 0),
+        matches!(&error, PipelineError::Limit(LimitError::MissingFeature { place, feature: "subgroup operations", .. }) if place.line > 0),
         "{error:?}"
     );
     let found = reflect(&kernel(subgroup), ShaderFeatures::all()).unwrap();
@@ -95,11 +96,11 @@ var<immediate> params: P;
     assert!(
         matches!(
             &error,
-            PipelineError::MissingFeature {
+            PipelineError::Limit(LimitError::MissingFeature {
                 place,
                 feature: "immediates",
                 ..
-            } if place.line == 2
+            }) if place.line == 2
         ),
         "{error:?}"
     );

@@ -3,8 +3,8 @@
 use std::mem::discriminant;
 
 use crate::descriptor::KernelDescriptor;
-use crate::error::PipelineError;
 use crate::error::shown::tests::shows_its_code;
+use crate::error::{LimitError, PipelineError};
 use crate::feature::ShaderFeatures;
 use crate::place::Assembled;
 use crate::reflect::{Reflection, plain, reflect};
@@ -144,7 +144,7 @@ fn the_same_mistakes_have_the_same_errors() {
     )));
     assert!(matches!(
         subgroups,
-        Err(PipelineError::MissingFeature { place, .. }) if place.line == 2
+        Err(PipelineError::Limit(LimitError::MissingFeature { place, .. })) if place.line == 2
     ));
     let sized = declared(&descriptor(override_size).constant("A", 32.0)).unwrap();
     assert_eq!(sized.workgroup_size, [32, 1, 1]);

@@ -30,7 +30,7 @@ const NONE: u64 = 0xffff;
 const PENDING: u64 = 1;
 const SINGLE: u64 = 2;
 const KERNEL: u64 = 3;
-const WALK: u64 = 4;
+const VIEW: u64 = 4;
 
 /// Makes the word of an op with its operands one that says more: that the op is one of the library's, and has the roots' shape
 /// and dtype. No other word at the beginning of a part is as large.
@@ -41,7 +41,7 @@ const AS_ROOTS: u64 = 0xff;
 
 /// Bits of a node's flags.
 const NEEDED: u64 = 1;
-const HELD: u64 = 2;
+const HANDLES: u64 = 2;
 const PASSED: u64 = 4;
 const COSTLY: u64 = 8;
 
@@ -188,7 +188,7 @@ impl Numbered {
     ) -> Option<&'static str> {
         let kind = match work {
             Work::Op { .. } => PENDING,
-            Work::Walk { .. } => WALK,
+            Work::View { .. } => VIEW,
             Work::Kernel(_) => KERNEL,
         };
         match shape {
@@ -201,8 +201,8 @@ impl Numbered {
                 Some(name)
             }
             // The value of its base, which is computed.
-            Work::Walk { .. } if is_root => None,
-            Work::Walk { base, layout } => {
+            Work::View { .. } if is_root => None,
+            Work::View { base, layout } => {
                 let base = self.operand(base)?;
                 self.key.push(base);
                 layout.hash(&mut self.key);
@@ -342,7 +342,7 @@ impl Numbered {
         for (node, edges) in self.ops.get(roots..).unwrap_or_default() {
             let flag = |on: bool, bit: u64| if on { bit } else { 0 };
             let flags = flag(node.uses() > *edges as usize, NEEDED)
-                | flag(node.is_held(), HELD)
+                | flag(node.has_handles(), HANDLES)
                 | flag(node.passed(), PASSED)
                 | flag(node.pending_cost().ops > CHEAP, COSTLY);
             if word >> 60 != 0 {

@@ -31,7 +31,7 @@ pub(super) fn for_each_of(shape: &Shape, node: &Arc<Node>) -> bool {
                 each = each.saturating_add(op.operations());
                 todo.extend(inputs.iter().filter_map(Input::node).cloned());
             }
-            Work::Walk { base, .. } => todo.push(Arc::clone(base)),
+            Work::View { base, .. } => todo.push(Arc::clone(base)),
             Work::Kernel(_) => {}
         });
     }

@@ -35,14 +35,14 @@ impl Plan {
                 continue;
             };
             if is_root(step) {
-                // A twin of a root is only computed.
+                // A duplicate of a root is only computed.
                 if self.whole(step) && !self.outputs.contains(&at) {
                     self.outputs.push(at);
                 }
                 continue;
             }
             let needed = step.node.uses() > self.edges(step);
-            let held = step.node.is_held();
+            let held = step.node.has_handles();
             if !needed && !held || self.outputs.contains(&at) {
                 continue;
             }
@@ -107,13 +107,13 @@ impl Plan {
 
     /// How many inputs of nodes in the plan a step's node is.
     fn edges(&self, step: &Step) -> usize {
-        if !self.twins {
+        if !self.duplicates {
             return step.edges;
         }
         let same = |other: &&Step| Arc::ptr_eq(&other.node, &step.node);
         let mut edges = 0;
         for (at, above) in self.steps.iter().enumerate() {
-            // Of twins, which have the same inputs, one counts.
+            // Of duplicates, which have the same inputs, one counts.
             let mut before = self.steps.iter().take(at);
             if before.any(|other| Arc::ptr_eq(&other.node, &above.node)) {
                 continue;
@@ -202,7 +202,7 @@ impl Plan {
     /// For each output, memory of an input that it may overwrite: nobody else has it, nobody will read it, and it lies
     /// as the output will. To be called while no expression holds the views.
     pub(in crate::lazy) fn in_place(&self) -> Vec<Option<View>> {
-        if self.twins {
+        if self.duplicates {
             // Who has a leaf is counted by its uses, which are two for one handle here.
             return vec![None; self.outputs.len()];
         }

@@ -136,7 +136,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let op = "index_fill";
         let (at, value) = (self.axis_of(op, axis)?, value.into());
-        if crate::scalar::category(value.beside(self.dtype()))
+        if crate::scalar::category(value.promoted_with(self.dtype()))
             != crate::scalar::category(self.dtype())
         {
             let rule = "the value must be of the tensor's category: a float is";
