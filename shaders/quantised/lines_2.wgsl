@@ -1,9 +1,9 @@
-// Size part of products with blocks: 2 rows of the input, 8 of the blocks.
+// Size part of products with blocks: 2 rows of the input, 8 or 4 of the blocks.
 
 const LINES: u32 = 2u;
-const ROWS: u32 = 8u;
+override ROWS: u32 = 8u;
 
-// Of each row of the input four rows of the blocks, then the next four.
+// Of each row of the input four rows of the blocks, then the next four, if there are as many.
 struct Sums {
     a0: vec4<f32>,
     b0: vec4<f32>,
@@ -24,7 +24,9 @@ fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums 
 
 fn put_sums(sums: Sums, lid: u32) {
     put(0u, lid, sums.a0);
-    put(4u, lid, sums.b0);
-    put(8u, lid, sums.a1);
-    put(12u, lid, sums.b1);
+    put(ROWS, lid, sums.a1);
+    if ROWS > 4u {
+        put(4u, lid, sums.b0);
+        put(12u, lid, sums.b1);
+    }
 }

@@ -1,7 +1,7 @@
 // Size part of products with blocks: 4 rows of the input, 4 of the blocks.
 
 const LINES: u32 = 4u;
-const ROWS: u32 = 4u;
+override ROWS: u32 = 4u;
 
 // Of each row of the input four rows of the blocks.
 struct Sums {

@@ -11,7 +11,7 @@ struct Params {
     x_row: u32,
     out_offset: u32,
     // Workgroups along the rows of the blocks.
-    tiles: u32,
+    along: u32,
     unused: u32,
     // Where each plane begins, in vectors of 16 bytes.
     planes: vec4<u32>,

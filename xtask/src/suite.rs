@@ -7,7 +7,7 @@ mod choice;
 
 use std::process::Command;
 
-use crate::{checks, fuzz, package, threads, wasm, web};
+use crate::{checks, fuzz, models, package, threads, wasm, web};
 use choice::Stage;
 pub(crate) use choice::{Choice, USAGE};
 use xtask::failure::{Failure, Outcome};
@@ -44,6 +44,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
             Stage::Examples => examples(tally),
             Stage::Sanitize => checks::built("sanitize", &[]),
             Stage::Threads => threads::run(),
+            Stage::Models => models::sample(),
             Stage::Package => package::run(),
             Stage::Wasm => wasm::run(false),
             Stage::Web => web::run(&["--sample".to_owned()]),

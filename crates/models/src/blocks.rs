@@ -127,13 +127,6 @@ impl CausalAttention {
             // The reshape says what is wrong with the rank.
             return x.reshape_to([1, x.len(), 1]);
         };
-        let [q, k, v] = self.qkv.forward(x);
-        let mut q = heads_of(&q?, self.heads)?;
-        let mut k = heads_of(&k?, self.key_heads)?;
-        let v = heads_of(&v?, self.key_heads)?.transpose(1, 2)?;
-        if let Some([of_q, of_k]) = &self.norms {
-            (q, k) = (of_q.forward(&q)?, of_k.forward(&k)?);
-        }
         let form = RopeForm {
             interleaved: self.interleaved,
             positions_before_heads: true,
@@ -153,10 +146,9 @@ impl CausalAttention {
                 ..form
             },
         };
-        if let Some(table) = rope {
-            (q, k) = (q.rope(table, form)?, k.rope(table, form)?);
-        }
-        let (q, k) = (q.transpose(1, 2)?, k.transpose(1, 2)?);
+        let rotate = |x: Tensor| rope.map_or_else(|| Ok(x.clone()), |table| x.rope(table, form));
+        let [q, k, v] = self.projected(x, rotate)?;
+        let [q, k, v] = [q.transpose(1, 2)?, k.transpose(1, 2)?, v.transpose(1, 2)?];
         let options = Attention {
             causal: true,
             left_window: self.window,
@@ -175,6 +167,36 @@ impl CausalAttention {
         let width = self.out.weight.dims().last().copied().unwrap_or(0);
         self.out
             .forward(&seen.transpose(1, 2)?.reshape_to([batch, length, width])?)
+    }
+
+    /// Queries and keys behind `rotate`, and values: `[batch, length, heads, dim]` each. What is joined, and has no norms, is
+    /// rotated by one dispatch.
+    fn projected(
+        &self,
+        x: &Tensor,
+        rotate: impl Fn(Tensor) -> Result<Tensor, TensorError>,
+    ) -> Result<[Tensor; 3], TensorError> {
+        let (heads, key_heads) = (self.heads, self.key_heads);
+        if let (Linears::Joined { layer, widths }, None) = (&self.qkv, &self.norms)
+            && let &[q, k, v] = widths
+            && q * key_heads == k * heads
+        {
+            let all = layer.forward(x)?;
+            let both = heads_of(&all.narrow(-1, 0, q + k)?, heads + key_heads)?;
+            let both = rotate(both)?;
+            return Ok([
+                both.narrow(2, 0, heads)?,
+                both.narrow(2, heads, key_heads)?,
+                heads_of(&all.narrow(-1, q + k, v)?, key_heads)?,
+            ]);
+        }
+        let [q, k, v] = self.qkv.forward(x);
+        let mut q = heads_of(&q?, heads)?;
+        let mut k = heads_of(&k?, key_heads)?;
+        if let Some([of_q, of_k]) = &self.norms {
+            (q, k) = (of_q.forward(&q)?, of_k.forward(&k)?);
+        }
+        Ok([rotate(q)?, rotate(k)?, heads_of(&v?, key_heads)?])
     }
 }
 

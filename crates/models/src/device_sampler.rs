@@ -102,9 +102,9 @@ impl DeviceSampler {
             return Err(Error::NoTokens);
         };
         if place.is_none() {
-            let count = if best { 1 } else { CANDIDATES.min(vocabulary) };
             // Made before, not by every replay.
-            let ranks = Tensor::arange(&self.device, 0, count as i32, 1, DType::I32)?;
+            let candidates = CANDIDATES.min(vocabulary) as i32;
+            let ranks = Tensor::arange(&self.device, 0, candidates, 1, DType::I32)?;
             let captured = self.device.capture(&inputs, |inputs| {
                 let [scores, tokens, numbers] = inputs else {
                     return Ok(Vec::new());
@@ -115,7 +115,12 @@ impl DeviceSampler {
                 } else {
                     scores.clone()
                 };
-                Ok(vec![given.drawn(&scores, &ranks)?])
+                let token = if best {
+                    best_of(&scores)?
+                } else {
+                    given.drawn(&scores, &ranks)?
+                };
+                Ok(vec![token])
             })?;
             *place = Some(captured);
         }
@@ -163,6 +168,14 @@ impl DeviceSampler {
         numbers.extend(all().map(|(_, [_, divisor])| divisor));
         Ok(())
     }
+}
+
+/// The best token of each row: the first, if several are. -1 where a score is NaN or all are -infinity.
+fn best_of(scores: &Tensor) -> Result<Tensor, TensorError> {
+    // Of a row with NaN that is the greatest.
+    let (best, at) = scores.max_with_indices(1, true)?;
+    let wrong = best.is_nan()?.logical_or(&best.eq(f64::NEG_INFINITY)?)?;
+    wrong.where_(-1, &at)?.squeeze_axis(1)
 }
 
 /// The inputs of a draw on the device, each `[rows, 1]` or `[rows, ENTRIES]`.

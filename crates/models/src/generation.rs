@@ -1,8 +1,11 @@
 //! Text that a model writes, token by token.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
-use ziggurat_tensor::DType;
+use ziggurat_tensor::{DType, Tensor};
 
 use crate::decoder::DecoderState;
 use crate::device_sampler::DeviceSampler;
@@ -76,6 +79,8 @@ pub struct Generation {
     sampler: Option<DeviceSampler>,
     /// What the next token comes from.
     pending: Option<Pending>,
+    /// What the one behind it comes from, where the model has been shown a token that nobody has read yet.
+    ahead: Option<Pending>,
     failed: bool,
 }
 
@@ -98,6 +103,7 @@ impl Generation {
             state: DecoderState::with_cache(decoder, capacity, cache)?,
             sampler: on_device.then(|| DeviceSampler::new(decoder.device(), 1, vocabulary)),
             pending: None,
+            ahead: None,
             failed: false,
         })
     }
@@ -138,6 +144,11 @@ impl Generation {
             self.state.clear();
         }
         let scores = self.state.extend(&shown.tokens)?;
+        self.drawn(scores)
+    }
+
+    /// What the token comes from that has these scores.
+    fn drawn(&mut self, scores: Tensor) -> Result<Pending, Error> {
         let draw = self.sequence.on_device();
         match self.sampler.as_mut().zip(draw) {
             Some((sampler, draw)) => {
@@ -148,15 +159,37 @@ impl Generation {
         }
     }
 
+    /// Shows the model the token that the device has drawn before the host has read it, so that the device computes meanwhile. Nothing
+    /// where the next draw depends on that token by more than its scores, or there is no room, or it is the last one. Should the
+    /// token end the text, this was for nothing.
+    fn go_ahead(&mut self, pending: &Pending) -> Result<(), Error> {
+        let room = self.state.len() < self.state.capacity();
+        if let (Pending::Token(token), None) = (pending, &self.ahead)
+            && room
+            && self.sequence.is_drawn_unread()
+        {
+            let scores = self.state.extend_drawn(token)?;
+            self.ahead = Some(self.drawn(scores)?);
+        }
+        Ok(())
+    }
+
     async fn draw(&mut self) -> Result<Option<Piece>, Error> {
-        let pending = match self.pending.take() {
+        let known = self.pending.take().or_else(|| self.ahead.take());
+        let pending = match known {
             Some(pending) => pending,
             None => self.extend()?,
         };
-        let bytes = pending.tensor().to_bytes();
+        let mut bytes = pin!(pending.tensor().to_bytes());
         // For whoever asks next, should this be dropped while it waits.
         self.pending = Some(pending.clone());
-        let bytes = bytes.await?;
+        // The first poll submits what was recorded, ahead of what comes next.
+        let early = poll_fn(|context| Poll::Ready(bytes.as_mut().poll(context))).await;
+        self.go_ahead(&pending)?;
+        let bytes = match early {
+            Poll::Ready(bytes) => bytes?,
+            Poll::Pending => bytes.await?,
+        };
         self.pending = None;
         self.sequence.draw(&pending, &bytes)
     }

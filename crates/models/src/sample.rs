@@ -110,6 +110,11 @@ impl Sampler {
             && options.logit_bias.len().saturating_add(penalised) <= ENTRIES
     }
 
+    /// Whether a draw depends on the tokens before it by more than their scores.
+    pub(crate) fn looks_back(&self) -> bool {
+        self.options.repetition_penalty != 1.0
+    }
+
     /// What a [`DeviceSampler`](crate::DeviceSampler) draws the token by that follows `before`: with the random number that
     /// [`Sampler::draw`] would take. `None` unless [`Sampler::is_on_device`].
     pub fn on_device(&mut self, before: &[u32]) -> Option<Draw> {

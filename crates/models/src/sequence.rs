@@ -159,6 +159,12 @@ impl Sequence {
         self.sampler.is_on_device()
     }
 
+    /// Whether the token behind the next one, if there may be one, is drawn by the device without knowing the next one but by its
+    /// scores.
+    pub(crate) fn is_drawn_unread(&self) -> bool {
+        self.left > 1 && self.sampler.is_on_device() && !self.sampler.looks_back()
+    }
+
     /// What the device draws the next token by; `None` if the host does. Each call is for a token of its own.
     pub(crate) fn on_device(&mut self) -> Option<Draw> {
         self.sampler.on_device(&self.tokens)

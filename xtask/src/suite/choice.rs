@@ -9,6 +9,7 @@ pub(crate) struct Choice {
     skip: Vec<Stage>,
     gl: bool,
     threads: bool,
+    models: bool,
     wasm: bool,
     web: bool,
     package: bool,
@@ -25,6 +26,7 @@ Options:
   --skip STAGE,…  All but these stages
   --gl            Also run the smoke tests on OpenGL (needs Mesa or a driver with EGL)
   --threads       Also run the stress test under the thread sanitizer (needs a nightly toolchain with rust-src)
+  --models        Also run the proofs of a language model that others made (downloads 93 MB the first time; needs Python)
   --package       Also pack the crates, and build and run a program from the packages
   --wasm          Also compile for the web (fetches a toolchain the first time)
   --web           Also run a sample of the tests in a browser (installs Chromium the first time), and weigh what pages download
@@ -49,6 +51,7 @@ pub(super) enum Stage {
     Examples,
     Sanitize,
     Threads,
+    Models,
     Package,
     Wasm,
     Web,
@@ -57,7 +60,7 @@ pub(super) enum Stage {
 
 impl Stage {
     /// In the order in which they run.
-    const ALL: [(&str, Self); 19] = [
+    const ALL: [(&str, Self); 20] = [
         ("setup", Self::Setup),
         ("format", Self::Format),
         ("check", Self::Check),
@@ -73,6 +76,7 @@ impl Stage {
         ("examples", Self::Examples),
         ("sanitize", Self::Sanitize),
         ("threads", Self::Threads),
+        ("models", Self::Models),
         ("package", Self::Package),
         ("wasm", Self::Wasm),
         ("web", Self::Web),
@@ -105,6 +109,7 @@ impl Choice {
                 }
                 "--gl" => choice.gl = true,
                 "--threads" => choice.threads = true,
+                "--models" => choice.models = true,
                 "--wasm" => choice.wasm = true,
                 "--web" => choice.web = true,
                 "--package" => choice.package = true,
@@ -117,20 +122,25 @@ impl Choice {
     /// The chosen stages with their names, in order.
     pub(super) fn stages(&self) -> Vec<(&'static str, Stage)> {
         let all = Stage::ALL.into_iter();
-        all.filter(|(_, stage)| self.only.is_empty() || self.only.contains(stage))
-            .filter(|(_, stage)| !self.skip.contains(stage))
-            .filter(|(_, stage)| *stage != Stage::Gl || self.gl || self.only.contains(stage))
-            .filter(|(_, stage)| {
-                *stage != Stage::Threads || self.threads || self.only.contains(stage)
-            })
-            .filter(|(_, stage)| {
-                *stage != Stage::Package || self.package || self.only.contains(stage)
-            })
-            .filter(|(_, stage)| *stage != Stage::Wasm || self.wasm || self.only.contains(stage))
-            .filter(|(_, stage)| {
-                !matches!(stage, Stage::Web | Stage::Size) || self.web || self.only.contains(stage)
-            })
-            .collect()
+        all.filter(|(_, stage)| match self.only.is_empty() {
+            true => self.is_usual(*stage),
+            false => self.only.contains(stage),
+        })
+        .filter(|(_, stage)| !self.skip.contains(stage))
+        .collect()
+    }
+
+    /// Whether a stage runs where none is named: always, or with its option.
+    const fn is_usual(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::Gl => self.gl,
+            Stage::Threads => self.threads,
+            Stage::Models => self.models,
+            Stage::Package => self.package,
+            Stage::Wasm => self.wasm,
+            Stage::Web | Stage::Size => self.web,
+            _ => true,
+        }
     }
 }
 
@@ -167,6 +177,7 @@ mod tests {
             ("--web", Stage::Size),
             ("--gl", Stage::Gl),
             ("--threads", Stage::Threads),
+            ("--models", Stage::Models),
             ("--package", Stage::Package),
         ] {
             assert!(!all.contains(&stage) && stages(option).contains(&stage));

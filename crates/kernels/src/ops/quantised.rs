@@ -34,7 +34,7 @@ params! {
         x_offset: u32,
         x_row: u32,
         out_offset: u32,
-        tiles: u32,
+        along: u32,
         unused: u32,
         planes: [u32; 4],
     }

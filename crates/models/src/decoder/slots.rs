@@ -155,45 +155,78 @@ impl DecoderSlots {
     /// # Errors
     /// As [`DecoderSlots::extend`], or if a slot is named twice; then no sequence has changed.
     pub fn step(&mut self, tokens: &[(usize, u32)]) -> Result<Tensor, Error> {
+        let mut input = vec![0; self.slots()];
+        for &(slot, token) in tokens {
+            self.decoder.check_tokens(&[token])?;
+            // Of a slot that there is not, something is said below.
+            if let Some(input) = input.get_mut(slot) {
+                *input = token.cast_signed();
+            }
+        }
+        let named: Vec<usize> = tokens.iter().map(|&(slot, _)| slot).collect();
+        self.check_step(&named)?;
+        let input = Tensor::from_slice(self.decoder.device(), &input, [self.slots()])?;
+        self.replay(&named, &input)
+    }
+
+    /// [`DecoderSlots::step`] of tokens that are on the device, i32 `[slots]`, such as a
+    /// [`DeviceSampler`](crate::DeviceSampler) draws them: the host need not wait for them before the model reads them. What
+    /// follows a token that is not of the vocabulary means nothing; whoever reads the tokens sees that.
+    ///
+    /// # Errors
+    /// As [`DecoderSlots::step`], or if the tokens are of another dtype or shape.
+    pub fn step_drawn(&mut self, slots: &[usize], tokens: &Tensor) -> Result<Tensor, Error> {
+        if tokens.dtype() != DType::I32 || tokens.dims() != [self.slots()] {
+            let (slots, dtype, shape) = (self.slots(), tokens.dtype(), tokens.shape());
+            let text = format!("tokens of a step must be i32 [{slots}]: they are {dtype} {shape}");
+            return Err(Error::Options(text));
+        }
+        self.check_step(slots)?;
+        self.replay(slots, tokens)
+    }
+
+    /// An error unless each of these slots is there, is named once, and has room for a token.
+    fn check_step(&self, slots: &[usize]) -> Result<(), Error> {
+        if slots.is_empty() {
+            return Err(Error::NoTokens);
+        }
+        for (at, &slot) in slots.iter().enumerate() {
+            self.check_room(slot, 1)?;
+            if slots.iter().skip(at + 1).any(|&other| other == slot) {
+                let text = format!("a step must have one token of each slot: of {slot} it has two");
+                return Err(Error::Options(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// A replay of the captured step, with these slots' tokens among those of all.
+    fn replay(&mut self, named: &[usize], tokens: &Tensor) -> Result<Tensor, Error> {
         let device = self.decoder.device().clone();
         let (slots, last) = (self.slots(), self.capacity.saturating_sub(1));
         // Of slots that have no part in this, what is written behind their tokens is written over before anything reads it. One
         // that is full can have no token more, and nothing reads its last one.
         let positions = self.lens.iter().map(|&len| number(len.min(last)));
-        let mut input = vec![0; slots];
-        input.extend(positions.collect::<Result<Vec<_>, Error>>()?);
-        for (at, &(slot, token)) in tokens.iter().enumerate() {
-            self.check(slot, &[token])?;
-            if tokens.iter().skip(at + 1).any(|&(other, _)| other == slot) {
-                let text = format!("a step must have one token of each slot: of {slot} it has two");
-                return Err(Error::Options(text));
-            }
-            if let Some(input) = input.get_mut(slot) {
-                *input = token.cast_signed();
-            }
-        }
-        if tokens.is_empty() {
-            return Err(Error::NoTokens);
-        }
-        let input = Tensor::from_slice(&device, &input, [2, slots])?;
+        let positions = positions.collect::<Result<Vec<_>, Error>>()?;
+        let positions = Tensor::from_slice(&device, &positions, [slots])?;
+        let inputs = [tokens, &positions];
         if self.step.is_none() {
             let (decoder, caches) = (&self.decoder, &mut self.caches);
-            let captured = device.capture(&[&input], |inputs| {
-                let (Some(input), Some(cache)) = (inputs.first(), caches.first()) else {
+            let captured = device.capture(&inputs, |inputs| {
+                let ([tokens, positions], Some(cache)) = (inputs, caches.first()) else {
                     return Ok(Vec::new());
                 };
-                let row = |row| input.narrow(0, row, 1)?.reshape_to([slots]);
-                let place = Place::Each(&cache.positions(&row(1)?)?);
-                let tokens = row(0)?.reshape_to([slots, 1])?;
+                let place = Place::Each(&cache.positions(positions)?);
+                let tokens = tokens.reshape_to([slots, 1])?;
                 Ok(vec![decoder.pass(&tokens, &place, caches, true)?])
             })?;
             self.step = Some(captured);
         }
         let step = self.step.as_ref().ok_or(Error::NoTokens)?;
-        let outputs = step.run(&[&input])?;
+        let outputs = step.run(&inputs)?;
         let scores = outputs.into_iter().next().ok_or(Error::NoTokens)?;
         let scores = scores.reshape_to([slots, self.decoder.config().vocabulary])?;
-        for &(slot, _) in tokens {
+        for &slot in named {
             if let Some(len) = self.lens.get_mut(slot) {
                 *len += 1;
             }
@@ -202,19 +235,25 @@ impl DecoderSlots {
     }
 
     fn check(&self, slot: usize, tokens: &[u32]) -> Result<(), Error> {
+        self.check_room(slot, tokens.len())?;
+        self.decoder.check_tokens(tokens)
+    }
+
+    /// An error unless there is this slot, and it has room for so many tokens, which are some.
+    fn check_room(&self, slot: usize, tokens: usize) -> Result<(), Error> {
         let Some(&len) = self.lens.get(slot) else {
             let slots = self.slots();
             let text = format!("the slot must be below {slots}: it is {slot}");
             return Err(Error::Options(text));
         };
-        let (needed, limit) = (len + tokens.len(), self.capacity);
+        let (needed, limit) = (len + tokens, self.capacity);
         if needed > limit {
             return Err(Error::ContextFull { needed, limit });
         }
-        if tokens.is_empty() {
+        if tokens == 0 {
             return Err(Error::NoTokens);
         }
-        self.decoder.check_tokens(tokens)
+        Ok(())
     }
 
     /// Tokens of one slot through the model.

@@ -78,6 +78,14 @@ impl DecoderState {
         }
     }
 
+    /// Adds the token that a device has drawn, i32 `[1]`: [`DecoderSlots::step_drawn`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn extend_drawn(&mut self, token: &Tensor) -> Result<Tensor, Error> {
+        Ok(self.0.step_drawn(&[0], token)?.squeeze_axis(0)?)
+    }
+
     /// Adds tokens in one pass, and gives the scores of what follows each of them: f32 `[length, vocabulary]`.
     ///
     /// # Errors

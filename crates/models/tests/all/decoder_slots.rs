@@ -1,7 +1,7 @@
 //! Decoders with several sequences at once: their scores, what does not fit, and the dtypes of their caches.
 
 use ziggurat_models::{DecoderSlots, DecoderState, Error};
-use ziggurat_tensor::DType;
+use ziggurat_tensor::{DType, Tensor};
 
 use crate::decoders::{values, worst};
 use crate::generation::model;
@@ -54,6 +54,57 @@ fn scores_of_a_slot_do_not_depend_on_its_neighbours() {
     let exchanged = together(true);
     assert!(worst(&exchanged[0], &expected[0]) > 1e-2);
     assert!(worst(&exchanged[1], &expected[1]) > 1e-2);
+}
+
+#[test]
+fn drawn_tokens_are_tokens_of_a_step() {
+    let model = model();
+    let decoder = model.decoder();
+    let begun = || {
+        let mut slots = DecoderSlots::new(decoder, 2, 6).unwrap();
+        slots.extend(0, &[1, 2, 3]).unwrap();
+        slots.extend(1, &[4]).unwrap();
+        slots
+    };
+    let drawn =
+        |tokens: &[i32]| Tensor::from_slice(decoder.device(), tokens, [tokens.len()]).unwrap();
+    let (mut known, mut ahead) = (begun(), begun());
+    for tokens in [[5, 6], [7, 8]] {
+        let named = [(0, tokens[0]), (1, tokens[1])];
+        let expected = values(&known.step(&named).unwrap());
+        let tokens = drawn(&tokens.map(u32::cast_signed));
+        let scores = values(&ahead.step_drawn(&[0, 1], &tokens).unwrap());
+        assert_eq!(scores, expected);
+        // Other tokens are noticed.
+        let other = values(&begun().step_drawn(&[0, 1], &drawn(&[9, 9])).unwrap());
+        assert!(worst(&other, &expected) > 1e-2);
+    }
+    assert_eq!([ahead.len(0), ahead.len(1)], [5, 3]);
+    let tokens = drawn(&[1, 1]);
+    let floats = tokens.to_dtype(DType::F32).unwrap();
+    for (slots, tokens) in [
+        (&[0, 0][..], &tokens),
+        (&[2], &tokens),
+        (&[0], &drawn(&[1])),
+        (&[0], &floats),
+    ] {
+        let error = ahead.step_drawn(slots, tokens).unwrap_err();
+        assert!(matches!(error, Error::Options(_)), "{error}");
+    }
+    assert!(matches!(
+        ahead.step_drawn(&[], &tokens),
+        Err(Error::NoTokens)
+    ));
+    ahead.step_drawn(&[0], &tokens).unwrap();
+    let full = ahead.step_drawn(&[1, 0], &tokens);
+    assert!(matches!(
+        full,
+        Err(Error::ContextFull {
+            needed: 7,
+            limit: 6
+        })
+    ));
+    assert_eq!([ahead.len(0), ahead.len(1)], [6, 3]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ziggurat_models::{
-    Batch, BatchOptions, DeviceSampler, Error, Event, GenerateOptions, Sampler, Sampling,
-    SequenceId,
+    Batch, BatchOptions, DeviceSampler, Error, Event, FullContext, GenerateOptions, Sampler,
+    Sampling, SequenceId,
 };
 use ziggurat_tensor::Tensor;
 
@@ -325,6 +325,19 @@ fn texts_drawn_on_the_device_are_those_of_the_host() {
     for (options, text) in all.iter().zip(&texts) {
         assert_eq!(run(&model, "The fox", &on_device(options.clone())), *text);
     }
+    // The model is shown tokens before the host has read them: to the end of the context and behind it, and up to a stop text.
+    let mut ahead = drawn(5);
+    ahead.sampling.top_k = 30;
+    (ahead.max_tokens, ahead.ignore_end) = (Some(150), true);
+    ahead.full = FullContext::Slide { keep: 2 };
+    let text = run(&model, "The fox", &ahead);
+    assert_eq!(text.0.len(), 150);
+    assert_eq!(run(&model, "The fox", &on_device(ahead.clone())), text);
+    let middle = text.1.chars().skip(text.1.chars().count() / 2).take(3);
+    ahead.stop = vec![middle.collect()];
+    let stopped = run(&model, "The fox", &ahead);
+    assert!(stopped.0.len() < 150);
+    assert_eq!(run(&model, "The fox", &on_device(ahead)), stopped);
     // Together, some of them on the host: the last one is in any case.
     let mut batch = Batch::new(&model, 5, BatchOptions::default()).unwrap();
     let mut ids = vec![batch.join("The fox", &host(2)).unwrap()];

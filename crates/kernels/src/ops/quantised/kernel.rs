@@ -2,7 +2,8 @@
 
 use ziggurat_core::{BlockFormat, DType};
 
-use super::BlockParams;
+use super::{BlockParams, BlockShape};
+use crate::num::saturated;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
@@ -13,43 +14,61 @@ pub(super) const GROUP: u32 = 128;
 /// Rows of the input up to which blocks are multiplied as they are.
 pub(super) const FEW_ROWS: u64 = 16;
 
-/// How many rows of the input and of the blocks a workgroup multiplies.
+/// How a product lies over workgroups: each has some tiles side by side along the rows of the blocks, and the invocations of a
+/// tile share k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct Tile {
+    /// Rows of the input.
     pub(super) lines: u32,
+    /// Rows of the blocks.
     pub(super) rows: u32,
-    name: &'static str,
-    part: &'static str,
+    /// Invocations: a power of two up to [`GROUP`].
+    pub(super) lanes: u32,
 }
 
-impl Lines {
-    pub(super) const ALL: [Self; 4] = [
-        Self::new(1, 8, "rows_1", "quantised/lines_1.wgsl"),
-        Self::new(2, 8, "rows_2", "quantised/lines_2.wgsl"),
-        Self::new(4, 4, "rows_4", "quantised/lines_4.wgsl"),
-        Self::new(8, 4, "rows_8", "quantised/lines_8.wgsl"),
-    ];
-
-    const fn new(lines: u32, rows: u32, name: &'static str, part: &'static str) -> Self {
-        Self {
-            lines,
-            rows,
-            name,
-            part,
-        }
+impl Tile {
+    /// The least that takes all `m` rows of an input at once, of those there are, with no more invocations than a row of blocks has
+    /// units. Where several tiles are in a workgroup, and there are few workgroups, they are half as high.
+    pub(super) fn of(m: u64, weight: &BlockShape, busy_groups: u64) -> Self {
+        let lines = [1, 2, 4].into_iter().find(|&lines| u64::from(lines) >= m);
+        let lines = lines.unwrap_or(8);
+        let lanes = saturated(weight.units()).min(GROUP).next_power_of_two();
+        let tile = |rows| Self { lines, rows, lanes };
+        let [high, low] = [tile(8), tile(4)];
+        let few = lanes < GROUP && high.workgroups(weight.rows as u64) < busy_groups;
+        if lines > 2 || few { low } else { high }
     }
 
-    /// The least that takes all rows of an input at once; the greatest, if none does.
-    pub(super) fn of(m: u64) -> Self {
-        let [.., greatest] = Self::ALL;
-        let mut all = Self::ALL.into_iter();
-        all.find(|lines| u64::from(lines.lines) >= m)
-            .unwrap_or(greatest)
+    /// Every number of rows, with all invocations of a workgroup and with some of them.
+    fn all() -> impl Iterator<Item = Self> {
+        let sizes = [(1, 8), (1, 4), (2, 8), (2, 4), (4, 4), (8, 4)];
+        let tiles = move |lanes| sizes.map(|(lines, rows)| Self { lines, rows, lanes });
+        [GROUP, GROUP / 4].into_iter().flat_map(tiles)
+    }
+
+    /// Workgroups that cover so many rows of blocks.
+    pub(super) fn workgroups(self, rows: u64) -> u64 {
+        rows.div_ceil(u64::from(self.rows * self.tiles()))
+    }
+
+    /// Tiles of a workgroup.
+    const fn tiles(self) -> u32 {
+        GROUP / self.lanes
     }
 
     /// Bytes of workgroup memory.
     pub(super) const fn workgroup_bytes(self) -> u32 {
         4 * self.lines * self.rows * GROUP
+    }
+
+    /// The name in labels, and the part for that many rows of the input.
+    const fn part(self) -> (&'static str, &'static str) {
+        match self.lines {
+            1 => ("rows_1", "quantised/lines_1.wgsl"),
+            2 => ("rows_2", "quantised/lines_2.wgsl"),
+            4 => ("rows_4", "quantised/lines_4.wgsl"),
+            _ => ("rows_8", "quantised/lines_8.wgsl"),
+        }
     }
 }
 
@@ -78,13 +97,14 @@ const fn decoding(format: BlockFormat) -> (&'static str, &'static [&'static str]
 const SCALE: &str = "scale";
 
 /// The product with few rows of an input of a dtype.
-pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], lines: Lines) -> KernelChoice {
+pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], tile: Tile) -> KernelChoice {
     let (name, parts) = decoding(format);
+    let (lines, part) = tile.part();
     KernelChoice::new("quantized_linear")
         .name(name)
         .name(x.name())
         .name(out.name())
-        .name(lines.name)
+        .name(lines)
         .part(prelude::FLOAT)
         .load(x)
         .load_of(SCALE, DType::F16)
@@ -93,9 +113,10 @@ pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], lines: Lines) -
         .params("quantised/params.wgsl")
         .part("quantised/blocks_second.wgsl")
         .parts(parts)
-        .parts(&[lines.part, "quantised/product.wgsl"])
+        .parts(&[part, "quantised/product.wgsl"])
         .constant("WG", GROUP)
-        .constant("LOG_WG", GROUP.ilog2())
+        .constant("LANES", tile.lanes)
+        .constant("ROWS", tile.rows)
         .without_zeroed_memory()
         // There is a tile, or nothing is recorded.
         .without_division_checks()
@@ -155,10 +176,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for &format in BlockFormat::ALL {
         for x in floats() {
-            for lines in Lines::ALL {
-                all.push(product(format, [x, x], lines));
+            for tile in Tile::all() {
+                all.push(product(format, [x, x], tile));
                 if x != DType::F32 {
-                    all.push(product(format, [x, DType::F32], lines));
+                    all.push(product(format, [x, DType::F32], tile));
                 }
             }
             all.push(rows(format, x, Rows::All));
@@ -174,8 +195,12 @@ pub(crate) fn variants() -> Vec<Candidate> {
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize)> {
     let mut all = Vec::new();
     for dtype in floats() {
-        let lines = Lines::of(1);
-        all.push((dtype, product(BlockFormat::Q4_K, [dtype; 2], lines), 3));
+        let tile = Tile {
+            lines: 1,
+            rows: 8,
+            lanes: GROUP,
+        };
+        all.push((dtype, product(BlockFormat::Q4_K, [dtype; 2], tile), 3));
         all.push((dtype, rows(BlockFormat::Q8_0, dtype, Rows::All), 2));
         let by_index = Rows::ByIndex { signed: true };
         all.push((dtype, rows(BlockFormat::Q4_0, dtype, by_index), 3));
@@ -189,10 +214,19 @@ mod tests {
 
     #[test]
     fn each_number_of_rows_has_a_kernel_that_fits_any_device() {
-        let of = [1, 2, 3, 5, 9, 16, 17].map(|m| Lines::of(m).lines);
-        assert_eq!(of, [1, 2, 4, 8, 8, 8, 8]);
-        for lines in Lines::ALL {
-            assert!(lines.workgroup_bytes() <= 16_384, "{lines:?}");
+        let weight = |rows, cols| BlockShape::new(BlockFormat::Q4_1, [rows, cols]);
+        let of = |m, [rows, cols]: [usize; 2]| {
+            let tile = Tile::of(m, &weight(rows, cols).expect("whole blocks"), 1056);
+            [tile.lines, tile.rows, tile.lanes]
+        };
+        let lines = [1, 2, 3, 5, 9, 16, 17].map(|m| of(m, [4096, 4096])[0]);
+        assert_eq!(lines, [1, 2, 4, 8, 8, 8, 8]);
+        assert_eq!(of(1, [4096, 4096]), [1, 8, 128]);
+        // 18 units of a row, and 36 workgroups, or three thousand.
+        assert_eq!(of(1, [576, 576]), [1, 4, 32]);
+        assert_eq!(of(1, [1 << 17, 576]), [1, 8, 32]);
+        for tile in Tile::all() {
+            assert!(tile.workgroup_bytes() <= 16_384, "{tile:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::kernel::{self, FEW_ROWS, GROUP, Lines};
+use super::kernel::{self, FEW_ROWS, GROUP, Tile};
 use super::{BlockParams, BlockShape};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
@@ -27,7 +27,7 @@ const LINEAR: &str = "quantized_linear";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Each workgroup decodes some rows of the weight.
-    Few(Lines),
+    Few(Tile),
     /// The weight is decoded into memory first.
     Decoded,
 }
@@ -67,25 +67,25 @@ impl Input {
 }
 
 fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Way> {
-    let few = input.map(|input| (input, Lines::of(input.m)));
-    let few = few.filter(|(input, lines)| {
+    let few = input.map(|input| (input, Tile::of(input.m, weight, ability.busy_groups)));
+    let few = few.filter(|(input, tile)| {
         input.m <= FEW_ROWS
             && ability.invocations >= GROUP
-            && ability.workgroup_bytes >= lines.workgroup_bytes()
-            && iterations(weight, *lines) <= ability.loop_budget
+            && ability.workgroup_bytes >= tile.workgroup_bytes()
+            && iterations(weight, *tile) <= ability.loop_budget
     });
     let decoded = Way::Decoded;
     match few {
-        Some((_, lines)) => Ways::new(Way::Few(lines), [decoded]),
+        Some((_, tile)) => Ways::new(Way::Few(tile), [decoded]),
         None => Ways::new(decoded, []),
     }
 }
 
 /// Loop iterations of an invocation of a product.
-fn iterations(weight: &BlockShape, lines: Lines) -> u64 {
-    let steps = weight.units().div_ceil(u64::from(GROUP));
-    let pairs = u64::from(lines.lines * lines.rows).div_ceil(2);
-    nested(&[steps, weight.runs()]) + nested(&[u64::from(GROUP.ilog2()), pairs])
+fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
+    let steps = weight.units().div_ceil(u64::from(tile.lanes));
+    let pairs = u64::from(tile.lines * tile.rows).div_ceil(2);
+    nested(&[steps, weight.runs()]) + nested(&[u64::from(tile.lanes.ilog2()), pairs])
 }
 
 /// The first operand, and the words of the blocks if they are another.
@@ -198,24 +198,24 @@ pub(crate) fn plan_linear(
     };
     let all = |ability: &Ability| ways(input, weight, ability);
     let way = p.way(class, |ability| all(ability).default, all);
-    let (Way::Few(lines), Some(input)) = (way, input) else {
+    let (Way::Few(tile), Some(input)) = (way, input) else {
         return Ok(Planned::Parts);
     };
     if !whole(p, &[x, ends.out])? {
         return Ok(Planned::Parts);
     }
     let (left, blocks, out) = (p.first()?, p.needed(0)?, p.out()?);
-    let tiles = (weight.rows as u64).div_ceil(u64::from(lines.rows));
+    let along = tile.workgroups(weight.rows as u64);
     let params = BlockParams {
         m: saturated(input.m),
         x_offset: left.offset,
         x_row: wrap(input.row),
         out_offset: out.offset,
-        tiles: saturated(tiles),
+        along: saturated(along),
         ..params(weight, blocks)
     };
-    let choice = kernel::product(weight.format, [x.dtype, computed], lines);
-    let groups = tiles * input.m.div_ceil(u64::from(lines.lines));
+    let choice = kernel::product(weight.format, [x.dtype, computed], tile);
+    let groups = along * input.m.div_ceil(u64::from(tile.lines));
     let grid = Grid::elements(groups.saturating_mul(u64::from(GROUP)), 1);
     p.last(choice, [left, blocks, out], &params, grid);
     Ok(Planned::Steps)

@@ -103,6 +103,13 @@ fn every_number_of_rows_multiplies() {
     // More units of a row than invocations of a workgroup.
     one(&exec, BlockFormat::Q8_0, [1, 9, 5 * 1024], [DType::F32; 2]);
     one(&exec, BlockFormat::Q4_0, [2, 3, 5 * 1024], [DType::F16; 2]);
+    // Two tiles in a workgroup, of eight rows: a device is busy with so many.
+    one(
+        &exec,
+        BlockFormat::Q4_0,
+        [2, 8203, 33 * 32],
+        [DType::F32; 2],
+    );
 }
 
 #[test]

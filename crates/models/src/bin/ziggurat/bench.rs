@@ -1,7 +1,10 @@
 //! `ziggurat bench`: how fast a model reads and writes.
 
+use std::future::Future as _;
 use std::io::{self, Write as _};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use clap::Args;
@@ -27,7 +30,7 @@ pub(crate) struct Bench {
     /// Sequences that are written together, each with a prompt of its own
     #[arg(long, default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     sequences: usize,
-    /// Draws tokens on the device: not their scores, but they alone come to the host
+    /// Draws tokens on the device: not their scores, but they alone come to the host, while the next step is under way
     #[arg(long)]
     on_device: bool,
     /// Runs, of which the medians are printed; one more goes before them and does not count
@@ -108,9 +111,24 @@ impl Bench {
         decoder.device().synchronize_blocking()?;
         let prefill = since(ready);
         let mut tokens = draw(&scores)?;
+        tokens.read()?;
         let first = since(0.0);
+        let all: Vec<usize> = (0..self.sequences).collect();
         let mut step = || {
-            tokens = draw(&slots.step(&tokens)?)?;
+            tokens = match &tokens {
+                Tokens::Known(known) => draw(&slots.step(known)?)?,
+                Tokens::Drawn(drawn) => {
+                    let mut read = pin!(drawn.to_vec::<i32>());
+                    // The first poll submits the reading, ahead of the step.
+                    let early = read.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                    let next = draw(&slots.step_drawn(&all, drawn)?)?;
+                    match early {
+                        Poll::Ready(tokens) => drop(tokens?),
+                        Poll::Pending => drop(decoder.device().block_on(read)?),
+                    }
+                    next
+                }
+            };
             Ok::<_, Error>(())
         };
         step()?;
@@ -129,8 +147,26 @@ impl Bench {
     }
 }
 
-/// A function that draws the best token of each row of scores, numbered from 0.
-type Drawing = Box<dyn FnMut(&Tensor) -> Result<Vec<(usize, u32)>, Error>>;
+/// The best tokens of all sequences.
+enum Tokens {
+    /// The host has drawn them, numbered from 0.
+    Known(Vec<(usize, u32)>),
+    /// They are on the device.
+    Drawn(Tensor),
+}
+
+impl Tokens {
+    /// Waits until the host has them.
+    fn read(&self) -> Result<(), Error> {
+        if let Self::Drawn(tokens) = self {
+            let _tokens = tokens.to_vec_blocking::<i32>()?;
+        }
+        Ok(())
+    }
+}
+
+/// A function that draws the best token of each row of scores.
+type Drawing = Box<dyn FnMut(&Tensor) -> Result<Tokens, Error>>;
 
 impl Bench {
     fn drawing(&self, decoder: &Decoder) -> Result<Drawing, Error> {
@@ -143,15 +179,12 @@ impl Bench {
         Ok(Box::new(move |scores| {
             let draws: Vec<_> = (0..rows).map(|_| sampler.on_device(&[])).collect();
             if draws.iter().all(Option::is_some) {
-                let tokens = on_device.draw(scores, &draws)?.to_vec_blocking::<i32>()?;
-                let token = |token| u32::try_from(token).map_err(|_| Error::Scores(vocabulary));
-                let tokens = tokens.into_iter().map(token).enumerate();
-                return tokens.map(|(row, token)| Ok((row, token?))).collect();
+                return on_device.draw(scores, &draws).map(Tokens::Drawn);
             }
             let mut scores = scores.to_vec_blocking::<f32>()?;
             let all = scores.chunks_mut(vocabulary).enumerate();
-            all.map(|(row, scores)| Ok((row, sampler.draw(scores, &[])?)))
-                .collect()
+            let tokens = all.map(|(row, scores)| Ok((row, sampler.draw(scores, &[])?)));
+            tokens.collect::<Result<_, _>>().map(Tokens::Known)
         }))
     }
 }
