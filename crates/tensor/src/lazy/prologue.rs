@@ -84,7 +84,7 @@ fn is_epilogue(root: &Arc<Node>) -> bool {
                 op: FusedOp::User(_),
                 ..
             }
-            | Work::Walk { .. } => None,
+            | Work::View { .. } => None,
             Work::Op { inputs, .. } => {
                 let mut pending = inputs
                     .iter()
