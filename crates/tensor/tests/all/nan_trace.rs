@@ -198,7 +198,6 @@ pub(crate) const FINITE: &[Model] = &[
     |d| Tensor::concat(&[&large(d, &[2, 3]), &of(d, &[1, 3], &[2.0])], 0),
     |d| large(d, &[4, 6]).roll([1, 2], [0, 1]),
     |d| large(d, &[4, 6]).argmax(1, false),
-    |d| of(d, &[7], &[0.0, 1.0]).nonzero_blocking(),
     |d| {
         let x = of(d, &[3, 3], &[1.0, 2.0]);
         x.slice_assign(

@@ -432,7 +432,9 @@ pub(super) mod tests {
             splits(form, p, &ability, room)
         };
         let all = 1 << 30;
-        assert_eq!(split(&problem(4, 100, 64), all).count, 1);
+        assert_eq!(split(&problem(4, 60, 64), all).count, 1);
+        // A tile of 64 keys each.
+        assert_eq!(split(&problem(4, 100, 64), all).count, 2);
         assert_eq!(split(&problem(1 << 16, 1 << 12, 64), all).count, 1);
         let few = split(&problem(4, 1 << 15, 64), all);
         assert_eq!((few.count, few.span), (32, 1 << 10));
