@@ -31,6 +31,9 @@ fn body() -> TensorKernel {
 }
 
 /// The names in the declaration choose the variables, whatever the order of declaration and binding.
+/// A call of a kernel by the names of its inputs.
+type Call<'a> = dyn Fn(&[(&str, &Tensor)]) -> Result<Tensor, Error> + 'a;
+
 #[test]
 fn an_input_is_bound_to_the_variable_of_its_name() {
     let device = common::device();
@@ -92,7 +95,7 @@ fn a_call_by_name_takes_any_order_and_refuses_other_names() {
     );
     let by_shader = |given: &[(&str, &Tensor)]| shader.call_named(given).run();
     let by_body = |given: &[(&str, &Tensor)]| body.call_named(given).run();
-    let both: [&dyn Fn(&[(&str, &Tensor)]) -> Result<Tensor, Error>; 2] = [&by_shader, &by_body];
+    let both: [&Call<'_>; 2] = [&by_shader, &by_body];
     for call in both {
         assert_eq!(
             values(call(&[("whole", whole), ("part", part)])),
