@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use proc_macro::{Delimiter, Literal, TokenStream, TokenTree};
 
 use crate::params::implementation;
-use crate::shader::{self, Shader};
+use crate::shader::{self, Shader, field_name};
 use crate::source::Source;
 
 /// What the kernel runs on.
@@ -127,7 +127,8 @@ fn type_name(file: &Path) -> Result<String, String> {
         name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
         name.extend(letters);
     }
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+    // Of Rust's keywords, one is a name of this shape.
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) && name != "Self" {
         return Ok(name);
     }
     Err(format!(
@@ -153,7 +154,8 @@ fn structs(input: &Input, name: &str, path: &str, shader: &Shader) -> Result<Str
             all.push(field);
             list.push_str(&format!("{field}: {ty},"));
             fields.push_str(&format!(
-                "#[doc = \"`{field}` of `{}`.\"] pub {field}: {ty},",
+                "#[doc = \"`{}` of `{}`.\"] pub {field}: {ty},",
+                field.trim_start_matches("r#"),
                 params.name
             ));
         }
@@ -218,11 +220,14 @@ impl Taken {
                 values: vec![given.to_owned()],
             },
             _ => {
-                let field = |(field, ty): &(&str, &str)| {
-                    format!("#[doc = \"`{field}` of the shader.\"] pub {field}: &'a {ty},")
+                let field = |(variable, ty): &(&str, &str)| {
+                    let field = field_name(variable);
+                    format!("#[doc = \"`{variable}` of the shader.\"] pub {field}: &'a {ty},")
                 };
                 let fields: String = all.iter().map(field).collect();
-                let values = all.iter().map(|(field, _)| format!("{given}.{field}"));
+                let values = all
+                    .iter()
+                    .map(|(variable, _)| format!("{given}.{}", field_name(variable)));
                 Self {
                     declared: format!(
                         "#[doc = \"What [`{name}`] is called with, by the names of the shader's variables.\"]

@@ -217,12 +217,21 @@ fn check(module: &Module) -> Result<ModuleInfo, Box<WithSpan<ValidationError>>> 
         .map_err(Box::new)
 }
 
+/// The field of Rust that has the name of a WGSL variable or member. These four keywords of Rust are names in WGSL, which
+/// reserves the others too.
+pub(crate) fn field_name(wgsl: &str) -> String {
+    match wgsl {
+        "box" | "dyn" | "gen" | "in" => format!("r#{wgsl}"),
+        _ => wgsl.to_owned(),
+    }
+}
+
 /// The fields of a parameter variable: its members, or itself; and why there is none for others.
 fn fields(module: &Module, name: &str, inner: &TypeInner) -> (Vec<(String, String)>, Vec<String>) {
     let (mut fields, mut refused) = (Vec::new(), Vec::new());
     let TypeInner::Struct { members, .. } = inner else {
         match rust_type(inner) {
-            Some(ty) => fields.push((name.to_owned(), ty)),
+            Some(ty) => fields.push((field_name(name), ty)),
             None => refused.push(format!("`{name}` is of a type that a Rust field cannot be")),
         }
         return (fields, refused);
@@ -230,7 +239,7 @@ fn fields(module: &Module, name: &str, inner: &TypeInner) -> (Vec<(String, Strin
     for member in members {
         let field = member.name.clone().unwrap_or_default();
         match rust_type(&module.types[member.ty].inner) {
-            Some(ty) => fields.push((field, ty)),
+            Some(ty) => fields.push((field_name(&field), ty)),
             None => refused.push(format!("`{name}.{field}` is of a type that a Rust field cannot be: use scalars, vectors and matrices of 32 bits")),
         }
     }

@@ -6,6 +6,7 @@ use ziggurat_tensor::{CustomKernel, DType, Device, Error, Sequence, Tensor, Tens
 const LESS: &str = include_str!("less.wgsl");
 
 ziggurat_tensor::kernel!("less.wgsl");
+ziggurat_tensor::kernel!("keywords.wgsl");
 
 fn operands(device: &Device) -> [Tensor; 2] {
     let tensor = |values: &[f32]| Tensor::from_slice(device, values, [2]).unwrap();
@@ -30,10 +31,10 @@ fn body() -> TensorKernel {
     .output("y", like("whole"))
 }
 
-/// The names in the declaration choose the variables, whatever the order of declaration and binding.
 /// A call of a kernel by the names of its inputs.
 type Call<'a> = dyn Fn(&[(&str, &Tensor)]) -> Result<Tensor, Error> + 'a;
 
+/// The names in the declaration choose the variables, whatever the order of declaration and binding.
 #[test]
 fn an_input_is_bound_to_the_variable_of_its_name() {
     let device = common::device();
@@ -180,4 +181,19 @@ fn several_inputs_of_a_typed_kernel_are_fields() {
     assert_eq!(values(Less.run(LessArgs { whole, part })), [4.0, 5.0]);
     let call = Less.call(LessArgs { part, whole }).shape([1]);
     assert_eq!(values(call.run()), [4.0]);
+}
+
+#[test]
+fn keywords_of_rust_are_raw_names_of_fields() {
+    let device = common::device();
+    let [whole, part] = &operands(&device);
+    let kernel = Keywords {
+        r#gen: 2.0,
+        r#dyn: 10.0,
+    };
+    let result = kernel.run(KeywordsArgs {
+        r#in: whole,
+        r#box: part,
+    });
+    assert_eq!(values(result), [20.0, 34.0]);
 }
