@@ -9,8 +9,8 @@ struct Sums {
     b0: vec4<f32>,
 }
 
-fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
-    let x0 = input_of(line, at);
+fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
+    let x0 = input_of(place, 0u, at);
     return Sums(
         times(sums.a0, near, x0),
         times(sums.b0, far, x0),

@@ -11,9 +11,9 @@ struct Sums {
     b1: vec4<f32>,
 }
 
-fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
-    let x0 = input_of(line, at);
-    let x1 = input_of(line + 1u, at);
+fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
+    let x0 = input_of(place, 0u, at);
+    let x1 = input_of(place, 1u, at);
     return Sums(
         times(sums.a0, near, x0),
         times(sums.b0, far, x0),

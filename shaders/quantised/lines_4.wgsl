@@ -11,12 +11,12 @@ struct Sums {
     a3: vec4<f32>,
 }
 
-fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
     return Sums(
-        times(sums.a0, near, input_of(line + 0u, at)),
-        times(sums.a1, near, input_of(line + 1u, at)),
-        times(sums.a2, near, input_of(line + 2u, at)),
-        times(sums.a3, near, input_of(line + 3u, at)),
+        times(sums.a0, near, input_of(place, 0u, at)),
+        times(sums.a1, near, input_of(place, 1u, at)),
+        times(sums.a2, near, input_of(place, 2u, at)),
+        times(sums.a3, near, input_of(place, 3u, at)),
     );
 }
 

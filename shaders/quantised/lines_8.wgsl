@@ -15,16 +15,16 @@ struct Sums {
     a7: vec4<f32>,
 }
 
-fn add_run(sums: Sums, line: u32, at: u32, near: Weights, far: Weights) -> Sums {
+fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
     return Sums(
-        times(sums.a0, near, input_of(line + 0u, at)),
-        times(sums.a1, near, input_of(line + 1u, at)),
-        times(sums.a2, near, input_of(line + 2u, at)),
-        times(sums.a3, near, input_of(line + 3u, at)),
-        times(sums.a4, near, input_of(line + 4u, at)),
-        times(sums.a5, near, input_of(line + 5u, at)),
-        times(sums.a6, near, input_of(line + 6u, at)),
-        times(sums.a7, near, input_of(line + 7u, at)),
+        times(sums.a0, near, input_of(place, 0u, at)),
+        times(sums.a1, near, input_of(place, 1u, at)),
+        times(sums.a2, near, input_of(place, 2u, at)),
+        times(sums.a3, near, input_of(place, 3u, at)),
+        times(sums.a4, near, input_of(place, 4u, at)),
+        times(sums.a5, near, input_of(place, 5u, at)),
+        times(sums.a6, near, input_of(place, 6u, at)),
+        times(sums.a7, near, input_of(place, 7u, at)),
     );
 }
 

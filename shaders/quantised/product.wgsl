@@ -1,5 +1,7 @@
 // Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks. LANES invocations share
 //           k, and a workgroup has as many such tiles as it has room for, along the rows of w, whose numbers are those of its blocks in f32.
+//           Invocations read 16 bytes of blocks each, whose elements of x are 64 to 256 bytes from one invocation to the next: where
+//           several rows of x are multiplied, they go through workgroup memory, in which such steps can be free.
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out.
 // Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost.
 // Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
@@ -9,15 +11,32 @@ override WG: u32 = 128u;
 // A power of two up to WG.
 override LANES: u32 = 128u;
 
+// Whether x goes through workgroup memory.
+override STAGED: bool = true;
+
 override TILES: u32 = WG / LANES;
 override TOTALS: u32 = LINES * ROWS;
 override SUMS: u32 = TOTALS * WG;
 
+// Vectors of a row of x that belong to a unit, and to one unit of each invocation of a tile.
+const UNIT: u32 = RUNS * 4u;
+override CHUNK: u32 = LANES * UNIT;
+override CHUNKS: u32 = LINES * CHUNK;
+// Vectors of workgroup memory: LINES * CHUNK of x, later a quarter of SUMS.
+override MEMORY: u32 = 1024u;
+
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
-// [line][row][tile][invocation]
-var<workgroup> partial_sums: array<f32, SUMS>;
+// Of x [line][vector], then of sums [line][row][tile][invocation].
+var<workgroup> memory: array<vec4<f32>, MEMORY>;
+
+// Which rows of x and which of their units a step multiplies, and where these are in workgroup memory.
+struct At {
+    line: u32,
+    start: u32,
+    half: u32,
+}
 
 // A unit of each of four rows of w.
 struct Units {
@@ -27,12 +46,14 @@ struct Units {
     r3: Unit,
 }
 
-// A run of each of four rows of w.
+// A run of each of four rows of w: scale * integers + least.
 struct Weights {
     r0: Run,
     r1: Run,
     r2: Run,
     r3: Run,
+    scale: vec4<f32>,
+    least: vec4<f32>,
 }
 
 // What stands in for rows behind the last is never stored.
@@ -46,33 +67,109 @@ fn units_at(row: u32, i: u32) -> Units {
     );
 }
 
+// Integers around the middle of those that there are, so that their sums stay as small as those of the numbers.
 fn weights_of(units: Units, run: u32) -> Weights {
-    return Weights(run_of(units.r0, run), run_of(units.r1, run), run_of(units.r2, run), run_of(units.r3, run));
+    let scale = vec4<f32>(scale_of(units.r0, run), scale_of(units.r1, run), scale_of(units.r2, run), scale_of(units.r3, run));
+    var least = vec4<f32>();
+    if HAS_LEAST {
+        least = vec4<f32>(least_of(units.r0, run), least_of(units.r1, run), least_of(units.r2, run), least_of(units.r3, run));
+    }
+    return Weights(
+        integers_of(units.r0, run, MIDDLE),
+        integers_of(units.r1, run, MIDDLE),
+        integers_of(units.r2, run, MIDDLE),
+        integers_of(units.r3, run, MIDDLE),
+        scale,
+        least + (MIDDLE - ZERO) * scale,
+    );
 }
 
-// The run of a row of x whose first vector is at `at`.
-fn input_of(line: u32, at: u32) -> Run {
-    let first = (params.x_offset + min(line, params.m - 1u) * params.x_row) / 4u + at;
-    return Run(unpack(a[first]), unpack(a[first + 1u]), unpack(a[first + 2u]), unpack(a[first + 3u]));
+// Where vector `i` of a chunk is: another order in each 128 bytes, so that invocations whose vectors are 128 bytes apart use
+// different banks.
+fn place_of(i: u32) -> u32 {
+    return i ^ ((i >> 3u) & 7u);
+}
+
+// Vector `i` of a row of x.
+fn vector_of(line: u32, i: u32) -> vec4<f32> {
+    return unpack(a[(params.x_offset + min(line, params.m - 1u) * params.x_row) / 4u + i]);
+}
+
+// The vectors of x from unit `first` on that are in workgroup memory next.
+fn bring(line: u32, first: u32, half: u32, lid: u32) {
+    let left = (params.units - min(first, params.units)) * UNIT;
+    for (var i = lid; i < min(CHUNK, left); i += WG) {
+        for (var l = 0u; l < LINES; l++) {
+            memory[half + l * CHUNK + place_of(i)] = vector_of(line + l, first * UNIT + i);
+        }
+    }
+}
+
+// The run of a row of x whose first vector in the chunk is `at`.
+fn input_of(place: At, line: u32, at: u32) -> Run {
+    if !STAGED {
+        let first = place.start * UNIT + at;
+        let l = place.line + line;
+        return Run(vector_of(l, first), vector_of(l, first + 1u), vector_of(l, first + 2u), vector_of(l, first + 3u));
+    }
+    let first = place.half + line * CHUNK;
+    return Run(
+        memory[first + place_of(at)],
+        memory[first + place_of(at + 1u)],
+        memory[first + place_of(at + 2u)],
+        memory[first + place_of(at + 3u)],
+    );
 }
 
 fn plus4(sum: f32, v: vec4<f32>, w: vec4<f32>) -> f32 {
     return sum + v.x * w.x + v.y * w.y + v.z * w.z + v.w * w.w;
 }
 
-fn plus(sum: f32, v: Run, w: Run) -> f32 {
-    return plus4(plus4(plus4(plus4(sum, v.v0, w.v0), v.v1, w.v1), v.v2, w.v2), v.v3, w.v3);
+// Two sums, so that not each term waits for the one before.
+fn dot_of(v: Run, n: Run) -> f32 {
+    let first = plus4(plus4(0.0, v.v0, n.v0), v.v1, n.v1);
+    return first + plus4(plus4(0.0, v.v2, n.v2), v.v3, n.v3);
 }
 
 fn times(sum: vec4<f32>, w: Weights, of_x: Run) -> vec4<f32> {
-    return vec4<f32>(plus(sum.x, w.r0, of_x), plus(sum.y, w.r1, of_x), plus(sum.z, w.r2, of_x), plus(sum.w, w.r3, of_x));
+    let dots = vec4<f32>(dot_of(of_x, w.r0), dot_of(of_x, w.r1), dot_of(of_x, w.r2), dot_of(of_x, w.r3));
+    var next = sum + w.scale * dots;
+    if HAS_LEAST {
+        let total = of_x.v0 + of_x.v1 + of_x.v2 + of_x.v3;
+        next += w.least * (total.x + total.y + total.z + total.w);
+    }
+    return next;
+}
+
+// What an invocation sums, of x in memory and of the numbers as the format defines them.
+fn careful_sum(line: u32, row: u32, lane: u32) -> f32 {
+    let first = min(row, params.n - 1u) * params.units;
+    var sum = 0.0;
+    for (var i = lane; i < params.units; i += LANES) {
+        let unit = unit_at(first + i);
+        for (var run = 0u; run < RUNS; run++) {
+            let n = run_of(unit, run);
+            let at = run_at(i, run);
+            sum = plus4(plus4(sum, vector_of(line, at), n.v0), vector_of(line, at + 1u), n.v1);
+            sum = plus4(plus4(sum, vector_of(line, at + 2u), n.v2), vector_of(line, at + 3u), n.v3);
+        }
+    }
+    return sum;
+}
+
+fn sum_at(i: u32) -> f32 {
+    return memory[i / 4u][i % 4u];
+}
+
+fn set_sum(i: u32, sum: f32) {
+    memory[i / 4u][i % 4u] = sum;
 }
 
 fn put(total: u32, lid: u32, sums: vec4<f32>) {
-    partial_sums[total * WG + lid] = sums.x;
-    partial_sums[(total + 1u) * WG + lid] = sums.y;
-    partial_sums[(total + 2u) * WG + lid] = sums.z;
-    partial_sums[(total + 3u) * WG + lid] = sums.w;
+    set_sum(total * WG + lid, sums.x);
+    set_sum((total + 1u) * WG + lid, sums.y);
+    set_sum((total + 2u) * WG + lid, sums.z);
+    set_sum((total + 3u) * WG + lid, sums.w);
 }
 
 @compute @workgroup_size(WG)
@@ -87,27 +184,59 @@ fn main(
     let row = first + lid / LANES * ROWS;
 
     var sums = Sums();
-    for (var i = lid % LANES; i < params.units; i += LANES) {
-        let near = units_at(row, i);
-        var far = Units();
-        if ROWS > 4u {
-            far = units_at(row + 4u, i);
+    let lane = lid % LANES;
+    let last = params.units - 1u;
+    var near = units_at(row, min(lane, last));
+    var far = Units();
+    if ROWS > 4u {
+        far = units_at(row + 4u, min(lane, last));
+    }
+    if STAGED {
+        bring(line, 0u, 0u, lid);
+    }
+    var half = 0u;
+    for (var start = 0u; start < params.units; start += LANES) {
+        if STAGED {
+            workgroupBarrier();
         }
-        for (var run = 0u; run < RUNS; run++) {
-            var of_far = Weights();
-            if ROWS > 4u {
-                of_far = weights_of(far, run);
+        // The next units are on their way while these are multiplied; behind the last come the last once more.
+        let next = min(start + LANES + lane, last);
+        let next_near = units_at(row, next);
+        var next_far = Units();
+        if ROWS > 4u {
+            next_far = units_at(row + 4u, next);
+        }
+        if STAGED {
+            bring(line, start + LANES, CHUNKS - half, lid);
+        }
+        if start + lane < params.units {
+            for (var run = 0u; run < RUNS; run++) {
+                var of_far = Weights();
+                if ROWS > 4u {
+                    of_far = weights_of(far, run);
+                }
+                sums = add_run(sums, At(line, start, half), run_at(lane, run), weights_of(near, run), of_far);
             }
-            sums = add_run(sums, line, run_at(i, run), weights_of(near, run), of_far);
+        }
+        near = next_near;
+        far = next_far;
+        half = CHUNKS - half;
+    }
+    workgroupBarrier();
+    put_sums(sums, lid);
+    // Infinities and NaN, also where sums of integers overflow, are those of the numbers themselves.
+    for (var total = 0u; total < TOTALS; total++) {
+        let at = total * WG + lid;
+        if (bitcast<u32>(sum_at(at)) & 0x7f800000u) == 0x7f800000u {
+            set_sum(at, careful_sum(line + total / ROWS, row + total % ROWS, lid % LANES));
         }
     }
-    put_sums(sums, lid);
     workgroupBarrier();
     // A fixed tree, whose pairs the invocations share.
     for (var step = LANES / 2u; step > 0u; step /= 2u) {
         for (var i = lid; i < TOTALS * TILES * step; i += WG) {
             let at = i / step * LANES + i % step;
-            partial_sums[at] += partial_sums[at + step];
+            set_sum(at, sum_at(at) + sum_at(at + step));
         }
         workgroupBarrier();
     }
@@ -116,7 +245,7 @@ fn main(
         let l = line + total / ROWS;
         let r = first + i % TILES * ROWS + total % ROWS;
         if l < params.m && r < params.n {
-            store1(params.out_offset + l * params.n + r, out_elem(partial_sums[i * LANES]));
+            store1(params.out_offset + l * params.n + r, out_elem(sum_at(i * LANES)));
         }
     }
 }

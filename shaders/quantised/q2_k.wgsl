@@ -3,6 +3,8 @@
 // Planes: x the integers, y scales and minima of groups, z their scales. Requires planes.wgsl.
 
 const RUNS: u32 = 4u;
+const ZERO: f32 = 0.0;
+const MIDDLE: f32 = 2.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -30,10 +32,19 @@ fn run_at(i: u32, run: u32) -> u32 {
     return (i >> 1u) * 32u + run * 8u + (i & 1u) * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
-    let own = select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
-    let scale = unit.scale * f32(own & 15u);
-    let least = unit.least * f32((own >> 4u) & 15u);
-    let low = (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
-    return scaled_from(scale, low, -least);
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
+    return (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
+}
+
+// The byte of group `run`.
+fn group_of(unit: Unit, run: u32) -> u32 {
+    return select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return unit.scale * f32(group_of(unit, run) & 15u);
+}
+
+fn least_of(unit: Unit, run: u32) -> f32 {
+    return -unit.least * f32((group_of(unit, run) >> 4u) & 15u);
 }

@@ -3,6 +3,8 @@
 // Planes: x the lower bits, y the third bits, z the groups' scales, w their scale. Requires planes.wgsl.
 
 const RUNS: u32 = 4u;
+const ZERO: f32 = 4.0;
+const MIDDLE: f32 = 4.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -34,12 +36,15 @@ fn run_at(i: u32, run: u32) -> u32 {
     return (i >> 1u) * 32u + run * 8u + (i & 1u) * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
-    let byte = (run & 1u) * 16u;
-    let low_scale = (select(unit.low_scales.y, unit.low_scales.x, run < 2u) >> byte) & 15u;
-    let high_scale = ((unit.high_scales >> byte) >> (run & 2u)) & 3u;
-    let scale = unit.scale * (f32(low_scale | (high_scale << 4u)) - 32.0);
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     let low = (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
     let high = ((unit.high >> vec4<u32>(run)) & vec4<u32>(0x01010101u)) << vec4<u32>(2u);
-    return scaled(scale, low | high, 4.0);
+    return low | high;
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    let byte = (run & 1u) * 16u;
+    let low = (select(unit.low_scales.y, unit.low_scales.x, run < 2u) >> byte) & 15u;
+    let high = ((unit.high_scales >> byte) >> (run & 2u)) & 3u;
+    return unit.scale * (f32(low | (high << 4u)) - 32.0);
 }

@@ -2,6 +2,8 @@
 // Planes: x the integers, y the scales. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
+const ZERO: f32 = 8.0;
+const MIDDLE: f32 = 8.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -17,7 +19,10 @@ fn run_at(i: u32, run: u32) -> u32 {
     return i * 8u + run * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
-    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
-    return scaled(unit.scale, low, 8.0);
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
+    return (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return unit.scale;
 }

@@ -3,6 +3,8 @@
 // Planes: x the integers, y the headers. Requires planes.wgsl, k_groups.wgsl.
 
 const RUNS: u32 = 2u;
+const ZERO: f32 = 0.0;
+const MIDDLE: f32 = 8.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -19,8 +21,14 @@ fn run_at(i: u32, run: u32) -> u32 {
     return (i >> 1u) * 16u + run * 8u + (i & 1u) * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
-    let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
-    let scale = select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
-    return scaled_from(scale, low, -select(unit.groups.least.y, unit.groups.least.x, run == 0u));
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
+    return (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
+}
+
+fn least_of(unit: Unit, run: u32) -> f32 {
+    return -select(unit.groups.least.y, unit.groups.least.x, run == 0u);
 }

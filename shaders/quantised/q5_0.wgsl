@@ -3,6 +3,8 @@
 // Planes: x the lower bits, y the fifth bits, z the scales. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
+const ZERO: f32 = 16.0;
+const MIDDLE: f32 = 16.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -19,11 +21,15 @@ fn run_at(i: u32, run: u32) -> u32 {
     return i * 8u + run * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
     // Four bits of the word become the fifth bits of four bytes.
     let fifths = vec4<u32>(unit.high >> (run * 16u)) >> vec4<u32>(0u, 4u, 8u, 12u);
     let high = ((fifths << vec4<u32>(4u)) & vec4<u32>(0x10u)) | ((fifths << vec4<u32>(11u)) & vec4<u32>(0x1000u))
         | ((fifths << vec4<u32>(18u)) & vec4<u32>(0x100000u)) | ((fifths << vec4<u32>(25u)) & vec4<u32>(0x10000000u));
-    return scaled(unit.scale, low | high, 16.0);
+    return low | high;
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return unit.scale;
 }

@@ -3,6 +3,8 @@
 // Planes: x the lower bits, y the fifth bits, z the headers. Requires planes.wgsl, k_groups.wgsl.
 
 const RUNS: u32 = 2u;
+const ZERO: f32 = 0.0;
+const MIDDLE: f32 = 16.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -23,9 +25,16 @@ fn run_at(i: u32, run: u32) -> u32 {
     return (i >> 1u) * 16u + run * 8u + (i & 1u) * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
     let high = ((unit.high >> vec4<u32>(run)) & vec4<u32>(0x01010101u)) << vec4<u32>(4u);
-    let scale = select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
-    return scaled_from(scale, low | high, -select(unit.groups.least.y, unit.groups.least.x, run == 0u));
+    return low | high;
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
+}
+
+fn least_of(unit: Unit, run: u32) -> f32 {
+    return -select(unit.groups.least.y, unit.groups.least.x, run == 0u);
 }

@@ -3,6 +3,8 @@
 // Planes: x the lower bits, y the upper two, z the groups' scales, w their scale. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
+const ZERO: f32 = 32.0;
+const MIDDLE: f32 = 32.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -26,8 +28,12 @@ fn run_at(i: u32, run: u32) -> u32 {
     return (i >> 2u) * 32u + run * 16u + (i & 3u) * 4u;
 }
 
-fn run_of(unit: Unit, run: u32) -> Run {
+fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     let low = (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
     let high = ((unit.high >> vec4<u32>(run * 4u)) & vec4<u32>(0x03030303u)) << vec4<u32>(4u);
-    return scaled(select(unit.scale.y, unit.scale.x, run == 0u), low | high, 32.0);
+    return low | high;
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return select(unit.scale.y, unit.scale.x, run == 0u);
 }

@@ -2,6 +2,8 @@
 // Planes: x the integers, y the scales. Requires planes.wgsl.
 
 const RUNS: u32 = 1u;
+const ZERO: f32 = 0.0;
+const MIDDLE: f32 = 0.0;
 
 struct Unit {
     quants: vec4<u32>,
@@ -18,16 +20,20 @@ fn run_at(i: u32, run: u32) -> u32 {
 }
 
 // Integers with a sign are converted: of 16 per 16 bytes there are few enough.
-fn run_of(unit: Unit, run: u32) -> Run {
+fn integers_of(unit: Unit, run: u32, zero: f32) -> Run {
     return Run(
-        unit.scale * signed_bytes(unit.quants.x),
-        unit.scale * signed_bytes(unit.quants.y),
-        unit.scale * signed_bytes(unit.quants.z),
-        unit.scale * signed_bytes(unit.quants.w),
+        signed_bytes(unit.quants.x),
+        signed_bytes(unit.quants.y),
+        signed_bytes(unit.quants.z),
+        signed_bytes(unit.quants.w),
     );
 }
 
 // The bytes of a word with their signs.
 fn signed_bytes(w: u32) -> vec4<f32> {
     return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(w) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u));
+}
+
+fn scale_of(unit: Unit, run: u32) -> f32 {
+    return unit.scale;
 }

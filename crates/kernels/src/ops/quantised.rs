@@ -136,12 +136,6 @@ impl BlockShape {
         (self.cols / self.format.elements() * (first.bytes / 16)) as u64
     }
 
-    /// Runs of 16 elements of a unit.
-    fn runs(&self) -> u64 {
-        let first = self.format.fields().first();
-        first.map_or(1, |first| (self.format.elements() / first.bytes) as u64)
-    }
-
     /// Blocks as files hold them, as planes.
     fn to_planes(self, blocks: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(usize::try_from(self.device_bytes()).unwrap_or(0));

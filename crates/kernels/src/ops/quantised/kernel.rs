@@ -11,6 +11,11 @@ use crate::source::prelude;
 
 /// Invocations of a workgroup of a product.
 pub(super) const GROUP: u32 = 128;
+/// Bytes of workgroup memory that a product may take: what WebGPU promises, and less than many devices have, because several
+/// workgroups share a processor.
+const MEMORY: u32 = 16_384;
+/// Bytes of 16 elements of an input in workgroup memory.
+const RUN_BYTES: u32 = 64;
 /// Rows of the input up to which blocks are multiplied as they are.
 pub(super) const FEW_ROWS: u64 = 16;
 
@@ -24,26 +29,74 @@ pub(super) struct Tile {
     pub(super) rows: u32,
     /// Invocations: a power of two up to [`GROUP`].
     pub(super) lanes: u32,
+    /// Whether the input goes through workgroup memory, so much at a time as the invocations of a tile multiply.
+    pub(super) staged: bool,
 }
 
 impl Tile {
     /// The least that takes all `m` rows of an input at once, of those there are, with no more invocations than a row of blocks has
-    /// units. Where several tiles are in a workgroup, and there are few workgroups, they are half as high.
+    /// units, and with enough workgroups.
     pub(super) fn of(m: u64, weight: &BlockShape, busy_groups: u64) -> Self {
         let lines = [1, 2, 4].into_iter().find(|&lines| u64::from(lines) >= m);
         let lines = lines.unwrap_or(8);
-        let lanes = saturated(weight.units()).min(GROUP).next_power_of_two();
-        let tile = |rows| Self { lines, rows, lanes };
-        let [high, low] = [tile(8), tile(4)];
-        let few = lanes < GROUP && high.workgroups(weight.rows as u64) < busy_groups;
-        if lines > 2 || few { low } else { high }
+        let rows = weight.rows as u64;
+        let units = saturated(weight.units()).min(GROUP).next_power_of_two();
+        // Several rows of the input are read so often that it pays to keep them near, if enough invocations have room for what they
+        // multiply.
+        let runs = runs(weight.format);
+        if lines > 2 && runs <= 2 || lines == 2 && runs == 2 {
+            let tile = Self::staged(lines, weight.format, units);
+            let groups = tile.workgroups(rows).saturating_mul(m.div_ceil(8));
+            let few = lines == 8 && groups.saturating_mul(10) < busy_groups;
+            return if few {
+                Self::staged(4, weight.format, units)
+            } else {
+                tile
+            };
+        }
+        let tile = |rows, lanes: u32| Self {
+            lines,
+            rows,
+            lanes: lanes.min(units),
+            staged: false,
+        };
+        if lines > 2 {
+            return tile(4, GROUP);
+        }
+        let enough = |lanes: &u32| tile(8, *lanes).workgroups(rows) * 2 >= busy_groups;
+        let lanes = [GROUP / 4, GROUP / 2]
+            .into_iter()
+            .find(enough)
+            .unwrap_or(GROUP);
+        // Short rows of blocks leave few workgroups.
+        let few = units < GROUP && !enough(&lanes.min(units));
+        tile(if few { 4 } else { 8 }, lanes)
     }
 
-    /// Every number of rows, with all invocations of a workgroup and with some of them.
-    fn all() -> impl Iterator<Item = Self> {
+    /// With as many invocations, up to 32, as have room for their input twice: what is multiplied, and what comes next.
+    fn staged(lines: u32, format: BlockFormat, units: u32) -> Self {
+        let room = MEMORY / (2 * lines * runs(format) * RUN_BYTES);
+        Self {
+            lines,
+            rows: 4,
+            lanes: units.min(room).min(GROUP / 4),
+            staged: true,
+        }
+    }
+
+    /// For every number of rows, with all invocations of a workgroup and with some of them.
+    fn all(format: BlockFormat) -> impl Iterator<Item = Self> {
         let sizes = [(1, 8), (1, 4), (2, 8), (2, 4), (4, 4), (8, 4)];
-        let tiles = move |lanes| sizes.map(|(lines, rows)| Self { lines, rows, lanes });
-        [GROUP, GROUP / 4].into_iter().flat_map(tiles)
+        let direct = [GROUP, GROUP / 4].into_iter().flat_map(move |lanes| {
+            sizes.map(|(lines, rows)| Self {
+                lines,
+                rows,
+                lanes,
+                staged: false,
+            })
+        });
+        let staged = [2, 4, 8].map(|lines| Self::staged(lines, format, GROUP));
+        direct.chain(staged.into_iter().filter(move |_| runs(format) <= 2))
     }
 
     /// Workgroups that cover so many rows of blocks.
@@ -56,9 +109,11 @@ impl Tile {
         GROUP / self.lanes
     }
 
-    /// Bytes of workgroup memory.
-    pub(super) const fn workgroup_bytes(self) -> u32 {
-        4 * self.lines * self.rows * GROUP
+    /// Bytes of workgroup memory: of rows of the input, and then of sums.
+    pub(super) fn workgroup_bytes(self, format: BlockFormat) -> u32 {
+        let inputs = 2 * self.lines * self.lanes * runs(format) * RUN_BYTES;
+        let sums = self.lines * self.rows * GROUP * 4;
+        if self.staged { inputs.max(sums) } else { sums }
     }
 
     /// The name in labels, and the part for that many rows of the input.
@@ -72,24 +127,40 @@ impl Tile {
     }
 }
 
+/// Runs of 16 elements in a unit, which is 16 bytes of the first field.
+pub(super) fn runs(format: BlockFormat) -> u32 {
+    let first = format.fields().first();
+    first.map_or(1, |first| {
+        saturated((format.elements() / first.bytes) as u64)
+    })
+}
+
 /// The name in labels, and the parts that decode.
 const fn decoding(format: BlockFormat) -> (&'static str, &'static [&'static str]) {
     macro_rules! parts {
-        ($name:literal $(, $shared:literal)*) => {
-            ($name, &["quantised/planes.wgsl", $($shared,)* concat!("quantised/", $name, ".wgsl")])
+        ($name:literal $(, $other:literal)*) => {
+            (
+                $name,
+                &[
+                    "quantised/planes.wgsl",
+                    concat!("quantised/", $name, ".wgsl"),
+                    $(concat!("quantised/", $other, ".wgsl"),)*
+                    "quantised/numbers.wgsl",
+                ],
+            )
         };
     }
     match format {
-        BlockFormat::Q4_1 => parts!("q4_1"),
-        BlockFormat::Q5_0 => parts!("q5_0"),
-        BlockFormat::Q5_1 => parts!("q5_1"),
-        BlockFormat::Q8_0 => parts!("q8_0"),
-        BlockFormat::Q2_K => parts!("q2_k"),
-        BlockFormat::Q3_K => parts!("q3_k"),
-        BlockFormat::Q4_K => parts!("q4_k", "quantised/k_groups.wgsl"),
-        BlockFormat::Q5_K => parts!("q5_k", "quantised/k_groups.wgsl"),
-        BlockFormat::Q6_K => parts!("q6_k"),
-        _ => parts!("q4_0"),
+        BlockFormat::Q4_1 => parts!("q4_1", "bytes", "least"),
+        BlockFormat::Q5_0 => parts!("q5_0", "bytes", "no_least"),
+        BlockFormat::Q5_1 => parts!("q5_1", "bytes", "least"),
+        BlockFormat::Q8_0 => parts!("q8_0", "no_least"),
+        BlockFormat::Q2_K => parts!("q2_k", "bytes", "least"),
+        BlockFormat::Q3_K => parts!("q3_k", "bytes", "no_least"),
+        BlockFormat::Q4_K => parts!("q4_k", "k_groups", "bytes", "least"),
+        BlockFormat::Q5_K => parts!("q5_k", "k_groups", "bytes", "least"),
+        BlockFormat::Q6_K => parts!("q6_k", "bytes", "no_least"),
+        _ => parts!("q4_0", "bytes", "no_least"),
     }
 }
 
@@ -117,6 +188,8 @@ pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], tile: Tile) -> 
         .constant("WG", GROUP)
         .constant("LANES", tile.lanes)
         .constant("ROWS", tile.rows)
+        .constant("STAGED", u8::from(tile.staged))
+        .constant("MEMORY", tile.workgroup_bytes(format) / 16)
         .without_zeroed_memory()
         // There is a tile, or nothing is recorded.
         .without_division_checks()
@@ -176,7 +249,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for &format in BlockFormat::ALL {
         for x in floats() {
-            for tile in Tile::all() {
+            for tile in Tile::all(format) {
                 all.push(product(format, [x, x], tile));
                 if x != DType::F32 {
                     all.push(product(format, [x, DType::F32], tile));
@@ -199,6 +272,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize)> {
             lines: 1,
             rows: 8,
             lanes: GROUP,
+            staged: false,
         };
         all.push((dtype, product(BlockFormat::Q4_K, [dtype; 2], tile), 3));
         all.push((dtype, rows(BlockFormat::Q8_0, dtype, Rows::All), 2));
@@ -214,19 +288,27 @@ mod tests {
 
     #[test]
     fn each_number_of_rows_has_a_kernel_that_fits_any_device() {
-        let weight = |rows, cols| BlockShape::new(BlockFormat::Q4_1, [rows, cols]);
-        let of = |m, [rows, cols]: [usize; 2]| {
-            let tile = Tile::of(m, &weight(rows, cols).expect("whole blocks"), 1056);
+        let of = |m, dims: [usize; 2]| {
+            let weight = BlockShape::new(BlockFormat::Q4_1, dims).expect("whole blocks");
+            let tile = Tile::of(m, &weight, 1056);
             [tile.lines, tile.rows, tile.lanes]
         };
-        let lines = [1, 2, 3, 5, 9, 16, 17].map(|m| of(m, [4096, 4096])[0]);
+        let lines = [1, 2, 3, 5, 9, 16, 17].map(|m| of(m, [1 << 14, 4096])[0]);
         assert_eq!(lines, [1, 2, 4, 8, 8, 8, 8]);
+        // 512 workgroups of one tile, of two and of four.
         assert_eq!(of(1, [4096, 4096]), [1, 8, 128]);
-        // 18 units of a row, and 36 workgroups, or three thousand.
+        assert_eq!(of(1, [11_008, 4096]), [1, 8, 64]);
+        assert_eq!(of(1, [32_768, 4096]), [1, 8, 32]);
+        // 18 units of a row, and 36 workgroups, or four thousand.
         assert_eq!(of(1, [576, 576]), [1, 4, 32]);
         assert_eq!(of(1, [1 << 17, 576]), [1, 8, 32]);
-        for tile in Tile::all() {
-            assert!(tile.workgroup_bytes() <= 16_384, "{tile:?}");
+        // 16 KiB hold eight rows of the input twice for eight invocations, which leaves 64 workgroups, or 128.
+        assert_eq!(of(8, [4096, 4096]), [4, 4, 16]);
+        assert_eq!(of(16, [4096, 4096]), [8, 4, 8]);
+        for &format in BlockFormat::ALL {
+            for tile in Tile::all(format) {
+                assert!(tile.workgroup_bytes(format) <= MEMORY, "{tile:?}");
+            }
         }
     }
 }

@@ -71,7 +71,7 @@ fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Wa
     let few = few.filter(|(input, tile)| {
         input.m <= FEW_ROWS
             && ability.invocations >= GROUP
-            && ability.workgroup_bytes >= tile.workgroup_bytes()
+            && ability.workgroup_bytes >= tile.workgroup_bytes(weight.format)
             && iterations(weight, *tile) <= ability.loop_budget
     });
     let decoded = Way::Decoded;
@@ -84,8 +84,14 @@ fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Wa
 /// Loop iterations of an invocation of a product.
 fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
     let steps = weight.units().div_ceil(u64::from(tile.lanes));
-    let pairs = u64::from(tile.lines * tile.rows).div_ceil(2);
-    nested(&[steps, weight.runs()]) + nested(&[u64::from(tile.lanes.ilog2()), pairs])
+    let runs = u64::from(kernel::runs(weight.format));
+    let brought = u64::from(tile.lanes)
+        .saturating_mul(runs * 4)
+        .div_ceil(u64::from(GROUP));
+    let totals = u64::from(tile.lines * tile.rows);
+    nested(&[steps, runs + nested(&[brought, u64::from(tile.lines)])])
+        + nested(&[u64::from(tile.lanes.ilog2()), totals.div_ceil(2)])
+        + totals
 }
 
 /// The first operand, and the words of the blocks if they are another.

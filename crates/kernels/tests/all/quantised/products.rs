@@ -100,6 +100,15 @@ fn every_number_of_rows_multiplies() {
         one(&exec, BlockFormat::Q8_0, [m, 5, 96], [dtype; 2]);
         one(&exec, BlockFormat::Q4_K, [m, 11, 512], [dtype, DType::F32]);
     }
+    // Several chunks of the input in workgroup memory, the last one not whole.
+    one(&exec, BlockFormat::Q4_K, [3, 7, 9 * 256], [DType::F32; 2]);
+    one(
+        &exec,
+        BlockFormat::Q8_0,
+        [6, 9, 5 * 1024 + 96],
+        [DType::F16; 2],
+    );
+    one(&exec, BlockFormat::Q5_1, [2, 19, 69 * 32], [DType::F32; 2]);
     // More units of a row than invocations of a workgroup.
     one(&exec, BlockFormat::Q8_0, [1, 9, 5 * 1024], [DType::F32; 2]);
     one(&exec, BlockFormat::Q4_0, [2, 3, 5 * 1024], [DType::F16; 2]);
@@ -327,6 +336,30 @@ fn every_part_of_the_kernels_runs() {
         for m in [1, 2, 3, 5] {
             one(&exec, BlockFormat::Q8_0, [m, 5, 64], [dtype; 2]);
             one(&exec, BlockFormat::Q8_0, [m, 5, 64], [dtype, f32]);
+        }
+    }
+}
+
+/// Sums of an input times integers are beyond f32 here; those times numbers are not.
+#[test]
+fn large_inputs_of_small_numbers_stay_finite() {
+    let exec = common::executor();
+    for format in [BlockFormat::Q4_0, BlockFormat::Q4_1, BlockFormat::Q8_0] {
+        let (weight, numbers) = matrix(&exec, format, [5, 64], &[0.007, -0.03], &mut Random(9));
+        for m in [1, 4] {
+            let values: Vec<f64> = (0..m * 64)
+                .map(|i| if i % 3 == 0 { 1e37 } else { -9e36 })
+                .collect();
+            let x = exec.upload_bytes(DType::F32, &encode(DType::F32, &values), &shape(&[m, 64]));
+            let target = exec.alloc(&shape(&[m, 5]), DType::F32).unwrap();
+            drop(
+                exec.quantized_linear(&x.unwrap(), &weight, &target)
+                    .unwrap(),
+            );
+            let values: Vec<f64> = values.iter().map(|&x| f64::from(x as f32)).collect();
+            let want = expected(&values, &rounded(DType::F32, &numbers), 64);
+            let what = format!("{format}, {m} rows");
+            assert_near(&read(&exec, &target), &want, 64, DType::F32, &what);
         }
     }
 }
