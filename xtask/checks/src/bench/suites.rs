@@ -7,6 +7,7 @@ mod growth;
 mod matmul;
 mod models;
 mod movement;
+mod quantized;
 mod reduce;
 mod rows;
 mod sort_scan;
@@ -68,7 +69,11 @@ impl Suite {
             Self::Reduce => reduce::cases(quick),
             Self::Rows => rows::cases(quick),
             Self::Movement => movement::cases(quick),
-            Self::Matmul => matmul::cases(quick),
+            Self::Matmul => {
+                let mut cases = matmul::cases(quick);
+                cases.extend(quantized::cases(quick));
+                cases
+            }
             Self::Conv => conv::cases(quick),
             Self::Attention => attention::cases(quick),
             Self::SortScan => sort_scan::cases(quick),
