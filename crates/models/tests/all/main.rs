@@ -9,6 +9,8 @@
     reason = "tests"
 )]
 
+#[path = "../common/texts.rs"]
+mod texts;
 #[path = "../common/writer.rs"]
 mod writer;
 
