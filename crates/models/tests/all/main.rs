@@ -33,6 +33,7 @@ mod samplers;
 mod speech;
 mod tokenizers;
 mod torch_files;
+mod unigrams;
 
 use std::path::PathBuf;
 
