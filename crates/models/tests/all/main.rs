@@ -31,6 +31,7 @@ mod program;
 mod rope_scalings;
 mod samplers;
 mod speech;
+mod speech_times;
 mod tokenizers;
 mod torch_files;
 mod unigrams;
