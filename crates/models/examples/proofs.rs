@@ -307,10 +307,13 @@ fn sentences(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// The words of two recordings of Debian's `alsa-utils`, which are in their names.
+/// The words of two recordings of Debian's `alsa-utils`, which are in their names, and until when CTranslate2 hears them.
 fn speech(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
     let whisper = Whisper::open(device, folder.join("whisper-tiny.en"))?;
-    for (name, words) in [("Front_Center", "front center"), ("Rear_Left", "rear left")] {
+    for (name, words, end) in [
+        ("Front_Center", "front center", 1.5),
+        ("Rear_Left", "rear left", 1.24),
+    ] {
         let sound = Waveform::open_wav(folder.join(format!("recordings/{name}.wav")))?;
         let start = Instant::now();
         let text = whisper.transcribe(&sound, &TranscribeOptions::default())?;
@@ -328,6 +331,20 @@ fn speech(device: &Device, folder: &Path, table: &mut Table) -> Outcome<()> {
             "",
             "",
             said == words,
+        );
+        let timed = TranscribeOptions {
+            timestamps: true,
+            ..TranscribeOptions::default()
+        };
+        let found = whisper.transcript(&sound, &timed)?.segments;
+        let times: Vec<_> = found.iter().map(|part| (part.start, part.end)).collect();
+        table.row(
+            "Whisper tiny.en f32",
+            &format!("when it is said in {name}.wav"),
+            &format!("{times:?} s"),
+            "",
+            "",
+            times == [(0.0, end)],
         );
     }
     Ok(())
