@@ -6,7 +6,7 @@ use super::{TranscribeOptions, Whisper};
 use crate::Error;
 use crate::audio::{HOP, SAMPLE_RATE, Waveform};
 
-/// A part of speech: one or a few sentences.
+/// A segment of a recording: one or a few sentences.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Segment {
@@ -27,7 +27,7 @@ pub struct Transcript {
     /// The language: that of the options, or the most probable one of the first window. `None` if the model knows English alone and
     /// none was given, or if there is no sound.
     pub language: Option<String>,
-    /// Parts one behind the other.
+    /// Segments in order of time.
     pub segments: Vec<Segment>,
 }
 
@@ -47,9 +47,9 @@ impl Transcript {
 const STEP: usize = 2 * HOP;
 
 impl Whisper {
-    /// What is said in a recording, with the times of its parts. Of each window the best token is written always. With
-    /// [`TranscribeOptions::timestamps`] a part is what the model takes for one, in steps of 20 ms, and the next window begins where the
-    /// last complete part ends, so that none is cut; without, each window of 30 seconds is one part.
+    /// What is said in a recording, with the times of its segments. Of each window the best token is written always. With
+    /// [`TranscribeOptions::timestamps`] a segment is what the model takes for one, in steps of 20 ms, and the next window begins where the
+    /// last complete segment ends, so that none is cut; without, each window of 30 seconds is one segment.
     ///
     /// ```no_run
     /// use ziggurat_models::audio::{SAMPLE_RATE, Waveform};
@@ -60,8 +60,8 @@ impl Whisper {
     /// let whisper = Whisper::open(&device, "whisper-tiny.en")?;
     /// let sound = Waveform { samples: vec![0.0; 16_000], rate: SAMPLE_RATE };
     /// let options = TranscribeOptions { timestamps: true, ..TranscribeOptions::default() };
-    /// for part in whisper.transcript(&sound, &options)?.segments {
-    ///     println!("{:.2} to {:.2} s: {}", part.start, part.end, part.text);
+    /// for segment in whisper.transcript(&sound, &options)?.segments {
+    ///     println!("{:.2} to {:.2} s: {}", segment.start, segment.end, segment.text);
     /// }
     /// # Ok::<(), ziggurat_models::Error>(())
     /// ```

@@ -15,13 +15,13 @@ use crate::{Adapter, Outcome};
 pub(crate) struct Transcribe {
     /// A folder with config.json, tokenizer.json and model.safetensors or CTranslate2's model.bin
     folder: PathBuf,
-    /// WAV files; the text of each becomes a line, or with timestamps each part of it
+    /// WAV files; the text of each becomes a line, or with timestamps each segment of it
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The language that is spoken, such as `de`; without, a model that knows several finds it out
     #[arg(long)]
     language: Option<String>,
-    /// Print when each part begins and ends
+    /// Print when each segment begins and ends
     #[arg(long)]
     timestamps: bool,
     /// The most tokens of each 30 seconds
