@@ -58,4 +58,4 @@ pub use picture::Picture;
 pub use sample::{Sampler, Sampling};
 pub use tokenizer::{TokenDecoder, Tokenizer};
 #[cfg(not(target_arch = "wasm32"))]
-pub use whisper::{TranscribeOptions, Whisper, WhisperConfig, WhisperHalf};
+pub use whisper::{Segment, TranscribeOptions, Transcript, Whisper, WhisperConfig, WhisperHalf};

@@ -1,26 +1,34 @@
 //! Text to the numbers of tokens, and back.
 //!
-//! Three kinds: byte-level BPE, SentencePiece's BPE and WordPiece. They are read from a GGUF file's metadata or from a
-//! `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
+//! Four kinds: byte-level BPE, SentencePiece's BPE, its unigram models and WordPiece. They are read from a GGUF file's metadata or
+//! from a `tokenizer.json`; what such a file asks for and this module does not know is an error that names it.
 //!
 //! # Byte-level BPE
 //! Text is cut into pieces by a pattern that the file names (words, numbers, spaces); bytes of each piece are joined, the
 //! pair with the lowest rank first. Tokens are bytes: one alone may be a fraction of a character, which
 //! [`TokenDecoder`] waits for.
 //!
+//! # Unigram
+//! Each token has a score, the logarithm of a probability; of all ways to divide a text into tokens, the one whose scores have the
+//! greatest sum is taken. A character that is no token is unknown, with its neighbours that are unknown, too, or is written as its
+//! bytes.
+//!
 //! Invariants: the same numbers as the Python package `tokenizers` gives for the same file; time grows with `n log n` of the
 //! text, whatever the text is.
 
 mod bpe;
 mod bytes;
+mod charsmap;
 mod decoder;
 mod from_gguf;
 mod from_json;
+mod json_steps;
 mod merges;
 mod normalise;
 mod pieces;
 mod special;
 mod split;
+mod unigram;
 mod word_piece;
 
 use std::collections::HashMap;
@@ -31,6 +39,7 @@ use normalise::Normaliser;
 use pieces::Pieces;
 use special::Specials;
 use split::Splitter;
+use unigram::Unigram;
 use word_piece::WordPiece;
 
 use crate::Error;
@@ -56,13 +65,27 @@ pub struct Tokenizer {
     by_text: HashMap<String, u32>,
     /// In front of and behind an encoded text.
     around: [Vec<u32>; 2],
+    lead: Lead,
 }
 
 #[derive(Debug)]
 enum Kind {
     Bpe(Bpe),
     Pieces(Pieces),
+    Unigram(Unigram),
     WordPiece(WordPiece),
+}
+
+/// What is left out at the beginning of a decoded text, because encoding put it there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Lead {
+    /// Nothing.
+    #[default]
+    Kept,
+    /// A space.
+    Space,
+    /// All spaces of the first token.
+    FirstToken,
 }
 
 #[derive(Clone, Debug)]
@@ -113,10 +136,11 @@ impl Tokenizer {
         if text.is_empty() {
             return Ok(());
         }
-        let text = normalise::all(&self.normaliser, text, first);
+        let text = normalise::all(&self.normaliser, text, first)?;
         split::all(&self.splitters, &text, &mut |piece| match &self.kind {
             Kind::Bpe(bpe) => bpe.encode(piece, out),
             Kind::Pieces(pieces) => pieces.encode(piece, out),
+            Kind::Unigram(unigram) => unigram.encode(piece, out),
             Kind::WordPiece(words) => words.encode(piece, out),
         })
     }
@@ -126,15 +150,18 @@ impl Tokenizer {
     pub fn decode(&self, tokens: &[u32]) -> String {
         let mut decoder = TokenDecoder::new();
         let mut text = String::new();
-        for &token in tokens {
-            if !self.is_special(token) {
-                text.push_str(&decoder.push(self, token));
-            }
+        let mut shown = tokens.iter().filter(|token| !self.is_special(**token));
+        if self.lead == Lead::FirstToken
+            && let Some(&first) = shown.next()
+        {
+            text = decoder.push(self, first).replace(' ', "");
+        }
+        for &token in shown {
+            text.push_str(&decoder.push(self, token));
         }
         text.push_str(&decoder.finish());
-        // The space that was put in front of the text.
-        match (&self.kind, text.strip_prefix(' ')) {
-            (Kind::Pieces(pieces), Some(rest)) if pieces.prefix => rest.to_owned(),
+        match text.strip_prefix(' ') {
+            Some(rest) if self.lead == Lead::Space => rest.to_owned(),
             _ => text,
         }
     }
@@ -172,8 +199,11 @@ impl Tokenizer {
     }
 }
 
-/// A vocabulary with merges is as large as its file; numbers of tokens beyond this are no vocabulary.
+/// Numbers of tokens from here on are no vocabulary's.
 const MOST_TOKENS: usize = 1 << 24;
+/// Numbers without a token are few: below this many for each token, and these.
+const NUMBERS_PER_TOKEN: usize = 8;
+const SPARE_NUMBERS: usize = 1 << 10;
 
 /// What a tokenizer is put together from.
 #[derive(Debug, Default)]
@@ -184,6 +214,7 @@ struct Recipe {
     normaliser: Vec<Normaliser>,
     splitters: Vec<Splitter>,
     around: [Vec<u32>; 2],
+    lead: Lead,
 }
 
 impl Recipe {
@@ -191,12 +222,15 @@ impl Recipe {
     fn build(self, kind: Kind, bytes: impl Fn(&str) -> Vec<u8>) -> Result<Tokenizer, Error> {
         let mut by_text = self.vocabulary;
         let mut tokens = Vec::new();
+        let count = by_text.len().saturating_add(self.specials.len());
+        // So that the list takes no more memory than a multiple of the file.
+        let most = count.saturating_mul(NUMBERS_PER_TOKEN);
+        let most = most.saturating_add(SPARE_NUMBERS).min(MOST_TOKENS);
         let mut place = |number: u32, token: Token| {
             let at = usize::try_from(number).unwrap_or(usize::MAX);
-            if at >= MOST_TOKENS {
-                let most = MOST_TOKENS;
+            if at >= most {
                 return Err(wrong(format!(
-                    "a token has the number {number}, and {most} is beyond any vocabulary"
+                    "numbers of {count} tokens must be below {most}: one is {number}"
                 )));
             }
             if tokens.len() <= at {
@@ -236,8 +270,23 @@ impl Recipe {
             tokens,
             by_text,
             around: self.around,
+            lead: self.lead,
         })
     }
+}
+
+/// The token of each byte (`<0x0A>`).
+fn of_bytes(vocabulary: &HashMap<String, u32>) -> Result<Vec<u32>, Error> {
+    let byte = |byte: u8| {
+        let name = format!("<0x{byte:02X}>");
+        let token = vocabulary.get(&name).copied();
+        token.ok_or_else(|| {
+            wrong(format!(
+                "a tokenizer with `byte_fallback` must have a token `{name}`"
+            ))
+        })
+    };
+    (0..=u8::MAX).map(byte).collect()
 }
 
 fn wrong(detail: impl Into<String>) -> Error {

@@ -1,21 +1,26 @@
 //! Whisper: speech to text.
 //!
 //! A window of 30 seconds becomes a spectrum, the encoder makes of it what is heard, and the decoder writes, token by token,
-//! while it attends to that. All of it is computed on the device; a token is four bytes to the host.
+//! while it attends to that. All of it is computed on the device; a token is four bytes to the host, or with timestamps, whose rules
+//! are the host's, the scores of the vocabulary.
 
 mod config;
 mod greedy;
 mod halves;
+mod languages;
 mod names;
+mod stamps;
+mod transcript;
 
 pub use config::{WhisperConfig, WhisperHalf};
+pub use transcript::{Segment, Transcript};
 
 use std::path::Path;
 
 use ziggurat_tensor::io::SafetensorsFile;
 use ziggurat_tensor::{Device, Pad, Tensor};
 
-use crate::audio::{LogMel, SAMPLE_RATE, Waveform};
+use crate::audio::{LogMel, Waveform};
 use crate::ctranslate2::Ctranslate2File;
 use crate::load::{Loader, Tensors};
 use crate::{Error, Tokenizer, memory};
@@ -25,10 +30,13 @@ use halves::{Decoder, Encoder};
 /// What a text of speech is to be like.
 #[derive(Clone, Debug, Default)]
 pub struct TranscribeOptions {
-    /// The language that is spoken, such as `de`. Models that know English alone take `en` or none; others need one.
+    /// The language that is spoken, such as `de`. Models that know English alone take `en` or none; without one, others take the
+    /// most probable one ([`Whisper::languages`]).
     pub language: Option<String>,
     /// The most tokens of a window; without, half as many as the decoder has positions.
     pub max_tokens: Option<usize>,
+    /// Whether timestamps are written, too: [`Whisper::transcript`].
+    pub timestamps: bool,
 }
 
 /// A Whisper on a device.
@@ -154,27 +162,16 @@ impl Whisper {
         Ok(heard)
     }
 
-    /// The text of speech. It is heard window by window (30 seconds), each by itself, and of each the best token is written
-    /// always; timestamps are not.
+    /// The text of speech: [`Whisper::transcript`] without times.
     ///
     /// # Errors
-    /// If the rate is no simple multiple of 16 kHz ([`crate::audio::resample`]), the language is missing or not known, samples are
-    /// NaN, or the device fails.
+    /// As [`Whisper::transcript`].
     pub fn transcribe(
         &self,
         sound: &Waveform,
         options: &TranscribeOptions,
     ) -> Result<String, Error> {
-        let samples = sound.at_rate(&self.device, SAMPLE_RATE)?;
-        samples.storage()?;
-        let (all, window) = (samples.len(), self.config.window());
-        let mut text = String::new();
-        for start in (0..all).step_by(window.max(1)) {
-            let part = samples.narrow(0, start, window.min(all - start))?;
-            let tokens = self.decode(&self.encode(&part)?, options)?;
-            text.push_str(&self.tokenizer.decode(&tokens));
-        }
-        Ok(text.trim().to_owned())
+        Ok(self.transcript(sound, options)?.text())
     }
 }
 

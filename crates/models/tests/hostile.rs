@@ -1,4 +1,4 @@
-//! GGUF files, files of CTranslate2 and of PyTorch, WAV and JPEG files with damage of every kind: they give a value or a typed error, never a panic,
+//! GGUF files, tokenizers, files of CTranslate2 and of PyTorch, WAV and JPEG files with damage of every kind: they give a value or a typed error, never a panic,
 //! and take no more memory than a small multiple of their length. A program of its own, because its allocator counts.
 
 #![allow(
@@ -18,7 +18,7 @@ use ziggurat_models::audio::Waveform;
 use ziggurat_models::ctranslate2::Ctranslate2File;
 use ziggurat_models::gguf::{Gguf, GgufFile};
 use ziggurat_models::torch::TorchFile;
-use ziggurat_models::{Error, Picture};
+use ziggurat_models::{Error, Picture, Tokenizer};
 
 struct Counting;
 
@@ -253,6 +253,44 @@ fn damaged_files_of_ctranslate2_give_tensors_or_a_typed_error() {
         found
     });
     assert!(accepted > 100 && refused > 1_000, "{accepted}, {refused}");
+}
+
+#[test]
+fn damaged_tokenizers_give_tokens_or_a_typed_error() {
+    // A damaged byte of JSON is mostly no JSON; names, scores and tables are damaged by their own kind of characters, too.
+    for (name, most, at_least) in [
+        ("unigram.json", 128, 50),
+        ("unigram_bytes.json", 128, 50),
+        ("unigram.gguf", 32, 50),
+        ("unigram_bytes.gguf", 32, 50),
+    ] {
+        let bytes = data(&format!("tokenizers/{name}"));
+        let [accepted, refused] = damaged(&bytes, most, |file| {
+            let found = if name.ends_with("json") {
+                Tokenizer::from_json(&file)
+            } else {
+                let head = Gguf::parse(&file).map_err(|source| Error::Gguf {
+                    path: name.into(),
+                    source,
+                })?;
+                Tokenizer::from_gguf(&head)
+            };
+            let encoded = found.and_then(|tokenizer| {
+                let tokens =
+                    tokenizer.encode("The \u{fb01}sh, \u{6f22}\u{5b57} e\u{301} 12\u{ff13}");
+                tokens.map(|tokens| tokenizer.decode(&tokens))
+            });
+            if let Err(error) = &encoded {
+                let typed = matches!(error, Error::Tokenizer(_) | Error::Gguf { .. });
+                assert!(typed, "{name}: {error}");
+            }
+            encoded
+        });
+        assert!(
+            accepted > at_least && refused > 1_000,
+            "{name}: {accepted}, {refused}"
+        );
+    }
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! A tokenizer from a GGUF file's metadata.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::normalise::{Bert, Normaliser, Prefix, SPACE};
+use super::charsmap::Charsmap;
+use super::normalise::{Bert, Form, Normaliser, Prefix, SPACE};
 use super::pieces::{Piece, Pieces, byte_of};
 use super::special::Special;
 use super::split::{Pattern, Splitter};
-use super::{Bpe, Kind, MOST_TOKENS, Recipe, Tokenizer, WordPiece, bytes, wrong};
+use super::unigram::{Scored, Unigram};
+use super::{Bpe, Kind, Lead, MOST_TOKENS, Recipe, Tokenizer, WordPiece, bytes, wrong};
 use crate::Error;
 use crate::gguf::{Array, Gguf, Value};
 
@@ -53,6 +56,7 @@ impl Tokenizer {
             text: text.clone(),
             token,
             hidden: kind == CONTROL,
+            strip: [false; 2],
         });
         let mut recipe = Recipe {
             specials: specials.collect(),
@@ -71,7 +75,7 @@ impl Tokenizer {
                     ))
                 })?;
                 if pre == "qwen2" {
-                    recipe.normaliser = vec![Normaliser::Nfc];
+                    recipe.normaliser = vec![Normaliser::Form(Form::Nfc)];
                 }
                 let merges = get("merges")
                     .and_then(Value::as_strings)
@@ -95,14 +99,9 @@ impl Tokenizer {
                 let characters = bytes::characters();
                 recipe.build(Kind::Bpe(bpe), |name| bytes::of_name(name, &characters))
             }
-            Some("llama") => {
-                for unread in ["precompiled_charsmap", "remove_extra_whitespaces"] {
-                    if get(unread).is_some_and(|value| value.as_bool() != Some(false)) {
-                        return Err(wrong(format!(
-                            "`tokenizer.ggml.{unread}`, which is not supported"
-                        )));
-                    }
-                }
+            Some(model @ ("llama" | "t5")) => {
+                let unigram = model == "t5";
+                let flag = |key: &str, usual| get(key).and_then(Value::as_bool).unwrap_or(usual);
                 let scores = match get("scores") {
                     Some(Value::Array(Array::F32(scores))) if scores.len() == names.len() => scores,
                     _ => return Err(wrong("`tokenizer.ggml.scores` must be one f32 per token")),
@@ -123,25 +122,48 @@ impl Tokenizer {
                         *place = Some(token);
                     }
                 }
-                let flag = |key: &str, usual| get(key).and_then(Value::as_bool).unwrap_or(usual);
                 let prefix = flag("add_space_prefix", true);
-                let pieces = Pieces::new(&pieces, of_byte, number("unknown_token_id"), prefix)?;
+                let unknown = number("unknown_token_id");
+                let kind = if unigram {
+                    recipe
+                        .normaliser
+                        .extend(charsmap(get("precompiled_charsmap"))?);
+                    if flag("remove_extra_whitespaces", false) {
+                        recipe.normaliser.push(Normaliser::ExtraSpaces);
+                    }
+                    let wide = |&(token, text, score)| (token, text, f64::from(score));
+                    let pieces: Vec<Scored<'_>> = pieces.iter().map(wide).collect();
+                    let of_byte = of_byte.into_iter().collect::<Option<Vec<u32>>>();
+                    Kind::Unigram(Unigram::new(&pieces, unknown, of_byte, true)?)
+                } else {
+                    for unread in ["precompiled_charsmap", "remove_extra_whitespaces"] {
+                        if get(unread).is_some_and(|value| value.as_bool() != Some(false)) {
+                            return Err(wrong(format!(
+                                "`tokenizer.ggml.{unread}`, which is not supported"
+                            )));
+                        }
+                    }
+                    Kind::Pieces(Pieces::new(&pieces, of_byte, unknown)?)
+                };
                 for ((token, name), _) in all() {
                     recipe.vocabulary.entry(name.clone()).or_insert(token);
                 }
-                let first = prefix.then_some(Normaliser::Prefix(Prefix::ALWAYS));
-                recipe.normaliser = first.into_iter().chain([Normaliser::Spaces]).collect();
+                if prefix {
+                    recipe.lead = Lead::Space;
+                    recipe.normaliser.push(Normaliser::Prefix(Prefix::ALWAYS));
+                }
+                recipe.normaliser.push(Normaliser::spaces());
                 let around = |said: bool, key: &str| said.then(|| number(key)).flatten();
                 recipe.around = [
-                    around(flag("add_bos_token", true), "bos_token_id"),
-                    around(flag("add_eos_token", false), "eos_token_id"),
+                    around(flag("add_bos_token", !unigram), "bos_token_id"),
+                    around(flag("add_eos_token", unigram), "eos_token_id"),
                 ]
                 .map(|token| token.into_iter().collect());
                 let bytes: HashSet<String> = all()
                     .filter(|(_, kind)| **kind == BYTE)
                     .map(|((_, name), _)| name.clone())
                     .collect();
-                recipe.build(Kind::Pieces(pieces), move |name| {
+                recipe.build(kind, move |name| {
                     match byte_of(name).filter(|_| bytes.contains(name)) {
                         Some(byte) => vec![byte],
                         None => name.replace(SPACE, " ").into_bytes(),
@@ -171,11 +193,28 @@ impl Tokenizer {
             other => {
                 let other = other.unwrap_or("missing");
                 Err(wrong(format!(
-                    "`tokenizer.ggml.model` must be `gpt2`, `llama` or `bert`: it is `{other}`"
+                    "`tokenizer.ggml.model` must be `gpt2`, `llama`, `t5` or `bert`: it is `{other}`"
                 )))
             }
         }
     }
+}
+
+/// The table of replacements of a unigram model, if there is one that is not empty.
+fn charsmap(value: Option<&Value>) -> Result<Option<Normaliser>, Error> {
+    let bytes = match value {
+        None => return Ok(None),
+        Some(Value::Array(Array::U8(bytes))) => bytes.clone(),
+        Some(Value::Array(Array::I8(bytes))) => bytes.iter().map(|b| b.cast_unsigned()).collect(),
+        Some(_) => {
+            let rule = "`tokenizer.ggml.precompiled_charsmap` must be an array of bytes";
+            return Err(wrong(rule));
+        }
+    };
+    let map = (!bytes.is_empty())
+        .then(|| Charsmap::new(&bytes))
+        .transpose()?;
+    Ok(map.map(|map| Normaliser::Map(Arc::new(map), Charsmap::longest)))
 }
 
 /// How texts are cut for the vocabularies with this name.

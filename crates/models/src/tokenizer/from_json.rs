@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::normalise::{Bert, Normaliser, Prefix, SPACE};
+use super::json_steps::{
+    around, decoder, flag, list, normaliser, number_of, spaces, splitters, text_of, unknown,
+};
+use super::normalise::{Normaliser, SPACE};
 use super::pieces::{Pieces, byte_of};
 use super::special::Special;
-use super::split::{Pattern, Splitter};
-use super::{Bpe, Kind, Recipe, Tokenizer, WordPiece, bytes, wrong};
+use super::split::Splitter;
+use super::unigram::{Scored, Unigram};
+use super::{Bpe, Kind, Lead, Recipe, Tokenizer, WordPiece, bytes, of_bytes, wrong};
 use crate::Error;
 
 impl Tokenizer {
@@ -23,48 +27,64 @@ impl Tokenizer {
             .get("model")
             .ok_or_else(|| wrong("`tokenizer.json` has no `model`"))?;
         let mut recipe = Recipe {
-            vocabulary: vocabulary(model)?,
             normaliser: normaliser(json.get("normalizer"))?,
-            splitters: splitters(json.get("pre_tokenizer"))?,
             ..Recipe::default()
         };
+        let before = json.get("pre_tokenizer");
         for added in list(&json, "added_tokens") {
             let (Some(text), Some(token)) = (text_of(added, "content"), number_of(added, "id"))
             else {
                 return Err(wrong("an added token must have `content` and `id`"));
             };
-            for option in ["single_word", "lstrip", "rstrip"] {
-                if flag(added, option, false) {
-                    return Err(wrong(format!(
-                        "the added token `{text}` has `{option}`, which is not supported"
-                    )));
-                }
+            if flag(added, "single_word", false) {
+                return Err(wrong(format!(
+                    "the added token `{text}` has `single_word`, which is not supported"
+                )));
             }
             recipe.specials.push(Special {
                 text: text.to_owned(),
                 token,
                 hidden: flag(added, "special", false),
+                strip: ["lstrip", "rstrip"].map(|option| flag(added, option, false)),
             });
         }
         recipe.around = around(json.get("post_processor"))?;
         match text_of(model, "type").unwrap_or("BPE") {
+            "Unigram" => {
+                let (steps, splitters) = spaces(before)?;
+                recipe.normaliser.extend(steps);
+                recipe.splitters = splitters;
+                let (lead, bytes) = decoder(json.get("decoder"))?;
+                recipe.lead = lead;
+                let unigram = unigram(model, &mut recipe.vocabulary)?;
+                let bytes = move |name: &str| byte_of(name).filter(|_| bytes);
+                recipe.build(Kind::Unigram(unigram), move |name| match bytes(name) {
+                    Some(byte) => vec![byte],
+                    None => name.replace(SPACE, " ").into_bytes(),
+                })
+            }
             "BPE" if flag(model, "byte_fallback", false) => {
-                if !recipe.splitters.is_empty() {
-                    return Err(unknown("pre-tokenizer", "a pattern with byte_fallback"));
+                recipe.vocabulary = vocabulary(model)?;
+                let (steps, splitters) = spaces(before)?;
+                if !splitters.is_empty() {
+                    let which = before.map(Value::to_string).unwrap_or_default();
+                    return Err(unknown("pre-tokenizer", &which));
                 }
-                recipe
-                    .normaliser
-                    .extend(meta_space(json.get("pre_tokenizer"))?);
+                recipe.normaliser.extend(steps);
                 let prefix = |step: &Normaliser| matches!(step, Normaliser::Prefix(_));
-                let prefix = recipe.normaliser.iter().any(prefix);
+                if recipe.normaliser.iter().any(prefix) {
+                    recipe.lead = Lead::Space;
+                }
                 let merges = merges(model)?.into_iter();
-                let pieces = Pieces::from_merges(&recipe.vocabulary, merges, prefix)?;
+                let pieces = Pieces::from_merges(&recipe.vocabulary, merges)?;
                 recipe.build(Kind::Pieces(pieces), |name| match byte_of(name) {
                     Some(byte) => vec![byte],
                     None => name.replace(SPACE, " ").into_bytes(),
                 })
             }
             "BPE" => {
+                recipe.vocabulary = vocabulary(model)?;
+                recipe.splitters = splitters(before)?;
                 if flag(model, "fuse_unk", false) {
                     return Err(unknown("BPE with", "fuse_unk"));
                 }
@@ -85,6 +105,8 @@ impl Tokenizer {
                 recipe.build(Kind::Bpe(bpe), |name| bytes::of_name(name, &characters))
             }
             "WordPiece" => {
+                recipe.vocabulary = vocabulary(model)?;
+                recipe.splitters = splitters(before)?;
                 let prefix = text_of(model, "continuing_subword_prefix").unwrap_or("##");
                 let none = text_of(model, "unk_token").unwrap_or("[UNK]");
                 let most = number_of(model, "max_input_chars_per_word").unwrap_or(100);
@@ -112,6 +134,40 @@ fn vocabulary(model: &Value) -> Result<HashMap<String, u32>, Error> {
     tokens.ok_or_else(|| wrong(rule))
 }
 
+/// A unigram model, and the numbers of its tokens.
+fn unigram(model: &Value, vocabulary: &mut HashMap<String, u32>) -> Result<Unigram, Error> {
+    let rule = "the model of `tokenizer.json` must have `vocab`, tokens with their scores";
+    let pieces = model.get("vocab").and_then(Value::as_array);
+    let pieces = pieces.ok_or_else(|| wrong(rule))?;
+    let piece = |(token, piece): (u32, &'_ Value)| match piece.as_array().map(Vec::as_slice) {
+        Some([text, score]) => Some((token, text.as_str()?.to_owned(), score.as_f64()?)),
+        _ => None,
+    };
+    let numbered = (0..).zip(pieces);
+    let all: Vec<_> = numbered
+        .map(|(token, json)| {
+            piece((token, json)).ok_or_else(|| wrong(format!("{rule}: that of {token} is {json}")))
+        })
+        .collect::<Result<_, _>>()?;
+    let unknown = number_of(model, "unk_id");
+    if let Some(unknown) = unknown
+        && unknown as usize >= all.len()
+    {
+        let tokens = all.len();
+        return Err(wrong(format!(
+            "`unk_id` must be a token: it is {unknown}, and there are {tokens}"
+        )));
+    }
+    vocabulary.extend(all.iter().map(|(token, text, _)| (text.clone(), *token)));
+    let fallback = flag(model, "byte_fallback", false);
+    let of_byte = fallback.then(|| of_bytes(vocabulary)).transpose()?;
+    let pieces: Vec<Scored<'_>> = all
+        .iter()
+        .map(|(token, text, score)| (*token, text.as_str(), *score))
+        .collect();
+    Unigram::new(&pieces, unknown, of_byte, false)
+}
+
 /// All merges of a model, in order of rank.
 fn merges(model: &Value) -> Result<Vec<(&str, &str)>, Error> {
     let merges: Option<_> = list(model, "merges").iter().map(merge).collect();
@@ -128,164 +184,4 @@ fn merge(merge: &Value) -> Option<(&str, &str)> {
         },
         _ => None,
     }
-}
-
-fn normaliser(json: Option<&Value>) -> Result<Vec<Normaliser>, Error> {
-    let Some(json) = json.filter(|json| !json.is_null()) else {
-        return Ok(Vec::new());
-    };
-    match text_of(json, "type").unwrap_or_default() {
-        "Sequence" => {
-            let steps = list(json, "normalizers")
-                .iter()
-                .map(|step| normaliser(Some(step)));
-            Ok(steps.collect::<Result<Vec<_>, _>>()?.concat())
-        }
-        "NFC" => Ok(vec![Normaliser::Nfc]),
-        "Prepend" if text_of(json, "prepend").is_some_and(is_space) => {
-            Ok(vec![Normaliser::Prefix(Prefix::ALWAYS)])
-        }
-        "Replace"
-            if json.pointer("/pattern/String").and_then(Value::as_str) == Some(" ")
-                && text_of(json, "content").is_some_and(is_space) =>
-        {
-            Ok(vec![Normaliser::Spaces])
-        }
-        "BertNormalizer" => {
-            let lowercase = flag(json, "lowercase", true);
-            Ok(vec![Normaliser::Bert(Bert {
-                clean: flag(json, "clean_text", true),
-                chinese: flag(json, "handle_chinese_chars", true),
-                strip_accents: flag(json, "strip_accents", lowercase),
-                lowercase,
-            })])
-        }
-        other => Err(unknown("normalizer", other)),
-    }
-}
-
-/// Whether a text is the character that stands for a space.
-fn is_space(text: &str) -> bool {
-    text.chars().eq([SPACE])
-}
-
-/// What a pre-tokenizer for spaces does before the pieces of SentencePiece are looked for.
-fn meta_space(json: Option<&Value>) -> Result<Vec<Normaliser>, Error> {
-    let Some(json) = json.filter(|json| !json.is_null()) else {
-        return Ok(Vec::new());
-    };
-    let known = text_of(json, "replacement").is_some_and(is_space) && !flag(json, "split", true);
-    let prefix = |first| Normaliser::Prefix(Prefix { first, once: true });
-    match text_of(json, "prepend_scheme").unwrap_or("always") {
-        "always" if known => Ok(vec![prefix(false), Normaliser::Spaces]),
-        "first" if known => Ok(vec![prefix(true), Normaliser::Spaces]),
-        "never" if known => Ok(vec![Normaliser::Spaces]),
-        _ => Err(unknown("pre-tokenizer", &json.to_string())),
-    }
-}
-
-fn splitters(json: Option<&Value>) -> Result<Vec<Splitter>, Error> {
-    let Some(json) = json.filter(|json| !json.is_null()) else {
-        return Ok(Vec::new());
-    };
-    match text_of(json, "type").unwrap_or_default() {
-        "Sequence" => {
-            let steps = list(json, "pretokenizers")
-                .iter()
-                .map(|step| splitters(Some(step)));
-            Ok(steps.collect::<Result<Vec<_>, _>>()?.concat())
-        }
-        "BertPreTokenizer" => Ok(vec![Splitter::Bert]),
-        "Digits" if flag(json, "individual_digits", false) => Ok(vec![Splitter::Digits]),
-        "ByteLevel" if flag(json, "add_prefix_space", true) => {
-            Err(unknown("pre-tokenizer", "ByteLevel with add_prefix_space"))
-        }
-        "ByteLevel" if flag(json, "use_regex", true) => Ok(vec![Splitter::Pattern(Pattern::GPT2)]),
-        "ByteLevel" => Ok(Vec::new()),
-        // It cuts nothing: see `meta_space`.
-        "Metaspace" if !flag(json, "split", true) => Ok(Vec::new()),
-        "Split" => {
-            let regex = json.pointer("/pattern/Regex").and_then(Value::as_str);
-            let regex = regex.unwrap_or_default();
-            let isolated =
-                text_of(json, "behavior") == Some("Isolated") && !flag(json, "invert", false);
-            match Pattern::of_regex(regex).filter(|_| isolated) {
-                Some(pattern) => Ok(vec![Splitter::Pattern(pattern)]),
-                None => Err(unknown("pattern", regex)),
-            }
-        }
-        other => Err(unknown("pre-tokenizer", other)),
-    }
-}
-
-/// The tokens in front of and behind a text.
-fn around(json: Option<&Value>) -> Result<[Vec<u32>; 2], Error> {
-    let mut out = [Vec::new(), Vec::new()];
-    let Some(json) = json.filter(|json| !json.is_null()) else {
-        return Ok(out);
-    };
-    match text_of(json, "type").unwrap_or_default() {
-        "ByteLevel" => {}
-        "Sequence" => {
-            for step in list(json, "processors") {
-                let [before, behind] = around(Some(step))?;
-                out[0].extend(before);
-                out[1].extend(behind);
-            }
-        }
-        "TemplateProcessing" => {
-            let mut side = 0;
-            for step in list(json, "single") {
-                if step.get("Sequence").is_some() {
-                    side = 1;
-                    continue;
-                }
-                let name = step
-                    .pointer("/SpecialToken/id")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                let ids = json
-                    .get("special_tokens")
-                    .and_then(|all| all.get(name)?.get("ids")?.as_array());
-                let ids =
-                    ids.ok_or_else(|| wrong(format!("the template has no token `{name}`")))?;
-                let ids = ids
-                    .iter()
-                    .map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok()));
-                let ids: Option<Vec<u32>> = ids.collect();
-                let ids = ids.ok_or_else(|| {
-                    wrong(format!("the token `{name}` of the template has no number"))
-                })?;
-                if let Some(list) = out.get_mut(side) {
-                    list.extend(ids);
-                }
-            }
-        }
-        other => return Err(unknown("post-processor", other)),
-    }
-    Ok(out)
-}
-
-fn unknown(what: &str, which: &str) -> Error {
-    let which: String = which.chars().take(200).collect();
-    wrong(format!(
-        "`tokenizer.json` asks for the {what} `{which}`, which is not supported"
-    ))
-}
-
-fn list<'a>(json: &'a Value, key: &str) -> &'a [Value] {
-    let list = json.get(key).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
-}
-
-fn text_of<'a>(json: &'a Value, key: &str) -> Option<&'a str> {
-    json.get(key).and_then(Value::as_str)
-}
-
-fn number_of(json: &Value, key: &str) -> Option<u32> {
-    json.get(key).and_then(Value::as_u64)?.try_into().ok()
-}
-
-fn flag(json: &Value, key: &str, usual: bool) -> bool {
-    json.get(key).and_then(Value::as_bool).unwrap_or(usual)
 }

@@ -1,21 +1,62 @@
 //! What is done to a text before it is cut.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
+use super::charsmap::Charsmap;
+use crate::Error;
+
+/// How [`Normaliser::Map`] applies a table.
+type Apply = fn(&Charsmap, &str) -> Result<String, Error>;
+
 /// One step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Normaliser {
-    /// The composed form of Unicode.
-    Nfc,
+    /// A form of Unicode.
+    Form(Form),
     /// As BERT's tokenizers do.
     Bert(Bert),
-    /// A character for a space stands in front.
+    /// A character for a space stands in front of a text that is not empty.
     Prefix(Prefix),
+    /// One text becomes another.
+    Replace(String, String),
+    /// Two or more spaces become one text.
+    Runs(String),
+    /// White space at the ends goes.
+    Strip {
+        /// In front.
+        left: bool,
+        /// Behind.
+        right: bool,
+    },
+    /// Two or more spaces become one, and those at the ends go, with the character for a space at the end.
+    ExtraSpaces,
+    /// No capitals.
+    Lowercase,
+    /// Marks that are combined with letters go.
+    StripAccents,
+    /// A table of replacements; a function, so that programs have only the ways to apply it that they can read from a file.
+    Map(Arc<Charsmap>, Apply),
+}
+
+impl Normaliser {
     /// Spaces become a character of their own.
-    Spaces,
+    pub(super) fn spaces() -> Self {
+        Self::Replace(" ".to_owned(), SPACE.to_string())
+    }
+}
+
+/// The forms of Unicode.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
 }
 
 /// Where [`Normaliser::Prefix`] puts its character.
@@ -58,19 +99,62 @@ impl Bert {
 }
 
 /// All steps one behind the other, for a text or what follows a special token in it.
-pub(super) fn all<'a>(steps: &[Normaliser], text: &'a str, first: bool) -> Cow<'a, str> {
+pub(super) fn all<'a>(
+    steps: &[Normaliser],
+    text: &'a str,
+    first: bool,
+) -> Result<Cow<'a, str>, Error> {
     let start = Cow::Borrowed(text);
-    steps.iter().fold(start, |text, step| match step {
-        Normaliser::Nfc => Cow::Owned(text.nfc().collect()),
-        Normaliser::Bert(options) => Cow::Owned(bert(*options, &text)),
-        Normaliser::Prefix(prefix)
-            if (prefix.first && !first) || (prefix.once && text.starts_with([' ', SPACE])) =>
-        {
-            text
-        }
-        Normaliser::Prefix(_) => Cow::Owned(format!("{SPACE}{text}")),
-        Normaliser::Spaces => Cow::Owned(text.replace(' ', SPACE.encode_utf8(&mut [0; 4]))),
+    steps.iter().try_fold(start, |text, step| {
+        Ok(match step {
+            Normaliser::Form(Form::Nfc) => Cow::Owned(text.nfc().collect()),
+            Normaliser::Form(Form::Nfd) => Cow::Owned(text.nfd().collect()),
+            Normaliser::Form(Form::Nfkc) => Cow::Owned(text.nfkc().collect()),
+            Normaliser::Form(Form::Nfkd) => Cow::Owned(text.nfkd().collect()),
+            Normaliser::Bert(options) => Cow::Owned(bert(*options, &text)),
+            Normaliser::Prefix(prefix)
+                if text.is_empty()
+                    || (prefix.first && !first)
+                    || (prefix.once && text.starts_with([' ', SPACE])) =>
+            {
+                text
+            }
+            Normaliser::Prefix(_) => Cow::Owned(format!("{SPACE}{text}")),
+            Normaliser::Replace(from, to) => Cow::Owned(text.replace(from, to)),
+            Normaliser::Runs(to) => Cow::Owned(runs(&text, to)),
+            Normaliser::Strip { left, right } => {
+                let text = if *left { text.trim_start() } else { &text };
+                Cow::Owned(if *right { text.trim_end() } else { text }.to_owned())
+            }
+            Normaliser::ExtraSpaces => {
+                let text = text.trim_start_matches(' ').trim_end_matches([' ', SPACE]);
+                Cow::Owned(runs(text, " "))
+            }
+            Normaliser::Lowercase => Cow::Owned(lowercase(&text)),
+            Normaliser::StripAccents => {
+                Cow::Owned(text.chars().filter(|c| !is_combining_mark(*c)).collect())
+            }
+            Normaliser::Map(map, apply) => Cow::Owned(apply(map, &text)?),
+        })
     })
+}
+
+/// Two or more spaces become one text.
+fn runs(text: &str, to: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("  ") {
+        let (before, behind) = rest.split_at(at);
+        out += before;
+        out += to;
+        rest = behind.trim_start_matches(' ');
+    }
+    out + rest
+}
+
+/// Each character by itself: the sigma that ends a word is none of its own.
+fn lowercase(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 fn bert(options: Bert, text: &str) -> String {
@@ -95,7 +179,7 @@ fn bert(options: Bert, text: &str) -> String {
         out = out.nfd().filter(marks).collect();
     }
     if options.lowercase {
-        out = out.chars().flat_map(char::to_lowercase).collect();
+        out = lowercase(&out);
     }
     out
 }

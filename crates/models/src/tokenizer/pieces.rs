@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::merges::Merges;
-use super::wrong;
+use super::{of_bytes, wrong};
 use crate::Error;
 
 /// Characters that are no token by themselves have numbers from here on: no vocabulary is as large.
@@ -20,8 +20,6 @@ pub(super) struct Pieces {
     /// The token of each byte.
     of_byte: Vec<Option<u32>>,
     unknown: Option<u32>,
-    /// Whether a space stands in front of a text.
-    pub(super) prefix: bool,
 }
 
 /// A token that text is joined to: its number, its characters and its score.
@@ -32,7 +30,6 @@ impl Pieces {
         pieces: &[Piece<'_>],
         of_byte: Vec<Option<u32>>,
         unknown: Option<u32>,
-        prefix: bool,
     ) -> Result<Self, Error> {
         let mut scores: Vec<f32> = pieces.iter().map(|&(.., score)| score).collect();
         if scores.iter().any(|score| score.is_nan()) {
@@ -70,7 +67,6 @@ impl Pieces {
             merges,
             of_byte,
             unknown,
-            prefix,
         })
     }
 
@@ -78,26 +74,15 @@ impl Pieces {
     pub(super) fn from_merges<'a>(
         vocabulary: &HashMap<String, u32>,
         merges: impl Iterator<Item = (&'a str, &'a str)>,
-        prefix: bool,
     ) -> Result<Self, Error> {
-        let byte = |byte: u8| {
-            let name = format!("<0x{byte:02X}>");
-            let token = vocabulary.get(&name).copied();
-            token.map(Some).ok_or_else(|| {
-                wrong(format!(
-                    "a BPE with `byte_fallback` must have a token `{name}`"
-                ))
-            })
-        };
         let all = vocabulary
             .iter()
             .map(|(text, &token)| (text.as_str(), token));
         Ok(Self {
             of_character: characters(all),
             merges: Merges::new(vocabulary, merges)?,
-            of_byte: (0..=u8::MAX).map(byte).collect::<Result<_, _>>()?,
+            of_byte: of_bytes(vocabulary)?.into_iter().map(Some).collect(),
             unknown: None,
-            prefix,
         })
     }
 

@@ -5,6 +5,7 @@
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 
+use super::normalise::SPACE;
 use crate::Error;
 
 /// One way to cut a text.
@@ -16,6 +17,13 @@ pub(super) enum Splitter {
     Pattern(Pattern),
     /// Words between spaces, and each mark of punctuation.
     Bert,
+    /// Words between white space.
+    Words {
+        /// With the character for a space in front, where it is not.
+        prefix: bool,
+    },
+    /// A character for a space begins a piece.
+    Spaces,
 }
 
 /// The differences of the known patterns.
@@ -101,6 +109,25 @@ pub(super) fn all(
                 let (piece, behind) = left.split_at(end);
                 all(rest, piece, take)?;
                 left = behind;
+            }
+            Ok(())
+        }
+        Some((Splitter::Words { prefix }, rest)) => {
+            let mut words = text.split_whitespace();
+            words.try_for_each(|word| {
+                if *prefix && !word.starts_with(SPACE) {
+                    all(rest, &format!("{SPACE}{word}"), take)
+                } else {
+                    all(rest, word, take)
+                }
+            })
+        }
+        Some((Splitter::Spaces, rest)) => {
+            let mut start = 0;
+            let begins = text.match_indices(SPACE).map(|(at, _)| at);
+            for end in begins.filter(|at| *at > 0).chain([text.len()]) {
+                all(rest, text.get(start..end).unwrap_or_default(), take)?;
+                start = end;
             }
             Ok(())
         }

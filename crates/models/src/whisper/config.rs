@@ -41,8 +41,12 @@ pub struct WhisperConfig {
     pub suppressed_first: Vec<u32>,
     /// Whether it knows more languages than English.
     pub multilingual: bool,
+    /// The latest timestamp that a window begins with, in steps of 20 ms.
+    pub latest_start: usize,
 }
 
+/// What OpenAI's program takes for [`WhisperConfig::latest_start`]: one second.
+const LATEST_START: usize = 50;
 /// Models with as many tokens as this know more languages than English.
 const MULTILINGUAL: usize = 51_865;
 
@@ -94,6 +98,7 @@ impl WhisperConfig {
                 .get("is_multilingual")
                 .and_then(Json::as_bool)
                 .unwrap_or(vocabulary >= MULTILINGUAL),
+            latest_start: latest_start(&generation)?,
             vocabulary,
         };
         this.checked()
@@ -150,6 +155,7 @@ impl WhisperConfig {
             suppressed: tokens(&config, "suppress_ids")?,
             suppressed_first: tokens(&config, "suppress_ids_begin")?,
             multilingual: vocabulary >= MULTILINGUAL,
+            latest_start: LATEST_START,
             vocabulary,
         };
         this.checked()
@@ -175,6 +181,24 @@ impl WhisperConfig {
 fn json(name: &str, text: &[u8]) -> Result<Json, Error> {
     let json = serde_json::from_slice(text);
     json.map_err(|error| Error::Unsupported(format!("`{name}` is not valid ({error})")))
+}
+
+/// The limit of the first timestamp, if there is one.
+fn latest_start(json: &Json) -> Result<usize, Error> {
+    let key = "max_initial_timestamp_index";
+    match json.get(key) {
+        None => Ok(LATEST_START),
+        Some(Json::Null) => Ok(usize::MAX),
+        Some(number) => {
+            let number = number
+                .as_u64()
+                .and_then(|number| usize::try_from(number).ok());
+            number.ok_or_else(|| Error::WrongMetadata {
+                key: key.to_owned(),
+                expected: "a number of timestamps",
+            })
+        }
+    }
 }
 
 /// A list of tokens, if there is one.

@@ -2,17 +2,27 @@
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvSlots, Tensor, read_many_blocking};
 
+use super::languages;
+use super::stamps::Stamps;
 use super::{TranscribeOptions, Whisper, WhisperConfig};
-use crate::blocks::Place;
+use crate::blocks::{Attended, Place};
 use crate::{Error, Tokenizer};
+
+/// Tokens that every Whisper has: what begins a text, that there are to be no timestamps, and what ends a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Special {
+    pub(super) start: u32,
+    pub(super) plain: u32,
+    pub(super) end: u32,
+}
 
 /// The tokens around a text, and those that are not written.
 #[derive(Debug)]
 pub(super) struct Search {
-    start: u32,
-    /// That there are to be no timestamps.
-    plain: u32,
-    end: u32,
+    pub(super) special: Special,
+    pub(super) stamps: Stamps,
+    /// Languages with their tokens; of a model that knows several.
+    pub(super) languages: Vec<(String, u32)>,
     /// Added to scores, `[vocabulary]`: -inf for tokens that are not written, first of all or later.
     first: Tensor,
     later: Tensor,
@@ -24,14 +34,14 @@ impl Search {
         config: &WhisperConfig,
         tokenizer: &Tokenizer,
     ) -> Result<Self, Error> {
-        let [start, plain, end] = [
-            named(tokenizer, "<|startoftranscript|>")?,
-            named(tokenizer, "<|notimestamps|>")?,
-            named(tokenizer, "<|endoftext|>")?,
-        ];
+        let special = Special {
+            start: named(tokenizer, "<|startoftranscript|>")?,
+            plain: named(tokenizer, "<|notimestamps|>")?,
+            end: named(tokenizer, "<|endoftext|>")?,
+        };
         let mut scores = vec![0.0f32; config.vocabulary];
         // What follows are timestamps.
-        let stamps = scores.iter_mut().skip(plain as usize);
+        let stamps = scores.iter_mut().skip(special.plain as usize);
         stamps.for_each(|score| *score = f32::NEG_INFINITY);
         let mut mask = |suppressed: &[u32]| {
             for &token in suppressed {
@@ -44,43 +54,56 @@ impl Search {
             Ok::<_, Error>(Tensor::from_slice(device, &scores, [config.vocabulary])?)
         };
         Ok(Self {
-            start,
-            plain,
-            end,
             later: mask(&config.suppressed)?,
             first: mask(&config.suppressed_first)?,
+            stamps: Stamps::new(config, &special),
+            languages: match config.multilingual {
+                true => languages::of(tokenizer, &special)?,
+                false => Vec::new(),
+            },
+            special,
         })
     }
 }
 
 /// The token of a name that every Whisper has.
-fn named(tokenizer: &Tokenizer, name: &str) -> Result<u32, Error> {
+pub(super) fn named(tokenizer: &Tokenizer, name: &str) -> Result<u32, Error> {
     let token = tokenizer.token(name);
     token.ok_or_else(|| Error::Tokenizer(format!("it has no token `{name}`")))
 }
 
 impl Whisper {
-    /// The tokens of what is heard, f32 `[1, positions, width]`, without those that begin and end a text: the best one always.
+    /// The tokens of what is heard, f32 `[1, positions, width]`, without those that begin and end a text: the best one always. With
+    /// [`TranscribeOptions::timestamps`] they are among them. Without a language, a model that knows several takes the most probable one.
     ///
     /// # Errors
-    /// If the language is missing or not known, the extents are not the model's, scores are NaN, or the device fails.
+    /// If the language is not known, the extents are not the model's, scores are NaN, or the device fails.
     pub fn decode(&self, heard: &Tensor, options: &TranscribeOptions) -> Result<Vec<u32>, Error> {
-        let prompt = self.prompt(options)?;
+        let attended = self.decoder.attended(heard)?;
+        let prompt = self.prompt(&attended, options)?;
         let (positions, vocabulary) = (self.config.decoder.positions, self.config.vocabulary);
         let room = positions.saturating_sub(prompt.len());
         let most = options.max_tokens.unwrap_or(positions / 2).min(room);
         if most == 0 {
             return Ok(Vec::new());
         }
-        let attended = self.decoder.attended(heard)?;
         let mut caches = self.caches(prompt.len() + most)?;
         let (search, decoder) = (&self.search, &self.decoder);
+        // The rules of timestamps need all scores; without them, the device finds the best token.
+        let found = |scores: Tensor, mask: &Tensor| match options.timestamps {
+            true => Ok(vec![scores]),
+            false => best(&scores, mask),
+        };
+        let choose = |found: &[Tensor], written: &[u32]| match options.timestamps {
+            true => search.stamps.choose(&numbers(found)?, written),
+            false => drawn(found, vocabulary),
+        };
         let place = Place::Slot { slot: 0, start: 0 };
         let tokens = row(&self.device, &prompt)?;
         let scores = decoder.forward(&tokens, &place, &attended, &mut caches, true)?;
-        let mut token = drawn(&best(&scores, &search.first)?, vocabulary)?;
+        let mut token = choose(&found(scores, &search.first)?, &[])?;
         let (mut out, mut step) = (Vec::new(), None);
-        while token != search.end {
+        while token != search.special.end {
             out.push(token);
             if out.len() == most {
                 break;
@@ -96,10 +119,10 @@ impl Whisper {
                     let place = Place::Each(&cache.positions(&input.select(1, 1)?)?);
                     let token = input.narrow(1, 0, 1)?;
                     let scores = decoder.forward(&token, &place, &attended, &mut caches, true)?;
-                    best(&scores, &search.later)
+                    found(scores, &search.later)
                 })?),
             };
-            token = drawn(&captured.run(&[&input])?, vocabulary)?;
+            token = choose(&captured.run(&[&input])?, &out)?;
         }
         Ok(out)
     }
@@ -140,26 +163,12 @@ impl Whisper {
         (0..half.layers).map(cache).collect()
     }
 
-    /// The tokens in front of a text.
-    fn prompt(&self, options: &TranscribeOptions) -> Result<Vec<u32>, Error> {
-        let language = options.language.as_deref();
-        let (start, plain) = (self.search.start, self.search.plain);
-        if !self.config.multilingual {
-            return match language {
-                None | Some("en") => Ok(vec![start, plain]),
-                Some(other) => Err(Error::Options(format!(
-                    "the language must be `en`, which this model knows alone: it is `{other}`"
-                ))),
-            };
-        }
-        let rule = "the language must be one of the model's";
-        let language = language
-            .ok_or_else(|| Error::Options(format!("{rule}, such as `en`: there is none")))?;
-        let token = self.tokenizer.token(&format!("<|{language}|>"));
-        let token = token
-            .ok_or_else(|| Error::Options(format!("{rule}, such as `en`: it is `{language}`")))?;
-        let task = named(&self.tokenizer, "<|transcribe|>")?;
-        Ok(vec![start, token, task, plain])
+    /// The scores of what follows the first token of a text, of the vocabulary.
+    pub(super) fn first_scores(&self, attended: &[Attended]) -> Result<Vec<f32>, Error> {
+        let place = Place::Slot { slot: 0, start: 0 };
+        let row = row(&self.device, &[self.search.special.start])?;
+        let caches = &mut self.caches(1)?;
+        numbers(&[self.decoder.forward(&row, &place, attended, caches, true)?])
     }
 }
 
@@ -173,6 +182,14 @@ fn row(device: &Device, tokens: &[u32]) -> Result<Tensor, TensorError> {
 fn best(scores: &Tensor, mask: &Tensor) -> Result<Vec<Tensor>, TensorError> {
     let (score, token) = scores.add(mask)?.max_with_indices(-1, false)?;
     Ok(vec![score, token])
+}
+
+/// The elements of the first of some tensors.
+fn numbers(found: &[Tensor]) -> Result<Vec<f32>, Error> {
+    let bytes = read_many_blocking(&found.iter().collect::<Vec<_>>())?;
+    let bytes = bytes.first().map(Vec::as_slice).unwrap_or_default();
+    let (words, _) = bytes.as_chunks::<4>();
+    Ok(words.iter().map(|word| f32::from_le_bytes(*word)).collect())
 }
 
 /// The token that [`best`] found; an error if its score is no number.

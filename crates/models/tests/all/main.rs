@@ -9,6 +9,8 @@
     reason = "tests"
 )]
 
+#[path = "../common/texts.rs"]
+mod texts;
 #[path = "../common/writer.rs"]
 mod writer;
 
@@ -29,8 +31,10 @@ mod program;
 mod rope_scalings;
 mod samplers;
 mod speech;
+mod speech_times;
 mod tokenizers;
 mod torch_files;
+mod unigrams;
 
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ziggurat_models::audio::Waveform;
 use ziggurat_models::{
-    DecoderState, GenerateOptions, LoadOptions, Model, TranscribeOptions, Whisper,
+    DecoderState, GenerateOptions, LoadOptions, Model, Segment, TranscribeOptions, Whisper,
 };
 use ziggurat_tensor::io::SafetensorsFile;
 
@@ -155,6 +155,15 @@ fn transcribe_prints_a_line_for_each_recording() {
     let sound = Waveform::open_wav(&recording).unwrap();
     let expected = whisper.transcribe(&sound, &TranscribeOptions::default());
     let (code, text, errors) = ziggurat(&["transcribe", &model, &recording, &recording]);
+    let timed = TranscribeOptions {
+        timestamps: true,
+        ..TranscribeOptions::default()
+    };
+    let other = crate::speech_times::folder("program-times", "is_multilingual", false.into());
+    let found = Whisper::open(&device(), &other.0).unwrap();
+    let found = found.transcript(&sound, &timed).unwrap();
+    let path = other.0.display().to_string();
+    let with_times = ziggurat(&["transcribe", &path, &recording, "--timestamps"]);
     let missing = ziggurat(&["transcribe", &model, "no such file"]);
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(code, Some(0), "{errors}");
@@ -162,6 +171,13 @@ fn transcribe_prints_a_line_for_each_recording() {
     assert!(!expected.is_empty());
     assert_eq!(text, format!("{expected}\n{expected}\n"));
     assert_eq!(errors.matches("0.5 s of sound in").count(), 2, "{errors}");
+    let line = |part: &Segment| {
+        let text = part.text.trim();
+        format!("[00:{:06.3} --> 00:{:06.3}] {text}\n", part.start, part.end)
+    };
+    let expected: String = found.segments.iter().map(line).collect();
+    assert!(expected.starts_with("[00:00.060 --> "), "{expected}");
+    assert_eq!(with_times.1, expected);
     assert_eq!(missing.0, Some(1));
     assert!(missing.2.contains("error: no such file"), "{}", missing.2);
 }

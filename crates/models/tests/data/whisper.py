@@ -143,3 +143,25 @@ R |= {"heard": heard[0], "tokens": np.array(tokens), "scores": F.scores(tokens, 
 write(f"{folder}/model.safetensors", W); write(f"{folder}/reference.safetensors", R); json.dump(c, open(f"{folder}/config.json", "w"))
 json.dump({"suppress_tokens": suppressed, "begin_suppress_tokens": first}, open(f"{folder}/generation_config.json", "w")); json.dump(tokenizer(), open(f"{folder}/tokenizer.json", "w"))
 ctranslate(W, other)
+
+# With timestamps: the first few tokens of text that are not suppressed, so that parts end, whose choices stay under small changes of scores.
+from whisper_stamps import choose
+def window(h, k):
+    tokens, sure = [257], True
+    while len(tokens) < 11:
+        s = F.scores(tokens, h)[-1]; t = choose(s, tokens[1:], **k); sure &= all(choose(s + np.random.default_rng(i).uniform(-.01, .01, len(s)), tokens[1:], **k) == t for i in range(9))
+        if t == 256: break
+        tokens.append(t)
+    return tokens[1:], sure
+def parts(tokens, at, size):  # of a window: beginnings and ends in seconds, tokens of text, and the samples that are heard to their end
+    stamp = [t >= 265 for t in tokens]; ends = [i for i in range(1, len(tokens)) if stamp[i - 1] and stamp[i]]; single = stamp[-2:] == [False, True]; out = []; begin = 0
+    if not ends: assert stamp[0]; last = [t for t in tokens if t >= 265][-1]; return [[at + (tokens[0] - 265) * 320, at + ((last - 265) * 320 if last > tokens[0] else size), [t for t in tokens if t < 265]]], size
+    for e in ends + ([len(tokens)] if single else []): out.append([at + (tokens[begin] - 265) * 320, at + (tokens[e - 1] - 265) * 320, [t for t in tokens[begin:e] if t < 265]]); begin = e
+    return out, size if single else (tokens[begin - 1] - 265) * 320
+for trial in range(1000):
+    r = np.random.default_rng(trial); never = sorted(set(range(265)) - {int(t) for t in r.choice(256, 3, replace=False)}); k = dict(end=256, first=265, latest=50, never=never, not_first=first); at, all_parts, windows, sure = 0, [], [], True
+    while at < n and sure:
+        size = min(wave, n - at); tokens, sure = window(F.encode(log_mel(np.pad(sound[at:at + size], (0, wave - size)))), k); some, heard_to = parts(tokens, at, size); all_parts += some; windows.append(tokens); at += heard_to
+    if sure and len(windows) > 4 and len(all_parts) > len(windows): break
+else: sys.exit("no tokens fit")
+print("timestamps", trial, windows); json.dump({"suppress_tokens": never, "windows": windows, "parts": [[a / RATE, b / RATE, t] for a, b, t in all_parts]}, open(f"{folder}/timestamps.json", "w"), separators=(",", ":"))

@@ -111,6 +111,8 @@ macro_rules! binary_table {
         LeI => |x, y| flag((x as i32) <= (y as i32)),
         LtU => |x, y| flag(x < y),
         LeU => |x, y| flag(x <= y),
+        // One of the two `f16` of a word.
+        UnpackHalf => |x, y| float::f32_from_half(x >> ((y & 1) << 4)),
     } };
 }
 
@@ -121,6 +123,7 @@ macro_rules! ternary_table {
         MulAdd => |x, y, z| (f(x) * f(y) + f(z)).to_bits(),
         Fma => |x, y, z| float::fma(f(x), f(y), f(z)).to_bits(),
         Select => |m, y, z| (y & m) | (z & !m),
+        AndOr => |x, y, z| (x & y) | z,
     } };
 }
 

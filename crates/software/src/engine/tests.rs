@@ -5,6 +5,7 @@
 mod catalogue;
 mod control;
 mod functions;
+mod fusion;
 mod memory;
 mod parallel;
 mod refusals;

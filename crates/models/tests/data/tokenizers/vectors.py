@@ -1,7 +1,9 @@
 # python vectors.py FOLDER [SMOLLM2.gguf]: small tokenizers trained on the texts below, and what the Python package
-# `tokenizers` makes of many texts with them; with a model file also the tokens of its vocabulary.
-import json, random, sys
+# `tokenizers` makes of many texts (texts.py) with them; with a model file also the tokens of its vocabulary.
+# A tokenizer that is in FOLDER stays: training is not deterministic.
+import json, os, random, sys
 from tokenizers import Tokenizer, models, pre_tokenizers, decoders, normalizers, processors, trainers, Regex
+from texts import load, write
 
 out = sys.argv[1]
 random.seed(11)
@@ -36,18 +38,16 @@ for i in range(60):
 json.dump(texts, open(f"{out}/texts.json", "w"), ensure_ascii=True, separators=(",", ":"))
 
 def save(name, tok, unseen_ids=True):
-    tok.save(f"{out}/{name}.json", pretty=False)
+    if os.path.exists(f"{out}/{name}.json"): tok = Tokenizer.from_file(f"{out}/{name}.json")
+    else: tok.save(f"{out}/{name}.json", pretty=False)
     n = tok.get_vocab_size()
-    rows = []
-    for t in texts:
-        rows.append(tok.encode(t, add_special_tokens=False).ids)
+    rows = [tok.encode(t, add_special_tokens=False).ids for t in load(out)]
     decoded = []
     if unseen_ids:
         for i in range(80):
             ids = [random.randrange(n) for _ in range(random.randint(1, 9))]
             decoded.append([ids, tok.decode(ids)])
-    json.dump({"encoded": rows, "decoded": decoded}, open(f"{out}/{name}.vectors.json", "w"), ensure_ascii=True, separators=(",", ":"))
-    print(name, n, len(rows))
+    write(f"{out}/{name}.vectors.json", rows, decoded)
 
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -76,4 +76,4 @@ if len(sys.argv) > 2:
     tok.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
     tok.decoder = decoders.ByteLevel()
     tok.add_special_tokens([t for t, y in zip(toks, F["tokenizer.ggml.token_type"]) if y == 3])
-    json.dump({"encoded": [tok.encode(t, add_special_tokens=False).ids for t in texts]}, open(f"{out}/smollm2.ids.json", "w"), separators=(",", ":"))
+    write(f"{out}/smollm2.ids.json", [tok.encode(t, add_special_tokens=False).ids for t in load(out)])

@@ -148,6 +148,11 @@ impl Machine<'_> {
                     );
                 }
             }
+            (Place::Lanes(d), Place::Lanes(a), Place::Uniform(y), Place::Uniform(z)) => {
+                for i in self.from..self.to {
+                    self.lanes[d + i] = map1(&self.lanes[a + i], |x| f(x, y, z));
+                }
+            }
             (Place::Lanes(d), ..) => {
                 for i in self.from..self.to {
                     let (x, y, z) = (self.chunk(a, i), self.chunk(b, i), self.chunk(c, i));

@@ -7,7 +7,7 @@ use super::pointer::{Pointer, Root};
 use super::{Lower, Result};
 use crate::engine::ir::{Input, Narrow, Op, Reg, Space};
 use crate::engine::layout::{Layout, Leaf, scalar_words};
-use crate::engine::scalar::pack;
+use crate::engine::scalar::{Bin, pack};
 
 impl Lower<'_> {
     fn leaves(&self, pointer: &Pointer) -> Result<Vec<Leaf>> {
@@ -115,7 +115,7 @@ impl Lower<'_> {
             2 => {
                 let part = self.bits((at >> 1) & 1);
                 let unpack = match narrow(leaf.scalar) {
-                    Narrow::Float => pack::UNPACK_16_FLOAT,
+                    Narrow::Float => return Ok(vec![self.bin(Bin::UnpackHalf, low, part)?]),
                     Narrow::Signed => pack::UNPACK_I16,
                     Narrow::Unsigned => pack::UNPACK_U16,
                 };

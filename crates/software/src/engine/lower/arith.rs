@@ -293,12 +293,15 @@ impl Lower<'_> {
             return Ok(a);
         }
         let zero = self.bits(0);
-        let fun = match (from.kind, to.kind) {
-            (Kind::Float, _) => pack::PACK_2X16_FLOAT,
-            (_, Kind::Float) => pack::UNPACK_16_FLOAT,
+        match (from.kind, to.kind) {
+            (Kind::Float, _) => {}
+            (_, Kind::Float) => {
+                let value = self.bin(Bin::UnpackHalf, a, zero)?;
+                return self.wrapped(to, value);
+            }
             _ => return self.wrapped(to, a),
-        };
-        match self.call(fun, vec![a, zero], 1)?.first() {
+        }
+        match self.call(pack::PACK_2X16_FLOAT, vec![a, zero], 1)?.first() {
             Some(bits) => self.wrapped(to, *bits),
             None => self.refuse("bitcast", "its operand has no value"),
         }

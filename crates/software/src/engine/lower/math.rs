@@ -290,18 +290,24 @@ impl Lower<'_> {
     }
 
     fn unpacking(&mut self, fun: M, args: &[Vec<Reg>]) -> Result<Option<Vec<Reg>>> {
+        let Some(word) = args.first().and_then(|value| value.first()).copied() else {
+            return Ok(None);
+        };
         let (unpack, parts) = match fun {
+            M::Unpack2x16float => {
+                let parts = [0, 1].map(|part| {
+                    let part = self.bits(part);
+                    self.bin(Bin::UnpackHalf, word, part)
+                });
+                return parts.into_iter().collect::<Result<_>>().map(Some);
+            }
             M::Unpack4x8snorm => (pack::UNPACK_8_SNORM, 4),
             M::Unpack4x8unorm => (pack::UNPACK_8_UNORM, 4),
             M::Unpack2x16snorm => (pack::UNPACK_16_SNORM, 2),
             M::Unpack2x16unorm => (pack::UNPACK_16_UNORM, 2),
-            M::Unpack2x16float => (pack::UNPACK_16_FLOAT, 2),
             M::Unpack4xI8 => (pack::UNPACK_I8, 4),
             M::Unpack4xU8 => (pack::UNPACK_U8, 4),
             _ => return Ok(None),
-        };
-        let Some(word) = args.first().and_then(|value| value.first()).copied() else {
-            return Ok(None);
         };
         let mut out = Vec::new();
         for i in 0..parts {

@@ -1,10 +1,16 @@
-//! Fewer operations: a product and the sum that takes it become one, and a result that is only
-//! copied into a variable is written there at once.
+//! Fewer operations: a product and the sum that takes it become one, so do `and` and the `or` that takes
+//! it, and a result that is only copied into a variable is written there at once.
 
 use std::collections::HashMap;
 
 use super::{Block, Code, Op, Reg, Use, count_reads, count_writes, get};
 use crate::engine::scalar::{Bin, Tri};
+
+/// Operations of which the second takes the result of the first, and what does both.
+const PAIRS: [(Bin, Bin, Tri); 2] = [
+    (Bin::MulF, Bin::AddF, Tri::MulAdd),
+    (Bin::And, Bin::Or, Tri::AndOr),
+];
 
 /// Fuses within blocks.
 pub(super) fn fuse(code: &mut Code, varying: &[bool]) {
@@ -19,7 +25,9 @@ fn block(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
             block(inner, single, varying);
         }
     }
-    multiply_add(code, single, varying);
+    for pair in PAIRS {
+        join(code, pair, single, varying);
+    }
     retarget(code, single, varying);
 }
 
@@ -75,17 +83,18 @@ impl Latest {
     }
 }
 
-fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
+fn join(
+    code: &mut Block,
+    (first, second, both): (Bin, Bin, Tri),
+    single: &dyn Fn(Reg) -> bool,
+    varying: &[bool],
+) {
     let mut latest = Latest::default();
     let mut products: HashMap<Reg, (usize, Reg, Reg)> = HashMap::new();
     let mut gone = vec![false; code.len()];
     for (at, op) in code.iter_mut().enumerate() {
-        if let Op::Bin {
-            op: Bin::AddF,
-            d,
-            a,
-            b,
-        } = *op
+        if let Op::Bin { op: bin, d, a, b } = *op
+            && bin == second
         {
             for (product, other) in [(a, b), (b, a)] {
                 let Some((from, x, y)) = products.get(&product).copied() else {
@@ -97,7 +106,7 @@ fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]
                     continue;
                 }
                 *op = Op::Tri {
-                    op: Tri::MulAdd,
+                    op: both,
                     d,
                     a: x,
                     b: y,
@@ -110,12 +119,8 @@ fn multiply_add(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]
                 break;
             }
         }
-        if let Op::Bin {
-            op: Bin::MulF,
-            d,
-            a,
-            b,
-        } = *op
+        if let Op::Bin { op: bin, d, a, b } = *op
+            && bin == first
             && single(d)
         {
             products.insert(d, (at, a, b));
