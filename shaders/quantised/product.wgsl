@@ -16,20 +16,19 @@ override STAGED: bool = true;
 
 override TILES: u32 = WG / LANES;
 override TOTALS: u32 = LINES * ROWS;
-override SUMS: u32 = TOTALS * WG;
 
 // Vectors of a row of x that belong to a unit, and to one unit of each invocation of a tile.
 const UNIT: u32 = RUNS * 4u;
 override CHUNK: u32 = LANES * UNIT;
 override CHUNKS: u32 = LINES * CHUNK;
-// Vectors of workgroup memory: LINES * CHUNK of x, later a quarter of SUMS.
+// Vectors of workgroup memory: 2 * CHUNKS of x, later a quarter of TOTALS * WG.
 override MEMORY: u32 = 1024u;
 
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
 // Of x [line][vector], then of sums [line][row][tile][invocation].
-var<workgroup> memory: array<vec4<f32>, MEMORY>;
+var<workgroup> tile_memory: array<vec4<f32>, MEMORY>;
 
 // Which rows of x and which of their units a step multiplies, and where these are in workgroup memory.
 struct At {
@@ -100,25 +99,28 @@ fn bring(line: u32, first: u32, half: u32, lid: u32) {
     let left = (params.units - min(first, params.units)) * UNIT;
     for (var i = lid; i < min(CHUNK, left); i += WG) {
         for (var l = 0u; l < LINES; l++) {
-            memory[half + l * CHUNK + place_of(i)] = vector_of(line + l, first * UNIT + i);
+            tile_memory[half + l * CHUNK + place_of(i)] = vector_of(line + l, first * UNIT + i);
         }
     }
 }
 
 // The run of a row of x whose first vector in the chunk is `at`.
 fn input_of(place: At, line: u32, at: u32) -> Run {
-    if !STAGED {
+    var run = Run();
+    if STAGED {
+        let first = place.half + line * CHUNK;
+        run = Run(
+            tile_memory[first + place_of(at)],
+            tile_memory[first + place_of(at + 1u)],
+            tile_memory[first + place_of(at + 2u)],
+            tile_memory[first + place_of(at + 3u)],
+        );
+    } else {
         let first = place.start * UNIT + at;
         let l = place.line + line;
-        return Run(vector_of(l, first), vector_of(l, first + 1u), vector_of(l, first + 2u), vector_of(l, first + 3u));
+        run = Run(vector_of(l, first), vector_of(l, first + 1u), vector_of(l, first + 2u), vector_of(l, first + 3u));
     }
-    let first = place.half + line * CHUNK;
-    return Run(
-        memory[first + place_of(at)],
-        memory[first + place_of(at + 1u)],
-        memory[first + place_of(at + 2u)],
-        memory[first + place_of(at + 3u)],
-    );
+    return run;
 }
 
 fn plus4(sum: f32, v: vec4<f32>, w: vec4<f32>) -> f32 {
@@ -158,11 +160,11 @@ fn careful_sum(line: u32, row: u32, lane: u32) -> f32 {
 }
 
 fn sum_at(i: u32) -> f32 {
-    return memory[i / 4u][i % 4u];
+    return tile_memory[i / 4u][i % 4u];
 }
 
 fn set_sum(i: u32, sum: f32) {
-    memory[i / 4u][i % 4u] = sum;
+    tile_memory[i / 4u][i % 4u] = sum;
 }
 
 fn put(total: u32, lid: u32, sums: vec4<f32>) {
