@@ -248,22 +248,28 @@ fn a_stream_that_is_dropped_leaves_nothing() {
 fn a_wait_that_is_dropped_loses_nothing() {
     let model = model();
     let (expected, _) = run(&model, "The fox", &drawn(1));
-    let mut generation = model.generate("The fox", &drawn(1)).unwrap();
     let mut context = Context::from_waker(Waker::noop());
-    let (mut tokens, mut dropped) = (Vec::new(), 0);
-    while tokens.len() < expected.len() {
-        let first = pin!(generation.advance()).poll(&mut context);
-        let piece = match first {
-            Poll::Ready(piece) => piece,
-            Poll::Pending => {
-                dropped += 1;
-                block_on(generation.advance())
-            }
-        };
-        tokens.extend(piece.unwrap().unwrap().token);
+    // A token may be there before it is asked for: on a busy machine all of them.
+    for _ in 0..100 {
+        let mut generation = model.generate("The fox", &drawn(1)).unwrap();
+        let (mut tokens, mut dropped) = (Vec::new(), 0);
+        while tokens.len() < expected.len() {
+            let first = pin!(generation.advance()).poll(&mut context);
+            let piece = match first {
+                Poll::Ready(piece) => piece,
+                Poll::Pending => {
+                    dropped += 1;
+                    block_on(generation.advance())
+                }
+            };
+            tokens.extend(piece.unwrap().unwrap().token);
+        }
+        assert_eq!(tokens, expected);
+        if dropped > 0 {
+            return;
+        }
     }
-    assert!(dropped > 0);
-    assert_eq!(tokens, expected);
+    panic!("no token had to be waited for");
 }
 
 #[test]

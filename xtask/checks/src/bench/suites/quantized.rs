@@ -17,7 +17,7 @@ const FORMATS: [BlockFormat; 4] = [
 pub(super) fn cases(quick: bool) -> Vec<Case> {
     let k = size(quick, 4096, 256);
     let long = size(quick, 11_008, 512);
-    let most = size(quick, 32_768, 512);
+    let most = size(quick, 32_768, 1024);
     let mut cases = Vec::new();
     for format in FORMATS {
         let row = [[1, k, k], [1, k, long], [1, long, k], [1, k, most]];
