@@ -17,7 +17,9 @@ use std::sync::Arc;
 use ziggurat_device::{DeviceError, once};
 
 use crate::descriptor::KernelDescriptor;
-use crate::error::{LimitError, PipelineError};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::error::LimitError;
+use crate::error::PipelineError;
 use crate::pipelines::Pipelines;
 use crate::place::Place;
 #[cfg(not(target_arch = "wasm32"))]

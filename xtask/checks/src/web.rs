@@ -36,6 +36,9 @@ pub(crate) struct Choice {
     /// With --sample: the shaders of another day
     #[arg(long, value_name = "DAY", requires = "sample")]
     day: Option<usize>,
+    /// The shaders from this number on, to go on with a run that was cut off
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    from: usize,
 }
 
 /// How long is waited.
@@ -80,15 +83,16 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let sessions = sessions.chain((!together.is_empty()).then(|| together.join(",")));
     for names in sessions {
         let sample = if choice.sample { "&sample" } else { "" };
-        hear(&server, &names, sample, &mut report)?;
+        let asked = format!("only={names}&from={}{sample}", choice.from);
+        hear(&server, &names, &asked, &mut report)?;
     }
     report.verdict(&only)
 }
 
 /// Opens the page in a browser for some stages and takes what it says until it ends.
-fn hear(server: &server::Server, names: &str, sample: &str, report: &mut Report) -> Outcome {
+fn hear(server: &server::Server, names: &str, asked: &str, report: &mut Report) -> Outcome {
     let port = server.port;
-    let address = format!("http://127.0.0.1:{port}/index.html?only={names}{sample}");
+    let address = format!("http://127.0.0.1:{port}/index.html?{asked}");
     let browser = browser::open(&address, names != "missing", &server.sender)?;
     server.browser.store(browser.id(), Ordering::Relaxed);
     listen(&server.messages, PATIENCE, names == "leaving", report)

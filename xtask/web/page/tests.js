@@ -67,6 +67,9 @@ async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modu
 // Milliseconds between two signs of life.
 const OFTEN = 5000;
 
+// Shaders of one device, whose memory for them comes back when it is gone.
+const OF_A_DEVICE = 500;
+
 // In its two branches invocations would wait for each other: naga accepts it, WebGPU does not.
 const NOT_UNIFORM = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -75,27 +78,49 @@ const NOT_UNIFORM = `
   out[i] = i;
 }`;
 
-async function shaders() {
-  const gpu = await device();
+// What is said about a shader by a device, or by another one if the first was lost meanwhile: a browser's process for GPUs may end
+// for reasons of the machine, but not twice with the same shader.
+async function heard(own, variant) {
+  for (const last of [false, true]) {
+    try {
+      own.gpu ??= await device();
+      return await complaint(own.gpu, variant, own.modules);
+    } catch (error) {
+      own.gpu = null;
+      own.modules.clear();
+      own.lost += 1;
+      if (last) return `the device was lost twice: ${error}`;
+      await new Promise((done) => setTimeout(done, 5000));
+    }
+  }
+}
+
+async function shaders(from) {
+  const own = { gpu: null, modules: new Map(), lost: 0 };
   const failures = [];
-  const planted = await complaint(gpu, { wgsl: NOT_UNIFORM, constants: {}, pipeline: false }, new Map());
+  const planted = await heard(own, { wgsl: NOT_UNIFORM, constants: {}, pipeline: false });
   if (!planted) failures.push("a barrier in control flow that is not uniform was accepted");
   const lines = (await text("/catalogue.jsonl")).trim().split("\n");
-  const modules = new Map();
-  let [done, pipelines, told] = [0, 0, performance.now()];
-  for (const line of lines) {
+  let [done, pipelines, told] = [from, 0, performance.now()];
+  for (const line of lines.slice(from)) {
     const variant = JSON.parse(line);
-    const wrong = await complaint(gpu, variant, modules);
+    const wrong = await heard(own, variant);
     if (wrong) failures.push(`${variant.name}: ${wrong}`);
     done += 1;
     if (variant.pipeline) pipelines += 1;
+    if (done % OF_A_DEVICE === 0) {
+      own.gpu?.destroy();
+      own.gpu = null;
+      own.modules.clear();
+    }
     if (performance.now() - told > OFTEN) {
       told = performance.now();
       await report("shaders", done, lines.length, [], `${pipelines} pipelines`);
     }
   }
-  await report("shaders", done, lines.length, failures, `${pipelines} pipelines; negative control: ${planted}`);
-  gpu.destroy();
+  const note = `${pipelines} pipelines; ${own.lost} times a device was lost; negative control: ${planted}`;
+  await report("shaders", done, lines.length, failures, note);
+  own.gpu?.destroy();
 }
 
 async function conformance(program, most) {
@@ -205,7 +230,7 @@ async function all() {
   // Only by its name: it needs a model.
   if (only?.split(",").includes("chat")) await chat(report);
   if (wants("demo")) await demo(report);
-  if (wants("shaders")) await shaders();
+  if (wants("shaders")) await shaders(Number(asked.get("from") ?? 0));
   if (wants("behaviour") || wants("conformance")) {
     const program = await import("/program/ziggurat_web.js");
     await program.default();
