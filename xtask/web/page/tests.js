@@ -79,20 +79,28 @@ const NOT_UNIFORM = `
 }`;
 
 // What is said about a shader by a device, or by another one if the first was lost meanwhile: a browser's process for GPUs may end
-// for reasons of the machine, but not twice with the same shader.
+// for reasons of the machine, but not twice with the same shader. A browser that gives no other device ends the run.
 async function heard(own, variant) {
-  for (const last of [false, true]) {
+  let error;
+  for (const again of [false, true]) {
+    if (again) await new Promise((done) => setTimeout(done, 5000));
+    own.gpu ??= await device();
     try {
-      own.gpu ??= await device();
-      return await complaint(own.gpu, variant, own.modules);
-    } catch (error) {
-      own.gpu = null;
-      own.modules.clear();
-      own.lost += 1;
-      if (last) return `the device was lost twice: ${error}`;
-      await new Promise((done) => setTimeout(done, 5000));
+      const wrong = await complaint(own.gpu, variant, own.modules);
+      if (!(await isLost(own.gpu))) return wrong;
+      error = wrong;
+    } catch (lost) {
+      error = lost;
     }
+    own.gpu = null;
+    own.modules.clear();
+    own.lost += 1;
   }
+  return `the device was lost twice: ${error}`;
+}
+
+async function isLost(gpu) {
+  return await Promise.race([gpu.lost.then(() => true), Promise.resolve(false)]);
 }
 
 async function shaders(from) {
