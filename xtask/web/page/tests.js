@@ -41,8 +41,13 @@ async function device() {
   const adapter = await navigator.gpu?.requestAdapter();
   if (!adapter) throw new Error("this browser gives no WebGPU adapter");
   const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
-  return await adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } });
+  const gpu = await adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } });
+  gpu.lost.then(() => lost.add(gpu));
+  return gpu;
 }
+
+// Devices that are gone.
+const lost = new WeakSet();
 
 // What the browser's compiler and pipeline creation say about a shader, warnings too; nothing if they accept it without a word.
 async function complaint(gpu, { wgsl, constants, entry, pipeline: wanted }, modules) {
@@ -87,20 +92,16 @@ async function heard(own, variant) {
     own.gpu ??= await device();
     try {
       const wrong = await complaint(own.gpu, variant, own.modules);
-      if (!(await isLost(own.gpu))) return wrong;
+      if (!lost.has(own.gpu)) return wrong;
       error = wrong;
-    } catch (lost) {
-      error = lost;
+    } catch (thrown) {
+      error = thrown;
     }
     own.gpu = null;
     own.modules.clear();
     own.lost += 1;
   }
   return `the device was lost twice: ${error}`;
-}
-
-async function isLost(gpu) {
-  return await Promise.race([gpu.lost.then(() => true), Promise.resolve(false)]);
 }
 
 async function shaders(from) {

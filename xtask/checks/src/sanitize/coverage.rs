@@ -23,7 +23,7 @@ const NOT_RUN: [(&str, &str); 1] = [(
 )];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 34] = [
+const SIZES: [(&str, &str); 35] = [
     ("TAPS_HEIGHT", "a window, by a call"),
     ("TAPS_WIDTH", "likewise"),
     ("STEP_HEIGHT", "steps between windows, by a call"),
@@ -57,6 +57,7 @@ const SIZES: [(&str, &str); 34] = [
     ("LANE_STEP", "likewise"),
     ("ROWS", "likewise"),
     ("ROW_STEP", "likewise"),
+    ("MEMORY", "workgroup memory, by the tile"),
     ("STEPS", "turns of a loop, by the row's length"),
     ("KEYS", "a tile of attention, by the sizes of a call"),
     ("VALUES", "likewise"),

@@ -3,6 +3,7 @@
 use ziggurat_core::{BlockFormat, DType};
 
 use super::{BlockParams, BlockShape};
+use crate::limits::ability::Ability;
 use crate::num::saturated;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
@@ -84,19 +85,27 @@ impl Tile {
         }
     }
 
-    /// For every number of rows, with all invocations of a workgroup and with some of them.
-    fn all(format: BlockFormat) -> impl Iterator<Item = Self> {
-        let sizes = [(1, 8), (1, 4), (2, 8), (2, 4), (4, 4), (8, 4)];
-        let direct = [GROUP, GROUP / 4].into_iter().flat_map(move |lanes| {
-            sizes.map(|(lines, rows)| Self {
-                lines,
-                rows,
-                lanes,
-                staged: false,
-            })
-        });
-        let staged = [2, 4, 8].map(|lines| Self::staged(lines, format, GROUP));
-        direct.chain(staged.into_iter().filter(move |_| runs(format) <= 2))
+    /// Those of few and many rows of an input, by few and many blocks in short and long rows, on a large GPU.
+    fn all(format: BlockFormat) -> Vec<Self> {
+        let of = |m, rows, blocks| {
+            let weight = BlockShape::new(format, [rows, blocks * format.elements()]);
+            let tile = weight.map(|weight| Self::of(m, &weight, Ability::LARGE.busy_groups));
+            tile.ok()
+        };
+        let mut all = Vec::new();
+        for m in [1, 2, 4, 8, 16] {
+            for rows in [64, 4096, 1 << 17] {
+                for tile in [1, 128]
+                    .into_iter()
+                    .filter_map(|blocks| of(m, rows, blocks))
+                {
+                    if !all.contains(&tile) {
+                        all.push(tile);
+                    }
+                }
+            }
+        }
+        all
     }
 
     /// Workgroups that cover so many rows of blocks.
