@@ -53,6 +53,7 @@ fn run(words: &[String]) -> Outcome<String> {
             [word] if word == "--debian" => wasm::run(true),
             _ => Err(Failure::new("wasm takes no option but --debian")),
         },
+        "web" if rest.iter().any(asks) => Ok(web::USAGE.to_owned()),
         "web" => web::run(rest),
         name if checks::COMMANDS.iter().any(|(other, _)| *other == name) => checks::run(name, rest),
         _ => Err(Failure::new(format!(

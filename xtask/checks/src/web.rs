@@ -14,7 +14,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use report::Report;
+use report::{Report, SHADERS};
 use server::Message;
 use xtask::failure::{Failure, Outcome};
 use xtask::workspace;
@@ -38,7 +38,7 @@ pub(crate) struct Choice {
     day: Option<usize>,
     /// The shaders from this number on, to go on with a run that was cut off
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    from: usize,
+    from: u64,
 }
 
 /// How long is waited.
@@ -75,18 +75,46 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     }
     let server = server::start(&choice.folder)?;
     let mut report = Report::default();
-    // Some stages have a browser of their own: one without WebGPU, one whose console counts, one whose memory counts.
-    const ALONE: [&str; 3] = ["missing", "leaving", "memory"];
+    // Some stages have a browser of their own: one without WebGPU, one whose console counts, one whose memory counts, one that
+    // may not last.
+    const ALONE: [&str; 4] = ["missing", "leaving", "memory", SHADERS];
     let (alone, together): (Vec<&str>, Vec<&str>) =
         only.iter().partition(|name| ALONE.contains(name));
     let sessions = alone.iter().map(|name| name.to_string());
     let sessions = sessions.chain((!together.is_empty()).then(|| together.join(",")));
     for names in sessions {
         let sample = if choice.sample { "&sample" } else { "" };
-        let asked = format!("only={names}&from={}{sample}", choice.from);
-        hear(&server, &names, &asked, &mut report)?;
+        if names == SHADERS {
+            all_shaders(choice.from, |from| {
+                let asked = format!("only={names}&from={from}");
+                let heard = hear(&server, &names, &asked, &mut report);
+                heard.map(|()| report.reached(SHADERS))
+            })?;
+        } else {
+            let asked = format!("only={names}{sample}");
+            hear(&server, &names, &asked, &mut report)?;
+        }
     }
     report.verdict(&only)
+}
+
+/// Has browsers try shaders, one browser after the other, each from where the one before had no device anymore: Chromium gives
+/// none when its process for GPUs has ended several times. One that tries no further shader is the last.
+///
+/// `open` gives how many shaders are done, and whether that is all.
+fn all_shaders(
+    mut from: u64,
+    mut open: impl FnMut(u64) -> Outcome<Option<(u64, bool)>>,
+) -> Outcome {
+    loop {
+        match open(from)? {
+            Some((done, false)) if done > from => {
+                println!("{SHADERS}: another browser goes on from {done}");
+                from = done;
+            }
+            _ => return Ok(()),
+        }
+    }
 }
 
 /// Opens the page in a browser for some stages and takes what it says until it ends.
@@ -176,6 +204,27 @@ mod tests {
         drop(messages);
         assert!(page.join().is_ok());
         outcome.map_err(|failure| failure.to_string())
+    }
+
+    /// From where browsers go on that get so far.
+    fn begun(reached: &[Option<(u64, bool)>]) -> Vec<u64> {
+        let mut begun = Vec::new();
+        let outcome = all_shaders(3, |from| {
+            begun.push(from);
+            Ok(reached[begun.len() - 1])
+        });
+        assert!(outcome.is_ok());
+        begun
+    }
+
+    #[test]
+    fn another_browser_goes_on_unless_the_last_got_nowhere() {
+        assert_eq!(begun(&[Some((9, true))]), [3]);
+        assert_eq!(begun(&[Some((7, false)), Some((9, true))]), [3, 7]);
+        assert_eq!(begun(&[Some((7, false)), Some((7, false))]), [3, 7]);
+        assert_eq!(begun(&[None]), [3]);
+        let failed = all_shaders(0, |_| Err(Failure::new("no browser")));
+        assert!(failed.is_err());
     }
 
     #[test]

@@ -84,7 +84,8 @@ const NOT_UNIFORM = `
 }`;
 
 // What is said about a shader by a device, or by another one if the first was lost meanwhile: a browser's process for GPUs may end
-// for reasons of the machine, but not twice with the same shader. A browser that gives no other device ends the run.
+// for reasons of the machine, but not twice with the same shader. A browser that gives no other device ends the page: the driver
+// opens another, which goes on.
 async function heard(own, variant) {
   let error;
   for (const again of [false, true]) {
@@ -113,7 +114,12 @@ async function shaders(from) {
   let [done, pipelines, told] = [from, 0, performance.now()];
   for (const line of lines.slice(from)) {
     const variant = JSON.parse(line);
-    const wrong = await heard(own, variant);
+    let wrong;
+    try {
+      wrong = await heard(own, variant);
+    } catch (error) {
+      return await report("shaders", done, lines.length, failures, `${pipelines} pipelines; no device anymore: ${error}`);
+    }
     if (wrong) failures.push(`${variant.name}: ${wrong}`);
     done += 1;
     if (variant.pipeline) pipelines += 1;

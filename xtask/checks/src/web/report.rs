@@ -30,10 +30,12 @@ pub(super) const STAGES: [&str; 7] = [
     "leaving",
     "memory",
     "missing",
-    "shaders",
+    SHADERS,
     "behaviour",
     "conformance",
 ];
+/// The one that other browsers may go on with.
+pub(super) const SHADERS: &str = "shaders";
 /// One that is run only if it is asked for.
 pub(super) const CHAT: &str = "chat";
 /// What the page of the stage `leaving` writes to its console, to show that somebody hears it.
@@ -53,6 +55,12 @@ impl Report {
         self.failures.extend_from_slice(&message.failures);
         self.stages.insert(message.stage.clone(), message);
         Ok(())
+    }
+
+    /// How much of a stage is done, and whether that is all of it.
+    pub(super) fn reached(&self, stage: &str) -> Option<(u64, bool)> {
+        let Message { done, of, .. } = self.stages.get(stage)?;
+        Some((*done, done == of))
     }
 
     /// A line of a console, which should have none but one.
