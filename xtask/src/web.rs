@@ -86,8 +86,6 @@ fn driven(folder: &Path, arguments: &[String]) -> Outcome<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn words_that_mean_nothing_are_refused_before_anything_is_built() {
         let known = |line: &str| {
