@@ -11,10 +11,12 @@ struct Sums {
 
 fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
     let x0 = input_of(place, 0u, at);
-    return Sums(
-        times(sums.a0, near, x0),
-        times(sums.b0, far, x0),
-    );
+    var next = sums;
+    next.a0 = times(sums.a0, near, x0);
+    if ROWS > 4u {
+        next.b0 = times(sums.b0, far, x0);
+    }
+    return next;
 }
 
 fn put_sums(sums: Sums, lid: u32) {

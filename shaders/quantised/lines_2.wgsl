@@ -14,12 +14,14 @@ struct Sums {
 fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
     let x0 = input_of(place, 0u, at);
     let x1 = input_of(place, 1u, at);
-    return Sums(
-        times(sums.a0, near, x0),
-        times(sums.b0, far, x0),
-        times(sums.a1, near, x1),
-        times(sums.b1, far, x1),
-    );
+    var next = sums;
+    next.a0 = times(sums.a0, near, x0);
+    next.a1 = times(sums.a1, near, x1);
+    if ROWS > 4u {
+        next.b0 = times(sums.b0, far, x0);
+        next.b1 = times(sums.b1, far, x1);
+    }
+    return next;
 }
 
 fn put_sums(sums: Sums, lid: u32) {

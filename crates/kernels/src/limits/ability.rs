@@ -18,6 +18,8 @@ pub(crate) struct Ability {
     /// Workgroups of 256 invocations that keep the device busy: fewer, and a long reduction is cut into chunks. Adapters do
     /// not say, so it is by their kind.
     pub(crate) busy_groups: u64,
+    /// Invocations without work take as long as others, because they are lanes of a processor's vectors.
+    pub(crate) idle_costs: bool,
     /// Loop iterations of an invocation in one dispatch.
     pub(crate) loop_budget: u64,
     /// Invocations of every subgroup; 0 where there are no subgroups, or of different sizes.
@@ -88,6 +90,7 @@ impl Ability {
         workgroup_size: 256,
         workgroup_bytes: 16_384,
         busy_groups: 512,
+        idle_costs: false,
         loop_budget: 1 << 15,
         subgroup: 0,
         binding_bytes: 1 << 27,
@@ -130,6 +133,7 @@ impl Ability {
             workgroup_size: caps.workgroup_size,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
             busy_groups: busy_groups(kind),
+            idle_costs: kind == AdapterKind::Software,
             loop_budget: u64::from(caps.max_loop_iterations),
             subgroup: if least == most { least } else { 0 },
             binding_bytes: caps.max_binding_bytes,

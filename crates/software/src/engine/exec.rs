@@ -1,7 +1,7 @@
 //! Execution: workgroups over threads, each workgroup in lockstep.
 //!
-//! The calling thread starts alone; other threads join only once a dispatch has taken a while, so
-//! small dispatches cost no thread. Workgroups are taken in order from a counter. What a workgroup
+//! The calling thread starts alone; other threads join only once a dispatch has taken a while, or at
+//! once if by the program's last run it will, so small dispatches cost no thread. Workgroups are taken in order from a counter. What a workgroup
 //! computes does not depend on which thread runs it, and programs that can see the order of
 //! workgroups through atomics run on one thread.
 
@@ -145,9 +145,10 @@ pub(super) fn run(
         threads - 1
     };
     let mut machine = Machine::new(code, &shared);
+    let is_long = code.pace.load(Relaxed).saturating_mul(total) > 2 * nanoseconds(ALONE);
     if helpers == 0 {
         work(&mut machine, &shared, None);
-    } else if work(&mut machine, &shared, Some(Instant::now() + ALONE)) {
+    } else if is_long || work(&mut machine, &shared, Some(ALONE)) {
         let left = total.saturating_sub(shared.next.load(Relaxed));
         let helpers = helpers.min(usize::try_from(left).unwrap_or(usize::MAX));
         std::thread::scope(|scope| {
@@ -165,11 +166,21 @@ pub(super) fn run(
     }
 }
 
-/// Runs workgroups until none is left, or `until`; says whether some may be left.
-fn work(machine: &mut Machine<'_>, shared: &Shared<'_>, until: Option<Instant>) -> bool {
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Runs workgroups until none is left, or for so long; says whether some may be left, and remembers how
+/// long each took.
+fn work(machine: &mut Machine<'_>, shared: &Shared<'_>, most: Option<Duration>) -> bool {
+    let start = Instant::now();
+    let mut done = 0;
     loop {
         let group = shared.next.fetch_add(1, Relaxed);
         if group >= shared.total || shared.stop.load(Relaxed) {
+            if let Some(pace) = nanoseconds(start.elapsed()).checked_div(done) {
+                machine.code.pace.store(pace, Relaxed);
+            }
             return false;
         }
         if let Some(trap) = machine.workgroup(group) {
@@ -181,7 +192,8 @@ fn work(machine: &mut Machine<'_>, shared: &Shared<'_>, until: Option<Instant>) 
             }
             return false;
         }
-        if until.is_some_and(|until| Instant::now() > until) {
+        done += 1;
+        if most.is_some_and(|most| start.elapsed() > most) {
             return true;
         }
     }

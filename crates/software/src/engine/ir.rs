@@ -11,6 +11,8 @@
 mod texture;
 mod uses;
 
+use std::sync::atomic::AtomicU64;
+
 pub(super) use texture::{TextureOp, TextureWhat};
 pub(super) use uses::Use;
 
@@ -338,6 +340,8 @@ pub(super) struct Code {
     /// The order in which workgroups run can show in results.
     pub(super) ordered: bool,
     pub(super) prints: Prints,
+    /// Nanoseconds that a workgroup took in the last run.
+    pub(super) pace: AtomicU64,
     /// It has checks.
     pub(super) checked: bool,
     /// Checks look at memory in parts of two bytes.

@@ -1,11 +1,12 @@
 //! Passes over a lowered program, in order: copies and dead operations go, homes and uniformity are
-//! found, small branches become merges, operations are fused, places are given.
+//! found, small branches become merges, what is known of bits simplifies operations, operations are fused, places are given.
 
 mod allocate;
 mod copies;
 mod flatten;
 mod fuse;
 mod home;
+mod known;
 mod uniform;
 
 use super::ir::{Block, Code, Op, Reg, Use};
@@ -17,6 +18,7 @@ pub(super) fn optimise(code: &mut Code) {
     let homes = home::find(code);
     let varying = uniform::decide(code, &homes);
     flatten::flatten(&mut code.block, &varying);
+    known::simplify(code);
     fuse::fuse(code, &varying);
     allocate::allocate(code, &homes, &varying);
     code.ordered |= sees_order(&code.block);

@@ -113,6 +113,8 @@ macro_rules! binary_table {
         LeU => |x, y| flag(x <= y),
         // One of the two `f16` of a word.
         UnpackHalf => |x, y| float::f32_from_half(x >> ((y & 1) << 4)),
+        // The same of one that is positive and normal.
+        UnpackNormal => |x, y| float::f32_from_normal(x >> ((y & 1) << 4)),
     } };
 }
 
@@ -124,6 +126,7 @@ macro_rules! ternary_table {
         Fma => |x, y, z| float::fma(f(x), f(y), f(z)).to_bits(),
         Select => |m, y, z| (y & m) | (z & !m),
         AndOr => |x, y, z| (x & y) | z,
+        UnpackNormalSub => |x, y, z| (f(float::f32_from_normal(x >> ((y & 1) << 4))) - f(z)).to_bits(),
     } };
 }
 

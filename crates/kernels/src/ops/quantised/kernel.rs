@@ -74,6 +74,26 @@ impl Tile {
         tile(if few { 4 } else { 8 }, lanes)
     }
 
+    /// For one row of an input, with hardly more invocations than a row of blocks has units for: on a processor, more would take
+    /// time and do nothing.
+    pub(super) fn full(weight: &BlockShape) -> Self {
+        let units = weight.units().max(1);
+        let full = |lanes: &u32| {
+            let lanes = u64::from(*lanes);
+            units.div_ceil(lanes) * lanes * 7 <= units * 8
+        };
+        let lanes = [GROUP / 4, 16, 8, 4, 2].into_iter().find(full).unwrap_or(1);
+        let tile = |rows| Self {
+            lines: 1,
+            rows,
+            lanes,
+            staged: false,
+        };
+        // As many workgroups as processors can share evenly.
+        let many = tile(8).workgroups(weight.rows as u64) >= 16;
+        tile(if many { 8 } else { 4 })
+    }
+
     /// With as many invocations, up to 32, as have room for their input twice: what is multiplied, and what comes next.
     fn staged(lines: u32, format: BlockFormat, units: u32) -> Self {
         let room = MEMORY / (2 * lines * runs(format) * RUN_BYTES);
@@ -85,24 +105,24 @@ impl Tile {
         }
     }
 
-    /// Those of few and many rows of an input, by few and many blocks in short and long rows, on a large GPU.
+    /// Those of few and many rows of an input, by few and many blocks in short and long rows, on a large GPU, and those of a
+    /// processor.
     fn all(format: BlockFormat) -> Vec<Self> {
-        let of = |m, rows, blocks| {
-            let weight = BlockShape::new(format, [rows, blocks * format.elements()]);
-            let tile = weight.map(|weight| Self::of(m, &weight, Ability::LARGE.busy_groups));
-            tile.ok()
+        let shapes = [64, 4096, 1 << 17]
+            .into_iter()
+            .flat_map(|rows| [1, 128].map(|blocks| [rows, blocks * format.elements()]));
+        let weights: Vec<_> = shapes
+            .filter_map(|dims| BlockShape::new(format, dims).ok())
+            .collect();
+        let few = |m| {
+            let tiles = weights.iter();
+            tiles.map(move |weight| Self::of(m, weight, Ability::LARGE.busy_groups))
         };
+        let full = weights.iter().map(Self::full);
         let mut all = Vec::new();
-        for m in [1, 2, 4, 8, 16] {
-            for rows in [64, 4096, 1 << 17] {
-                for tile in [1, 128]
-                    .into_iter()
-                    .filter_map(|blocks| of(m, rows, blocks))
-                {
-                    if !all.contains(&tile) {
-                        all.push(tile);
-                    }
-                }
+        for tile in [1, 2, 4, 8, 16].into_iter().flat_map(few).chain(full) {
+            if !all.contains(&tile) {
+                all.push(tile);
             }
         }
         all
@@ -311,6 +331,18 @@ mod tests {
         // 18 units of a row, and 36 workgroups, or four thousand.
         assert_eq!(of(1, [576, 576]), [1, 4, 32]);
         assert_eq!(of(1, [1 << 17, 576]), [1, 8, 32]);
+        let full = |dims: [usize; 2]| {
+            let weight = BlockShape::new(BlockFormat::Q4_1, dims).expect("whole blocks");
+            let tile = Tile::full(&weight);
+            [tile.lines, tile.rows, tile.lanes]
+        };
+        // 18 units by 4 invocations are 5 steps, of which 2 of 20 units are not there; 48 are 3 steps of 16.
+        assert_eq!(full([576, 576]), [1, 4, 4]);
+        assert_eq!(full([49_152, 576]), [1, 8, 4]);
+        assert_eq!(full([576, 1536]), [1, 4, 16]);
+        assert_eq!(full([4096, 4096]), [1, 8, 32]);
+        assert_eq!(full([64, 32]), [1, 4, 1]);
+        assert_eq!(full([64, 96]), [1, 4, 1]);
         // 16 KiB hold eight rows of the input twice for eight invocations, which leaves 64 workgroups, or 128.
         assert_eq!(of(8, [4096, 4096]), [4, 4, 16]);
         assert_eq!(of(16, [4096, 4096]), [8, 4, 8]);

@@ -28,6 +28,8 @@ const LINEAR: &str = "quantized_linear";
 enum Way {
     /// Each workgroup decodes some rows of the weight.
     Few(Tile),
+    /// The same, with fewer invocations for each row and none of them idle.
+    Full(Tile),
     /// The weight is decoded into memory first.
     Decoded,
 }
@@ -36,6 +38,7 @@ impl Named for Way {
     fn name(&self) -> WayName {
         match self {
             Self::Few(_) => WayName::new("few", [0; 3]),
+            Self::Full(_) => WayName::new("full", [0; 3]),
             Self::Decoded => WayName::new("decoded", [0; 3]),
         }
     }
@@ -67,17 +70,26 @@ impl Input {
 }
 
 fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Way> {
-    let few = input.map(|input| (input, Tile::of(input.m, weight, ability.busy_groups)));
-    let few = few.filter(|(input, tile)| {
-        input.m <= FEW_ROWS
-            && ability.invocations >= GROUP
+    let decoded = Ways::new(Way::Decoded, []);
+    let Some(input) = input.filter(|input| input.m <= FEW_ROWS) else {
+        return decoded;
+    };
+    let fits = |tile: &Tile| {
+        ability.invocations >= GROUP
             && ability.workgroup_bytes >= tile.workgroup_bytes(weight.format)
             && iterations(weight, *tile) <= ability.loop_budget
-    });
-    let decoded = Way::Decoded;
-    match few {
-        Some((_, tile)) => Ways::new(Way::Few(tile), [decoded]),
-        None => Ways::new(decoded, []),
+    };
+    let few = Tile::of(input.m, weight, ability.busy_groups);
+    if !fits(&few) {
+        return decoded;
+    }
+    let full = (input.m == 1).then(|| Tile::full(weight));
+    match full.filter(|full| *full != few && fits(full)) {
+        Some(full) if ability.idle_costs => {
+            Ways::new(Way::Full(full), [Way::Few(few), Way::Decoded])
+        }
+        Some(full) => Ways::new(Way::Few(few), [Way::Full(full), Way::Decoded]),
+        None => Ways::new(Way::Few(few), [Way::Decoded]),
     }
 }
 
@@ -204,7 +216,7 @@ pub(crate) fn plan_linear(
     };
     let all = |ability: &Ability| ways(input, weight, ability);
     let way = p.way(class, |ability| all(ability).default, all);
-    let (Way::Few(tile), Some(input)) = (way, input) else {
+    let (Way::Few(tile) | Way::Full(tile), Some(input)) = (way, input) else {
         return Ok(Planned::Parts);
     };
     if !whole(p, &[x, ends.out])? {
@@ -289,4 +301,37 @@ pub(crate) fn run_linear(
         exec.run_ends(&Call::matmul(), &part)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_core::BlockFormat;
+
+    use super::*;
+
+    #[test]
+    fn processors_take_tiles_without_idle_invocations_and_gpus_can() {
+        let weight = BlockShape::new(BlockFormat::Q4_1, [576, 576]).expect("whole blocks");
+        let of = |m, ability: &Ability| {
+            let all = ways(Some(Input { m, row: 576 }), &weight, ability);
+            all.all().collect::<Vec<_>>()
+        };
+        let processor = Ability {
+            idle_costs: true,
+            ..Ability::WEBGPU
+        };
+        let few = Way::Few(Tile::of(1, &weight, 512));
+        let full = Way::Full(Tile::full(&weight));
+        assert_eq!(of(1, &Ability::WEBGPU), [few, full, Way::Decoded]);
+        assert_eq!(of(1, &processor), [full, few, Way::Decoded]);
+        for m in [2, 16, 17] {
+            assert_eq!(of(m, &processor), of(m, &Ability::WEBGPU), "{m} rows");
+        }
+        // Rows with as many units as invocations have one tile.
+        let weight = BlockShape::new(BlockFormat::Q4_1, [1 << 16, 4096]).expect("whole blocks");
+        let all = ways(Some(Input { m: 1, row: 4096 }), &weight, &processor);
+        let tiles = [Tile::of(1, &weight, 512), Tile::full(&weight)];
+        assert_eq!(tiles[0], tiles[1]);
+        assert_eq!(all.all().count(), 2);
+    }
 }

@@ -129,6 +129,20 @@ fn every_way_multiplies() {
             one(&exec, format, [3, 5, format.elements()], [dtype; 2]);
         }
     }
+    // One row, by fewer blocks than a workgroup has invocations and by more, in steps of which the last is not whole.
+    for way in 0..3 {
+        let exec = common::executor().in_way(way);
+        for &format in BlockFormat::ALL {
+            for blocks in [3, 18, 48, 130] {
+                one(
+                    &exec,
+                    format,
+                    [1, 37, blocks * format.elements()],
+                    [DType::F32; 2],
+                );
+            }
+        }
+    }
 }
 
 /// Rows of f16 times numbers beyond what f16 holds, few and many, where kernels decode them and where memory has them.

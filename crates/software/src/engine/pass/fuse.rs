@@ -1,5 +1,5 @@
-//! Fewer operations: a product and the sum that takes it become one, so do `and` and the `or` that takes
-//! it, and a result that is only copied into a variable is written there at once.
+//! Fewer operations: a product and the sum that takes it become one, so do other pairs of operations of
+//! which one takes what the other makes, and a result that is only copied into a variable is written there at once.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,10 @@ use super::{Block, Code, Op, Reg, Use, count_reads, count_writes, get};
 use crate::engine::scalar::{Bin, Tri};
 
 /// Operations of which the second takes the result of the first, and what does both.
-const PAIRS: [(Bin, Bin, Tri); 2] = [
+const PAIRS: [(Bin, Bin, Tri); 3] = [
     (Bin::MulF, Bin::AddF, Tri::MulAdd),
     (Bin::And, Bin::Or, Tri::AndOr),
+    (Bin::UnpackNormal, Bin::SubF, Tri::UnpackNormalSub),
 ];
 
 /// Fuses within blocks.
@@ -96,7 +97,9 @@ fn join(
         if let Op::Bin { op: bin, d, a, b } = *op
             && bin == second
         {
-            for (product, other) in [(a, b), (b, a)] {
+            let sides = [(a, b), (b, a)];
+            let commutes = second != Bin::SubF;
+            for (product, other) in sides.into_iter().take(1 + usize::from(commutes)) {
                 let Some((from, x, y)) = products.get(&product).copied() else {
                     continue;
                 };

@@ -139,6 +139,12 @@ pub(in crate::engine) fn f32_from_half(bits: u32) -> u32 {
     value | ((bits & 0x8000) << 16)
 }
 
+/// [`f32_from_half`] of a positive normal number: only its exponent changes.
+#[inline(always)]
+pub(in crate::engine) fn f32_from_normal(bits: u32) -> u32 {
+    ((bits & 0x7fff) << 13) + (112 << 23)
+}
+
 /// Rounds an `f32` to the nearest `f16`.
 #[inline(always)]
 pub(in crate::engine) fn round_half(bits: u32) -> u32 {
