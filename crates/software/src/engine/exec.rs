@@ -1,9 +1,9 @@
 //! Execution: workgroups over threads, each workgroup in lockstep.
 //!
 //! The calling thread starts alone; other threads join only once a dispatch has taken a while, or at
-//! once if by the program's last run it will, so small dispatches cost no thread. Workgroups are taken in order from a counter. What a workgroup
-//! computes does not depend on which thread runs it, and programs that can see the order of
-//! workgroups through atomics run on one thread.
+//! once if the program's last run says that it will, so small dispatches cost no thread. Workgroups are
+//! taken in order from a counter. What a workgroup computes does not depend on which thread runs it,
+//! and programs that can see the order of workgroups through atomics run on one thread.
 
 mod atomic;
 mod check;

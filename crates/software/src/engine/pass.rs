@@ -1,5 +1,6 @@
 //! Passes over a lowered program, in order: copies and dead operations go, homes and uniformity are
-//! found, small branches become merges, what is known of bits simplifies operations, operations are fused, places are given.
+//! found, small branches become merges, what is known of bits simplifies operations, operations are
+//! fused, places are given.
 
 mod allocate;
 mod copies;

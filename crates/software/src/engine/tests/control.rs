@@ -251,30 +251,32 @@ fn results_do_not_depend_on_threads() {
 #[test]
 fn programs_that_took_long_start_on_all_threads_with_the_same_results() {
     let program = compile(
-        "@group(0) @binding(0) var<storage> turns: array<u32>;
+        "@group(0) @binding(0) var<storage> steps: array<u32>;
          @group(0) @binding(1) var<storage, read_write> out: array<u32>;
          @compute @workgroup_size(16) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             var x = id.x;
-            for (var k = 0u; k < turns[0]; k++) { x = x * 1664525u + 1013904223u; }
+            for (var k = 0u; k < steps[0]; k++) { x = x * 1664525u + 1013904223u; }
             out[id.x] = x;
          }",
     );
     let pace = || program.code.pace.load(std::sync::atomic::Ordering::Relaxed);
-    let run_for = |turns: u32| {
+    let run_for = |steps: u32| {
         let limits = RunLimits {
             threads: 4,
             ..LIMITS
         };
-        let buffers: [&[u32]; 2] = [&[turns], &[0; 512]];
+        let buffers: [&[u32]; 2] = [&[steps], &[0; 512]];
         run_with(&program, &buffers, &[], [32, 1, 1], &limits).unwrap()
     };
     assert_eq!(pace(), 0);
     let first = run_for(20_000);
     let long = pace();
     assert_eq!(run_for(20_000), first);
-    for _ in 0..3 {
+    // A run may wait for other programs of this machine, but not every one.
+    let is_short = || {
         run_for(1);
-    }
-    assert!(pace() < long, "{} and {long}", pace());
+        pace() < long
+    };
+    assert!((0..100).any(|_| is_short()), "{} and {long}", pace());
     assert_eq!(run_for(20_000), first);
 }
