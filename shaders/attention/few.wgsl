@@ -1,9 +1,10 @@
 // Computes: the same as tile.wgsl for few rows per key head, such as one query that goes on with many keys: each invocation reads
 //           eight neighbouring elements of keys, then of values, which pass through registers alone. What it reads next is under way
 //           while it computes.
-// Bindings: params, those of the operand (octs), result or state, mask and length parts.
+// Bindings: params, those of the query and operand (octs), result or state, mask, length and factors parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of 256 invocations, folded; a workgroup makes 4 rows.
-// Requires: query_oct, key_oct, value_oct (operand part), seen_score, keys_of, shift_of (length part), finish (state part), weights_of.
+// Requires: query_oct (query part), key_oct, value_oct (operand part), key_factor, value_factor, factored (factors part), seen_score, keys_of,
+//           shift_of (length part), finish (state part), weights_of. Integers times a query have to stay within f32.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -148,6 +149,7 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    begin_factors(share);
     let batch = share.batch;
     let end = share.keys.y;
     let row = min(vec4<u32>(share.row0) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(share.rows - 1u));
@@ -169,10 +171,10 @@ fn main(
         var hi = Rows();
         if lid * 8u < params.head_dim {
             let q = vec4<u32>(params.q_offset + batch * params.q_strides.x + lid * 8u) + head * params.q_strides.y + query * params.q_strides.z;
-            let a = oct_of(query_oct(q.x));
-            let b = oct_of(query_oct(q.y));
-            let c = oct_of(query_oct(q.z));
-            let d = oct_of(query_oct(q.w));
+            let a = query_oct(q.x);
+            let b = query_oct(q.y);
+            let c = query_oct(q.z);
+            let d = query_oct(q.w);
             let scale = vec4<f32>(params.scale);
             lo = times(Rows(a.lo, b.lo, c.lo, d.lo), scale);
             hi = times(Rows(a.hi, b.hi, c.hi, d.hi), scale);
@@ -186,6 +188,13 @@ fn main(
     var top = vec4<f32>(-inf_f32());
     var total = vec4<f32>();
     for (var first = share.keys.x; first < end; first += KEYS) {
+        // Of the key whose score this invocation adds up.
+        var key_scale = 1.0;
+        var value_scale = 1.0;
+        if FACTORED && lid < KEYS {
+            key_scale = key_factor(first + lid, end);
+            value_scale = value_factor(first + lid, end);
+        }
         var two = array<vec4<f32>, 2>();
         add_keys(&two, keys.a, keys.b, piece);
         if KEY_OCTS > 1u {
@@ -199,6 +208,9 @@ fn main(
         if lid < KEYS {
             for (var i = 0u; i < KEY_LANES; i++) {
                 s += partial_sums[lid * PARTS_PITCH + i];
+            }
+            if FACTORED {
+                s *= key_scale;
             }
             let key = first + lid;
             if CAPPED || MASKED || first < share.all.x || first + KEYS > share.all.y {
@@ -227,7 +239,7 @@ fn main(
         if lid < KEYS {
             let weights = weights_of(s, top);
             total = total * faded + weights;
-            tile_scores[lid] = weights;
+            tile_scores[lid] = factored(weights, vec4<f32>(value_scale));
         }
         if any_zero(faded) {
             sums = Sums(times_odd(sums.lo, faded), times_odd(sums.hi, faded));

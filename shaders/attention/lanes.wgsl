@@ -1,10 +1,11 @@
 // Computes: the same as few.wgsl for one row per key head, where subgroups are of one size: LANES neighbouring invocations read a
 //           key and its value, eight elements each, and pass over keys of their own. Nothing goes through workgroup memory before
 //           the last key. What they read next is under way while they compute.
-// Bindings: params, those of the operand (octs), result or state, mask and length parts.
+// Bindings: params, those of the query and operand (octs), result or state, mask, length and factors parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of 256 invocations, folded; a workgroup makes one row.
-// Requires: subgroups of at least LANES invocations, in the order of local invocations; query_oct, key_oct, value_oct (operand
-//           part), seen_score, keys_of, shift_of (length part), finish (state part), weights_of.
+// Requires: subgroups of at least LANES invocations, in the order of local invocations; query_oct (query part), key_oct,
+//           value_oct (operand part), key_factor, value_factor, factored (factors part), seen_score, keys_of, shift_of (length part), finish
+//           (state part), weights_of. Integers times a query have to stay within f32.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -62,10 +63,29 @@ fn values_at(base: u32, key: u32, end: u32, column: u32) -> Pieces {
     );
 }
 
+// Factors of four keys, and of their values.
+fn key_factors_at(key: u32, end: u32) -> vec4<f32> {
+    return vec4<f32>(
+        key_factor(key, end),
+        key_factor(key + GROUPS, end),
+        key_factor(key + 2u * GROUPS, end),
+        key_factor(key + 3u * GROUPS, end),
+    );
+}
+
+fn value_factors_at(key: u32, end: u32) -> vec4<f32> {
+    return vec4<f32>(
+        value_factor(key, end),
+        value_factor(key + GROUPS, end),
+        value_factor(key + 2u * GROUPS, end),
+        value_factor(key + 3u * GROUPS, end),
+    );
+}
+
 fn query_at(at: Query, d: u32) -> Oct {
     var q = Oct();
     if d < params.head_dim {
-        q = oct_of(query_oct(params.q_offset + at.batch * params.q_strides.x + at.head * params.q_strides.y + at.query * params.q_strides.z + d));
+        q = query_oct(params.q_offset + at.batch * params.q_strides.x + at.head * params.q_strides.y + at.query * params.q_strides.z + d);
     }
     return Oct(q.lo * params.scale, q.hi * params.scale);
 }
@@ -112,6 +132,7 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, 1u, KEYS);
+    begin_factors(share);
     let end = share.keys.y;
     let k_base = params.k_offset + share.batch * params.k_strides.x + share.kv_head * params.k_strides.y;
     let v_base = params.v_offset + share.batch * params.v_strides.x + share.kv_head * params.v_strides.y;
@@ -129,10 +150,19 @@ fn main(
     var total = 0.0;
     for (var first = share.keys.x; first < end; first += KEYS) {
         let values = values_at(v_base, first + own, end, element);
+        var key_scales = vec4<f32>(1.0);
+        var value_scales = vec4<f32>(1.0);
+        if FACTORED {
+            key_scales = key_factors_at(first + own, end);
+            value_scales = value_factors_at(first + own, end);
+        }
         var s = vec4<f32>(product(q, oct_of(keys.a)), product(q, oct_of(keys.b)), product(q, oct_of(keys.c)), product(q, oct_of(keys.d)));
         keys = keys_at(k_base, first + KEYS + own, end, element);
         for (var by = 1u; by < LANES; by *= 2u) {
             s += subgroupShuffleXor(s, by);
+        }
+        if FACTORED {
+            s *= key_scales;
         }
         let key = first + own;
         if CAPPED || MASKED || first < share.all.x || first + KEYS > share.all.y {
@@ -146,7 +176,8 @@ fn main(
         top = greatest;
         let w = weights_of(s, vec4<f32>(top));
         total = total * faded + ((w.x + w.y) + (w.z + w.w));
-        sums = add_values(faded_oct(sums, faded), w, oct_of(values.a), oct_of(values.b), oct_of(values.c), oct_of(values.d));
+        let x = factored(w, value_scales);
+        sums = add_values(faded_oct(sums, faded), x, oct_of(values.a), oct_of(values.b), oct_of(values.c), oct_of(values.d));
     }
 
     // What all groups have, relative to the greatest score of all.

@@ -3,9 +3,10 @@
 //           where two or four invocations have a row; its weights are relative to an older greatest score until they grow too large, then
 //           sums go through workgroup memory too and are scaled there. Rows in which something is NaN or infinite are computed
 //           once more in f32. A weight is rounded to f16, and so it counts in the sum of weights.
-// Bindings: params, those of the operand, result or state, mask, length and exponent parts.
+// Bindings: params, those of the operand, result or state, mask, length, factors and exponent parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of subgroups of 32, folded; a workgroup makes ROWS rows.
-// Requires: 16 x 16 x 16 matrices f16 -> f32; factors_of, query_vector, key_vector, value_vector (operand part), seen_scores, finish (state part), careful_row.
+// Requires: 16 x 16 x 16 matrices f16 -> f32; factors_of, query_vector, key_vector, value_vector (operand part),
+//           begin_factors (factors part), seen_scores, finish (state part), careful_row.
 // Accuracy: 8 ε · (4 · dim · scale + 8) and 2^-10 for values up to 2, then one rounding to the dtype; a weight below 2^-32 of the greatest is 0.
 // Source: Dao (2023), "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning".
 
@@ -99,6 +100,7 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    begin_factors(share);
     let factors = factors_of(share);
     // Matrices want control flow that does not depend on memory: a head that is left out has no keys.
     let end = select(share.keys.y, share.keys.x, factors.is_flagged);

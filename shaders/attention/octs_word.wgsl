@@ -1,6 +1,5 @@
-// Operand part of few.wgsl: f32 that lie so that eight neighbouring elements are two loads.
+// Operand part of few.wgsl and lanes.wgsl: keys and values of f32 that lie so that eight neighbouring elements are two loads.
 
-@group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read> b: array<words>;
 @group(0) @binding(4) var<storage, read> c: array<words>;
 
@@ -9,10 +8,6 @@ alias Packed = Oct;
 
 fn oct_of(w: Packed) -> Oct {
     return w;
-}
-
-fn query_oct(at: u32) -> Packed {
-    return Oct(unpack(a[at / 4u]), unpack(a[at / 4u + 1u]));
 }
 
 fn key_oct(at: u32) -> Packed {

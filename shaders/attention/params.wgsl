@@ -29,11 +29,13 @@ struct Params {
     out_offset: u32,
     mask_offset: u32,
     lengths_offset: u32,
+    factors_offset: u32,
     reserved_0: u32,
     reserved_1: u32,
-    reserved_2: u32,
     q_strides: vec4<u32>,
     k_strides: vec4<u32>,
     v_strides: vec4<u32>,
     mask_strides: vec4<u32>,
+    // Of (batch, head, key, which of both).
+    factors_strides: vec4<u32>,
 }

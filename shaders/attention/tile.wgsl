@@ -2,9 +2,10 @@
 //           KEYS keys are passed over once, with a running maximum and sum per row, in f32. Rows are (head of a group, query) pairs,
 //           so that the query heads that share a key head share its tiles; tiles that no row sees are skipped. An invocation has
 //           4 rows, of which it makes 4 scores and 4 * STEPS columns. A key of weight 0 does not touch the result.
-// Bindings: params, those of the operand, result or state, mask and length parts.
+// Bindings: params, those of the query and operand, result or state, mask, length and factors parts.
 // Grid: batches * kv_heads * row_tiles * splits * column_tiles workgroups, folded; a workgroup makes ROWS rows of KEYS * STEPS columns.
-// Requires: takes (head part), fetch_q, fetch_k, fetch_v (operand part), seen_scores, keys_of, shift_of (length part), finish (state part), weights_of.
+// Requires: takes (head part), fetch_q (query part), fetch_k, fetch_v (operand part), begin_factors (factors part), seen_scores, keys_of,
+//           shift_of (length part), finish (state part), weights_of.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 // Source: Milakov and Gimelshein (2018), "Online normalizer calculation for softmax"; Dao et al. (2022), "FlashAttention".
 
@@ -118,6 +119,7 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     var share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    begin_factors(share);
     if !takes(share) {
         // Nothing is read or left.
         share.keys.y = share.keys.x;

@@ -1,16 +1,7 @@
-// Operand part: q, k and v lie so that four neighbouring elements are one load.
+// Operand part of tile.wgsl: keys and values lie so that four neighbouring elements are one load.
 
-@group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read> b: array<words>;
 @group(0) @binding(4) var<storage, read> c: array<words>;
-
-// Elements d .. d + 3 of a query whose first element is at `base`, scaled.
-fn fetch_q(base: u32, d: u32) -> vec4<f32> {
-    if d < params.head_dim {
-        return unpack(a[(base + d) / 4u]) * params.scale;
-    }
-    return vec4<f32>();
-}
 
 // Elements d .. d + 3 of a key of the head whose first element is at `base`.
 fn fetch_k(base: u32, key: u32, d: u32) -> vec4<f32> {

@@ -1,20 +1,7 @@
-// Operand part: q, k and v of any strides, element by element.
+// Operand part of tile.wgsl: keys and values of any strides, element by element.
 
-@group(0) @binding(1) var<storage, read> a: array<word>;
 @group(0) @binding(3) var<storage, read> b: array<word>;
 @group(0) @binding(4) var<storage, read> c: array<word>;
-
-// Elements d .. d + 3 of a query whose first element is at `base`, scaled.
-fn fetch_q(base: u32, d: u32) -> vec4<f32> {
-    var four = vec4<f32>();
-    for (var i = 0u; i < 4u; i++) {
-        if d + i < params.head_dim {
-            let at = base + (d + i) * params.q_strides.w;
-            four[i] = from_word(a[word_index(at)], at) * params.scale;
-        }
-    }
-    return four;
-}
 
 // Elements d .. d + 3 of a key of the head whose first element is at `base`.
 fn fetch_k(base: u32, key: u32, d: u32) -> vec4<f32> {

@@ -8,7 +8,7 @@ mod stored;
 use ziggurat_core::DType;
 use ziggurat_kernels::Scatter;
 
-use stored::Stored;
+use stored::{Stored, attention, factors};
 
 use crate::kv_cache::put;
 use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
@@ -43,12 +43,13 @@ use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 /// A cache of [`DType::I8`] keeps each key and value (the elements of one head at one position) as integers from -127 to 127 and
 /// a factor in f32, the greatest magnitude of its elements divided by 127. An element then is off by 1/254 of that magnitude at
 /// most. Elements that are NaN or infinite make all of their key or value NaN. It takes `D + 4` bytes in place of the `4 · D` of
-/// f32 or `2 · D` of f16. Before attention reads them, all positions that it is given become numbers of the queries' dtype, in
-/// memory that is free again behind it: [`KvSlots::attend_each`] decodes the whole capacity of all slots.
+/// f32 or `2 · D` of f16. Attention reads the integers and factors as they are, and computes in f32.
 #[derive(Debug)]
 pub struct KvSlots {
     keys: Stored,
     values: Stored,
+    /// Of a cache of [`DType::I8`], f32 `[slots, heads, capacity, 2]`: keys and values hold a view of their half.
+    factors: Option<Tensor>,
     /// What this cache is known by.
     owner: Box<u8>,
 }
@@ -95,9 +96,17 @@ impl KvSlots {
             let text = format!("the cache must be of a float or i8: it is {dtype}");
             return Err(Error::dtype(OP, text));
         }
+        let extents = [slots, heads, capacity];
+        let factors = (dtype == DType::I8).then(|| factors(device, extents));
+        let factors = factors.transpose()?;
+        let stored = |dim, part| {
+            let dims = [slots, heads, capacity, dim];
+            Stored::new(device, dims, dtype, factors.as_ref(), part)
+        };
         Ok(Self {
-            keys: Stored::new(device, [slots, heads, capacity, key_dim], dtype)?,
-            values: Stored::new(device, [slots, heads, capacity, value_dim], dtype)?,
+            keys: stored(key_dim, 0)?,
+            values: stored(value_dim, 1)?,
+            factors,
             owner: Box::new(0),
         })
     }
@@ -264,7 +273,8 @@ impl KvSlots {
     /// `options.key_lengths` set for that. Queries become of the cache's dtype if that is a float, and the result is of theirs.
     ///
     /// # Errors
-    /// If the extents do not fit, there is no such slot, or it has fewer positions.
+    /// If the extents do not fit, there is no such slot, or it has fewer positions; if there are `options.past` and the cache is of
+    /// i8.
     pub fn attend(
         &self,
         slot: usize,
@@ -272,16 +282,17 @@ impl KvSlots {
         queries: &Tensor,
         options: &Attention<'_>,
     ) -> Result<Tensor, Error> {
-        self.check_slot("KvSlots::attend", slot)?;
+        const OP: &str = "KvSlots::attend";
+        self.check_slot(OP, slot)?;
         let part = |all: &Tensor| all.narrow(0, slot, 1)?.narrow(2, 0, length);
-        let [keys, values] =
-            [&self.keys, &self.values].map(|all| all.decoded(part, queries.dtype()));
+        let (keys, values) = (part(&self.keys.numbers)?, part(&self.values.numbers)?);
+        let factors = self.factors.as_ref().map(part).transpose()?;
         let options = Attention {
             position: QueryPosition::BottomRight,
             key_lengths: None,
             ..*options
         };
-        attention(queries, &keys?, &values?, &options)
+        attention(OP, queries, [&keys, &values], factors.as_ref(), &options)
     }
 
     /// Attention of one query per slot, `[slots, heads of queries, 1, D]`, at its position, to all keys and values of its slot up
@@ -289,22 +300,21 @@ impl KvSlots {
     /// cache's dtype if that is a float, and the result is of theirs.
     ///
     /// # Errors
-    /// If the extents do not fit, or the positions are those of another cache.
+    /// If the extents do not fit, or the positions are those of another cache; if there are `options.past` and the cache is of i8.
     pub fn attend_each(
         &self,
         at: &SlotPositions,
         queries: &Tensor,
         options: &Attention<'_>,
     ) -> Result<Tensor, Error> {
-        self.check_positions("KvSlots::attend_each", at)?;
+        const OP: &str = "KvSlots::attend_each";
+        self.check_positions(OP, at)?;
         let options = Attention {
             key_lengths: Some(&at.lengths),
             ..*options
         };
-        let whole = |all: &Tensor| Ok(all.clone());
-        let [keys, values] =
-            [&self.keys, &self.values].map(|all| all.decoded(whole, queries.dtype()));
-        attention(queries, &keys?, &values?, &options)
+        let stored = [&self.keys.numbers, &self.values.numbers];
+        attention(OP, queries, stored, self.factors.as_ref(), &options)
     }
 
     fn check_slot(&self, op: &'static str, slot: usize) -> Result<(), Error> {
@@ -334,16 +344,4 @@ impl KvSlots {
             format!("{rule}, {own:?}: they are for {given:?}"),
         ))
     }
-}
-
-/// Attention in the dtype of the keys.
-fn attention(
-    queries: &Tensor,
-    keys: &Tensor,
-    values: &Tensor,
-    options: &Attention<'_>,
-) -> Result<Tensor, Error> {
-    let own = queries.to_dtype(keys.dtype())?;
-    let seen = own.scaled_dot_product_attention(keys, values, options)?;
-    seen.to_dtype(queries.dtype())
 }

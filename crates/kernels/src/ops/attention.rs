@@ -4,6 +4,9 @@
 //! share a key head are rows of one matrix, so decoding one token with grouped heads still fills tiles. Where rows are too few
 //! to keep a device busy, workgroups share the keys of a row, and a second step merges what they have of it. Invariants: a key
 //! that may not be seen never touches the result, whatever its memory holds; a row is NaN if one of its scores is.
+//!
+//! Keys and values may be i8 with a factor for each position of a head. All forms multiply by it within the kernel, so that the
+//! floats are never in memory.
 
 use std::hash::{Hash, Hasher};
 
@@ -21,6 +24,7 @@ mod choice;
 mod form;
 mod lanes;
 mod matrix;
+mod params;
 mod parts;
 mod plan;
 
@@ -98,20 +102,24 @@ impl Default for AttentionOptions {
 pub struct AttentionOperands<'a> {
     /// `[batch, heads, queries, element]`.
     pub q: &'a View,
-    /// `[batch, key heads, keys, element]`; the key heads divide the heads.
+    /// `[batch, key heads, keys, element]`; the key heads divide the heads. Of the dtype of q, or with factors i8.
     pub k: &'a View,
-    /// `[batch, key heads, keys, value element]`.
+    /// `[batch, key heads, keys, value element]`, of the dtype of k.
     pub v: &'a View,
     /// Bool (true: may be seen) or f32 (added; −inf hides), broadcast to `[batch, heads, queries, keys]`.
     pub mask: Option<&'a View>,
     /// i32, contiguous, `[batch]`: how many keys of each batch count.
     pub lengths: Option<&'a View>,
+    /// What the integers of a key, and those of its value, are multiplied by: f32 `[batch, key heads, keys, 2]`, of any strides.
+    /// A key or value is NaN if its factor is NaN or infinite.
+    pub factors: Option<&'a View>,
 }
 
 impl Executor {
     /// [`Executor::attention`] to keys and values from before and new ones behind them: joins `past` and those of `operands`
     /// in `present` `[batch, key heads, past + new, ..]`, keys first, and attends to that. A present that begins with the past
-    /// in its own memory, as a cache does, is only appended to. Positions count from the first key of the past.
+    /// in its own memory, as a cache does, is only appended to. Positions count from the first key of the past, and factors are
+    /// those of the present.
     ///
     /// # Errors
     /// Those of [`Executor::attention`] for the joined keys and values, and of [`Executor::copy`] for the parts.
@@ -161,7 +169,34 @@ impl Executor {
     }
 
     /// `softmax(cap(scale · q kᵀ) + mask) v` over the keys that a query may see, into `out`
-    /// `[batch, heads, queries, value element]`, which may have any strides that do not overlap.
+    /// `[batch, heads, queries, value element]`, of the dtype of q, which may have any strides that do not overlap. Keys and values
+    /// of i8 are read as they are, and count as each integer times its factor, which only matrix units of f16 round, to f16. The
+    /// product of a query and the integers of a key has to stay within f32.
+    ///
+    /// ```
+    /// use ziggurat_kernels::{AttentionOperands, AttentionOptions, DType, Executor, Shape, device::DeviceOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let exec = Executor::open_blocking(DeviceOptions::default())?;
+    /// let q = exec.upload(&[0.0_f32, 0.0], &Shape::new([1, 1, 1, 2])?)?;
+    /// // Two positions of 8 bits, and the factors of each as a key and as a value.
+    /// let k = exec.upload(&[100_i8, -20, 3, 4], &Shape::new([1, 1, 2, 2])?)?;
+    /// let factors = exec.upload(&[1.0_f32, 0.5, 1.0, 0.25], &Shape::new([1, 1, 2, 2])?)?;
+    /// let operands = AttentionOperands {
+    ///     q: &q,
+    ///     k: &k,
+    ///     v: &k,
+    ///     mask: None,
+    ///     lengths: None,
+    ///     factors: Some(&factors),
+    /// };
+    /// let out = exec.alloc(q.shape(), DType::F32)?;
+    /// let _done = exec.attention(&operands, &AttentionOptions::default(), &out)?;
+    /// // Both scores are 0: the mean of (50, -10) and (0.75, 1).
+    /// let bytes = exec.download(&out)?.wait()?;
+    /// assert_eq!(bytes, [25.375_f32, -4.5].map(f32::to_le_bytes).concat());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`KernelError::Dtype`], [`KernelError::Operand`], [`KernelError::Operands`], [`KernelError::Output`] and
@@ -179,10 +214,11 @@ impl Executor {
             v,
             mask,
             lengths,
+            factors,
         } = *operands;
         let operands = Operands {
             first: q.into(),
-            others: [Some(k), Some(v), mask, lengths],
+            others: [Some(k), Some(v), mask, lengths, factors],
         };
         let call = Call::new(CallKind::Attention { options: *options });
         self.run(&call, &operands, Sink::new(out))
@@ -194,13 +230,14 @@ fn operands<'a>(ends: &Ends<'a>) -> Result<AttentionOperands<'a>, KernelError> {
     let Operand::Memory(q) = ends.a else {
         return Err(crate::ops::reduce::only_memory(OP));
     };
-    let [_, _, mask, lengths] = ends.others;
+    let [_, _, mask, lengths, factors] = ends.others;
     Ok(AttentionOperands {
         q,
         k: ends.other(OP, 0, "k")?,
         v: ends.other(OP, 1, "v")?,
         mask,
         lengths,
+        factors,
     })
 }
 
@@ -226,9 +263,19 @@ fn check(operands: &AttentionOperands<'_>, out: &View) -> Result<Extents, Kernel
     if !q.dtype.is_float() {
         return Err(dtype_error("q", "it must be a float", q));
     }
-    for (operand, view) in [("k", k), ("v", v), ("out", out)] {
-        if view.dtype != q.dtype {
-            return Err(dtype_error(operand, "it must have the dtype of q", view));
+    if out.dtype != q.dtype {
+        return Err(dtype_error("out", "it must have the dtype of q", out));
+    }
+    for (operand, view) in [("k", k), ("v", v)] {
+        match operands.factors {
+            Some(_) if view.dtype != DType::I8 => {
+                return Err(dtype_error(operand, "with factors it must be i8", view));
+            }
+            None if view.dtype != q.dtype => {
+                let rule = "it must have the dtype of q, or be i8 with factors";
+                return Err(dtype_error(operand, rule, view));
+            }
+            Some(_) | None => {}
         }
     }
     let rank_4 = |operand, view: &View| {
@@ -252,6 +299,15 @@ fn check(operands: &AttentionOperands<'_>, out: &View) -> Result<Extents, Kernel
     }
     if kv_heads == 0 && heads > 0 || kv_heads > 0 && !heads.is_multiple_of(kv_heads) {
         return Err(pair("the heads of k do not divide those of q", q, k));
+    }
+    if let Some(factors) = operands.factors {
+        if factors.dtype != DType::F32 {
+            return Err(dtype_error("factors", "factors are f32", factors));
+        }
+        if factors.dims() != [batch, kv_heads, keys, 2] {
+            let rule = "must be [batch, key heads, keys, 2]";
+            return Err(operand_error("factors", rule, factors));
+        }
     }
     if let Some(mask) = operands.mask
         && !matches!(mask.dtype, DType::Bool | DType::F32)

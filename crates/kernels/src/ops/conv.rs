@@ -64,7 +64,7 @@ impl<'a> Images<'a> {
     fn operands(self) -> Operands<'a> {
         Operands {
             first: self.x.into(),
-            others: [Some(self.w), self.bias, None, None],
+            others: [Some(self.w), self.bias, None, None, None],
         }
     }
 }

@@ -92,7 +92,7 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let operands = Operands {
             first: a.into(),
-            others: [Some(b), None, None, None],
+            others: [Some(b), None, None, None, None],
         };
         self.run(&Call::new(CallKind::Matmul { precision }), &operands, out)
     }

@@ -134,7 +134,7 @@ impl Executor {
         });
         let operands = Operands {
             first: a.into(),
-            others: [affine.weight, affine.bias, None, None],
+            others: [affine.weight, affine.bias, None, None, None],
         };
         self.run(&call, &operands, out.into())
     }

@@ -234,7 +234,7 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let operands = Operands {
             first: x.into(),
-            others: [Some(&weight.words), None, None, None],
+            others: [Some(&weight.words), None, None, None, None],
         };
         let call = Call::new(CallKind::QuantizedLinear {
             weight: weight.shape,
@@ -272,7 +272,7 @@ impl Executor {
     ) -> Result<Completion, KernelError> {
         let operands = Operands {
             first: indices.into(),
-            others: [Some(&table.words), None, None, None],
+            others: [Some(&table.words), None, None, None, None],
         };
         let call = Call::new(CallKind::QuantizedEmbedding { table: table.shape });
         self.run(&call, &operands, out.into())

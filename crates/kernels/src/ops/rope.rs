@@ -246,7 +246,7 @@ impl Executor {
         let (rows, ids) = positions.parts();
         let operands = Operands {
             first: a.into(),
-            others: [Some(cos), Some(sin), ids, None],
+            others: [Some(cos), Some(sin), ids, None, None],
         };
         self.run(
             &Call::new(CallKind::Rope { options, rows }),
@@ -263,7 +263,7 @@ pub(crate) fn plan(
     rows: RopeRows,
 ) -> Result<Planned, KernelError> {
     let ends = p.ends;
-    let (layout, [_, _, ids, _]) = (ends.a.layout(), ends.others);
+    let (layout, [_, _, ids, ..]) = (ends.a.layout(), ends.others);
     let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);
     check(&ends.a, cos, sin, (ends.out.shape(), ends.computed()))?;
     let positions = positions(ends, rows)?;
@@ -343,7 +343,7 @@ pub(crate) fn run_parts(
     options: RopeOptions,
     rows: RopeRows,
 ) -> Result<(), KernelError> {
-    let (Operand::Memory(view), [_, _, ids, _], out) = (ends.a, ends.others, ends.out) else {
+    let (Operand::Memory(view), [_, _, ids, ..], out) = (ends.a, ends.others, ends.out) else {
         return Err(only_memory(OP));
     };
     let (cos, sin) = (ends.other(OP, 0, "cos")?, ends.other(OP, 1, "sin")?);

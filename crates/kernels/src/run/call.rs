@@ -224,7 +224,8 @@ pub enum CallKind {
         /// What the words are.
         table: BlockShape,
     },
-    /// [`Executor::attention`](crate::Executor::attention): the queries; keys, values; a mask and lengths, or none.
+    /// [`Executor::attention`](crate::Executor::attention): the queries; keys, values; a mask and lengths, or none;
+    /// the factors of keys and values, or none.
     Attention {
         /// Which keys a query sees, and how scores are made.
         options: AttentionOptions,
@@ -437,7 +438,7 @@ pub struct Operands<'a> {
     /// The first operand.
     pub first: Source<'a>,
     /// The others, each at the place that [`Call`] says.
-    pub others: [Option<&'a View>; 4],
+    pub others: [Option<&'a View>; 5],
 }
 
 impl<'a> Operands<'a> {
@@ -445,7 +446,7 @@ impl<'a> Operands<'a> {
     pub fn one(first: impl Into<Source<'a>>) -> Self {
         Self {
             first: first.into(),
-            others: [None; 4],
+            others: [None; 5],
         }
     }
 }

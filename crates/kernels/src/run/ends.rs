@@ -11,7 +11,7 @@ use crate::run::view::View;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends<'a> {
     pub(crate) a: Operand<'a>,
-    pub(crate) others: [Option<&'a View>; 4],
+    pub(crate) others: [Option<&'a View>; 5],
     pub(crate) out: &'a View,
     pub(crate) also: Option<&'a View>,
     pub(crate) epilogue: Option<&'a Epilogue>,
@@ -22,7 +22,7 @@ impl<'a> Ends<'a> {
     pub(crate) const fn plain(a: &'a View, out: &'a View) -> Self {
         Self {
             a: Operand::Memory(a),
-            others: [None; 4],
+            others: [None; 5],
             out,
             also: None,
             epilogue: None,

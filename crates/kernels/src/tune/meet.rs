@@ -38,7 +38,7 @@ pub(super) struct Met {
     pub(super) class: Class,
     pub(super) call: Call,
     pub(super) first: Given,
-    pub(super) others: [Option<Given>; 4],
+    pub(super) others: [Option<Given>; 5],
     pub(super) out: (Shape, DType),
     pub(super) ways: Vec<WayName>,
 }
@@ -169,8 +169,8 @@ impl Planner<'_> {
         };
         let given = |at: usize, view: &View| {
             let keeps = match call.kind() {
-                // Masks and lengths.
-                CallKind::Attention { .. } => at >= 2,
+                // Masks and lengths. Factors are random, as what they are for.
+                CallKind::Attention { .. } => matches!(at, 2 | 3),
                 // Words that are no numbers.
                 CallKind::QuantizedLinear { .. } => true,
                 _ => false,
@@ -181,7 +181,7 @@ impl Planner<'_> {
                 Given::Scratch(view.layout, view.dtype)
             }
         };
-        let mut others = [const { None }; 4];
+        let mut others = [const { None }; 5];
         for (at, (slot, view)) in others.iter_mut().zip(self.ends.others).enumerate() {
             *slot = view.map(|view| given(at, view));
         }

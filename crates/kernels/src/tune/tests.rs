@@ -52,6 +52,18 @@ fn problems(exec: &Executor) -> Vec<Met> {
             v: &v,
             mask: None,
             lengths: None,
+            factors: None,
+        };
+        drop(
+            exec.attention(&operands, &AttentionOptions::default(), &o)
+                .unwrap(),
+        );
+        let (eighths, factors) = (view(exec, &[1, 2, 33, 16], DType::I8), f32(&[1, 2, 33, 2]));
+        let operands = crate::AttentionOperands {
+            k: &eighths,
+            v: &eighths,
+            factors: Some(&factors),
+            ..operands
         };
         drop(
             exec.attention(&operands, &AttentionOptions::default(), &o)
@@ -59,7 +71,7 @@ fn problems(exec: &Executor) -> Vec<Met> {
         );
         let (rows, result) = (f32(&[3, 64]), f32(&[3, 24]));
         let operands = Operands {
-            others: [Some(&words), None, None, None],
+            others: [Some(&words), None, None, None, None],
             ..Operands::one(&rows)
         };
         drop(
@@ -71,7 +83,7 @@ fn problems(exec: &Executor) -> Vec<Met> {
             .unwrap(),
         );
     });
-    assert_eq!(problems.len(), 5);
+    assert_eq!(problems.len(), 6);
     problems.met
 }
 

@@ -26,7 +26,7 @@ const PERIOD: usize = 65_521;
 pub(super) struct Trial<'a> {
     met: &'a Met,
     first: View,
-    others: [Option<View>; 4],
+    others: [Option<View>; 5],
     pub(super) out: View,
 }
 
@@ -147,8 +147,11 @@ impl Met {
         };
         let (terms, uneven) = match self.call.kind() {
             CallKind::Attention { options } => {
+                // Integers here are up to 8, four times what the bound is for, and so are the sums of them.
+                let keys = self.others.first().and_then(Option::as_ref);
+                let bytes = keys.is_some_and(|keys| keys.layout().1 == DType::I8);
                 return Bound::Attention {
-                    dim: last,
+                    dim: if bytes { last.saturating_mul(16) } else { last },
                     scale: options.scale.into(),
                 };
             }
@@ -174,7 +177,7 @@ impl Met {
 
 impl<'a> Trial<'a> {
     pub(super) fn new(exec: &Executor, met: &'a Met, fill: Fill) -> Result<Self, KernelError> {
-        let mut others = [const { None }; 4];
+        let mut others = [const { None }; 5];
         for (at, (slot, given)) in others.iter_mut().zip(&met.others).enumerate() {
             let view = given.as_ref();
             *slot = view

@@ -8,6 +8,7 @@ use crate::operands::{
 use ziggurat_kernels::{AttentionOperands, AttentionOptions, DType, Executor, KernelError};
 
 mod errors;
+mod factors;
 mod forms;
 
 struct Case {
@@ -16,6 +17,8 @@ struct Case {
     v: Operand,
     mask: Option<Operand>,
     lengths: Option<Vec<usize>>,
+    /// Of keys and values, `[batch, key heads, keys, 2]`.
+    factors: Option<Operand>,
 }
 
 /// Extents: batch, heads, key heads, queries, keys, elements, value elements.
@@ -34,6 +37,7 @@ fn case(
         v: make([batch, kv_heads, keys, value_dim]),
         mask: None,
         lengths: None,
+        factors: None,
     }
 }
 
@@ -50,6 +54,7 @@ fn compute(exec: &Executor, case: &Case, options: &AttentionOptions) -> Vec<f64>
         v: &case.v.view,
         mask: case.mask.as_ref().map(|mask| &mask.view),
         lengths: lengths.as_ref().map(|lengths| &lengths.view),
+        factors: case.factors.as_ref().map(|factors| &factors.view),
     };
     let _done = exec.attention(&operands, options, &out.view).unwrap();
     out.read(exec)
@@ -57,10 +62,19 @@ fn compute(exec: &Executor, case: &Case, options: &AttentionOptions) -> Vec<f64>
 
 fn expected(case: &Case, options: &AttentionOptions) -> Vec<Expected> {
     let of = |operand: &'_ Operand| (operand.values.clone(), operand.view.dims().to_vec());
+    let times = |(mut values, dims): (Vec<f64>, Vec<usize>), which: usize| {
+        if let Some(factors) = &case.factors {
+            let element = dims[3].max(1);
+            for (i, x) in values.iter_mut().enumerate() {
+                *x *= factors.values[i / element * 2 + which];
+            }
+        }
+        (values, dims)
+    };
     let (q, k, v, mask) = (
         of(&case.q),
-        of(&case.k),
-        of(&case.v),
+        times(of(&case.k), 0),
+        times(of(&case.v), 1),
         case.mask.as_ref().map(of),
     );
     let given = expect::Attention {
@@ -268,6 +282,7 @@ fn hidden_keys_may_hold_anything_and_seen_ones_spread_not_a_number() {
             &[1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
         )),
         lengths: None,
+        factors: None,
     };
     let got = compute(
         &exec,

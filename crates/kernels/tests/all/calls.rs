@@ -30,7 +30,7 @@ impl Case {
         let mut others = self.others.iter();
         Operands {
             first: (&self.first).into(),
-            others: [(); 4].map(|()| others.next()),
+            others: [(); 5].map(|()| others.next()),
         }
     }
 

@@ -216,6 +216,7 @@ fn attention_appends_to_a_cache_or_joins_what_was_before() {
         v,
         mask: None,
         lengths: None,
+        factors: None,
     };
     let wanted = output(&exec, DType::F32, &[1, 2, 2, 3], 0);
     let _done = exec

@@ -18,7 +18,7 @@ fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Exec
     let all = (0..16).map(|way| exec.in_way(way));
     let has = |exec: &Executor| {
         let operands = Operands {
-            others: [Some(b), None, None, None],
+            others: [Some(b), None, None, None, None],
             ..Operands::one(a)
         };
         let plan = exec.plan(&call, &operands, Sink::new(out)).unwrap();
@@ -344,7 +344,7 @@ fn parts_of_a_product_have_the_precision_of_its_call() {
             exec.set_matmul_precision(other);
             let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
             let operands = Operands {
-                others: [Some(&b), None, None, None],
+                others: [Some(&b), None, None, None, None],
                 ..Operands::one(&a)
             };
             let call = Call::new(CallKind::Matmul { precision });
@@ -448,7 +448,7 @@ fn shares_of_packed_tiles_are_added_for_each_matrix_of_a_batch() {
                 .into_iter()
                 .filter(|exec| {
                     let operands = Operands {
-                        others: [Some(&right), None, None, None],
+                        others: [Some(&right), None, None, None, None],
                         ..Operands::one(&rows)
                     };
                     let plan = exec

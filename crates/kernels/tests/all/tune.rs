@@ -42,7 +42,7 @@ fn tune(exec: &Executor, views: &[View; 3], options: TuneOptions) -> TuneReport 
 /// The kernels of a product as it is planned now.
 fn planned(exec: &Executor, [a, b, out]: &[View; 3]) -> String {
     let operands = Operands {
-        others: [Some(b), None, None, None],
+        others: [Some(b), None, None, None, None],
         ..Operands::one(a)
     };
     let plan = exec

@@ -1,33 +1,46 @@
-//! [`Stored`]: keys or values as a cache keeps them, as floats or in 8 bits.
+//! [`Stored`]: keys or values as a cache keeps them, as floats or in 8 bits; and attention to them.
 
 use ziggurat_core::DType;
 
 use crate::kv_cache::check_fits;
-use crate::{Device, Error, Tensor};
+use crate::{Attention, Device, Error, Tensor};
 
 /// The greatest magnitude of an integer.
 const MOST: f32 = 127.0;
 /// What elements are at least divided by, times 127: those that are smaller become 0.
 const LEAST: f32 = 1e-30;
 
+/// Factors of integers for keys and values of these slots, heads and positions: f32 `[slots, heads, capacity, 2]`, of a key, then of
+/// its value.
+pub(super) fn factors(
+    device: &Device,
+    [slots, heads, capacity]: [usize; 3],
+) -> Result<Tensor, Error> {
+    Tensor::zeros(device, [slots, heads, capacity, 2], DType::F32)
+}
+
 /// Keys or values `[slots, heads, capacity, D]`.
 #[derive(Debug)]
 pub(super) struct Stored {
     /// Floats, or integers from -127 to 127.
     pub(super) numbers: Tensor,
-    /// With integers: what those of a position are multiplied by, f32 `[slots, heads, capacity, 1]`.
+    /// With integers: what those of a position are multiplied by, f32 `[slots, heads, capacity, 1]`, a view of the cache's factors.
     factors: Option<Tensor>,
 }
 
 impl Stored {
-    /// Zeros.
-    pub(super) fn new(device: &Device, dims: [usize; 4], dtype: DType) -> Result<Self, Error> {
-        let [slots, heads, capacity, _] = dims;
-        let factors = (dtype == DType::I8)
-            .then(|| Tensor::zeros(device, [slots, heads, capacity, 1], DType::F32));
+    /// Zeros; in integers with the keys' (0) or the values' (1) part of the factors.
+    pub(super) fn new(
+        device: &Device,
+        dims: [usize; 4],
+        dtype: DType,
+        factors: Option<&Tensor>,
+        part: usize,
+    ) -> Result<Self, Error> {
+        let own = factors.map(|factors| factors.narrow(3, part, 1));
         Ok(Self {
             numbers: Tensor::zeros(device, dims, dtype)?,
-            factors: factors.transpose()?,
+            factors: own.transpose()?,
         })
     }
 
@@ -59,20 +72,25 @@ impl Stored {
         let numbers = new.div(&factor)?.round()?.to_dtype(DType::I8)?;
         Ok(vec![(numbers, &self.numbers), (factor, factors)])
     }
+}
 
-    /// The floats of a part of all positions: of the cache's dtype, or of `dtype` if that is no float.
-    pub(super) fn decoded(
-        &self,
-        part: impl Fn(&Tensor) -> Result<Tensor, Error>,
-        dtype: DType,
-    ) -> Result<Tensor, Error> {
-        let numbers = part(&self.numbers)?;
-        match &self.factors {
-            None => Ok(numbers),
-            Some(factors) => numbers
-                .to_dtype(DType::F32)?
-                .mul(&part(factors)?)?
-                .to_dtype(dtype),
+/// Attention to keys and values as they are stored: in their dtype, or with factors in the dtype of the queries. The result is of
+/// that of the queries.
+pub(super) fn attention(
+    op: &'static str,
+    queries: &Tensor,
+    [keys, values]: [&Tensor; 2],
+    factors: Option<&Tensor>,
+    options: &Attention<'_>,
+) -> Result<Tensor, Error> {
+    if factors.is_some() {
+        if options.past.is_some() {
+            let text = "keys and values from before cannot stand in front of a cache of i8";
+            return Err(Error::argument(op, text));
         }
+        return queries.attention(keys, values, factors, options);
     }
+    let own = queries.to_dtype(keys.dtype())?;
+    let seen = own.scaled_dot_product_attention(keys, values, options)?;
+    seen.to_dtype(queries.dtype())
 }

@@ -96,7 +96,7 @@ impl KernelCall {
                 });
             }
         };
-        let others = [(); 4].map(|()| views.next());
+        let others = [(); 5].map(|()| views.next());
         Ok(Operands { first, others })
     }
 

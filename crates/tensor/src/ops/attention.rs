@@ -130,6 +130,18 @@ impl Tensor {
         v: &Self,
         options: &Attention<'_>,
     ) -> Result<Self, Error> {
+        self.attention(k, v, None, options)
+    }
+
+    /// The same, to keys and values of i8 if there are factors of them, f32 `[batch, key heads, keys, 2]`. Those are of what is
+    /// given, so nothing may be in front of it: `options.past` is `None` then, and ranks are 4.
+    pub(crate) fn attention(
+        &self,
+        k: &Self,
+        v: &Self,
+        factors: Option<&Self>,
+        options: &Attention<'_>,
+    ) -> Result<Self, Error> {
         self.same_device(OP, v)?;
         let ready = self.ready(OP, k, options)?;
         let flat = self.rank() == 3;
@@ -155,6 +167,7 @@ impl Tensor {
             v: v.stored()?,
             mask,
             lengths,
+            factors: factors.map(|factors| factors.stored()).transpose()?,
         };
         let call = Call::new(CallKind::Attention { options: kernel });
         let out = self.device().alloc(OP, &shape, self.dtype())?;
@@ -167,6 +180,7 @@ impl Tensor {
                 Some(operands.v),
                 operands.mask,
                 operands.lengths,
+                operands.factors,
             ]),
             is_given_non_finite: false,
             outputs: vec![&out],

@@ -6,8 +6,8 @@ use ziggurat_tensor::software::assert_clean;
 use ziggurat_tensor::{
     Any, Attention, AxisRange, BlockFormat, Conv2dOptions, ConvTranspose2dOptions, CustomKernel,
     CustomOp, CustomReduce, DType, Device, DeviceOptions, Error, Generator, GridSampleOptions,
-    InterpolateMode, InterpolateOptions, KvCache, NanReport, Pad, Pool2dOptions, QuantizedTensor,
-    RopeForm, RopeTable, Sequence, Tensor, TensorKernel, like,
+    InterpolateMode, InterpolateOptions, KvCache, KvSlots, NanReport, Pad, Pool2dOptions,
+    QuantizedTensor, RopeForm, RopeTable, Sequence, Tensor, TensorKernel, like,
 };
 
 /// A device of one test's own: a trace sees what all threads run on it.
@@ -214,6 +214,12 @@ pub(crate) const FINITE: &[Model] = &[
         let new = of(d, &[1, 2, 3, 4], &[1.0, 2.0]);
         cache.append(&new, &new)?;
         cache.keys()? + 1.0
+    },
+    |d| {
+        let mut cache = KvSlots::new(d, [1, 2], 8, [4, 4], DType::I8)?;
+        let new = of(d, &[1, 2, 3, 4], &[1.0, 2.0]);
+        cache.write(0, 0, &new, &new)?;
+        cache.attend(0, 3, &new, &Attention::default())
     },
 ];
 

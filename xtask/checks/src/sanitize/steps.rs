@@ -47,6 +47,7 @@ const TOO_LARGE: &[&str] = &["over_the_binding_limit"];
 /// Tests that run what an op has several kernels for. The others of their files run the same kernels again, with more
 /// sizes.
 const FORMS: &[&str] = &[
+    "attention::factors::every_way_reads_integers",
     "attention::forms::every_dtype_has_every_mask",
     "attention::forms::every_way_of_16_bits",
     "attention::forms::heads_of_any_range",

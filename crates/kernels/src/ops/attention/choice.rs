@@ -4,12 +4,61 @@ use ziggurat_core::DType;
 
 use super::OP;
 use super::form::{Form, Problem, ways};
-use super::plan::AttentionParams;
+use super::params::AttentionParams;
 use crate::limits::ability::Ability;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
 use crate::source::prelude;
+
+/// What operands hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds {
+    /// The dtype of queries and results.
+    pub(super) dtype: DType,
+    /// Whether keys and values are i8 with factors, and not of that dtype too.
+    pub(super) bytes: bool,
+}
+
+impl Kinds {
+    /// All that there are.
+    fn all() -> impl Iterator<Item = Self> {
+        let dtypes = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
+        dtypes.flat_map(|dtype| [false, true].map(|bytes| Self { dtype, bytes }))
+    }
+
+    /// Whether matrix units that multiply f16 compute with them. bf16 becomes f16 by a power of two for each head, which is found
+    /// by its exponents: integers would have to become bf16 for that first.
+    pub(super) const fn become_halves(self) -> bool {
+        match self.dtype {
+            DType::F16 => true,
+            DType::BF16 => !self.bytes,
+            DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => false,
+        }
+    }
+
+    /// How a form reads queries, keys and values.
+    fn parts(self, form: Form, vec4: bool, heads: Heads) -> &'static [&'static str] {
+        match (form, self.bytes) {
+            (Form::Tile(_), false) if vec4 => &["attention/query_vec4.wgsl", "attention/vec4.wgsl"],
+            (Form::Tile(_), true) if vec4 => {
+                &["attention/query_vec4.wgsl", "attention/vec4_byte.wgsl"]
+            }
+            (Form::Tile(_), false) => &["attention/query_words.wgsl", "attention/words.wgsl"],
+            (Form::Tile(_), true) => &["attention/query_words.wgsl", "attention/words_byte.wgsl"],
+            (Form::Matrix(_), false) if heads == Heads::Every => &["attention/halves.wgsl"],
+            (Form::Matrix(_), false) => &["attention/scaled.wgsl"],
+            (Form::Matrix(_), true) => &["attention/halves_byte.wgsl"],
+            (Form::Few(_) | Form::Lanes(_), bytes) => match (prelude::is_packed(self.dtype), bytes)
+            {
+                (true, false) => &["attention/query_half.wgsl", "attention/octs_half.wgsl"],
+                (true, true) => &["attention/query_half.wgsl", "attention/octs_byte.wgsl"],
+                (false, false) => &["attention/query_word.wgsl", "attention/octs_word.wgsl"],
+                (false, true) => &["attention/query_word.wgsl", "attention/octs_byte.wgsl"],
+            },
+        }
+    }
+}
 
 /// How keys are hidden and scores bent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +133,7 @@ const fn lengths_part(some: bool) -> (&'static str, &'static str) {
 
 /// The kernel of a form; `vec4` says how its operands are read.
 pub(super) fn kernel(
-    dtype: DType,
+    kinds: Kinds,
     form: Form,
     vec4: bool,
     (hiding, heads): (Hiding, Heads),
@@ -107,32 +156,28 @@ pub(super) fn kernel(
     } else {
         ("no_cap", &["attention/no_cap.wgsl"])
     };
-    let (form_name, operands) = match form {
-        Form::Tile(_) if vec4 => ("tile", "attention/vec4.wgsl"),
-        Form::Tile(_) => ("tile/strided", "attention/words.wgsl"),
-        Form::Matrix(_) if heads == Heads::Every => ("matrix", "attention/halves.wgsl"),
-        Form::Matrix(_) => ("matrix", "attention/scaled.wgsl"),
-        Form::Few(_) | Form::Lanes(_) => {
-            let name = if let Form::Few(_) = form {
-                "few"
-            } else {
-                "lanes"
-            };
-            if prelude::is_packed(dtype) {
-                (name, "attention/octs_half.wgsl")
-            } else {
-                (name, "attention/octs_word.wgsl")
-            }
-        }
+    let form_name = match form {
+        Form::Tile(_) if vec4 => "tile",
+        Form::Tile(_) => "tile/strided",
+        Form::Matrix(_) => "matrix",
+        Form::Few(_) => "few",
+        Form::Lanes(_) => "lanes",
     };
-    let mut choice = KernelChoice::new(OP)
-        .name(dtype.name())
+    let dtype = kinds.dtype;
+    let mut choice = KernelChoice::new(OP).name(dtype.name());
+    if kinds.bytes {
+        choice = choice.name(DType::I8.name());
+    }
+    choice = choice
         .name(form_name)
         .name(mask_name)
         .name(lengths_name)
         .name(cap_name)
         .part(prelude::FLOAT)
         .load(dtype);
+    if kinds.bytes {
+        choice = choice.load_of("i8", DType::I8);
+    }
     if let Form::Lanes(_) = form {
         choice = choice.enable("enable/subgroups.wgsl");
     }
@@ -170,7 +215,12 @@ pub(super) fn kernel(
         (Form::Tile(_), _) => choice.part("attention/every_head.wgsl"),
         _ => choice,
     };
-    choice = choice.part(operands);
+    choice = choice.part(if kinds.bytes {
+        "attention/factors.wgsl"
+    } else {
+        "attention/no_factors.wgsl"
+    });
+    choice = choice.parts(kinds.parts(form, vec4, heads));
     choice = result(choice, dtype, leaves);
     if let Form::Matrix(_) = form {
         choice = choice.part("attention/careful.wgsl");
@@ -255,12 +305,13 @@ pub(super) fn merge(dtype: DType, [lanes, shares]: [u32; 2], leaves: Leaves) -> 
         .without_division_checks()
 }
 
-/// Every float dtype with every mask, with and without lengths and cap; and every form, with some of these parts, which are
-/// the same text in each.
+/// Every float dtype, alone and with keys and values of bytes, with every mask, with and without lengths and cap; and every
+/// form, with some of these parts, which are the same text in each.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
-    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (form, vec4) in forms(dtype) {
+    for kinds in Kinds::all() {
+        let dtype = kinds.dtype;
+        for (form, vec4) in forms(kinds) {
             for mask in [None, Some(DType::Bool), Some(DType::F32)] {
                 for (lengths, capped) in
                     [(false, false), (true, false), (false, true), (true, true)]
@@ -274,7 +325,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     let matrix = matches!(form, Form::Matrix(_));
                     let heads: &[_] = match dtype {
                         DType::BF16 if matrix => &[Heads::Fitting],
-                        DType::BF16 if vec4 && matches!(form, Form::Tile(_)) => {
+                        DType::BF16 if vec4 && !kinds.bytes && matches!(form, Form::Tile(_)) => {
                             &[Heads::Every, Heads::Flagged]
                         }
                         _ => &[Heads::Every],
@@ -284,12 +335,16 @@ pub(crate) fn variants() -> Vec<Candidate> {
                             .iter()
                             .flat_map(|&heads| leaves.map(|leaves| (heads, leaves)));
                         all.extend(both.map(|(heads, leaves)| {
-                            let choice = kernel(dtype, form, vec4, (hiding, heads), leaves);
+                            let choice = kernel(kinds, form, vec4, (hiding, heads), leaves);
                             Candidate::new(choice, AttentionParams::FIELDS)
                         }));
                     }
                 }
             }
+        }
+        if kinds.bytes {
+            // What follows reads no keys and values as they are given.
+            continue;
         }
         if dtype == DType::BF16 {
             let choices = [false, true].map(|lengths| ranges(dtype, lengths));
@@ -304,7 +359,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
 }
 
 /// Each form once, and how operands are read.
-fn forms(dtype: DType) -> Vec<(Form, bool)> {
+fn forms(kinds: Kinds) -> Vec<(Form, bool)> {
     let problem = |rows, vec4, octs| Problem {
         heads: 1,
         rows,
@@ -313,7 +368,7 @@ fn forms(dtype: DType) -> Vec<(Form, bool)> {
         value_dim: 64,
         vec4,
         octs,
-        halves: prelude::is_packed(dtype),
+        halves: kinds.become_halves(),
     };
     let problems = [
         problem(1, true, true),

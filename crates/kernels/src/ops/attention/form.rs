@@ -28,7 +28,7 @@ pub(super) struct Problem {
     pub(super) vec4: bool,
     /// They can be read eight elements at a time.
     pub(super) octs: bool,
-    /// They are of 16 bits.
+    /// Matrix units compute with them.
     pub(super) halves: bool,
 }
 

@@ -14,6 +14,19 @@ pub(super) struct Cut {
     parts: Vec<(usize, usize)>,
 }
 
+/// What is bound as it is cut: everything but lengths.
+fn memory<'a>(operands: &AttentionOperands<'a>) -> impl Iterator<Item = &'a View> {
+    let AttentionOperands {
+        q,
+        k,
+        v,
+        mask,
+        factors,
+        ..
+    } = *operands;
+    [q, k, v].into_iter().chain(mask).chain(factors)
+}
+
 /// How operands are cut that are too large to be bound; `None` if they can be bound, or cannot be cut. The mask is seen
 /// with every batch and head.
 pub(super) fn cut(
@@ -22,8 +35,7 @@ pub(super) fn cut(
     extents: &Extents,
     out: &View,
 ) -> Option<Cut> {
-    let AttentionOperands { q, k, v, mask, .. } = *operands;
-    let inputs = || [Some(q), Some(k), Some(v), mask].into_iter().flatten();
+    let inputs = || memory(operands);
     let large = |view: &View| exec.exceeds_binding(&[view]);
     let written = large(out) && exec.exceeds_dense(out);
     if !inputs().any(large) && !written {
@@ -57,7 +69,12 @@ pub(crate) fn run_parts(
         .map(|mask| mask.with_layout(seen_mask(mask, &extents)?))
         .transpose()?;
     let AttentionOperands {
-        q, k, v, lengths, ..
+        q,
+        k,
+        v,
+        lengths,
+        factors,
+        ..
     } = given;
     let seen = AttentionOperands {
         mask: mask.as_ref(),
@@ -69,8 +86,7 @@ pub(crate) fn run_parts(
             what: "parts of operands that need not be cut",
         });
     };
-    let mut inputs = [Some(q), Some(k), Some(v), seen.mask].into_iter().flatten();
-    if inputs.any(|view| view.buffer.same_memory(&ends.out.buffer)) {
+    if memory(&seen).any(|view| view.buffer.same_memory(&ends.out.buffer)) {
         let scratch = exec.alloc(ends.out.shape(), ends.out.dtype)?;
         let apart = Ends {
             out: &scratch,
@@ -89,6 +105,7 @@ pub(crate) fn run_parts(
         let queries = |view: &View| narrow(OP, view, axis, start * group, len * group);
         let (k, v) = (keys(k)?, keys(v)?);
         let (q, out) = (fitting(exec, queries(q)?)?, queries(ends.out)?);
+        let factors = factors.map(keys).transpose()?;
         let mask = seen
             .mask
             .map(|mask| fitting(exec, queries(mask)?))
@@ -103,6 +120,7 @@ pub(crate) fn run_parts(
             v: &v,
             mask: mask.as_ref(),
             lengths: lengths.as_ref(),
+            factors: factors.as_ref(),
         };
         let _attended = exec.attention(&part, options, &out)?;
     }

@@ -7,8 +7,11 @@
 use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
-use super::choice::{Heads, Hiding, Leaves, MERGE_WG, RANGES, RANGES_WG, kernel, merge, ranges};
+use super::choice::{
+    Heads, Hiding, Kinds, Leaves, MERGE_WG, RANGES, RANGES_WG, kernel, merge, ranges,
+};
 use super::form::{Form, Problem, Splits, row_bytes, splits, ways};
+use super::params::AttentionParams;
 use super::parts::cut;
 use super::{
     AttentionOperands, AttentionOptions, Extents, FURTHEST, OP, check, operands, seen_mask,
@@ -17,8 +20,8 @@ use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planned, Planner};
+use crate::run::view::View;
 use crate::source::choice::KernelChoice;
-use crate::source::params::params;
 
 /// Bits of the parameter `flags`, as in `attention/sight.wgsl`.
 const CAUSAL: u32 = 1;
@@ -28,44 +31,6 @@ const ZERO: u32 = 8;
 
 /// Bytes of state between two dispatches that are not worth more blocks of rows.
 const STATE_BYTES: u64 = 256 << 20;
-
-params! {
-    /// Parameters of attention.
-    pub(crate) struct AttentionParams {
-        heads: u32,
-        kv_heads: u32,
-        queries: u32,
-        keys: u32,
-        head_dim: u32,
-        value_dim: u32,
-        row0: u32,
-        row_tiles: u32,
-        state_rows: u32,
-        column_tiles: u32,
-        splits: u32,
-        span: u32,
-        batches: u32,
-        flags: u32,
-        left: i32,
-        right: i32,
-        shift: i32,
-        scale: f32,
-        softcap: f32,
-        q_offset: u32,
-        k_offset: u32,
-        v_offset: u32,
-        out_offset: u32,
-        mask_offset: u32,
-        lengths_offset: u32,
-        reserved_0: u32,
-        reserved_1: u32,
-        reserved_2: u32,
-        q_strides: [u32; 4],
-        k_strides: [u32; 4],
-        v_strides: [u32; 4],
-        mask_strides: [u32; 4],
-    }
-}
 
 /// Plans [`Call::Attention`](crate::Call::Attention).
 pub(crate) fn plan(
@@ -119,18 +84,23 @@ fn steps(
     let mask = given.mask.filter(|mask| !mask.is_empty());
     let read_mask = if mask.is_some() { p.other(2)? } else { None };
     let read_lengths = p.other(3)?;
+    let read_factors = p.other(4)?;
     let offset = |bound: Option<Bound>| bound.map_or(0, |bound| bound.offset);
     let [batch, heads, queries, head_dim] = extents.q;
     let group = heads / extents.kv_heads.max(1);
-    let in_groups_of = |n: usize| {
-        [(q, read_q), (k, read_k), (v, read_v)]
-            .into_iter()
-            .all(|(view, bound)| aligned(&view.layout, bound.offset, n))
+    let read = [(q, read_q), (k, read_k), (v, read_v)];
+    let vec4 = read
+        .iter()
+        .all(|(view, bound)| aligned(&view.layout, bound.offset, 4));
+    let whole_octs = |view: &View, bound: Bound| match view.dtype {
+        // Eight of them are two loads.
+        DType::F32 => view.dims().last().is_some_and(|n| n.is_multiple_of(8)),
+        _ => aligned(&view.layout, bound.offset, 8),
     };
-    let vec4 = in_groups_of(4);
-    let octs = match q.dtype {
-        DType::F32 => vec4 && [head_dim, extents.value_dim].iter().all(|n| n % 8 == 0),
-        _ => in_groups_of(8),
+    let octs = vec4 && read.iter().all(|&(view, bound)| whole_octs(view, bound));
+    let kinds = Kinds {
+        dtype: q.dtype,
+        bytes: given.factors.is_some(),
     };
     let problem = Problem {
         heads: (batch as u64).saturating_mul(extents.kv_heads as u64),
@@ -140,7 +110,7 @@ fn steps(
         value_dim: extents.value_dim as u64,
         vec4,
         octs,
-        halves: matches!(q.dtype, DType::F16 | DType::BF16),
+        halves: kinds.become_halves(),
     };
     let ability = p.exec.ability();
     let class = || {
@@ -152,7 +122,8 @@ fn steps(
         ];
         let windows = [options.left_window, options.right_window];
         let windows = windows.map(|window| window.map_or(0, |extent| 1 + u64::from(extent)));
-        let more = [&[q.dtype as u64, mask], &hides.map(u64::from)[..], &windows].concat();
+        let dtypes = [q.dtype as u64, k.dtype as u64, mask];
+        let more = [&dtypes, &hides.map(u64::from)[..], &windows].concat();
         problem.class(&more)
     };
     let all = |ability: &Ability| ways(&problem, ability);
@@ -187,6 +158,8 @@ fn steps(
         k_strides: four(&k.layout),
         v_strides: four(&v.layout),
         mask_strides: mask.map_or([0; 4], |mask| four(&mask.layout)),
+        factors_offset: offset(read_factors),
+        factors_strides: given.factors.map_or([0; 4], |all| four(&all.layout)),
         ..AttentionParams::default()
     };
     let hiding = Hiding {
@@ -195,14 +168,14 @@ fn steps(
         capped: options.softcap > 0.0,
     };
     let passes = match form {
-        Form::Matrix(_) if q.dtype == DType::BF16 => [
+        Form::Matrix(_) if kinds.dtype == DType::BF16 => [
             Some((form, Heads::Fitting)),
             Some((form.of_flagged(&problem, &ability), Heads::Flagged)),
         ],
         _ => [Some((form, Heads::Every)), None],
     };
     let job = Job {
-        dtype: q.dtype,
+        kinds,
         passes,
         problem,
         splits,
@@ -216,7 +189,12 @@ fn steps(
     let bindings = |to: Bound| {
         [Some(read_q), Some(to), Some(read_k), Some(read_v)]
             .into_iter()
-            .chain([read_mask, read_lengths, found.map(Bound::read)])
+            .chain([
+                read_mask,
+                read_lengths,
+                read_factors,
+                found.map(Bound::read),
+            ])
             .flatten()
     };
     if let Some(found) = found {
@@ -245,7 +223,7 @@ fn steps(
 
 /// What all dispatches of a call have in common.
 struct Job {
-    dtype: DType,
+    kinds: Kinds,
     /// The kernels that share the heads, the first of which decides about blocks of rows.
     passes: [Option<(Form, Heads)>; 2],
     problem: Problem,
@@ -261,7 +239,7 @@ impl Job {
 
     fn kernel(&self, form: Form, heads: Heads, leaves: Leaves) -> KernelChoice {
         let hiding = (self.hiding, heads);
-        kernel(self.dtype, form, self.problem.vec4, hiding, leaves)
+        kernel(self.kinds, form, self.problem.vec4, hiding, leaves)
     }
 
     /// Parameters for some of the rows of each key head.
@@ -322,7 +300,7 @@ impl Job {
                 ..self.params
             };
             let kernel = merge(
-                self.dtype,
+                self.kinds.dtype,
                 [lanes, shares].map(saturated),
                 Leaves::result(value_dim.is_multiple_of(4)),
             );

@@ -221,7 +221,7 @@ fn many_rows_that_are_no_whole_vectors_are_copied_into_the_output() {
             decode(DType::F16, &bytes)
         };
         let operands = Operands {
-            others: [Some(&b.view), None, None, None],
+            others: [Some(&b.view), None, None, None, None],
             ..Operands::one(&a.view)
         };
         let out = exec.alloc(&shape, DType::F16).unwrap();

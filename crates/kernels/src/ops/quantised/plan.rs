@@ -289,7 +289,7 @@ pub(crate) fn run_linear(
         let right = numbers.with_layout(transposed)?;
         let out;
         let part = Ends {
-            others: [Some(&right), None, None, None],
+            others: [Some(&right), None, None, None, None],
             out: if len == weight.rows {
                 ends.out
             } else {

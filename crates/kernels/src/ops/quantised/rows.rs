@@ -195,7 +195,7 @@ pub(crate) fn run_embedding(
     let each = &mut |[indices, out]: &[View; 2]| {
         let operands = Operands {
             first: indices.into(),
-            others: [Some(words), None, None, None],
+            others: [Some(words), None, None, None, None],
         };
         exec.run(&call, &operands, out.into()).map(drop)
     };

@@ -75,16 +75,18 @@ pub(crate) const CALLS: &[Call] = calls! {
     };
     "attention": |exec, any| {
         let (q, k, v, mask, lengths) = (any.view(), any.view(), any.view(), any.view(), any.vector());
+        let factors = any.mostly(DType::F32);
         let operands = AttentionOperands {
             q: &q, k: &k, v: &v,
             mask: any.flag().then_some(&mask),
             lengths: any.flag().then_some(&lengths),
+            factors: any.flag().then_some(&factors),
         };
         exec.attention(&operands, &AttentionOptions::default(), &any.view())
     };
     "attention_with_past": |exec, any| {
         let (q, k, v, past, out) = (any.view(), any.view(), any.view(), any.view(), any.view());
-        let operands = AttentionOperands { q: &q, k: &k, v: &v, mask: None, lengths: None };
+        let operands = AttentionOperands { q: &q, k: &k, v: &v, mask: None, lengths: None, factors: None };
         let present = (any.view(), any.view());
         exec.attention_with_past(&operands, (&past, &past), (&present.0, &present.1), &AttentionOptions::default(), &out)
     };

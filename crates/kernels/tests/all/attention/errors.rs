@@ -16,6 +16,7 @@ fn wrong_calls_are_typed_errors() {
         v: &k,
         mask: None,
         lengths: None,
+        factors: None,
     };
     let call =
         |operands: &AttentionOperands<'_>| exec.attention(operands, &scaled(1.0), &q).unwrap_err();
@@ -102,5 +103,75 @@ fn wrong_calls_are_typed_errors() {
             matches!(&error, KernelError::Option { got, .. } if *got == i64::from(shift)),
             "{error}"
         );
+    }
+}
+
+#[test]
+fn integers_need_factors_that_fit_them() {
+    let exec = common::executor();
+    let view = |dtype, dims: &[usize]| exec.alloc(&shape(dims), dtype).unwrap();
+    let q = view(DType::F32, &[2, 4, 3, 8]);
+    let k = view(DType::I8, &[2, 2, 5, 8]);
+    let floats = view(DType::F32, &[2, 2, 5, 8]);
+    let factors = view(DType::F32, &[2, 2, 5, 2]);
+    let [flat, half] = [
+        view(DType::F32, &[2, 2, 5]),
+        view(DType::F16, &[2, 2, 5, 2]),
+    ];
+    let operands = AttentionOperands {
+        q: &q,
+        k: &k,
+        v: &k,
+        mask: None,
+        lengths: None,
+        factors: Some(&factors),
+    };
+    let of = |factors| AttentionOperands {
+        factors,
+        ..operands
+    };
+    let result = |operands: AttentionOperands<'_>| {
+        let done = exec.attention(&operands, &scaled(1.0), &q);
+        done.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(result(operands), "");
+    for (operands, message) in [
+        (
+            of(None),
+            "attention: k is i8, but it must have the dtype of q, or be i8 with factors",
+        ),
+        (
+            AttentionOperands {
+                v: &floats,
+                ..operands
+            },
+            "attention: v is f32, but with factors it must be i8",
+        ),
+        (
+            AttentionOperands {
+                k: &floats,
+                v: &floats,
+                ..operands
+            },
+            "attention: k is f32, but with factors it must be i8",
+        ),
+        (
+            AttentionOperands { q: &k, ..operands },
+            "attention: q is i8, but it must be a float",
+        ),
+        (
+            of(Some(&half)),
+            "attention: factors is f16, but factors are f32",
+        ),
+        (
+            of(Some(&flat)),
+            "attention: factors must be [batch, key heads, keys, 2], but its shape is [2, 2, 5]",
+        ),
+        (
+            of(Some(&floats)),
+            "attention: factors must be [batch, key heads, keys, 2], but its shape is [2, 2, 5, 8]",
+        ),
+    ] {
+        assert_eq!(result(operands), message);
     }
 }

@@ -107,6 +107,7 @@ fn heads_of_any_range_of_bf16_agree_with_the_reference() {
             v: make(2, keys, 1),
             mask: None,
             lengths: None,
+            factors: None,
         };
         // Errors count relative to what is averaged.
         let mut wanted = expected(&case, &scaled(0.3));
@@ -190,6 +191,7 @@ fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
         v: given(&exec, DType::F16, &[1, 1, keys, dim], v),
         mask: None,
         lengths: None,
+        factors: None,
     };
     let causal = AttentionOptions {
         causal: true,
@@ -290,6 +292,7 @@ fn every_form_keeps_what_the_contract_says_of_odd_numbers() {
                         v: make([1, 1, keys, dim], v),
                         mask: Some(given(&exec, DType::Bool, &[1, keys], &mask)),
                         lengths: None,
+                        factors: None,
                     };
                     compute(&exec, &case, &scaled(1.0))
                 };

@@ -52,7 +52,7 @@ fn ways(exec: &Executor, x: &View, w: &View, options: &Conv2dOptions, text: &str
     let dims = options.output_shape(x.shape(), w.shape(), None).unwrap();
     let out = exec.alloc(&dims, x.dtype).unwrap();
     let operands = || Operands {
-        others: [Some(w), None, None, None],
+        others: [Some(w), None, None, None, None],
         ..Operands::one(x)
     };
     let call: Call = options.call();

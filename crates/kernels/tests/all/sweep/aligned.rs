@@ -137,6 +137,32 @@ fn attended(exec: &Executor, o: &mut Operands, [heads, queries, keys]: [usize; 3
         v: &v,
         mask: None,
         lengths: None,
+        factors: None,
+    };
+    let _done = exec
+        .attention(&operands, &AttentionOptions::default(), &out.view)
+        .unwrap();
+    out
+}
+
+/// The same to keys and values of i8.
+fn attended_integers(
+    exec: &Executor,
+    o: &mut Operands,
+    [heads, queries, keys]: [usize; 3],
+) -> Written {
+    let q = o.dense(exec, &[1, heads, queries, 8]);
+    let k = o.dense_of(exec, DType::I8, &[1, heads, keys, 8]);
+    let v = o.dense_of(exec, DType::I8, &[1, heads, keys, 16]);
+    let factors = o.dense_of(exec, DType::F32, &[1, heads, keys, 2]);
+    let out = o.out(exec, &[1, heads, queries, 16]);
+    let operands = AttentionOperands {
+        q: &q,
+        k: &k,
+        v: &v,
+        mask: None,
+        lengths: None,
+        factors: Some(&factors),
     };
     let _done = exec
         .attention(&operands, &AttentionOptions::default(), &out.view)
@@ -261,6 +287,9 @@ cases! {
     };
     "two queries with long keys, in two splits", "attention/few.wgsl", FLOATS, 200, |exec, o| {
         attended(exec, o, [100, 2, 256])
+    };
+    "two queries with long keys of i8", "attention/few.wgsl", FLOATS, 200, |exec, o| {
+        attended_integers(exec, o, [100, 2, 256])
     };
     "one query with long keys, merged", "attention/merge.wgsl", FLOATS, 100, |exec, o| {
         attended(exec, o, [100, 1, 256])

@@ -8,7 +8,7 @@ use ziggurat_kernels::{
 
 use crate::expect;
 use crate::operands::{Arrangement, Expected, Random};
-use crate::sweep::case::{Case, Fit, Given, Kind, Rule, any, fit};
+use crate::sweep::case::{Case, Fit, Given, Kind, Rule, any, each, fit};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 const NUMBERS: [DType; 7] = [
@@ -55,6 +55,7 @@ pub(crate) fn cases() -> Vec<Case> {
         for mask in [None, Some(DType::Bool), Some(DType::F32)] {
             all.push(attention(form, options, mask));
         }
+        all.push(attention_to_integers(form, options));
     }
     all.extend([false, true].map(rope));
     all.extend(systems());
@@ -120,15 +121,7 @@ fn attention(form: &'static str, options: AttentionOptions, mask: Option<DType>)
         case = case.reads_as(Rule::Is(dtype), &[], any());
     }
     case.extents(move |kind| {
-        // Batch, heads, key heads, queries, keys, elements, value elements.
-        let [b, h, kv, q, k, d, v] = match kind {
-            Kind::Views => [2, 4, 2, 5, 19, 12, 10],
-            Kind::Scalar => return Err("it has batch, head, position and element axes"),
-            Kind::Empty => [1, 2, 2, 3, 0, 4, 5],
-            Kind::Hollow => [0, 2, 1, 3, 4, 4, 5],
-            Kind::Ones => [1; 7],
-            Kind::Size(n) => [1, 1, 1, n, 7, 4, 3],
-        };
+        let [b, h, kv, q, k, d, v] = attention_extents(kind)?;
         let (queries, keys, values) = ([b, h, q, d], [b, kv, k, d], [b, kv, k, v]);
         let mask_dims = [q, k];
         let mut operands: Vec<&[usize]> = vec![&queries, &keys, &values];
@@ -145,6 +138,7 @@ fn attention(form: &'static str, options: AttentionOptions, mask: Option<DType>)
             v: &a[2],
             mask: a.get(3),
             lengths: None,
+            factors: None,
         };
         exec.attention(&operands, &options, &out[0])
     })
@@ -158,6 +152,72 @@ fn attention(form: &'static str, options: AttentionOptions, mask: Option<DType>)
             lengths: None,
         };
         expect::attention(&given, &options, g.dtype)
+    })
+}
+
+/// Attention to keys and values of i8, whose factors make them numbers up to 2.
+fn attention_to_integers(form: &'static str, options: AttentionOptions) -> Case {
+    let options = AttentionOptions {
+        scale: 0.25,
+        zero_masked_rows: true,
+        ..options
+    };
+    Case::new("attention", FLOATS)
+        .form(format!("{form}, keys and values of i8"))
+        .reads(any())
+        .reads_as(Rule::Is(DType::I8), &[], any())
+        .reads_as(Rule::Is(DType::I8), &[], any())
+        .reads_as(
+            Rule::Is(DType::F32),
+            &[],
+            each(|_, rng| rng.value(DType::F32) / 128.0),
+        )
+        .extents(move |kind| {
+            let [b, h, kv, q, k, d, v] = attention_extents(kind)?;
+            let (queries, keys, values) = ([b, h, q, d], [b, kv, k, d], [b, kv, k, v]);
+            let factors = [b, kv, k, 2];
+            fit(&[&queries, &keys, &values, &factors], &[&[b, h, q, v]])
+        })
+        .up_to(1100)
+        .call(move |exec, a, out| {
+            let operands = AttentionOperands {
+                q: &a[0],
+                k: &a[1],
+                v: &a[2],
+                mask: None,
+                lengths: None,
+                factors: Some(&a[3]),
+            };
+            exec.attention(&operands, &options, &out[0])
+        })
+        .gives(move |g| {
+            let times = |i: usize| -> Vec<f64> {
+                let element = g.dims[i][3].max(1);
+                let values = g.values[i].iter().enumerate();
+                let factor = |at: usize| g.values[3][at / element * 2 + i - 1];
+                values.map(|(at, x)| x * factor(at)).collect()
+            };
+            let (k, v) = (times(1), times(2));
+            let given = expect::Attention {
+                q: (&g.values[0], &g.dims[0]),
+                k: (&k, &g.dims[1]),
+                v: (&v, &g.dims[2]),
+                mask: None,
+                lengths: None,
+            };
+            expect::attention(&given, &options, g.dtype)
+        })
+}
+
+/// Batch, heads, key heads, queries, keys, elements, value elements.
+fn attention_extents(kind: Kind) -> Result<[usize; 7], &'static str> {
+    Ok(match kind {
+        Kind::Views => [2, 4, 2, 5, 19, 12, 10],
+        Kind::Scalar => return Err("it has batch, head, position and element axes"),
+        Kind::Empty => [1, 2, 2, 3, 0, 4, 5],
+        Kind::Hollow => [0, 2, 1, 3, 4, 4, 5],
+        Kind::Ones => [1; 7],
+        Kind::Size(n) => [1, 1, 1, n, 7, 4, 3],
     })
 }
 

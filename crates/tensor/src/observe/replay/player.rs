@@ -137,7 +137,7 @@ impl<'a> Player<'a> {
                 let mut others = others.iter().map(Option::as_ref);
                 let operands = Operands {
                     first: Source::View(first),
-                    others: [(); 4].map(|()| others.next().flatten()),
+                    others: [(); 5].map(|()| others.next().flatten()),
                 };
                 let sink = Sink {
                     also: also.first(),

@@ -54,12 +54,17 @@ pub(crate) fn attention(exec: &Executor, any: &mut Any<'_>) -> Result<Completion
         .flag()
         .then(|| given(exec, DType::I32, &[q[0]], &counts).view);
     let out = any.out(dtype, &[q[0], q[1], q[2], v[3]]);
+    let factors = any
+        .flag()
+        .then(|| any.sized(DType::F32, &[k[0], k[1], k[2], 2]));
+    let kept = factors.as_ref().map_or(dtype, |_| DType::I8);
     let operands = AttentionOperands {
         q: &any.sized(dtype, &q),
-        k: &any.sized(dtype, &k),
-        v: &any.sized(dtype, &v),
+        k: &any.sized(kept, &k),
+        v: &any.sized(kept, &v),
         mask: mask.as_ref(),
         lengths: lengths.as_ref(),
+        factors: factors.as_ref(),
     };
     exec.attention(&operands, &attention_options(any), &out)
 }
@@ -86,6 +91,7 @@ pub(crate) fn attention_with_past(
         v: &any.sized(dtype, &v),
         mask: None,
         lengths: None,
+        factors: None,
     };
     let options = attention_options(any);
     exec.attention_with_past(
