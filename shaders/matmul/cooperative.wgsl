@@ -1,5 +1,5 @@
 // Shared by the kernels of tiles of f16 on matrix units: the tiles in workgroup memory, and their matrices.
-// Requires SIDE (rows and columns of the tile), DEPTH, fetch_a4; loads of b are up to plain_lines.wgsl, or to a convolution.
+// Requires SIDE (rows and columns of the tile), DEPTH, loaded, fetch_a4; loads of b are up to plain_lines.wgsl, or to a convolution.
 
 // 0: a (b) lies along k, and so do lines of its tile; 1: along the rows (columns).
 override A_ACROSS: u32 = 0u;
@@ -41,7 +41,7 @@ fn slot(at: vec2<u32>, is_across: u32) -> u32 {
 }
 
 // Load `i` of a tile whose first elements are at a row and k.
-fn load_a(first: u32, row: u32, k: u32, i: u32) -> vec4<f16> {
+fn load_a(first: u32, row: u32, k: u32, i: u32) -> loaded {
     let at = place(i, A_ACROSS);
     if A_ACROSS == 1u {
         return fetch_a4(first, row + at.y * 4u, k + at.x);

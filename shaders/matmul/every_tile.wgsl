@@ -3,3 +3,8 @@
 fn computes(at: vec3<u32>) -> bool {
     return true;
 }
+
+// Whether the 64 x 64 outputs of it at a row and column are written.
+fn writes(batch: u32, row: u32, col: u32) -> bool {
+    return true;
+}

@@ -3,3 +3,8 @@
 fn computes(at: vec3<u32>) -> bool {
     return is_flagged(at.z, at.x * SIDE, at.y * SIDE);
 }
+
+// All outputs of such a tile.
+fn writes(batch: u32, row: u32, col: u32) -> bool {
+    return true;
+}

@@ -1,4 +1,4 @@
-// Part of the kernels of tiles of f16: how b is loaded where it is a matrix. Requires fetch_b4.
+// Part of the kernels of tiles on matrix units: how b is loaded where it is a matrix. Requires fetch_b4, loaded.
 
 alias Lines = u32;
 
@@ -13,7 +13,7 @@ fn step_b(k: u32) -> u32 {
 }
 
 // Load `i` of an invocation of the tile at that part and column.
-fn load_b(lines: ptr<function, Lines>, step: u32, col: u32, i: u32, lid: u32) -> vec4<f16> {
+fn load_b(lines: ptr<function, Lines>, step: u32, col: u32, i: u32, lid: u32) -> loaded {
     let at = place(lid + i * WG, B_ACROSS);
     if B_ACROSS == 1u {
         return fetch_b4(*lines, step + at.x, col + at.y * 4u);

@@ -1,7 +1,7 @@
-// Computes: a batch of products of f16 matrices in 128 x 128 tiles of the output, by matrix units: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
-// Bindings: params, a, b, out (declared by the operand and output parts).
+// Computes: a batch of products of matrices in 128 x 128 tiles of the output, by matrix units that multiply f16: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
+// Bindings: params, a, b, out (declared by the operand and output parts); where operands become f16 here, flags.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes, restored; cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, as f16, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
+// Requires: tile_at, computes, restored; loaded, halves, observe, scales_of_step, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 const SIDE: u32 = 128u;
@@ -38,18 +38,40 @@ fn main(
     var sum_31 = coop_mat16x16<f32, C>();
     var sum_32 = coop_mat16x16<f32, C>();
     var sum_33 = coop_mat16x16<f32, C>();
-    var next_a: array<vec4<f16>, LOADS>;
-    var next_b: array<vec4<f16>, LOADS>;
+    var next_a: array<loaded, LOADS>;
+    var next_b: array<loaded, LOADS>;
     var lines = lines_b(at.b, col0, lid);
     let first_b = step_b(0u);
     for (var i = 0u; i < LOADS; i++) {
         next_a[i] = load_a(at.a, row0, 0u, lid + i * WG);
         next_b[i] = load_b(&lines, first_b, col0, i, lid);
     }
+    observe(&next_a, &next_b, lid);
+    workgroupBarrier();
     for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
+        let scales = scales_of_step();
+        // Seldom: where elements are larger than all before.
+        if scales.sums != 1.0 {
+            sum_00 = sum_00 * scales.sums;
+            sum_01 = sum_01 * scales.sums;
+            sum_02 = sum_02 * scales.sums;
+            sum_03 = sum_03 * scales.sums;
+            sum_10 = sum_10 * scales.sums;
+            sum_11 = sum_11 * scales.sums;
+            sum_12 = sum_12 * scales.sums;
+            sum_13 = sum_13 * scales.sums;
+            sum_20 = sum_20 * scales.sums;
+            sum_21 = sum_21 * scales.sums;
+            sum_22 = sum_22 * scales.sums;
+            sum_23 = sum_23 * scales.sums;
+            sum_30 = sum_30 * scales.sums;
+            sum_31 = sum_31 * scales.sums;
+            sum_32 = sum_32 * scales.sums;
+            sum_33 = sum_33 * scales.sums;
+        }
         for (var i = 0u; i < LOADS; i++) {
-            tile_a[slot(place(lid + i * WG, A_ACROSS), A_ACROSS)] = next_a[i];
-            tile_b[slot(place(lid + i * WG, B_ACROSS), B_ACROSS)] = next_b[i];
+            tile_a[slot(place(lid + i * WG, A_ACROSS), A_ACROSS)] = halves(next_a[i], scales.a);
+            tile_b[slot(place(lid + i * WG, B_ACROSS), B_ACROSS)] = halves(next_b[i], scales.b);
         }
         workgroupBarrier();
         // Behind the last part whole parts are loaded again, and not used; others are 0.
@@ -88,11 +110,12 @@ fn main(
             sum_32 = coopMultiplyAdd(a3, b2, sum_32);
             sum_33 = coopMultiplyAdd(a3, b3, sum_33);
         }
+        observe(&next_a, &next_b, lid);
         workgroupBarrier();
     }
 
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
-    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
+    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, fitted(where_to, live, lid));
     let first = to.first;
     coopStoreT(sum_00, &partial_sums[first], 4u);
     workgroupBarrier();

@@ -120,21 +120,29 @@ fn main(
     if live {
         let row = row0 + ty * 4u;
         let col = col0 + tx * 4u;
-        emit4(where_to.z, row + 0u, col, c_0);
-        emit4(where_to.z, row + 0u, col + 64u, c_4);
-        emit4(where_to.z, row + 64u + 0u, col, c_8);
-        emit4(where_to.z, row + 64u + 0u, col + 64u, c_12);
-        emit4(where_to.z, row + 1u, col, c_1);
-        emit4(where_to.z, row + 1u, col + 64u, c_5);
-        emit4(where_to.z, row + 64u + 1u, col, c_9);
-        emit4(where_to.z, row + 64u + 1u, col + 64u, c_13);
-        emit4(where_to.z, row + 2u, col, c_2);
-        emit4(where_to.z, row + 2u, col + 64u, c_6);
-        emit4(where_to.z, row + 64u + 2u, col, c_10);
-        emit4(where_to.z, row + 64u + 2u, col + 64u, c_14);
-        emit4(where_to.z, row + 3u, col, c_3);
-        emit4(where_to.z, row + 3u, col + 64u, c_7);
-        emit4(where_to.z, row + 64u + 3u, col, c_11);
-        emit4(where_to.z, row + 64u + 3u, col + 64u, c_15);
+        if writes(where_to.z, row0, col0) {
+            emit4(where_to.z, row, col, c_0);
+            emit4(where_to.z, row + 1u, col, c_1);
+            emit4(where_to.z, row + 2u, col, c_2);
+            emit4(where_to.z, row + 3u, col, c_3);
+        }
+        if writes(where_to.z, row0, col0 + 64u) {
+            emit4(where_to.z, row, col + 64u, c_4);
+            emit4(where_to.z, row + 1u, col + 64u, c_5);
+            emit4(where_to.z, row + 2u, col + 64u, c_6);
+            emit4(where_to.z, row + 3u, col + 64u, c_7);
+        }
+        if writes(where_to.z, row0 + 64u, col0) {
+            emit4(where_to.z, row + 64u, col, c_8);
+            emit4(where_to.z, row + 65u, col, c_9);
+            emit4(where_to.z, row + 66u, col, c_10);
+            emit4(where_to.z, row + 67u, col, c_11);
+        }
+        if writes(where_to.z, row0 + 64u, col0 + 64u) {
+            emit4(where_to.z, row + 64u, col + 64u, c_12);
+            emit4(where_to.z, row + 65u, col + 64u, c_13);
+            emit4(where_to.z, row + 66u, col + 64u, c_14);
+            emit4(where_to.z, row + 67u, col + 64u, c_15);
+        }
     }
 }

@@ -8,3 +8,8 @@ fn computes(at: vec3<u32>) -> bool {
     let filters = params.groups * params.tiles_n + min(at.z, params.groups - 1u) * params.tiles_m + at.x;
     return (c[positions] | c[filters]) != 0u;
 }
+
+// All outputs of such a tile.
+fn writes(batch: u32, row: u32, col: u32) -> bool {
+    return true;
+}

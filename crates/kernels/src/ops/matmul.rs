@@ -28,6 +28,7 @@ mod packed;
 mod parts;
 pub(crate) mod precision;
 mod problem;
+mod scaled;
 mod shares;
 
 use choose::{Choice, ways};
@@ -125,6 +126,7 @@ pub(crate) fn plan(
     let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
     let problem = Problem {
         precision,
+        one_dtype: a.dtype == b.dtype,
         ..problem
     };
     if expected != *ends.out.shape() {
@@ -175,13 +177,17 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
         Choice::Packed(packed) if more + 4 > exec.fused_limits().bindings => {
             Choice::Tile(packed.every_tile(p))
         }
+        Choice::Scaled(scaled) if more + 4 > exec.fused_limits().bindings => {
+            Choice::Tile(scaled.every_tile(p))
+        }
         way => way,
     };
     let (choice, params, grid) = match way {
-        Choice::Packed(_) | Choice::Aligned(_) if !MATRIX_UNITS => {
+        Choice::Packed(_) | Choice::Scaled(_) | Choice::Aligned(_) if !MATRIX_UNITS => {
             return Err(no_matrix_units(plan.op));
         }
         Choice::Packed(packed) => return packed.steps(plan, p, dtypes),
+        Choice::Scaled(scaled) => return scaled.steps(plan, p, dtypes),
         Choice::Shared(shared) => return shared.steps(plan, p, dtypes),
         Choice::Aligned(aligned) => return aligned.steps(plan, p, dtypes),
         Choice::Tile(tile) if tile.tile.iterations(p.k) > ability.loop_budget => {
@@ -244,6 +250,7 @@ pub(crate) fn run_parts(
     let (problem, _) = Problem::new(&a.layout, &b.layout)?;
     let problem = Problem {
         precision,
+        one_dtype: a.dtype == b.dtype,
         ..problem
     };
     exec.run_planned(OP, ends, |p| steps(p, &problem))

@@ -27,9 +27,19 @@ fn ways(a: &View, exec: &Executor, b: &View, out: &View, text: &str) -> Vec<Exec
     all.filter(has).collect()
 }
 
-/// Those that pack operands, in large tiles and in small ones; none without matrix units for f16.
+/// Those that make f16 of operands, before tiles are computed or meanwhile, in large tiles and in small ones; none without matrix
+/// units for f16.
 fn packing(a: &View, exec: &Executor, b: &View, out: &View) -> Vec<Executor> {
-    ways(a, exec, b, out, "fn pack4")
+    let texts = ["fn pack4", "fn scale_of("];
+    let all = texts.map(|text| ways(a, exec, b, out, text));
+    all.into_iter().flatten().collect()
+}
+
+/// Columns of b as they lie in memory side by side, and one after the other.
+fn sides(exec: &Executor, dtype: DType, b: &[Vec<f32>]) -> [View; 2] {
+    let along = upload(exec, dtype, b, false);
+    let columns = along.layout.permute(&[1, 0]).unwrap();
+    [upload(exec, dtype, b, true), along.with_layout(columns).unwrap()]
 }
 
 fn devices() -> Vec<Executor> {
@@ -245,10 +255,8 @@ fn errors(got: impl Iterator<Item = f64>, references: &[[f64; 3]]) -> [f64; 2] {
 fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
     for exec in devices() {
         for case in cases() {
-            let (a, b) = (
-                upload(&exec, DType::F32, &case.a, false),
-                upload(&exec, DType::F32, &case.b, true),
-            );
+            let a = upload(&exec, DType::F32, &case.a, false);
+            let [b, along] = sides(&exec, DType::F32, &case.b);
             let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
             let references = references(&case);
             let fused = if case.fits {
@@ -259,9 +267,10 @@ fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
                 let got = multiply(&plain, &a, &b, DType::F32);
                 errors(got.into_iter().map(f64::from), &references)
             };
-            for exec in packing(&a, &exec, &b, &out) {
-                let got = multiply(&exec, &a, &b, DType::F32);
-                let again = multiply(&exec, &a, &b, DType::F32);
+            let all = [&b, &along].map(|b| (b, packing(&a, &exec, b, &out)));
+            for (b, exec) in all.iter().flat_map(|(b, all)| all.iter().map(move |exec| (b, exec))) {
+                let got = multiply(exec, &a, b, DType::F32);
+                let again = multiply(exec, &a, b, DType::F32);
                 assert!(
                     got.iter()
                         .zip(&again)
@@ -289,16 +298,14 @@ fn eleven_bits_of_each_element_are_within_their_bound() {
     let exec = Executor::open_blocking(options).unwrap();
     let most = 8192.0 + K as f64 + 2.0;
     for case in cases() {
-        let (a, b) = (
-            upload(&exec, DType::F32, &case.a, false),
-            upload(&exec, DType::F32, &case.b, true),
-        );
+        let a = upload(&exec, DType::F32, &case.a, false);
+        let [_, b] = sides(&exec, DType::F32, &case.b);
         let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
         let references = references(&case);
         for precision in [MatmulPrecision::High, MatmulPrecision::Medium] {
             exec.set_matmul_precision(precision);
             let packing = packing(&a, &exec, &b, &out);
-            assert_eq!(packing.len(), 2, "{}", case.name);
+            assert_eq!(packing.len(), 4, "{}", case.name);
             for exec in packing {
                 let got = multiply(&exec, &a, &b, DType::F32);
                 let own = errors(got.iter().map(|&x| f64::from(x)), &references);
@@ -375,13 +382,11 @@ fn what_is_not_finite_stays_where_it_is() {
     let references = references(&case);
     for exec in devices() {
         for dtype in [DType::F32, DType::BF16] {
-            let (left, right) = (
-                upload(&exec, dtype, &case.a, false),
-                upload(&exec, dtype, &case.b, true),
-            );
+            let left = upload(&exec, dtype, &case.a, false);
             let out = exec.alloc(&shape(&[M, N]), dtype).unwrap();
-            for exec in packing(&left, &exec, &right, &out) {
-                let got = multiply(&exec, &left, &right, DType::F32);
+            let all = sides(&exec, dtype, &case.b).map(|b| (packing(&left, &exec, &b, &out), b));
+            for (exec, right) in all.iter().flat_map(|(all, b)| all.iter().map(move |exec| (exec, b))) {
+                let got = multiply(exec, &left, right, DType::F32);
                 for (i, (got, [exact, ..])) in got.iter().zip(&references).enumerate() {
                     assert_eq!(got.is_nan(), exact.is_nan(), "{i}");
                     assert_eq!(got.is_infinite(), exact.is_infinite(), "{i}");
@@ -405,14 +410,12 @@ fn products_of_bf16_are_sums_of_f32() {
             };
             case.a.iter_mut().flatten().for_each(rounded);
             case.b.iter_mut().flatten().for_each(rounded);
-            let (a, b) = (
-                upload(&exec, DType::BF16, &case.a, false),
-                upload(&exec, DType::BF16, &case.b, true),
-            );
+            let a = upload(&exec, DType::BF16, &case.a, false);
             let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
             let references = references(&case);
-            for exec in packing(&a, &exec, &b, &out) {
-                let got = multiply(&exec, &a, &b, DType::F32);
+            let all = sides(&exec, DType::BF16, &case.b).map(|b| (packing(&a, &exec, &b, &out), b));
+            for (exec, b) in all.iter().flat_map(|(all, b)| all.iter().map(move |exec| (exec, b))) {
+                let got = multiply(exec, &a, b, DType::F32);
                 let own = errors(got.iter().map(|&x| f64::from(x)), &references);
                 assert!(own[1] <= K as f64 + 2.0, "{}: {own:?}", case.name);
             }
@@ -490,10 +493,8 @@ fn epilogues_are_written_over_both_kinds_of_tiles() {
     a[131][0] = 1e-30;
     let b = lines(N, |_, _| normal(&mut rng));
     for exec in devices() {
-        let (left, right) = (
-            upload(&exec, DType::F32, &a, false),
-            upload(&exec, DType::F32, &b, true),
-        );
+        let left = upload(&exec, DType::F32, &a, false);
+        let [right, _] = sides(&exec, DType::F32, &b);
         let bias: Vec<f32> = (0..N).map(|i| i as f32).collect();
         let bias = exec.upload(&bias, &shape(&[N])).unwrap();
         let product = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();

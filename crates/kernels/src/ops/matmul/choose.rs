@@ -7,6 +7,7 @@ use ziggurat_core::DType;
 use super::aligned::Aligned;
 use super::packed::{self, Packed};
 use super::problem::Problem;
+use super::scaled::{self, Scaled};
 use super::shares::Shared;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Lanes, Side, power_above};
@@ -52,6 +53,8 @@ pub(crate) enum Choice {
     Tile(Tiled),
     /// Tiles on matrix units, of operands that are packed for them first.
     Packed(Packed),
+    /// Tiles on matrix units, of operands that become f16 tile by tile.
+    Scaled(Scaled),
     /// Tiles on matrix units, of f16 that is copied into vectors first.
     Aligned(Aligned),
     /// Tiles of which each is computed by several workgroups.
@@ -67,6 +70,7 @@ impl Named for Choice {
         match self {
             Self::Tile(tiled) => tiled.tile.name("tile"),
             Self::Packed(packed) => packed.name(),
+            Self::Scaled(scaled) => scaled.name(),
             Self::Aligned(aligned) => aligned.name(),
             Self::Shared(shared) => shared.name(),
             Self::Narrow(_) => WayName::new("narrow", [0; 3]),
@@ -268,6 +272,10 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let packed =
         packed.flat_map(|tile| [1, 4].map(|shares| Packed::new(p, *tile, shares, ability)));
     let all = all.chain(packed.flatten().map(Choice::Packed));
+    let scaled = scaled::tiles(dtype, p.precision).iter();
+    let scaled =
+        scaled.flat_map(|tile| [1, 4].map(|shares| Scaled::new(p, *tile, shares, ability)));
+    let all = all.chain(scaled.flatten().map(Choice::Scaled));
     let aligned = [Tile::COOPERATIVE, small_units(p)].into_iter();
     let aligned = aligned.filter(|_| has_units(dtype, ability));
     let aligned = aligned.filter_map(|tile| Aligned::new(p, tile, ability));

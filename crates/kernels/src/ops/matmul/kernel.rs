@@ -94,7 +94,11 @@ pub(super) enum Computes {
     /// Those without a flagged line, from packed operands.
     Packed,
     /// The others of the same product.
-    Flagged,
+    FlaggedLines,
+    /// Those that f16 has room for, of operands that become f16 meanwhile.
+    Scaled,
+    /// The others of the same product, whose sides are these.
+    FlaggedTiles(u32),
 }
 
 /// The part that writes results, and the prelude that it needs.
@@ -179,6 +183,20 @@ const fn name_b(load: Load) -> &'static str {
     }
 }
 
+/// What matrix units multiply, and how operands become that.
+const fn units_of(kind: TileKind, computes: Computes, dtype: DType) -> &'static [&'static str] {
+    match (kind, computes, dtype) {
+        (TileKind::Cooperative, Computes::Scaled, DType::BF16) => {
+            &["matmul/units_bf16.wgsl", "matmul/running.wgsl"]
+        }
+        (TileKind::Cooperative, Computes::Scaled, _) => {
+            &["matmul/units_f32.wgsl", "matmul/running.wgsl"]
+        }
+        (TileKind::Cooperative, ..) => &["matmul/units_f16.wgsl"],
+        (TileKind::Vector | TileKind::Wide | TileKind::Split, ..) => &[],
+    }
+}
+
 /// The tiled kernel.
 pub(super) fn tiled(
     dtypes: DTypes,
@@ -240,19 +258,26 @@ pub(super) fn tiled(
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],
-        (TileKind::Wide, Computes::Flagged) => &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"],
+        (TileKind::Wide, Computes::FlaggedLines) => {
+            &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"]
+        }
+        (TileKind::Wide, Computes::FlaggedTiles(_)) => &["matmul/flagged_parts.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
         (_, Computes::Packed) => &["matmul/scales.wgsl", "matmul/packed_tiles.wgsl"],
+        (_, Computes::Scaled) => &["matmul/every_tile.wgsl"],
         (_, _) => &["matmul/every_tile.wgsl", "matmul/plain_sums.wgsl"],
     };
     choice = match computes {
         Computes::Every => choice,
         Computes::Packed => choice.name("packed"),
-        Computes::Flagged => choice.name("flagged"),
+        Computes::FlaggedLines => choice.name("flagged"),
+        Computes::Scaled => choice.name("scaled").enable("enable/subgroups.wgsl"),
+        Computes::FlaggedTiles(side) => choice.name("flagged_tiles").constant("FLAG_SIDE", side),
     };
     let [a, b] = reads(tile);
     choice = choice
         .parts(tile.tile.depth_part())
+        .parts(units_of(kind, computes, dtypes.read()))
         .parts(before)
         .parts(which)
         .parts(a)

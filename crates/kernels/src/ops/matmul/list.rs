@@ -6,6 +6,7 @@ use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
 use super::kernel::{Computes, Writes, align, dot, narrow, pack, tiled};
+use super::problem::Problem;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
 use crate::ops::tile::Tile;
@@ -26,6 +27,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
     {
         let DTypes { a, b, out } = dtypes;
         for p in choose::samples() {
+            let p = Problem {
+                one_dtype: a == b,
+                ..p
+            };
             let axes = p.batch.len();
             for way in ways(&p, dtypes.read(), &ability).all() {
                 match way {
@@ -45,8 +50,14 @@ pub(crate) fn variants() -> Vec<Candidate> {
                             axes,
                             packed.flagged,
                             writes,
-                            Computes::Flagged,
+                            Computes::FlaggedLines,
                         ));
+                    }
+                    Choice::Scaled(scaled) => {
+                        let axes = scaled.shared(&p).batch.len();
+                        for (tile, computes) in scaled.kernels() {
+                            add(tiled(dtypes, axes, tile, scaled.writes(), computes));
+                        }
                     }
                     Choice::Aligned(aligned) => {
                         add(align(axes, aligned.along_depth()));

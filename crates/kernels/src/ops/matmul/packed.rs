@@ -230,7 +230,7 @@ impl Packed {
         };
         let count = flagged.count(p.m, p.n);
         let (params, grid) = counted(&of_shares, params, count, flagged.invocations());
-        let choice = kernel(of_shares.batch.len(), self.flagged, Computes::Flagged);
+        let choice = kernel(of_shares.batch.len(), self.flagged, Computes::FlaggedLines);
         add(choice, [left, right], &params, grid);
         if shared {
             let (dtype, out_of_all) = (dtypes.read(), plan.out()?);

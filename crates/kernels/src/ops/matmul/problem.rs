@@ -30,6 +30,8 @@ pub(crate) struct Problem {
     pub(crate) a_depth: isize,
     pub(crate) b_depth: isize,
     pub(crate) b_col: isize,
+    /// Whether both operands have the same dtype.
+    pub(crate) one_dtype: bool,
     /// How exactly elements of f32 are read.
     pub(crate) precision: MatmulPrecision,
 }
@@ -101,6 +103,7 @@ impl Problem {
             a_depth,
             b_depth,
             b_col,
+            one_dtype: true,
             precision: MatmulPrecision::Highest,
         }
         .with_rows_joined();

@@ -25,6 +25,7 @@ pub(crate) fn samples() -> Vec<Problem> {
             a_depth: stride(a_depth),
             b_depth: stride(b_depth),
             b_col: stride(b_col),
+            one_dtype: true,
             precision: MatmulPrecision::Highest,
         }
     };

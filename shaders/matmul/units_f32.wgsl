@@ -1,0 +1,26 @@
+// Part of the kernels of tiles on matrix units: operands of f32, of which 11 bits do. Requires Scale.
+
+alias loaded = vec4<f32>;
+
+// Magnitudes below this part of the largest one lose bits: exponents of f32 apart.
+const RANGE: u32 = 28u;
+
+// The bits of a magnitude that none of four exceeds.
+fn magnitude(v: loaded) -> u32 {
+    let all = bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu);
+    return max(max(all.x, all.y), max(all.z, all.w));
+}
+
+// Bits 15 and 31 say whether f16 has no room for an element.
+fn misfit(v: loaded, scale: Scale) -> u32 {
+    // 0 becomes the largest number.
+    let above_zero = (bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu)) - vec4<u32>(1u);
+    let least = min(min(above_zero.x, above_zero.y), min(above_zero.z, above_zero.w));
+    return select(0u, 0x8000u, least + 1u < scale.least && least + 1u > 0u);
+}
+
+fn scaled(v: loaded, scale: Scale) -> vec4<f16> {
+    // The nearest numbers of 11 bits.
+    let bits = bitcast<vec4<u32>>(v * scale.factor) + vec4<u32>(0x1000u);
+    return vec4<f16>(bitcast<vec4<f32>>(bits & vec4<u32>(0xffffe000u)));
+}
