@@ -1,20 +1,21 @@
-// Operand part: a of f16 with any strides, element by element, four along k or with A_ACROSS along the rows.
+// Operand part: a with any strides, element by element, four along k or with A_ACROSS along the rows. Requires value, loaded.
 
-@group(0) @binding(1) var<storage, read> a: array<f16>;
+@group(0) @binding(1) var<storage, read> a: array<value>;
 
-fn fetch_a(first: u32, row: u32, k: u32) -> f16 {
+fn fetch_a(first: u32, row: u32, k: u32) -> value {
     if row >= params.m || k >= params.k {
-        return f16();
+        return value();
     }
-    return a[first + row * params.a_row + k * params.a_depth];
+    let at = first + row * params.a_row + k * params.a_depth;
+    return a[at];
 }
 
-fn fetch_a4(first: u32, row: u32, k: u32) -> vec4<f16> {
+fn fetch_a4(first: u32, row: u32, k: u32) -> loaded {
     var step = vec2<u32>(0u, 1u);
     if A_ACROSS == 1u {
         step = vec2<u32>(1u, 0u);
     }
-    return vec4<f16>(
+    return loaded(
         fetch_a(first, row, k),
         fetch_a(first, row + step.x, k + step.y),
         fetch_a(first, row + 2u * step.x, k + 2u * step.y),

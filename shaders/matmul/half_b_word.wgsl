@@ -1,20 +1,21 @@
-// Operand part: b of f16 with any strides, element by element, four along the columns or with B_ACROSS 0 along k.
+// Operand part: b with any strides, element by element, four along the columns or with B_ACROSS 0 along k. Requires value, loaded.
 
-@group(0) @binding(2) var<storage, read> b: array<f16>;
+@group(0) @binding(2) var<storage, read> b: array<value>;
 
-fn fetch_b(first: u32, k: u32, col: u32) -> f16 {
+fn fetch_b(first: u32, k: u32, col: u32) -> value {
     if k >= params.k || col >= params.n {
-        return f16();
+        return value();
     }
-    return b[first + k * params.b_depth + col * params.b_col];
+    let at = first + k * params.b_depth + col * params.b_col;
+    return b[at];
 }
 
-fn fetch_b4(first: u32, k: u32, col: u32) -> vec4<f16> {
+fn fetch_b4(first: u32, k: u32, col: u32) -> loaded {
     var step = vec2<u32>(1u, 0u);
     if B_ACROSS == 1u {
         step = vec2<u32>(0u, 1u);
     }
-    return vec4<f16>(
+    return loaded(
         fetch_b(first, k, col),
         fetch_b(first, k + step.x, col + step.y),
         fetch_b(first, k + 2u * step.x, col + 2u * step.y),

@@ -14,10 +14,9 @@ fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
     if row >= params.m || col >= params.n {
         return v;
     }
-    let entry = entry_of(batch);
-    let line = (entry * blocks_of(params.m) + row / 16u) * 17u + row % 16u;
+    let line = (batch * blocks_of(params.m) + row / 16u) * 17u + row % 16u;
     // Four columns are of one block.
-    let block = entries() * blocks_of(params.m) + entry * blocks_of(params.n) + col / 16u;
+    let block = params.batch * blocks_of(params.m) + batch * blocks_of(params.n) + col / 16u;
     let first = block * 17u + col % 16u;
     let e = vec4<i32>(c[first], c[first + 1u], c[first + 2u], c[first + 3u]) + vec4<i32>(c[line]);
     // In two halves, so that only the result may be too large or too small.

@@ -6,15 +6,6 @@
 
 const FLAGGED_SIDE: u32 = 128u;
 
-// Batch entries of the operands; in all but the first share they come again.
-fn entries() -> u32 {
-    return params.batch / params.chunks;
-}
-
-fn entry_of(batch: u32) -> u32 {
-    return batch % entries();
-}
-
 fn blocks_of(lines: u32) -> u32 {
     return (lines + 15u) / 16u;
 }
@@ -34,10 +25,10 @@ fn has_flag(first: u32, block: u32, last: u32) -> bool {
 
 // Whether the 128 x 128 outputs around an output have a flagged line.
 fn is_flagged(batch: u32, row: u32, col: u32) -> bool {
-    let entry = entry_of(min(batch, params.batch - 1u));
+    let entry = min(batch, params.batch - 1u);
     let rows = blocks_of(params.m);
     let cols = blocks_of(params.n);
     let in_rows = has_flag(entry * rows, row / FLAGGED_SIDE * 8u, rows - 1u);
-    let in_cols = has_flag(entries() * rows + entry * cols, col / FLAGGED_SIDE * 8u, cols - 1u);
+    let in_cols = has_flag(params.batch * rows + entry * cols, col / FLAGGED_SIDE * 8u, cols - 1u);
     return in_rows | in_cols;
 }

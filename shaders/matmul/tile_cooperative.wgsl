@@ -85,14 +85,14 @@ fn main(
             next_b[i] = load_b(&lines, from_b, col0, i, lid);
         }
         for (var k = 0u; k < DEPTH; k += 16u) {
-            let a0 = left(row, k);
-            let a1 = left(row + 16u, k);
-            let a2 = left(row + 32u, k);
-            let a3 = left(row + 48u, k);
-            let b0 = right(k, col);
-            let b1 = right(k, col + 16u);
-            let b2 = right(k, col + 32u);
-            let b3 = right(k, col + 48u);
+            let a0 = left(0u, row, k);
+            let a1 = left(0u, row + 16u, k);
+            let a2 = left(0u, row + 32u, k);
+            let a3 = left(0u, row + 48u, k);
+            let b0 = right(0u, k, col);
+            let b1 = right(0u, k, col + 16u);
+            let b2 = right(0u, k, col + 32u);
+            let b3 = right(0u, k, col + 48u);
             sum_00 = coopMultiplyAdd(a0, b0, sum_00);
             sum_01 = coopMultiplyAdd(a0, b1, sum_01);
             sum_02 = coopMultiplyAdd(a0, b2, sum_02);

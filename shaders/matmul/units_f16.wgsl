@@ -1,6 +1,4 @@
-// Part of the kernels of tiles on matrix units: operands are f16, and multiplied as they are.
-
-alias loaded = vec4<f16>;
+// Part of the kernels of tiles on matrix units: operands are f16, and multiplied as they are. Requires elements_f16.wgsl.
 
 struct Scales {
     a: u32,

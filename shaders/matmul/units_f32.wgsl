@@ -1,9 +1,11 @@
-// Part of the kernels of tiles on matrix units: operands of f32, of which 11 bits do. Requires Scale.
+// Part of the kernels of tiles on matrix units: operands of f32, of each element the higher 11 bits. Requires Scale.
 
+// An element, and four.
+alias value = f32;
 alias loaded = vec4<f32>;
 
-// Magnitudes below this part of the largest one lose bits: exponents of f32 apart.
-const RANGE: u32 = 28u;
+// Magnitudes below this part of the largest one lose bits, or what is left of them does: exponents of f32 apart.
+const RANGE: u32 = 27u;
 
 // The bits of a magnitude that none of four exceeds.
 fn magnitude(v: loaded) -> u32 {
@@ -19,8 +21,11 @@ fn misfit(v: loaded, scale: Scale) -> u32 {
     return select(0u, 0x8000u, least + 1u < scale.least && least + 1u > 0u);
 }
 
+// The nearest numbers of 11 bits.
+fn rounded_11(v: vec4<f32>) -> vec4<f32> {
+    return bitcast<vec4<f32>>((bitcast<vec4<u32>>(v) + vec4<u32>(0x1000u)) & vec4<u32>(0xffffe000u));
+}
+
 fn scaled(v: loaded, scale: Scale) -> vec4<f16> {
-    // The nearest numbers of 11 bits.
-    let bits = bitcast<vec4<u32>>(v * scale.factor) + vec4<u32>(0x1000u);
-    return vec4<f16>(bitcast<vec4<f32>>(bits & vec4<u32>(0xffffe000u)));
+    return vec4<f16>(rounded_11(v * scale.factor));
 }

@@ -20,6 +20,8 @@ pub(crate) enum TileKind {
     Cooperative,
     /// `matmul/tile_split.wgsl`: the same for f32, of which each element is packed as two f16, without workgroup memory for them.
     Split,
+    /// `matmul/tile_pieces.wgsl`: as [`TileKind::Cooperative`], for f32, of which each element becomes two f16 there.
+    Pieces,
 }
 
 /// The part of a product that one workgroup computes.
@@ -51,6 +53,9 @@ impl Tile {
     pub(crate) const COOPERATIVE_64_BY_32: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
     /// Of f32 by the same units.
     pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 64, 64, 16);
+    /// The same for outputs of few tiles, whose operands are not packed first. Its workgroup memory is 24 KiB to the byte: on an
+    /// H100 four bytes more take twice as long.
+    pub(crate) const PIECES: Self = Self::of(TileKind::Pieces, 64, 64, 32);
 
     /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
@@ -95,6 +100,7 @@ impl Tile {
             TileKind::Cooperative if self.rows == 64 => "matmul/tile_cooperative_64.wgsl",
             TileKind::Cooperative => "matmul/tile_cooperative.wgsl",
             TileKind::Split => "matmul/tile_split.wgsl",
+            TileKind::Pieces => "matmul/tile_pieces.wgsl",
         }
     }
 
@@ -102,7 +108,7 @@ impl Tile {
     pub(crate) const fn depth_part(self) -> &'static [&'static str] {
         match (self.kind, self.depth) {
             (TileKind::Cooperative, 64) => &["matmul/depth_64.wgsl"],
-            (TileKind::Cooperative, _) => &["matmul/depth_32.wgsl"],
+            (TileKind::Cooperative | TileKind::Pieces, _) => &["matmul/depth_32.wgsl"],
             _ => &[],
         }
     }
@@ -113,7 +119,7 @@ impl Tile {
         match self.kind {
             TileKind::Vector => outputs / 16,
             TileKind::Wide => outputs / 64,
-            TileKind::Cooperative | TileKind::Split => 128,
+            TileKind::Cooperative | TileKind::Split | TileKind::Pieces => 128,
         }
     }
 
@@ -134,6 +140,8 @@ impl Tile {
             TileKind::Wide => 4 * depth * (rows + cols),
             // Lines of f16, each with two vectors more; and a matrix of 16 × 16 sums of each of 4 subgroups.
             TileKind::Cooperative => 8 * (rows + cols) * (depth / 4 + 2) + Self::STRIPS,
+            // Two f16 for each element.
+            TileKind::Pieces => 16 * (rows + cols) * (depth / 4 + 2) + Self::STRIPS,
             TileKind::Split => Self::STRIPS,
         }
     }
@@ -142,7 +150,7 @@ impl Tile {
     pub(crate) const fn fits(self, ability: &Ability) -> bool {
         let can = match self.kind {
             TileKind::Vector | TileKind::Wide => true,
-            TileKind::Cooperative | TileKind::Split => {
+            TileKind::Cooperative | TileKind::Split | TileKind::Pieces => {
                 let units = ability.cooperative.has(Cooperative::F16_F32_16);
                 units && ability.f16 && ability.subgroup == 32
             }
@@ -155,7 +163,7 @@ impl Tile {
     pub(crate) fn constants(self) -> impl Iterator<Item = (&'static str, f64)> {
         let sizes = match self.kind {
             TileKind::Vector => 3,
-            TileKind::Wide | TileKind::Cooperative | TileKind::Split => 0,
+            TileKind::Wide | TileKind::Cooperative | TileKind::Split | TileKind::Pieces => 0,
         };
         [
             ("WG", self.invocations()),
@@ -205,12 +213,17 @@ impl Tile {
             TileKind::Wide => return nested(&[steps, 16]),
             TileKind::Split => return steps.saturating_add(strips + 1),
             // Loads; in each step stores, loads and two parts.
-            TileKind::Cooperative => {
+            TileKind::Cooperative | TileKind::Pieces => {
                 let loads = nested(&[u64::from(self.rows) * vectors / invocations]);
                 let step = 2 * loads + nested(&[2]) + 1;
+                // Of two operands the magnitudes of lines are added.
+                let weights = match self.kind {
+                    TileKind::Pieces => 2 * nested(&[8]),
+                    _ => 0,
+                };
                 return steps
                     .saturating_mul(step)
-                    .saturating_add(loads + strips + 1);
+                    .saturating_add(loads + strips + weights + 1);
             }
         }
         // Vectors that an invocation loads beyond its first.

@@ -273,7 +273,7 @@ pub(super) fn choice(
             "conv/block_rows.wgsl",
             "matmul/block_b.wgsl",
         ],
-        TileKind::Vector | TileKind::Cooperative | TileKind::Split => &[],
+        TileKind::Vector | TileKind::Cooperative | TileKind::Split | TileKind::Pieces => &[],
     };
     let choice = choice
         .name(name)

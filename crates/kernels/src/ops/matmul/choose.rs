@@ -5,7 +5,7 @@
 use ziggurat_core::DType;
 
 use super::aligned::Aligned;
-use super::packed::{self, Packed};
+use super::packed::Packed;
 use super::problem::Problem;
 use super::scaled::{self, Scaled};
 use super::shares::Shared;
@@ -33,18 +33,6 @@ const FEW_LONG_OUTPUTS: [u64; 2] = [1 << 12, 1 << 11];
 const NARROW_DEPTH: [u64; 2] = [128, 512];
 /// The inner extent that a share of a tile without matrix units is worth its sums for.
 const SHARE_DEPTH: u64 = 128;
-
-/// Lines of both operands, the depth, and the multiplications from which on packing pays.
-const PACKED_LINES: u64 = 48;
-const PACKED_DEPTH: u64 = 256;
-const PACKED_WORK: u64 = 1 << 28;
-
-/// The inner extent of a share of packed operands.
-const PACKED_SHARE_DEPTH: u64 = 256;
-/// Lines of both operands and multiplications from which on copying f16 into whole vectors and tiles pays: on an H100 4095 cubed
-/// takes 0.69 ms instead of 1.40, 257 cubed 3 µs less, and 65 cubed 5 µs more.
-const ALIGNED_LINES: u64 = 5;
-const ALIGNED_WORK: u64 = 1 << 23;
 
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,19 +128,15 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     // Of fewer columns than a workgroup takes most invocations have none: on an H200 4,096 products of 32 × 32 take 5 times as
     // long as by tiles.
     let covers = |narrow: &Narrow| p.n >= 4 * u64::from(narrow.vec4);
-    let packed = packed_pays(p, dtype, ability);
-    if p.m
-        <= if packed.is_some() {
-            few.min(FEW_ROWS)
-        } else {
-            few
-        }
+    let in_halves = in_halves(p, dtype, ability);
+    let few = in_halves.map_or(few, |(_, most)| few.min(most));
+    if p.m <= few
         && let Some(narrow) = narrow(p, dtype, ability).filter(covers)
     {
         return Choice::Narrow(narrow);
     }
-    if let Some(packed) = packed {
-        return Choice::Packed(packed);
+    if let Some((choice, _)) = in_halves {
+        return choice;
     }
     if let Some(choice) = of_few_tiles(p, dtype, ability).filter(|_| !units) {
         return choice;
@@ -208,57 +192,9 @@ fn of_few_tiles(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> 
         .or_else(|| shared().map(Choice::Shared))
 }
 
-/// The product of packed operands, if it takes less time than that of the operands as they are: packing, and two more
-/// dispatches, take about as long as a product of 512 cubed.
-fn packed_pays(p: &Problem, dtype: DType, ability: &Ability) -> Option<Packed> {
-    let work = p.outputs().saturating_mul(p.k);
-    if p.m.min(p.n) < PACKED_LINES || p.k < PACKED_DEPTH || work < PACKED_WORK {
-        return None;
-    }
-    let tiles = packed::tiles(dtype, p.precision);
-    let fills = |tile: &&Tile| tile.fills(p.m, p.n, p.batches(), ability);
-    let tile = tiles.iter().find(fills).or(tiles.last())?;
-    // On an H200 128 × 4096² take 0.15 ms in 4 shares instead of 0.28, and 64 × 4096² 0.12 in 8 instead of 0.15 by the kernel of
-    // few rows: 512 workgroups of 128 invocations.
-    let shares = Shared::filling(p, *tile, [PACKED_SHARE_DEPTH, ability.busy_groups / 2], 8);
-    let in_shares = |shares| Packed::new(p, *tile, shares, ability);
-    let shared = shares.filter(|shares| *shares >= 4).and_then(in_shares);
-    shared.or_else(|| in_shares(1))
-}
-
-/// Whether copying operands into vectors takes less time than loading them element by element.
-fn aligning_pays(p: &Problem) -> bool {
-    let work = p.outputs().saturating_mul(p.k);
-    p.m.min(p.n) >= ALIGNED_LINES && work >= ALIGNED_WORK
-}
-
 /// Whether both operands lie in vectors.
 fn lies_in_vectors(p: &Problem) -> bool {
     loads(p).iter().all(|load| *load != Load::Words)
-}
-
-/// Whether there are as many tiles as workgroups of shares.
-fn busies(p: &Problem, tile: Tile, ability: &Ability) -> bool {
-    let [rows, cols] = tile.count(p.m, p.n);
-    let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
-    tiles >= ability.busy_groups / 4
-}
-
-/// The small tile on matrix units: with half as many steps, unless that leaves half a step over, for which operands would be
-/// copied. On an H100 4,096 products of 32 cubed took 0.071 ms so, of which the copies are most.
-fn small_units(p: &Problem) -> Tile {
-    let [deep, shallow] = [Tile::COOPERATIVE_64, Tile::COOPERATIVE_64_BY_32];
-    let fills = |tile: Tile| p.k.is_multiple_of(u64::from(tile.depth));
-    if fills(shallow) && !fills(deep) {
-        shallow
-    } else {
-        deep
-    }
-}
-
-/// Whether there are matrix units for a dtype.
-fn has_units(dtype: DType, ability: &Ability) -> bool {
-    dtype == DType::F16 && Tile::COOPERATIVE_64.fits(ability)
 }
 
 /// The ways to compute a product of a dtype on a device; the output starts at a multiple of four elements.
@@ -268,13 +204,10 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let tiles = units.filter(|_| has_units(dtype, ability)).chain(Tile::ALL);
     let tiles = tiles.filter(|tile| p.k > 0 && tile.fits(ability));
     let all = tiles.map(|tile| Choice::Tile(tiled(p, tile)));
-    let packed = packed::tiles(dtype, p.precision).iter();
-    let packed =
-        packed.flat_map(|tile| [1, 4].map(|shares| Packed::new(p, *tile, shares, ability)));
-    let all = all.chain(packed.flatten().map(Choice::Packed));
+    let all = all.chain(Packed::new(p, dtype, ability).map(Choice::Packed));
     let scaled = scaled::tiles(dtype, p.precision).iter();
-    let scaled =
-        scaled.flat_map(|tile| [1, 4].map(|shares| Scaled::new(p, *tile, shares, ability)));
+    let scaled = scaled
+        .flat_map(|tile| [1, 4].map(|shares| Scaled::new(p, dtype, (*tile, shares), ability)));
     let all = all.chain(scaled.flatten().map(Choice::Scaled));
     let aligned = [Tile::COOPERATIVE, small_units(p)].into_iter();
     let aligned = aligned.filter(|_| has_units(dtype, ability));
@@ -394,9 +327,11 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
 
 mod few_rows;
 mod samples;
+mod units;
 
 pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
 pub(crate) use samples::samples;
+use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, small_units};
 
 #[cfg(test)]
 mod tests;

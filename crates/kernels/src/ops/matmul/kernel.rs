@@ -154,7 +154,7 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
         TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
         // Its operands are always packed.
         TileKind::Split => [&[], &[]],
-        TileKind::Cooperative => [
+        TileKind::Cooperative | TileKind::Pieces => [
             match tile.a {
                 Load::Along | Load::Across => &["matmul/half_a.wgsl"],
                 Load::Words => &["matmul/half_a_word.wgsl"],
@@ -192,7 +192,12 @@ const fn units_of(kind: TileKind, computes: Computes, dtype: DType) -> &'static 
         (TileKind::Cooperative, Computes::Scaled, _) => {
             &["matmul/units_f32.wgsl", "matmul/running.wgsl"]
         }
-        (TileKind::Cooperative, ..) => &["matmul/units_f16.wgsl"],
+        (TileKind::Cooperative, ..) => &["matmul/elements_f16.wgsl", "matmul/units_f16.wgsl"],
+        (TileKind::Pieces, ..) => &[
+            "matmul/units_f32.wgsl",
+            "matmul/running.wgsl",
+            "matmul/lower_f32.wgsl",
+        ],
         (TileKind::Vector | TileKind::Wide | TileKind::Split, ..) => &[],
     }
 }
@@ -207,7 +212,7 @@ pub(super) fn tiled(
 ) -> KernelChoice {
     let kind = tile.tile.kind;
     let choice = base(dtypes);
-    let units = matches!(kind, TileKind::Cooperative | TileKind::Split);
+    let units = !matches!(kind, TileKind::Vector | TileKind::Wide);
     let choice = if units {
         choice
             .enable("enable/f16.wgsl")
@@ -227,6 +232,7 @@ pub(super) fn tiled(
             TileKind::Cooperative if tile.tile.rows == 64 => "cooperative_64",
             TileKind::Cooperative => "cooperative",
             TileKind::Split => "split",
+            TileKind::Pieces => "pieces",
         },
         name_a(tile.a),
         name_b(tile.b),
@@ -244,7 +250,7 @@ pub(super) fn tiled(
             "matmul/raster.wgsl",
             "matmul/block.wgsl",
         ],
-        TileKind::Cooperative => &[
+        TileKind::Cooperative | TileKind::Pieces => &[
             "matmul/raster.wgsl",
             "matmul/cooperative.wgsl",
             "matmul/plain_lines.wgsl",
@@ -289,14 +295,15 @@ pub(super) fn tiled(
             ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
         ],
         TileKind::Split => &[],
-        TileKind::Cooperative => &[
+        TileKind::Cooperative | TileKind::Pieces => &[
             ("A_ACROSS", flag(!tile.a_along_depth)),
             ("B_ACROSS", flag(!tile.b_along_depth)),
             ("WHOLE", flag(tile.whole)),
+            ("PIECES", if kind == TileKind::Pieces { 2.0 } else { 1.0 }),
         ],
     };
     choice = choice.parts(&[out, tile.tile.body()]);
-    if kind == TileKind::Cooperative {
+    if matches!(kind, TileKind::Cooperative | TileKind::Pieces) {
         // The next part of the tile is loaded while this one is multiplied.
         choice = choice.ordered_loads();
     }
@@ -322,6 +329,7 @@ pub(super) fn align(batch_axes: usize, [a, b]: [bool; 2]) -> KernelChoice {
         .params("matmul/params.wgsl")
         .parts(&[
             "matmul/batch.wgsl",
+            "matmul/elements_f16.wgsl",
             "matmul/half_a_word.wgsl",
             "matmul/half_b_word.wgsl",
             "matmul/align.wgsl",

@@ -6,6 +6,7 @@ use super::MatmulParams;
 use super::choose::{self, Choice, Load, Tiled, ways};
 use super::dtypes::DTypes;
 use super::kernel::{Computes, Writes, align, dot, narrow, pack, tiled};
+use super::packed::Packed;
 use super::problem::Problem;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::lanes::{self, Side};
@@ -41,17 +42,11 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     }
                     Choice::Packed(packed) => {
                         add(pack(dtypes, axes, packed.operands, packed.tile.tile));
-                        let writes = packed.writes();
-                        let axes = packed.batch_axes(&p);
-                        add(tiled(dtypes, axes, packed.tile, writes, Computes::Packed));
-                        let axes = packed.shared(&p).batch.len();
-                        add(tiled(
-                            dtypes,
-                            axes,
-                            packed.flagged,
-                            writes,
-                            Computes::FlaggedLines,
-                        ));
+                        let mut add = |axes, tile, computes| {
+                            add(tiled(dtypes, axes, tile, Writes::Results, computes));
+                        };
+                        add(Packed::batch_axes(&p), packed.tile, Computes::Packed);
+                        add(axes, packed.flagged, Computes::FlaggedLines);
                     }
                     Choice::Scaled(scaled) => {
                         let axes = scaled.shared(&p).batch.len();

@@ -9,7 +9,7 @@
 use ziggurat_core::{DType, Shape};
 
 use super::MatmulParams;
-use super::choose::{Load, Tiled, tiled};
+use super::choose::{Load, Tiled, loads, tiled};
 use super::dispatch::{counted, params as params_of};
 use super::dtypes::DTypes;
 use super::kernel::{self, Computes, Writes};
@@ -22,6 +22,13 @@ use crate::ops::tile::Tile;
 use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planner};
 use crate::tune::WayName;
+
+/// The inner extent of a share of a tile.
+const SHARE_DEPTH: u64 = 512;
+/// Workgroups of shares that keep a device busy, in eighths of those that it has room for: on an H100 64 and 128 × 4096² are the
+/// fastest by 256 workgroups of 128 invocations, 64 × 4096 × 11008 by 344 and more.
+const SHARES_EIGHTHS: u64 = 3;
+const MOST_SHARES: u64 = 8;
 
 /// A product whose operands become f16 tile by tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +44,7 @@ pub(crate) struct Scaled {
 pub(super) const fn tiles(dtype: DType, precision: MatmulPrecision) -> &'static [Tile] {
     match dtype {
         DType::F32 if precision.is_reduced() => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
+        DType::F32 => &[Tile::PIECES],
         DType::BF16 => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
         _ => &[],
     }
@@ -44,21 +52,61 @@ pub(super) const fn tiles(dtype: DType, precision: MatmulPrecision) -> &'static 
 
 impl Scaled {
     /// The product by one of [`tiles`] in so many shares, if a device can compute it so.
-    pub(super) fn new(p: &Problem, tile: Tile, shares: u32, ability: &Ability) -> Option<Self> {
+    pub(super) fn new(
+        p: &Problem,
+        dtype: DType,
+        (tile, shares): (Tile, u32),
+        ability: &Ability,
+    ) -> Option<Self> {
         let flagged = Tile::WIDE;
         let each = share_of(p, shares);
         let can = [tile, flagged]
             .iter()
             .all(|tile| tile.fits(ability) && tile.iterations(each.k) <= ability.loop_budget);
-        let shared = shares == 1 || shares::fits(p, shares, tile, DType::F32, ability);
-        let lies = tiled(&each, tile);
-        let in_vectors = [lies.a, lies.b].iter().all(|load| *load != Load::Words);
-        let units = ability.subgroup == 32 && p.one_dtype;
-        (p.k > 0 && can && shared && in_vectors && units).then(|| Self {
-            tile: lies,
+        let equal = p.k.is_multiple_of(u64::from(shares));
+        let shared = shares == 1 || equal && shares::has_room(p, shares, DType::F32, ability);
+        // Half a word at a time takes four times as long as packing.
+        let scaled = Self {
+            tile: tiled(&each, tile),
             flagged: tiled(&each, flagged),
             shares,
-        })
+        };
+        // Half a word at a time takes four times as long as packing.
+        let can_read = dtype != DType::BF16 || scaled.reads_vectors();
+        (p.k > 0 && can && shared && can_read && p.one_dtype).then_some(scaled)
+    }
+
+    fn reads_vectors(&self) -> bool {
+        [self.tile.a, self.tile.b]
+            .iter()
+            .all(|load| *load != Load::Words)
+    }
+
+    /// The large tile, if it keeps most of a device busy and outputs fill it, or the small one, in as many shares as pay.
+    pub(super) fn paying(p: &Problem, dtype: DType, ability: &Ability) -> Option<Self> {
+        let tiles = tiles(dtype, p.precision);
+        let all = tiles.iter().filter_map(|tile| {
+            let [rows, cols] = tile.count(p.m, p.n);
+            let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+            let busy = ability.busy_groups * SHARES_EIGHTHS / 8;
+            let room = (busy / groups.max(1)).min(p.k / SHARE_DEPTH);
+            let several = (2..=room.min(MOST_SHARES) as u32).rev();
+            // Shares are read in vectors where the product is.
+            let alike = |shares: &u32| loads(&share_of(p, *shares)) == loads(p);
+            let mut shared = several
+                .filter(alike)
+                .filter_map(|shares| Self::new(p, dtype, (*tile, shares), ability));
+            let whole = || Self::new(p, dtype, (*tile, 1), ability).filter(Self::reads_vectors);
+            let scaled = shared.next().or_else(whole)?;
+            Some((scaled, groups * u64::from(scaled.shares)))
+        });
+        let mut all: Vec<_> = all.collect();
+        let small = all.pop()?.0;
+        let fills = |tile: Tile| p.m.min(p.n) > u64::from(tile.rows / 2);
+        let large = all
+            .into_iter()
+            .find(|(scaled, groups)| fills(scaled.tile.tile) && groups * 6 >= ability.busy_groups);
+        Some(large.map_or(small, |(large, _)| large))
     }
 
     /// As tuning calls it: rows and columns of a tile, and how many share it.

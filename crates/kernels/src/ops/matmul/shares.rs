@@ -98,17 +98,22 @@ impl Shared {
 }
 
 /// Whether there are so many equal shares, whole tiles deep and with room for their sums.
-pub(super) fn fits(p: &Problem, shares: u32, tile: Tile, dtype: DType, ability: &Ability) -> bool {
+fn fits(p: &Problem, shares: u32, tile: Tile, dtype: DType, ability: &Ability) -> bool {
     let whole = u64::from(shares) * u64::from(tile.depth);
-    let bytes = u64::from(shares)
-        .saturating_mul(p.outputs())
-        .saturating_mul(dtype.compute().bytes() as u64);
     let each = p.k / u64::from(shares);
     p.k > 0
         && p.k.is_multiple_of(whole)
         && tile.fits(ability)
         && tile.iterations(each) <= ability.loop_budget
-        && bytes <= ability.binding_bytes
+        && has_room(p, shares, dtype, ability)
+}
+
+/// Whether one binding holds the sums of so many shares.
+pub(super) fn has_room(p: &Problem, shares: u32, dtype: DType, ability: &Ability) -> bool {
+    let bytes = u64::from(shares)
+        .saturating_mul(p.outputs())
+        .saturating_mul(dtype.compute().bytes() as u64);
+    bytes <= ability.binding_bytes
 }
 
 /// The product of all shares as one batch.

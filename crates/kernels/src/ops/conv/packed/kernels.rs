@@ -143,6 +143,7 @@ pub(in crate::ops::conv) fn product(
             &["conv/packed/strips.wgsl", "conv/packed/split_lines.wgsl"]
         } else {
             &[
+                "matmul/elements_f16.wgsl",
                 "matmul/units_f16.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",

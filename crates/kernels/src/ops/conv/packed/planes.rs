@@ -114,6 +114,7 @@ impl Planes {
             .parts(&["matmul/every_tile.wgsl", "conv/out_vec4.wgsl"])
             .parts(tile.depth_part())
             .parts(&[
+                "matmul/elements_f16.wgsl",
                 "matmul/units_f16.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
+use crate::ops::matmul::precision::MatmulPrecision;
 use ziggurat_core::{Layout, Shape};
 
 fn layout(dims: &[usize]) -> Layout {
@@ -130,6 +131,7 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         let name = |way| match way {
             Choice::Tile(tiled) => format!("{:?} {}", tiled.tile.kind, tiled.tile.rows),
             Choice::Packed(packed) => format!("Packed {}", packed.tile.tile.rows),
+            Choice::Scaled(scaled) => format!("Scaled {}", scaled.shares),
             Choice::Aligned(aligned) => format!("Aligned {}", aligned.tile.tile.rows),
             Choice::Shared(shared) => format!("Shared {}", shared.shares),
             Choice::Narrow(_) => "Narrow".to_owned(),
@@ -168,53 +170,93 @@ fn there_is_a_way_for_each_tile_that_fits_and_the_other_kernels() {
         unreachable!("no ways")
     };
     assert_eq!(first, dot);
-    let packed = |names: &[String]| {
-        names
-            .iter()
-            .filter(|name| name.starts_with("Packed"))
-            .count()
+    let count = |names: &[String], kind: &str| {
+        let of_kind = names.iter().filter(|name| name.starts_with(kind));
+        of_kind.count()
     };
-    assert_eq!(packed(rest), 2);
-    // In one share, and in four.
-    assert_eq!(packed(&names(64, f32, large)), 2);
-    assert_eq!(packed(&names(64, f32, Ability::WEBGPU)), 0);
-    assert_eq!(packed(&units), 0);
+    // In one share, and in none of four: those are 16 deep.
+    assert_eq!([count(rest, "Packed"), count(rest, "Scaled")], [1, 4]);
+    let of_f32 = names(64, f32, large);
+    assert_eq!([count(&of_f32, "Packed"), count(&of_f32, "Scaled")], [1, 2]);
+    for names in [names(64, f32, Ability::WEBGPU), units] {
+        assert_eq!([count(&names, "Packed"), count(&names, "Scaled")], [0, 0]);
+    }
+}
+
+/// The rows of a tile that operands become f16 for, and its shares: none where both are packed first.
+fn in_halves(
+    dims: [usize; 3],
+    dtype: DType,
+    precision: MatmulPrecision,
+    ability: Ability,
+) -> Option<(u32, Option<u32>)> {
+    let [m, k, n] = dims;
+    let p = Problem::new(&layout(&[m, k]), &layout(&[k, n])).unwrap().0;
+    let p = Problem { precision, ..p };
+    match default(&p, dtype, &ability) {
+        Choice::Packed(packed) => Some((packed.tile.tile.rows, None)),
+        Choice::Scaled(scaled) => Some((scaled.tile.tile.rows, Some(scaled.shares))),
+        _ => None,
+    }
 }
 
 #[test]
 fn packing_pays_for_large_products_on_matrix_units() {
-    let default = |dims: [usize; 3], dtype: DType, ability: Ability| {
-        let [m, k, n] = dims;
-        let p = Problem::new(&layout(&[m, k]), &layout(&[k, n])).unwrap().0;
-        match default(&p, dtype, &ability) {
-            Choice::Packed(packed) => Some((packed.tile.tile, packed.shares)),
-            _ => None,
-        }
+    let of = |dims: [usize; 3], dtype: DType, ability: Ability| {
+        in_halves(dims, dtype, MatmulPrecision::Highest, ability)
     };
-    let [split, large_tile] = [Tile::SPLIT, Tile::COOPERATIVE].map(|tile| Some((tile, 1)));
     let (f32, bf16, large) = (DType::F32, DType::BF16, Ability::LARGE);
-    let cubed = |n: usize, dtype: DType| default([n; 3], dtype, large);
+    let cubed = |n: usize, dtype: DType| of([n; 3], dtype, large);
     assert_eq!(cubed(512, f32), None);
-    assert_eq!(cubed(1024, f32), split);
-    assert_eq!(cubed(4096, f32), split);
-    assert_eq!(cubed(4096, bf16), large_tile);
+    assert_eq!(cubed(1024, f32), Some((64, None)));
+    assert_eq!(cubed(4096, f32), Some((64, None)));
+    assert_eq!(cubed(4096, bf16), Some((128, None)));
+    let high = in_halves([4096; 3], f32, MatmulPrecision::High, large);
+    assert_eq!(high, Some((128, None)));
     // f16 as it lies, or copied.
     assert_eq!(cubed(4096, DType::F16), None);
     assert_eq!(cubed(4095, DType::F16), None);
-    assert_eq!(default([32, 4096, 4096], f32, large), None);
-    // 64 tiles leave most of the device idle.
-    let shared = |shares| Some((Tile::SPLIT, shares));
-    assert_eq!(default([64, 4096, 4096], f32, large), shared(8));
-    assert_eq!(default([128, 4096, 4096], f32, large), shared(4));
-    assert_eq!(default([64, 4096, 16384], f32, large), split);
-    // No four shares are whole tiles deep.
-    assert_eq!(default([128, 4095, 4096], f32, large), split);
-    assert_eq!(default([4096; 3], f32, Ability::WEBGPU), None);
+    assert_eq!(of([4096; 3], f32, Ability::WEBGPU), None);
+    // The room that packed operands would take; others do not take any.
     let small = Ability {
         binding_bytes: 1 << 26,
         ..large
     };
-    assert_eq!(default([8192; 3], f32, small), None);
+    assert_eq!(of([8192; 3], f32, small), Some((64, Some(1))));
+}
+
+#[test]
+fn what_is_used_seldom_becomes_f16_tile_by_tile() {
+    let of = |dims: [usize; 3], dtype: DType| {
+        in_halves(dims, dtype, MatmulPrecision::Highest, Ability::LARGE)
+    };
+    let (f32, bf16) = (DType::F32, DType::BF16);
+    assert_eq!(of([16, 4096, 4096], f32), None);
+    assert_eq!(of([32, 4096, 4096], f32), Some((64, Some(4))));
+    assert_eq!(of([128, 4096, 4096], f32), Some((64, Some(2))));
+    assert_eq!(of([64, 4096, 16384], f32), Some((64, Some(1))));
+    assert_eq!(of([8, 4096, 4096], bf16), None);
+    assert_eq!(of([64, 4096, 4096], bf16), Some((64, Some(4))));
+    assert_eq!(of([128, 4096, 4096], bf16), Some((128, Some(8))));
+    assert_eq!(of([512, 4096, 4096], bf16), Some((128, Some(2))));
+    assert_eq!(of([1024; 3], bf16), Some((64, Some(1))));
+    // Equal shares, read in vectors where the product is.
+    assert_eq!(of([64, 4095, 4096], f32), Some((64, Some(5))));
+    assert_eq!(of([64, 4097, 4096], f32), Some((64, None)));
+    assert_eq!(of([64, 4095, 4096], bf16), Some((128, None)));
+    assert_eq!(of([64, 4100, 4096], f32), Some((64, Some(5))));
+    let high = in_halves([64, 4096, 4096], f32, MatmulPrecision::High, Ability::LARGE);
+    assert_eq!(high, Some((64, Some(4))));
+    // Of two dtypes.
+    let p = Problem::new(&layout(&[64, 4096]), &layout(&[4096, 4096]));
+    let mixed = Problem {
+        one_dtype: false,
+        ..p.unwrap().0
+    };
+    assert!(matches!(
+        default(&mixed, f32, &Ability::LARGE),
+        Choice::Packed(_)
+    ));
 }
 
 #[test]
@@ -268,6 +310,7 @@ fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
         match default(&p, DType::F32, ability) {
             Choice::Tile(_) => "tile".to_owned(),
             Choice::Packed(_) => "packed".to_owned(),
+            Choice::Scaled(_) => "scaled".to_owned(),
             Choice::Aligned(_) => "aligned".to_owned(),
             Choice::Shared(shared) => format!("{} shares", shared.shares),
             Choice::Narrow(_) => "narrow".to_owned(),
@@ -334,7 +377,7 @@ fn samples_reach_every_way_to_load_and_store() {
                 Choice::Narrow(n) => {
                     lines.insert(n.lines);
                 }
-                Choice::Packed(_) => {}
+                Choice::Packed(_) | Choice::Scaled(_) => {}
                 Choice::Aligned(aligned) => {
                     copied.insert(aligned.along_depth());
                 }

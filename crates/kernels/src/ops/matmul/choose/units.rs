@@ -1,0 +1,87 @@
+//! When matrix units that multiply f16 take less time, and by which tiles.
+
+use ziggurat_core::DType;
+
+use super::Choice;
+use crate::limits::ability::Ability;
+use crate::ops::matmul::packed::Packed;
+use crate::ops::matmul::problem::Problem;
+use crate::ops::matmul::scaled::Scaled;
+use crate::ops::tile::Tile;
+
+/// Rows or columns up to which other kernels take less time than operands that become f16 tile by tile: on an H100 8 x 4096² of
+/// bf16 24 to 33 µs, by tiles 37, and 12 rows 51; 16 rows of f32 52 to 57, by tiles 70, and 24 rows 78 to 92.
+const FEW_LINES: [u64; 2] = [8, 16];
+/// The inner extent, and multiplications, from which on it pays: on an H100 16 × 2048² of bf16 take 20 µs instead of 27, and
+/// 256 cubed 15 instead of 10; 64 × 2048² of f32 29 instead of 40, and 32 × 2048² 28 instead of 22.
+const SCALED_DEPTH: [u64; 2] = [128, 256];
+const SCALED_WORK: [u64; 2] = [1 << 26, 1 << 28];
+/// How often each element of an operand is used, m n / (m + n), from which on packing both first takes less time than splitting
+/// or scaling it each time: on an H100 64 products of 512 cubed of f32, 256 times, 0.42 ms instead of 0.48, 256 × 4096², 241 times,
+/// 0.25 instead of 0.22; of bf16 512 × 4096², 455 times, 0.17 instead of 0.14, 2048 cubed, 1,024 times, 0.107 instead of 0.123.
+const PACKED_USES: [u64; 2] = [512, 256];
+/// Lines of both operands, the inner extent and the multiplications from which on packing pays without that alternative.
+const PACKED_LINES: u64 = 48;
+const PACKED_DEPTH: u64 = 256;
+pub(super) const PACKED_WORK: u64 = 1 << 28;
+
+/// Lines of both operands and multiplications from which on copying f16 into whole vectors and tiles pays: on an H100 4095 cubed
+/// takes 0.69 ms instead of 1.40, 257 cubed 3 µs less, and 65 cubed 5 µs more.
+const ALIGNED_LINES: u64 = 5;
+const ALIGNED_WORK: u64 = 1 << 23;
+
+/// The product of operands that become f16 first, if that takes less time than the product of the operands as they are; and the
+/// rows up to which the kernel of few rows takes less again.
+pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<(Choice, u64)> {
+    // One f16 for each element, or two.
+    let two = usize::from(dtype == DType::F32 && !p.precision.is_reduced());
+    let work = p.outputs().saturating_mul(p.k);
+    let lines = p.m.min(p.n);
+    let packed = || Packed::new(p, dtype, ability);
+    let uses = p.m.saturating_mul(p.n) / p.m.saturating_add(p.n).max(1);
+    if uses >= PACKED_USES[two] && work >= PACKED_WORK && p.k >= PACKED_DEPTH {
+        let filling = packed().filter(|packed| packed.fills(p, ability));
+        if let Some(packed) = filling {
+            return Some((Choice::Packed(packed), FEW_LINES[1]));
+        }
+    }
+    let few = FEW_LINES[usize::from(dtype == DType::F32)];
+    if lines > few && p.k >= SCALED_DEPTH[two] && work >= SCALED_WORK[two] {
+        if let Some(scaled) = Scaled::paying(p, dtype, ability) {
+            return Some((Choice::Scaled(scaled), few));
+        }
+    }
+    let pays = lines >= PACKED_LINES && p.k >= PACKED_DEPTH && work >= PACKED_WORK;
+    let packed = if pays { packed() } else { None };
+    packed.map(|packed| (Choice::Packed(packed), super::FEW_ROWS))
+}
+
+/// Whether copying operands into vectors takes less time than loading them element by element.
+pub(super) fn aligning_pays(p: &Problem) -> bool {
+    let work = p.outputs().saturating_mul(p.k);
+    p.m.min(p.n) >= ALIGNED_LINES && work >= ALIGNED_WORK
+}
+
+/// Whether there are as many tiles as workgroups of shares.
+pub(super) fn busies(p: &Problem, tile: Tile, ability: &Ability) -> bool {
+    let [rows, cols] = tile.count(p.m, p.n);
+    let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
+    tiles >= ability.busy_groups / 4
+}
+
+/// The small tile on matrix units: with half as many steps, unless that leaves half a step over, for which operands would be
+/// copied. On an H100 4,096 products of 32 cubed took 0.071 ms so, of which the copies are most.
+pub(super) fn small_units(p: &Problem) -> Tile {
+    let [deep, shallow] = [Tile::COOPERATIVE_64, Tile::COOPERATIVE_64_BY_32];
+    let fills = |tile: Tile| p.k.is_multiple_of(u64::from(tile.depth));
+    if fills(shallow) && !fills(deep) {
+        shallow
+    } else {
+        deep
+    }
+}
+
+/// Whether there are matrix units for a dtype.
+pub(super) fn has_units(dtype: DType, ability: &Ability) -> bool {
+    dtype == DType::F16 && Tile::COOPERATIVE_64.fits(ability)
+}

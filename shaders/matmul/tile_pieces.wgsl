@@ -1,0 +1,140 @@
+// Computes: a batch of products of f32 matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: each element becomes two f16 on its way into workgroup memory, the lower one 2^11 times as large, and of four products three count. 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32.
+// Bindings: params, a, b, out (declared by the operand and output parts), flags.
+// Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
+// Requires: tile_at, computes; running.wgsl, units_f32.wgsl and lower_f32.wgsl; cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), strips.wgsl.
+// Accuracy: (n / 16 + 48) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype.
+
+const SIDE: u32 = 64u;
+// What the lower f16 are multiplied by.
+const LOW: f32 = 0.00048828125;
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let where_to = tile_at(folded(group, groups));
+    let live = where_to.z < params.batch && computes(where_to);
+    let depth = select(0u, params.k, live);
+    let row0 = where_to.x * SIDE;
+    let col0 = where_to.y * SIDE;
+    let at = origin(min(where_to.z, params.batch - 1u));
+    let subgroup = lid / 32u;
+    let row = (subgroup / 2u) * 32u;
+    let col = (subgroup % 2u) * 32u;
+
+    // Of products of the higher f16, and 2^11 times those of a lower one.
+    var sum_00 = coop_mat16x16<f32, C>();
+    var sum_01 = coop_mat16x16<f32, C>();
+    var sum_10 = coop_mat16x16<f32, C>();
+    var sum_11 = coop_mat16x16<f32, C>();
+    var low_00 = coop_mat16x16<f32, C>();
+    var low_01 = coop_mat16x16<f32, C>();
+    var low_10 = coop_mat16x16<f32, C>();
+    var low_11 = coop_mat16x16<f32, C>();
+    var weights_a: Weights;
+    var weights_b: Weights;
+    var next_a: array<loaded, LOADS>;
+    var next_b: array<loaded, LOADS>;
+    var lines = lines_b(at.b, col0, lid);
+    let first_b = step_b(0u);
+    for (var i = 0u; i < LOADS; i++) {
+        next_a[i] = load_a(at.a, row0, 0u, lid + i * WG);
+        next_b[i] = load_b(&lines, first_b, col0, i, lid);
+    }
+    observe(&next_a, &next_b, lid);
+    workgroupBarrier();
+    for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
+        let scales = scales_of_step();
+        // Seldom: where elements are larger than all before.
+        if scales.sums != 1.0 {
+            sum_00 = sum_00 * scales.sums;
+            sum_01 = sum_01 * scales.sums;
+            sum_10 = sum_10 * scales.sums;
+            sum_11 = sum_11 * scales.sums;
+            low_00 = low_00 * scales.sums;
+            low_01 = low_01 * scales.sums;
+            low_10 = low_10 * scales.sums;
+            low_11 = low_11 * scales.sums;
+        }
+        for (var i = 0u; i < LOADS; i++) {
+            let to_a = slot(place(lid + i * WG, A_ACROSS), A_ACROSS);
+            let high_a = halves(next_a[i], scales.a);
+            tile_a[to_a] = high_a;
+            tile_a[LEN_A + to_a] = lower(next_a[i], high_a, scales.a);
+            weights_a = weighed(weights_a, i, next_a[i], A_ACROSS);
+            let to_b = slot(place(lid + i * WG, B_ACROSS), B_ACROSS);
+            let high_b = halves(next_b[i], scales.b);
+            tile_b[to_b] = high_b;
+            tile_b[LEN_B + to_b] = lower(next_b[i], high_b, scales.b);
+            weights_b = weighed(weights_b, i, next_b[i], B_ACROSS);
+        }
+        workgroupBarrier();
+        // Behind the last part whole parts are loaded again, and not used; others are 0.
+        var k1 = k0 + DEPTH;
+        if WHOLE == 1u {
+            k1 = min(k1, params.k - DEPTH);
+        }
+        let from_b = step_b(k1);
+        for (var i = 0u; i < LOADS; i++) {
+            next_a[i] = load_a(at.a, row0, k1, lid + i * WG);
+            next_b[i] = load_b(&lines, from_b, col0, i, lid);
+        }
+        for (var k = 0u; k < DEPTH; k += 16u) {
+            let b0 = right(0u, k, col);
+            let b0_low = right(LEN_B, k, col);
+            let b1 = right(0u, k, col + 16u);
+            let b1_low = right(LEN_B, k, col + 16u);
+            let a0 = left(0u, row, k);
+            let a0_low = left(LEN_A, row, k);
+            // The unit cuts off what it adds: little of the lower products, which are small; of the others sums of 16 are rounded.
+            low_00 = coopMultiplyAdd(a0_low, b0, low_00);
+            low_01 = coopMultiplyAdd(a0_low, b1, low_01);
+            low_00 = coopMultiplyAdd(a0, b0_low, low_00);
+            low_01 = coopMultiplyAdd(a0, b1_low, low_01);
+            let high_00 = coopMultiplyAdd(a0, b0, coop_mat16x16<f32, C>());
+            let high_01 = coopMultiplyAdd(a0, b1, coop_mat16x16<f32, C>());
+            sum_00 = sum_00 + high_00;
+            sum_01 = sum_01 + high_01;
+            let a1 = left(0u, row + 16u, k);
+            let a1_low = left(LEN_A, row + 16u, k);
+            low_10 = coopMultiplyAdd(a1_low, b0, low_10);
+            low_11 = coopMultiplyAdd(a1_low, b1, low_11);
+            low_10 = coopMultiplyAdd(a1, b0_low, low_10);
+            low_11 = coopMultiplyAdd(a1, b1_low, low_11);
+            let high_10 = coopMultiplyAdd(a1, b0, coop_mat16x16<f32, C>());
+            let high_11 = coopMultiplyAdd(a1, b1, coop_mat16x16<f32, C>());
+            sum_10 = sum_10 + high_10;
+            sum_11 = sum_11 + high_11;
+        }
+        observe(&next_a, &next_b, lid);
+        workgroupBarrier();
+    }
+
+    weigh(weights_a, lid, A_ACROSS);
+    weigh(weights_b, lid, B_ACROSS);
+    // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
+    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, fitted(where_to, live, lid));
+    let first = to.first;
+    let all_00 = sum_00 + low_00 * LOW;
+    coopStoreT(all_00, &partial_sums[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 0u);
+    workgroupBarrier();
+    let all_01 = sum_01 + low_01 * LOW;
+    coopStoreT(all_01, &partial_sums[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 0u, 16u);
+    workgroupBarrier();
+    let all_10 = sum_10 + low_10 * LOW;
+    coopStoreT(all_10, &partial_sums[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 0u);
+    workgroupBarrier();
+    let all_11 = sum_11 + low_11 * LOW;
+    coopStoreT(all_11, &partial_sums[first], 4u);
+    workgroupBarrier();
+    emit_strip(to, 16u, 16u);
+    workgroupBarrier();
+}
